@@ -1,0 +1,1 @@
+"""Events -> characterization: windows, accesses, blocking, repetition."""

@@ -1,0 +1,1 @@
+"""Runs an emulator and records what the firmware does."""

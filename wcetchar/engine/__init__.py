@@ -1,0 +1,1 @@
+"""Characterization + profile + map -> estimate."""

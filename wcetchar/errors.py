@@ -1,0 +1,106 @@
+"""Errors that a user sees: what is wrong, where, what was expected and what to do next.
+
+Every error of the toolchain descends from :class:`WcetcharError` and carries the exit code that
+the command line ends with:
+
+====  ==========================================================
+code  meaning
+====  ==========================================================
+1     a budget or a check failed
+2     usage (click's own code for wrong options)
+3     bad input; the message names file, line and column
+4     no sound bound can be given
+====  ==========================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A place in an input file. Lines and columns count from 1; ``None`` means unknown."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        parts = [self.file]
+        if self.line is not None:
+            parts.append(str(self.line))
+            if self.column is not None:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+
+class WcetcharError(Exception):
+    """Root of all errors. ``str()`` gives the whole message, one fact a line."""
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: Location | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.message = message
+        self.where = where
+        self.expected = expected
+        self.hint = hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.message}" if self.where else self.message]
+        if self.expected:
+            lines.append(f"  expected: {self.expected}")
+        if self.hint:
+            lines.append(f"  next: {self.hint}")
+        return "\n".join(lines)
+
+
+class CheckFailed(WcetcharError):
+    """A budget or a check that the user asked for does not hold."""
+
+    exit_code = 1
+
+
+class UsageError(WcetcharError):
+    """The command line asks for something that makes no sense."""
+
+    exit_code = 2
+
+
+class InputError(WcetcharError):
+    """A file, a trace or a value that cannot be used."""
+
+    exit_code = 3
+
+
+class InputErrors(InputError):
+    """Several mistakes of one file, reported at once, in the order of the file."""
+
+    def __init__(self, errors: list[InputError]) -> None:
+        self.errors = tuple(
+            sorted(errors, key=lambda e: (e.where is None, e.where or Location(""), e.message))
+            if all(e.where is None or e.where.line is not None for e in errors)
+            else errors
+        )
+        super().__init__(f"{len(self.errors)} mistakes")
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+
+class ToolMissing(InputError):
+    """A program or package that this step needs is not installed; the hint says how to get it."""
+
+
+class NoSoundBound(WcetcharError):
+    """The question has no answer that could be called safe."""
+
+    exit_code = 4

@@ -1,0 +1,1 @@
+"""Formulas over parameters: parse, evaluate, print."""

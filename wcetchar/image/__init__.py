@@ -1,0 +1,1 @@
+"""ELF file -> model: the only user of pyelftools."""

@@ -1,0 +1,1 @@
+"""The model: frozen dataclasses that every floor speaks in. No I/O, no policy."""

@@ -1,0 +1,192 @@
+"""Access classes, core events and the sparse vectors that count them (design, section 2).
+
+An *access class* is (logical section, operation, width, pattern): everything that decides what an
+access to memory costs once a section is placed. A *core event* is what happens inside the core,
+(kind, logical section that the instruction was fetched from). An :class:`AccessVector` counts
+both; instructions, trace sections and whole services all have one, and they add and scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from wcetchar.errors import InputError
+
+UNKNOWN_SECTION: Final = "?"
+"""The section of an access whose address is not known; priced at the dearest reachable region."""
+
+
+class Operation(StrEnum):
+    """What an access does. ``ACCESS`` is a data access whose direction the source does not say;
+    it is priced at the dearer of read and write unless the profile gives a price of its own."""
+
+    FETCH = "fetch"
+    READ = "read"
+    WRITE = "write"
+    ACCESS = "access"
+
+
+class Pattern(StrEnum):
+    """Place of an access in a burst.
+
+    ``REALIGNED`` counts fetches that do *not* happen where the characterized image lies, but can
+    happen once when the same code is linked at another address modulo the fetch width.
+    """
+
+    SINGLE = "single"
+    FIRST = "first"
+    NEXT = "next"
+    REALIGNED = "realigned"
+
+
+WIDTHS: Final = (0, 8, 16, 32, 64)
+"""Widths in bits; 0 means unknown and is priced at the dearest width."""
+
+
+@dataclass(frozen=True, order=True)
+class AccessClass:
+    """(logical section, operation, width in bits, pattern)."""
+
+    section: str
+    operation: Operation
+    width: int
+    pattern: Pattern = Pattern.SINGLE
+
+    def __post_init__(self) -> None:
+        if self.width not in WIDTHS:
+            raise InputError(
+                f"an access cannot be {self.width} bits wide", expected=f"one of {WIDTHS}"
+            )
+
+    def __str__(self) -> str:
+        width = "?" if self.width == 0 else str(self.width)
+        return f"{self.section} {self.operation.value} {width} {self.pattern.value}"
+
+
+class EventKind(StrEnum):
+    """Core events. Each executed instruction is exactly one *issue* event (those before
+    ``PIPELINE_REFILL``); the others are counted beside it."""
+
+    ALU = "alu"
+    MULTIPLY = "multiply"
+    MULTIPLY_ACCUMULATE = "multiply accumulate"
+    MULTIPLY_LONG = "multiply long"
+    DIVIDE = "divide"
+    LOAD = "load"
+    STORE = "store"
+    LOAD_MULTIPLE = "load multiple"
+    STORE_MULTIPLE = "store multiple"
+    LOAD_EXCLUSIVE = "load exclusive"
+    STORE_EXCLUSIVE = "store exclusive"
+    BRANCH_UNTAKEN = "branch untaken"
+    BRANCH_TAKEN = "branch taken"
+    BRANCH_TABLE = "branch table"
+    CALL = "call"
+    CALL_INDIRECT = "call indirect"
+    RETURN = "return"
+    SKIPPED = "skipped"
+    HINT = "hint"
+    WAIT = "wait"
+    BARRIER = "barrier"
+    SYSTEM_REGISTER = "system register"
+    INTERRUPT_MASK = "interrupt mask"
+    SUPERVISOR_CALL = "supervisor call"
+    BREAKPOINT = "breakpoint"
+    PIPELINE_REFILL = "pipeline refill"
+    LOAD_USE_STALL = "load-use stall"
+    UNALIGNED_ACCESS = "unaligned access"
+    EXCEPTION_ENTRY = "exception entry"
+    EXCEPTION_EXIT = "exception exit"
+
+    @property
+    def is_issue(self) -> bool:
+        """True when one instruction stands behind one event of this kind."""
+        return self not in _BESIDE
+
+
+_BESIDE = frozenset(
+    {
+        EventKind.PIPELINE_REFILL,
+        EventKind.LOAD_USE_STALL,
+        EventKind.UNALIGNED_ACCESS,
+        EventKind.EXCEPTION_ENTRY,
+        EventKind.EXCEPTION_EXIT,
+    }
+)
+
+
+@dataclass(frozen=True, order=True)
+class CoreEvent:
+    """(kind, logical section that the instruction lies in). The section decides what a discarded
+    prefetch or a refill costs."""
+
+    section: str
+    kind: EventKind
+
+    def __str__(self) -> str:
+        return f"{self.section} {self.kind.value}"
+
+
+Key = AccessClass | CoreEvent
+
+
+def key_order(key: Key) -> tuple[str, int, str, int, str]:
+    """Sort key that puts accesses of a section before its core events, in a stable order."""
+    if isinstance(key, AccessClass):
+        return (key.section, 0, key.operation.value, key.width, key.pattern.value)
+    return (key.section, 1, key.kind.value, 0, "")
+
+
+class AccessVector(Mapping[Key, int]):
+    """Sparse, immutable, exact counts over access classes and core events. Zeros are absent."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self, counts: Mapping[Key, int] | Iterable[tuple[Key, int]] = ()) -> None:
+        summed: dict[Key, int] = {}
+        pairs = counts.items() if isinstance(counts, Mapping) else counts
+        for key, count in pairs:
+            summed[key] = summed.get(key, 0) + count
+        self._counts = {key: summed[key] for key in sorted(summed, key=key_order) if summed[key]}
+
+    def __getitem__(self, key: Key) -> int:
+        return self._counts[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __add__(self, other: AccessVector) -> AccessVector:
+        return AccessVector([*self._counts.items(), *other._counts.items()])
+
+    def scaled(self, factor: int) -> AccessVector:
+        """Every count times ``factor``."""
+        return AccessVector({key: count * factor for key, count in self._counts.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AccessVector) and self._counts == other._counts
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._counts.items()))
+
+    def __repr__(self) -> str:
+        return "AccessVector({" + ", ".join(f"{k}: {v}" for k, v in self._counts.items()) + "})"
+
+    @property
+    def instructions(self) -> int:
+        """Number of instructions behind this vector: its issue events."""
+        return sum(
+            count
+            for key, count in self._counts.items()
+            if isinstance(key, CoreEvent) and key.kind.is_issue
+        )
+
+    @property
+    def sections(self) -> frozenset[str]:
+        """Logical sections that this vector touches."""
+        return frozenset(key.section for key in self._counts)

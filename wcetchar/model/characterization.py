@@ -1,0 +1,202 @@
+"""The published characterization: the only bridge from traces to estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from wcetchar.model.access import AccessVector
+from wcetchar.model.expression import ONE, Expression
+from wcetchar.model.service import Kernel, Parameter, SectionKind, ServiceKind
+
+SCHEMA_VERSION = 1
+
+
+class Word(StrEnum):
+    """What a number is. The three are never mixed: a sum is only as good as its weakest part."""
+
+    BOUND = "bound"  # holds for every path, under the listed assumptions
+    HIGH_WATER_MARK = "high-water mark"  # the largest that was observed
+    ESTIMATE = "estimate"  # neither
+
+
+@dataclass(frozen=True, order=True)
+class Blocking:
+    """What a stretch of execution holds off. All false: nothing.
+
+    Attributes:
+        interrupts: all maskable interrupts (PRIMASK or FAULTMASK).
+        priority: interrupts of this priority value and less urgent ones (BASEPRI), ``None``: none.
+        preemption: the scheduler is locked, or a handler runs.
+        unknown: a mask was written whose value could not be followed; counted as blocking.
+    """
+
+    interrupts: bool = False
+    priority: int | None = None
+    preemption: bool = False
+    unknown: bool = False
+
+    def __str__(self) -> str:
+        parts = []
+        if self.interrupts:
+            parts.append("all interrupts")
+        if self.unknown:
+            parts.append("interrupts (mask value unknown)")
+        if self.priority is not None:
+            parts.append(f"interrupts up to priority {self.priority:#04x}")
+        if self.preemption:
+            parts.append("preemption")
+        return " + ".join(parts) or "none"
+
+    @property
+    def masks(self) -> bool:
+        """Some interrupt is held off."""
+        return self.interrupts or self.unknown or self.priority is not None
+
+    @property
+    def holds_preemption(self) -> bool:
+        """No task switch can happen: the scheduler is locked or its interrupt is masked."""
+        return self.preemption or self.masks
+
+
+@dataclass(frozen=True)
+class TraceSection:
+    """A part of a service with one repetition and one blocking form: a row of the table."""
+
+    blocking: Blocking
+    vector: AccessVector
+    repetition: Expression = ONE
+
+
+@dataclass(frozen=True)
+class TablePoint:
+    """Counts observed at one set of parameter values; rows have repetition 1."""
+
+    values: tuple[int, ...]
+    rows: tuple[TraceSection, ...]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts over parameters: as exact formulas (``rows``) or as observed values (``points``).
+
+    Exactly one of the two is used. ``points`` are sorted by values; between them a safe monotone
+    envelope is taken: the elementwise maximum over every point up to the next larger one.
+    """
+
+    rows: tuple[TraceSection, ...] = ()
+    points: tuple[TablePoint, ...] = ()
+
+    @property
+    def is_formula(self) -> bool:
+        return not self.points
+
+
+class StretchKind(StrEnum):
+    INTERRUPTS = "interrupts"
+    PREEMPTION = "preemption"
+
+
+@dataclass(frozen=True)
+class BlockingStretch:
+    """One uninterrupted stretch with interrupts masked, or with preemption held off.
+
+    ``begin`` and ``end`` say where, for people ("vTaskSuspendAll+4 (tasks.c:3850)").
+    """
+
+    kind: StretchKind
+    begin: str
+    end: str
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a service's counts rest on.
+
+    Attributes:
+        windows: invocations observed.
+        fitted, held_out: parameter values used to fit, and those only used to check the fit.
+    """
+
+    windows: int = 0
+    fitted: tuple[tuple[int, ...], ...] = ()
+    held_out: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class ServiceCharacterization:
+    name: str
+    kind: ServiceKind
+    word: Word
+    parameters: tuple[Parameter, ...]
+    counts: Counts
+    stretches: tuple[BlockingStretch, ...] = ()
+    description: str = ""
+    worst_state: str = ""
+    evidence: Evidence = field(default_factory=Evidence)
+    notes: tuple[str, ...] = ()
+    stretches_known: bool = True
+    """False where only totals were published: blocking time is then bounded by the sum of the
+    blocking rows."""
+
+
+@dataclass(frozen=True)
+class SectionInfo:
+    """A logical section that an integrator has to place."""
+
+    name: str
+    kind: SectionKind
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Conservation:
+    """Every traced instruction, once: in a window, in an interrupt, or named here.
+
+    ``attributed`` and ``unattributed`` are (name, instructions); together with ``filtered`` they
+    add up to ``traced`` + ``filtered``.
+    """
+
+    traced: int = 0
+    filtered: int = 0
+    undecoded: int = 0
+    attributed: tuple[tuple[str, int], ...] = ()
+    unattributed: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        parts = (*self.attributed, *self.unattributed)
+        return sum(count for _, count in parts) == self.traced
+
+
+@dataclass(frozen=True)
+class TraceProvenance:
+    format: str
+    emulator: str | None
+    machine: str | None
+    arguments: tuple[str, ...]
+    losses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    tool: str
+    image_sha256: str | None = None
+    build_id: str | None = None
+    source: str | None = None
+    traces: tuple[TraceProvenance, ...] = ()
+
+
+@dataclass(frozen=True)
+class Characterization:
+    """A kernel on one instruction set. ``fetch_width`` in bits: the unit of fetch counts."""
+
+    kernel: Kernel
+    architecture: str
+    fetch_width: int
+    sections: tuple[SectionInfo, ...]
+    services: tuple[ServiceCharacterization, ...]
+    provenance: Provenance
+    conservation: Conservation | None = None
+    assumptions: tuple[str, ...] = ()

@@ -1,0 +1,104 @@
+"""A hardware profile: what each access and each core event costs, with tolerances.
+
+Times stay exact: a :class:`Quantity` is an interval of fractions with its unit, and cycles are
+turned into time only by the clock that they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from wcetchar.model.access import EventKind, Operation
+
+
+class Unit(StrEnum):
+    NANOSECONDS = "ns"
+    CYCLES = "cycles"
+    HERTZ = "Hz"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """low <= nominal <= high, all in ``unit``."""
+
+    low: Fraction
+    nominal: Fraction
+    high: Fraction
+    unit: Unit
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.nominal <= self.high:
+            raise ValueError(f"not an interval: {self.low} <= {self.nominal} <= {self.high}")
+
+    @classmethod
+    def exactly(cls, value: Fraction | int, unit: Unit) -> Quantity:
+        return cls(Fraction(value), Fraction(value), Fraction(value), unit)
+
+
+@dataclass(frozen=True)
+class AccessTime:
+    """Full time of one access of the bus's width: the first, and each further one of a burst."""
+
+    first: Quantity
+    next: Quantity
+
+
+class RegionKind(StrEnum):
+    MEMORY = "memory"
+    PERIPHERAL = "peripheral"
+
+
+@dataclass(frozen=True)
+class Region:
+    """A memory or peripheral as its bus sees it.
+
+    Attributes:
+        bus_width: bits moved by one access; a wider access takes several (first, next ...).
+        clock: of its bus in Hz; cycles in ``times`` are cycles of this clock. ``None``: the core's.
+        times: per operation. An operation that is absent is not possible there. ``ACCESS``, where
+            present, prices accesses of unknown direction; otherwise the dearer of read and write.
+        base, size: addresses in bytes, where the profile states them.
+    """
+
+    name: str
+    kind: RegionKind
+    bus_width: int
+    times: Mapping[Operation, AccessTime]
+    clock: Quantity | None = None
+    base: int | None = None
+    size: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Core:
+    """Timing of the core itself.
+
+    Attributes:
+        clock: in Hz.
+        events: time of each event, *beside* the accesses that it makes.
+        overlap: per operation, how much of each access is hidden behind the event that makes it
+            (a pipelined core's ``alu`` of one cycle contains one cycle of fetching). The price of
+            an access is its full time less this, never below zero.
+        discarded_fetches: per event, how many fetches may have been started and thrown away; each
+            costs a full first access to the region of the event's section.
+    """
+
+    name: str
+    clock: Quantity
+    events: Mapping[EventKind, Quantity]
+    overlap: Mapping[Operation, Quantity] = field(default_factory=dict)
+    discarded_fetches: Mapping[EventKind, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HardwareProfile:
+    name: str
+    description: str
+    core: Core
+    regions: Mapping[str, Region]
+    default_map: Mapping[str, str] = field(default_factory=dict)
+    """Logical section -> region, a suggestion that a section map overrides."""

@@ -1,0 +1,32 @@
+"""Exact intervals of time in nanoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Interval:
+    """low <= nominal <= high in nanoseconds. The safe figure is ``high``."""
+
+    low: Fraction = Fraction(0)
+    nominal: Fraction = Fraction(0)
+    high: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.nominal <= self.high:
+            raise ValueError(f"not an interval: {self.low} <= {self.nominal} <= {self.high}")
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.low + other.low, self.nominal + other.nominal, self.high + other.high)
+
+    def scaled(self, factor: int) -> Interval:
+        """Times a count.
+
+        Raises:
+            ValueError: the count is negative (the interval would turn over).
+        """
+        if factor < 0:
+            raise ValueError(f"a count cannot be negative: {factor}")
+        return Interval(self.low * factor, self.nominal * factor, self.high * factor)

@@ -1,0 +1,23 @@
+"""The integrator's section map: where logical sections lie, and the values of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Assumption(StrEnum):
+    """What an integrator may promise to get a tighter figure. Not promised: the dearer case."""
+
+    CODE_ALIGNMENT = "code keeps its address modulo the fetch width"
+
+
+@dataclass(frozen=True)
+class SectionMap:
+    """``sections``: logical section -> region name of the profile."""
+
+    name: str
+    sections: Mapping[str, str]
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    assumptions: frozenset[Assumption] = frozenset()

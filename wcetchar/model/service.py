@@ -1,0 +1,133 @@
+"""The vendor's services file: what to characterize, and how addresses and marks are to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class ParameterKind(StrEnum):
+    ARGUMENT = "argument"
+    STATE = "state"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A call argument or a piece of kernel state, over the integers minimum..maximum inclusive."""
+
+    name: str
+    kind: ParameterKind
+    minimum: int
+    maximum: int
+    meaning: str
+
+
+class ServiceKind(StrEnum):
+    """``CALL``: from the first instruction of an entry symbol until control is back at its return
+    address on the same thread. ``HANDLER``: from exception entry until exception return."""
+
+    CALL = "call"
+    HANDLER = "handler"
+
+
+@dataclass(frozen=True)
+class Service:
+    """One kernel service or internal activity.
+
+    Attributes:
+        mark: value that the firmware stores to the begin and end channels around it.
+        entries: symbols of the function (CALL) or handler (HANDLER), at least one; the first that
+            is reached after the begin mark opens the window.
+        worst_state: the state in which the firmware calls it, and why that is the worst.
+    """
+
+    name: str
+    mark: int
+    kind: ServiceKind
+    entries: tuple[str, ...]
+    parameters: tuple[Parameter, ...] = ()
+    description: str = ""
+    worst_state: str = ""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """``wcet_mark[channel][value]`` in the firmware: a store to an element carries its value.
+
+    Attributes:
+        symbol: the array; each element is one byte.
+        values: elements per channel, so that address = base + channel * values + value.
+        begin, end: channels of service begin and end; the value is ``Service.mark``.
+        first_parameter: channel of the service's first parameter; further ones follow.
+    """
+
+    symbol: str
+    values: int
+    begin: int = 0
+    end: int = 1
+    first_parameter: int = 2
+
+
+class SectionKind(StrEnum):
+    CODE = "code"
+    DATA = "data"
+    STACK = "stack"
+    PERIPHERAL = "peripheral"
+
+
+@dataclass(frozen=True)
+class AddressRange:
+    """start <= address < end."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class LogicalSection:
+    """A logical section: what an integrator places as one. An address belongs to the section
+    whose rule is the most specific one: symbols, then address ranges, then linker sections."""
+
+    name: str
+    kind: SectionKind
+    linker_sections: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    ranges: tuple[AddressRange, ...] = ()
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class SchedulerLock:
+    """Functions that lock and unlock the scheduler; calls nest. Preemption counts as locked from
+    the first instruction of ``lock`` to the return of the ``unlock`` that matches it."""
+
+    lock: tuple[str, ...]
+    unlock: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    version: str
+    configuration: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ServicesFile:
+    """Everything in one services file. ``vector_section`` names the logical section that exception
+    vectors are fetched from; ``main_stack`` and ``task_stack`` those that the hardware's own
+    stacking writes to when it interrupts a handler and a thread."""
+
+    path: str
+    kernel: Kernel
+    marks: Marks
+    sections: tuple[LogicalSection, ...]
+    services: tuple[Service, ...]
+    scheduler_lock: SchedulerLock | None
+    vector_section: str
+    main_stack: str
+    task_stack: str
+
+    def service_by_mark(self, mark: int) -> Service | None:
+        return next((s for s in self.services if s.mark == mark), None)

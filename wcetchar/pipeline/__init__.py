@@ -1,0 +1,1 @@
+"""One use case per verb: the only place where the floors meet."""

@@ -1,0 +1,1 @@
+"""Estimates and characterizations as plain rows (view) and as text."""

@@ -1,0 +1,1 @@
+"""The hand-written and published files <-> model, with their schemas."""
