@@ -1,1 +1,31 @@
-"""The hand-written and published files <-> model, with their schemas."""
+"""The YAML and JSON files of the three parties, read into the model and written from it.
+
+A file from a stranger is data: its size and depth are bounded, nothing in it is executed, and
+every mistake is reported at once, each with file, line and column
+(:class:`wcetchar.errors.InputErrors`).
+"""
+
+from wcetchar.store.characterization import characterization_json, load_characterization
+from wcetchar.store.files import write_atomically
+from wcetchar.store.locate import locate
+from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
+from wcetchar.store.names import characterization_names, map_names, profile_names
+from wcetchar.store.profile import load_profile
+from wcetchar.store.section_map import load_map
+from wcetchar.store.services import load_services
+
+__all__ = [
+    "MeasuredPlatform",
+    "Measurements",
+    "characterization_json",
+    "characterization_names",
+    "load_characterization",
+    "load_map",
+    "load_measurements",
+    "load_profile",
+    "load_services",
+    "locate",
+    "map_names",
+    "profile_names",
+    "write_atomically",
+]
