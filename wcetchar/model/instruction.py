@@ -93,6 +93,8 @@ class Instruction:
             analysis counts BRANCH_TAKEN when control did not fall through.
         conditional: predicated (IT block) or a conditional branch: may have no effect.
         target: of a direct branch or call.
+        mask: the first mask register that it writes; ``masks`` gives all of them.
+        further_masks: those beside ``mask`` (``cpsid if`` writes PRIMASK and FAULTMASK).
         defs, uses: bit masks over registers 0..15 that it writes and reads (pc excluded).
     """
 
@@ -109,10 +111,16 @@ class Instruction:
     copy: Copy | None = None
     defs: int = 0
     uses: int = 0
+    further_masks: tuple[MaskWrite, ...] = ()
 
     @property
     def end(self) -> int:
         return self.address + self.length
+
+    @property
+    def masks(self) -> tuple[MaskWrite, ...]:
+        """Every mask register that it writes."""
+        return () if self.mask is None else (self.mask, *self.further_masks)
 
 
 @dataclass(frozen=True)
