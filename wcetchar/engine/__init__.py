@@ -1,1 +1,17 @@
-"""Characterization + profile + map -> estimate."""
+"""Counts times prices: what a characterization costs on given hardware. Pure and exact."""
+
+from wcetchar.engine.errors import PricingError
+from wcetchar.engine.estimate import estimate, estimate_at, service_named
+from wcetchar.engine.maximum import worst_parameters
+from wcetchar.engine.pricing import Price, PriceVector, price_vector
+
+__all__ = [
+    "Price",
+    "PriceVector",
+    "PricingError",
+    "estimate",
+    "estimate_at",
+    "price_vector",
+    "service_named",
+    "worst_parameters",
+]

@@ -36,7 +36,8 @@ class EstimateColumn:
 
 @dataclass(frozen=True)
 class Estimate:
-    """``blocking_interrupts`` and ``blocking_preemption``: the longest stretch of each kind."""
+    """``blocking_interrupts`` and ``blocking_preemption``: the longest stretch of each kind;
+    ``interrupts_stretch`` and ``preemption_stretch`` say where it begins and ends, for people."""
 
     service: str
     profile: str
@@ -49,6 +50,9 @@ class Estimate:
     blocking_interrupts: Interval
     blocking_preemption: Interval
     notes: tuple[str, ...] = ()
+    section_map: str = ""
+    interrupts_stretch: str = ""
+    preemption_stretch: str = ""
 
     @property
     def total_cycles(self) -> Fraction:

@@ -1,0 +1,33 @@
+"""Errors of pricing. The engine reads no files; it says which value of which file is meant, and
+whoever read the files (the pipeline) turns that into a line and a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from wcetchar.errors import InputError, InputErrors
+
+File = Literal["characterization", "profile", "map", "parameters"]
+
+
+class PricingError(InputError):
+    """``file`` and ``keys`` name the value that is wrong, or the place where one is missing."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: File,
+        keys: tuple[str | int, ...],
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, expected=expected, hint=hint)
+        self.file: File = file
+        self.keys = keys
+
+
+def several(problems: Sequence[InputError]) -> InputError:
+    """One error as it is, more of them as one."""
+    return problems[0] if len(problems) == 1 else InputErrors(list(problems))

@@ -1,0 +1,388 @@
+"""The price vector: what a hardware profile and a section map make of access classes and events.
+
+Price of one access of class (section, operation, width, pattern), in exact nanoseconds::
+
+    region = map(section)                      beats = max(1, ceil(width / bus width))
+    full   = first + (beats - 1) * next        pattern single or first
+           = beats * next                      pattern next (and realigned)
+    price  = max(0, full - overlap(operation))
+
+One access has one overlap, however many beats it takes. Price of one core event::
+
+    price  = event + discarded fetches * full first fetch in the region of the event's section
+
+Inputs are intervals; a price is the interval of everything that they allow, so its upper end is
+safe. Cycles of the core's clock are subtracted as cycles before they become time: an access and
+the event that hides it run on the same edges of the same clock. Cycles of a region's own clock
+are independent of them.
+
+What cannot be known is priced at the dearest: an unknown width at the dearest width, an unknown
+direction at the dearer of read and write (unless the region states a price for it), an unknown
+section at the dearest region that permits the operation. The low end then is the cheapest choice.
+
+Caveat: prices add up. That is safe as long as no access is made dearer by the ones before it
+beyond what ``first`` states (no caches, no arbitration, no refresh).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from wcetchar.engine.errors import PricingError, several
+from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
+from wcetchar.model.access import (
+    UNKNOWN_SECTION,
+    WIDTHS,
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    Key,
+    Operation,
+    Pattern,
+)
+from wcetchar.model.characterization import Characterization, ServiceCharacterization
+from wcetchar.model.hardware import AccessTime, HardwareProfile, Region, Unit
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import Assumption, SectionMap
+
+CORE = "core"
+"""What stands in the place of a region for core events."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one access or event costs, in nanoseconds, and where."""
+
+    region: str
+    time: Interval
+
+
+@dataclass(frozen=True)
+class PriceVector(Mapping[Key, Price]):
+    """Prices of every class that the priced services touch, and what was assumed for them."""
+
+    profile: HardwareProfile
+    section_map: SectionMap
+    prices: Mapping[Key, Price]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, key: Key) -> Price:
+        return self.prices[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.prices)
+
+    def __len__(self) -> int:
+        return len(self.prices)
+
+    def time_of(self, vector: AccessVector) -> Interval:
+        """Counts times prices, summed, in nanoseconds."""
+        low = nominal = high = Fraction(0)
+        for key, count in vector.items():
+            price = self.prices[key].time
+            if count < 0:
+                raise ValueError(f"a count cannot be negative: {key}: {count}")
+            low += price.low * count
+            nominal += price.nominal * count
+            high += price.high * count
+        return Interval(low, nominal, high)
+
+
+def price_vector(
+    characterization: Characterization,
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    services: Iterable[str] | None = None,
+) -> PriceVector:
+    """Price everything that ``services`` (all, if ``None``) touch. All problems come at once.
+
+    Raises:
+        InputError: the map or its default names a region that the profile does not have; a section
+            that is used has no region; an operation is not possible in the region of its section;
+            the profile has no time for a core event that is counted.
+    """
+    wanted = None if services is None else set(services)
+    chosen = [s for s in characterization.services if wanted is None or s.name in wanted]
+    users: dict[Key, list[str]] = {}
+    for service in chosen:
+        for key in keys_of(service):
+            users.setdefault(key, []).append(service.name)
+    pricer = _Pricer(profile, section_map, characterization.fetch_width)
+    problems: list[PricingError] = pricer.unknown_regions()
+    prices: dict[Key, Price] = {}
+    failed: dict[str, tuple[PricingError, dict[str, None]]] = {}
+    for key, names in users.items():
+        try:
+            prices[key] = pricer.price(key)
+        except PricingError as error:
+            _, needed_by = failed.setdefault(error.message, (error, {}))
+            needed_by.update(dict.fromkeys(names))
+    for problem, needed_by in failed.values():
+        problem.message += f" (needed by {_some(list(needed_by))})"
+        problems.append(problem)
+    if pricer.unmapped:
+        problems.append(pricer.unmapped_error())
+    if problems:
+        raise several(problems)
+    return PriceVector(profile, section_map, prices, _notes(characterization, section_map, users))
+
+
+def keys_of(service: ServiceCharacterization) -> tuple[Key, ...]:
+    """Every class that the rows, the table and the stretches of a service count, each once."""
+    seen: dict[Key, None] = {}
+    for counts in (service.counts, *(stretch.counts for stretch in service.stretches)):
+        rows = (*counts.rows, *(row for point in counts.points for row in point.rows))
+        for row in rows:
+            seen.update(dict.fromkeys(row.vector))
+    return tuple(seen)
+
+
+class _Pricer:
+    """Prices single keys and collects the sections that the map leaves out."""
+
+    def __init__(self, profile: HardwareProfile, section_map: SectionMap, fetch_width: int) -> None:
+        self.profile = profile
+        self.clock = profile.core.clock
+        self.map = section_map
+        self.fetch_width = fetch_width
+        self.placed = {**profile.default_map, **section_map.sections}
+        self.unmapped: dict[str, None] = {}
+        if self.clock.unit is not Unit.HERTZ or self.clock.low <= 0:
+            raise self._profile_error("core", "clock")
+        for kind, count in profile.core.discarded_fetches.items():
+            if count < 0:
+                raise PricingError(
+                    f"profile {profile.name}: a number of discarded fetches cannot be negative: "
+                    f"{kind.value} {count}",
+                    file="profile",
+                    keys=("core", "discarded_fetches"),
+                )
+
+    def unknown_regions(self) -> list[PricingError]:
+        """Placements into regions that the profile does not have, used or not."""
+        problems = []
+        for section, region in sorted(self.placed.items()):
+            if region not in self.profile.regions:
+                own = section in self.map.sections
+                problems.append(
+                    PricingError(
+                        f"section {section} is placed in region {region}, which profile "
+                        f"{self.profile.name} does not have",
+                        expected=f"one of {_listed(self.profile.regions)}",
+                        file="map" if own else "profile",
+                        keys=("sections" if own else "default_map", section),
+                    )
+                )
+        return problems
+
+    def unmapped_error(self) -> PricingError:
+        names = _listed(self.unmapped)
+        return PricingError(
+            f"no region holds {'section' if len(self.unmapped) == 1 else 'sections'} {names}",
+            expected=f"under sections: a region of {_listed(self.profile.regions)} for each",
+            hint=f"add them to the section map {self.map.name}",
+            file="map",
+            keys=("sections",),
+        )
+
+    def price(self, key: Key) -> Price:
+        return self._access(key) if isinstance(key, AccessClass) else self._event(key)
+
+    def _access(self, access: AccessClass) -> Price:
+        if access.pattern is Pattern.REALIGNED and access.operation is not Operation.FETCH:
+            raise PricingError(
+                f"only fetches can be {Pattern.REALIGNED.value}: {access}", file="map", keys=()
+            )
+        regions = self._regions(access.section, access.operation)
+        if regions is None:
+            return Price("", Interval())
+        if access.pattern is Pattern.REALIGNED and (
+            Assumption.CODE_ALIGNMENT in self.map.assumptions
+        ):
+            return Price(_places(regions), Interval())
+        choices = [
+            less(full, hidden, self.clock)
+            for region in regions
+            for time, operation in _times(region, access.operation)
+            for full in self._full_times(region, time, access.width, access.pattern)
+            for hidden in self._overlaps(operation)
+        ]
+        return Price(_places(regions), _dearest(choices))
+
+    def _overlaps(self, operation: Operation) -> list[Span]:
+        """How much of an access may be hidden behind the event that makes it."""
+        overlap = self.profile.core.overlap
+        if operation is Operation.ACCESS and operation not in overlap:
+            return [*self._overlaps(Operation.READ), *self._overlaps(Operation.WRITE)]
+        if operation not in overlap:
+            return [ZERO_SPAN]
+        wrong = self._profile_error("core", "overlap", operation.value)
+        return [span_of(overlap[operation], None, wrong)]
+
+    def _full_times(
+        self, region: Region, time: AccessTime, width: int, pattern: Pattern
+    ) -> list[Span]:
+        """Full time of an access, for each width that it may have."""
+        if region.bus_width < 1:
+            raise PricingError(
+                f"region {region.name} has a bus of {region.bus_width} bits",
+                expected="at least 1",
+                file="profile",
+                keys=("regions", region.name),
+            )
+        wrong = self._profile_error("regions", region.name)
+        first = span_of(time.first, region.clock, wrong)
+        following = span_of(time.next, region.clock, wrong)
+        found = []
+        for one in [width] if width else [w for w in WIDTHS if w]:
+            beats = max(1, -(-one // region.bus_width))
+            if pattern in (Pattern.NEXT, Pattern.REALIGNED):
+                found.append(times(following, beats))
+            else:
+                found.append(plus(first, times(following, beats - 1)))
+        return found
+
+    def _event(self, event: CoreEvent) -> Price:
+        core = self.profile.core
+        quantity = core.events.get(event.kind)
+        if quantity is None:
+            raise PricingError(
+                f"profile {self.profile.name} has no time for core event "
+                f"{event.kind.value!r} of core {core.name}",
+                expected="a time for every core event that is counted",
+                hint="add it to core.events; 0 if the core takes no time for it",
+                file="profile",
+                keys=("core", "events"),
+            )
+        own = span_of(quantity, None, self._profile_error("core", "events", event.kind.value))
+        discarded = core.discarded_fetches.get(event.kind, 0)
+        if not discarded:
+            return Price(CORE, in_nanoseconds(own, self.clock))
+        regions = self._fetched_from(event.section)
+        if regions is None:
+            return Price(CORE, Interval())
+        choices = [
+            in_nanoseconds(plus(own, times(full, discarded)), self.clock)
+            for region in regions
+            for time, _ in _times(region, Operation.FETCH)
+            for full in self._full_times(region, time, self.fetch_width, Pattern.FIRST)
+        ]
+        return Price(f"{CORE}, {_places(regions)}", _dearest(choices))
+
+    def _fetched_from(self, section: str) -> list[Region] | None:
+        """Where a discarded fetch of an event may go; the dearest counts if that is not known."""
+        if section and section != UNKNOWN_SECTION:
+            name = self.placed.get(section)
+            if name is None:
+                self.unmapped[section] = None
+                return None
+            region = self.profile.regions.get(name)
+            if region is None:
+                return None
+            if Operation.FETCH in region.times:
+                return [region]
+        return self._permitting(Operation.FETCH)
+
+    def _regions(self, section: str, operation: Operation) -> list[Region] | None:
+        """Regions that an access may reach; ``None``: reported elsewhere already."""
+        if section == UNKNOWN_SECTION:
+            return self._permitting(operation)
+        name = self.placed.get(section)
+        if name is None:
+            self.unmapped[section] = None
+            return None
+        region = self.profile.regions.get(name)
+        if region is None:
+            return None
+        if not _times(region, operation):
+            raise PricingError(
+                f"section {section} has a {operation.value}, which region {name} of profile "
+                f"{self.profile.name} does not permit",
+                expected=f"a region with a time for {operation.value}",
+                hint=f"place {section} elsewhere, or give {name} a time for it in the profile",
+                file="map" if section in self.map.sections else "profile",
+                keys=("sections" if section in self.map.sections else "default_map", section),
+            )
+        return [region]
+
+    def _permitting(self, operation: Operation) -> list[Region]:
+        regions = [r for r in self.profile.regions.values() if _times(r, operation)]
+        if not regions:
+            raise PricingError(
+                f"profile {self.profile.name} has no region that permits a {operation.value}",
+                file="profile",
+                keys=("regions",),
+            )
+        return regions
+
+    def _profile_error(self, *keys: str) -> PricingError:
+        """The error to raise if the quantity at ``keys`` turns out to be no time."""
+        return PricingError(
+            f"profile {self.profile.name}: {'.'.join(keys)} is not a time of zero or more",
+            expected="ns or cycles, zero or more, and a clock above 0 Hz",
+            file="profile",
+            keys=keys,
+        )
+
+
+def _times(region: Region, operation: Operation) -> list[tuple[AccessTime, Operation]]:
+    """The times that an access may take, each with what it then is; empty where the region does
+    not permit the operation."""
+    if operation in region.times:
+        return [(region.times[operation], operation)]
+    if operation is Operation.ACCESS:
+        directions = (Operation.READ, Operation.WRITE)
+        return [(region.times[o], o) for o in directions if o in region.times]
+    return []
+
+
+def _dearest(choices: list[Interval]) -> Interval:
+    """One of these, it is not known which: safe upwards, and the low end stays a low end."""
+    return Interval(
+        min(choice.low for choice in choices),
+        max(choice.nominal for choice in choices),
+        max(choice.high for choice in choices),
+    )
+
+
+def _notes(
+    characterization: Characterization, section_map: SectionMap, users: Mapping[Key, list[str]]
+) -> tuple[str, ...]:
+    notes = []
+    unknown = [k for k in users if k.section == UNKNOWN_SECTION and isinstance(k, AccessClass)]
+    if unknown:
+        notes.append(
+            "accesses to unknown addresses are priced at the dearest region that permits them"
+        )
+    if any(isinstance(k, AccessClass) and k.width == 0 for k in users):
+        notes.append("accesses of unknown width are priced at the dearest width")
+    if any(isinstance(k, AccessClass) and k.pattern is Pattern.REALIGNED for k in users):
+        if Assumption.CODE_ALIGNMENT in section_map.assumptions:
+            notes.append(f"assumed, as the section map promises: {Assumption.CODE_ALIGNMENT.value}")
+        else:
+            notes.append("code may be linked at any address: fetches that this can add are counted")
+    known = {section.name for section in characterization.sections} | {k.section for k in users}
+    strangers = [name for name in section_map.sections if name not in known]
+    if strangers:
+        notes.append(
+            f"section map {section_map.name} places {_listed(strangers)}, which this "
+            "characterization does not have"
+        )
+    return tuple(notes)
+
+
+def _places(regions: list[Region]) -> str:
+    return (
+        regions[0].name if len(regions) == 1 else f"dearest of {_listed(r.name for r in regions)}"
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _some(names: list[str], limit: int = 3) -> str:
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")
