@@ -1,0 +1,77 @@
+/* The kernel configuration that is characterized. services.yaml repeats the settings that change
+ * what a service costs; a kernel that is configured otherwise needs a characterization of its own.
+ */
+#ifndef FREERTOS_CONFIG_H
+#define FREERTOS_CONFIG_H
+
+/* The processor. The driver raises every tick itself (see driver/startup.c), so the clock is only
+ * a number. Priorities: the kernel's exceptions are the least urgent, and 0xa0 (BASEPRI) masks
+ * everything that may call the kernel. */
+#define configCPU_CLOCK_HZ 25000000
+#define configTICK_RATE_HZ 1000
+#define configKERNEL_INTERRUPT_PRIORITY 0xff
+#define configMAX_SYSCALL_INTERRUPT_PRIORITY 0xa0
+
+/* The scheduler. */
+#define configUSE_PREEMPTION 1
+#define configUSE_TIME_SLICING 1
+#define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
+#define configUSE_TICKLESS_IDLE 0
+#define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
+#define configMAX_PRIORITIES 8
+#define configMINIMAL_STACK_SIZE 128
+#define configMAX_TASK_NAME_LEN 16
+#define configIDLE_SHOULD_YIELD 1
+#define configUSE_IDLE_HOOK 1
+#define configUSE_TICK_HOOK 0
+
+/* What the kernel offers. */
+#define configUSE_TASK_NOTIFICATIONS 1
+#define configUSE_MUTEXES 1
+#define configUSE_RECURSIVE_MUTEXES 0
+#define configUSE_COUNTING_SEMAPHORES 1
+#define configUSE_QUEUE_SETS 0
+#define configUSE_TIMERS 0
+#define configUSE_CO_ROUTINES 0
+#define configQUEUE_REGISTRY_SIZE 0
+
+/* Memory: heap_4 over an array of the firmware, so that the linker can place it by itself. */
+#define configSUPPORT_DYNAMIC_ALLOCATION 1
+#define configSUPPORT_STATIC_ALLOCATION 1
+#define configKERNEL_PROVIDED_STATIC_MEMORY 0
+#define configAPPLICATION_ALLOCATED_HEAP 1
+#define configTOTAL_HEAP_SIZE 16384
+#define configENABLE_HEAP_PROTECTOR 0
+#define configHEAP_CLEAR_MEMORY_ON_FREE 0
+
+/* Nothing that watches: no hooks, traces, statistics, stack fill or list checks. */
+#define configCHECK_FOR_STACK_OVERFLOW 0
+#define configUSE_MALLOC_FAILED_HOOK 0
+#define configUSE_TRACE_FACILITY 0
+#define configGENERATE_RUN_TIME_STATS 0
+#define configUSE_LIST_DATA_INTEGRITY_CHECK_BYTES 0
+#define configRECORD_STACK_HIGH_ADDRESS 0
+
+#define INCLUDE_vTaskPrioritySet 1
+#define INCLUDE_uxTaskPriorityGet 1
+#define INCLUDE_vTaskDelete 1
+#define INCLUDE_vTaskSuspend 1
+#define INCLUDE_vTaskDelay 1
+#define INCLUDE_xTaskDelayUntil 0
+#define INCLUDE_xTaskGetSchedulerState 0
+#define INCLUDE_xTaskGetCurrentTaskHandle 0
+#define INCLUDE_uxTaskGetStackHighWaterMark 0
+#define INCLUDE_eTaskGetState 0
+
+/* The checking build (make check-elf) turns the kernel's assertions on; the measured one has none,
+ * because they would be counted. */
+#ifdef WCET_KERNEL_ASSERTIONS
+extern void driver_assertion(const char *file, int line) __attribute__((noreturn));
+#define configASSERT(condition)                                                                    \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            driver_assertion(__FILE__, __LINE__);                                                  \
+    } while (0)
+#endif
+
+#endif

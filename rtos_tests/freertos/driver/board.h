@@ -1,0 +1,19 @@
+/* What the driver needs of the machine: a console, an end, ticks and an interrupt, all by hand. */
+#ifndef DRIVER_BOARD_H
+#define DRIVER_BOARD_H
+
+/* Writes to the debugger's console (semihosting). */
+void board_print(const char *text);
+void board_print_number(unsigned value);
+
+/* Ends the run; `status` becomes the emulator's exit status. */
+void board_exit(int status) __attribute__((noreturn));
+
+/* Makes SysTick pending and lets it in, as the timer would. It has been served on return, unless
+ * the caller masks it. */
+void board_tick(void);
+
+/* The same for external interrupt 0, whose handler is driver_interrupt(). */
+void board_interrupt(void);
+
+#endif

@@ -1,0 +1,97 @@
+/* The driver's task, the memory that the kernel asks the application for, and the failures. */
+#include "driver.h"
+
+#include "board.h"
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+uint8_t ucHeap[configTOTAL_HEAP_SIZE] __attribute__((section(".noinit.heap"), aligned(8)));
+
+volatile unsigned char wcet_mark[WCET_CHANNELS][WCET_VALUES]
+    __attribute__((section(".noinit.wcet_mark")));
+
+#define DRIVER_STACK_WORDS 512
+
+static StaticTask_t driver_control KERNEL_OBJECT;
+static StaticTask_t idle_control KERNEL_OBJECT;
+static StackType_t driver_stack[DRIVER_STACK_WORDS] TASK_STACK;
+static StackType_t idle_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
+
+void vApplicationGetIdleTaskMemory(StaticTask_t **control, StackType_t **stack,
+                                   configSTACK_DEPTH_TYPE *words)
+{
+    *control = &idle_control;
+    *stack = idle_stack;
+    *words = configMINIMAL_STACK_SIZE;
+}
+
+/* ---- the run ------------------------------------------------------------------------------ */
+
+unsigned driver_invocations;
+
+/* The driver sleeps only when it waits for time to pass, so the idle task lets it pass. */
+void vApplicationIdleHook(void)
+{
+    board_tick();
+}
+
+static void driver_task(void *unused)
+{
+    (void)unused;
+    measure_heap();
+    measure_lists();
+    measure_tasks();
+    measure_scheduler();
+    board_print("done: ");
+    board_print_number(driver_invocations);
+    board_print(" invocations\n");
+    board_exit(0);
+}
+
+void driver_main(void)
+{
+    CHECK(xTaskCreateStatic(driver_task, "driver", DRIVER_STACK_WORDS, NULL, PRIORITY_DRIVER,
+                            driver_stack, &driver_control) != NULL);
+    vTaskStartScheduler();
+    driver_failed(__FILE__, __LINE__, "the scheduler does not return");
+}
+
+void driver_interrupt(void)
+{
+}
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+static void say_where(const char *file, int line)
+{
+    board_print(file);
+    board_print(":");
+    board_print_number((unsigned)line);
+    board_print(": ");
+}
+
+void driver_failed(const char *file, int line, const char *condition)
+{
+    say_where(file, line);
+    board_print("does not hold: ");
+    board_print(condition);
+    board_print("\n");
+    board_exit(2);
+}
+
+void driver_assertion(const char *file, int line)
+{
+    say_where(file, line);
+    board_print("the kernel's assertion failed\n");
+    board_exit(4);
+}
+
+void wcet_value_out_of_range(unsigned channel, unsigned value)
+{
+    board_print("a mark is out of range: channel ");
+    board_print_number(channel);
+    board_print(", value ");
+    board_print_number(value);
+    board_print("\n");
+    board_exit(2);
+}

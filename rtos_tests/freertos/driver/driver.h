@@ -1,0 +1,54 @@
+/* The test driver: it brings the kernel into the worst state for one service, calls the service
+ * between marks, and checks that what it expected is what happened. */
+#ifndef DRIVER_H
+#define DRIVER_H
+
+#include "FreeRTOS.h"
+#include "service_ids.h"
+#include "task.h"
+#include "wcet_mark.h"
+
+/* Where things go (link.ld). */
+#define KERNEL_OBJECT __attribute__((section(".bss.kernel_objects")))
+#define CALLER_DATA __attribute__((section(".bss.caller_data")))
+#define CALLER_CONSTANT __attribute__((section(".rodata.caller"), used))
+#define TASK_STACK __attribute__((section(".noinit.task_stacks"), aligned(8)))
+
+/* Priorities: the driver stands between the tasks that it wakes and those that it only creates. */
+#define PRIORITY_CREATED 1
+#define PRIORITY_DRIVER 4
+#define PRIORITY_HELPER 6
+
+/* Sizes of a free list that the characterization sweeps. */
+#define HEAP_BLOCKS_MAX 16u
+
+/* Ends the run with status 2 and says where, if the condition does not hold. */
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            driver_failed(__FILE__, __LINE__, #condition);                                         \
+    } while (0)
+
+void driver_failed(const char *file, int line, const char *condition) __attribute__((noreturn));
+
+/* Runs `call` as one invocation of a service whose parameters have been marked. */
+#define MEASURE(service, call)                                                                     \
+    do {                                                                                           \
+        driver_invocations++;                                                                      \
+        wcet_begin(service);                                                                       \
+        call;                                                                                      \
+        wcet_end(service);                                                                         \
+    } while (0)
+
+extern unsigned driver_invocations;
+
+void driver_main(void) __attribute__((noreturn));
+void driver_interrupt(void);
+
+/* One function for each family of services; each leaves the kernel as it found it. */
+void measure_heap(void);
+void measure_lists(void);
+void measure_tasks(void);
+void measure_scheduler(void);
+
+#endif

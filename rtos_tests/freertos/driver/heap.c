@@ -1,0 +1,92 @@
+/* pvPortMalloc and vPortFree over the length of the free list; shapes for those who allocate. */
+#include "heap.h"
+
+unsigned heap_free_blocks(void)
+{
+    HeapStats_t stats;
+
+    vPortGetHeapStats(&stats);
+    return (unsigned)stats.xNumberOfFreeBlocks;
+}
+
+void *heap_take(size_t bytes)
+{
+    void *block = pvPortMalloc(bytes);
+
+    CHECK(block != NULL);
+    return block;
+}
+
+void holes_take(struct holes *holes, unsigned count, int last_guard)
+{
+    CHECK(count <= HEAP_BLOCKS_MAX);
+    holes->count = count;
+    for (unsigned i = 0; i < count; i++) {
+        holes->small[i] = heap_take(SMALL_BYTES);
+        holes->guard[i] = i + 1 < count || last_guard ? heap_take(1) : NULL;
+    }
+}
+
+void holes_open(struct holes *holes)
+{
+    for (unsigned i = 0; i < holes->count; i++)
+        vPortFree(holes->small[i]);
+}
+
+void holes_close(struct holes *holes)
+{
+    for (unsigned i = 0; i < holes->count; i++)
+        vPortFree(holes->guard[i]);
+}
+
+/* Worst: the last of N free blocks is the first that fits, and it is split; the size has to be
+ * rounded up; the heap has never been so full. */
+static void measure_malloc(void)
+{
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+        void *block;
+
+        holes_take(&holes, n - 1, 1);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n);
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(101));
+        CHECK(block != NULL);
+        CHECK(heap_free_blocks() == n);
+        CHECK(n == 1 || (char *)block > (char *)holes.guard[n - 2]);
+        CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
+        vPortFree(block);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
+/* Worst: N free blocks lie below the one that is freed, and it merges with the last of them and
+ * with the block above. */
+static void measure_free(void)
+{
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+        void *block;
+
+        holes_take(&holes, n, 0);
+        block = heap_take(100);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n + 1);
+        wcet_param(0, n);
+        MEASURE(SERVICE_VPORTFREE, vPortFree(block));
+        CHECK(heap_free_blocks() == n);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
+void measure_heap(void)
+{
+    vPortFree(heap_take(1)); /* sets the heap up */
+    CHECK(heap_free_blocks() == 1);
+    measure_malloc();
+    measure_free();
+}

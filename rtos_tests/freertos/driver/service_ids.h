@@ -1,0 +1,16 @@
+/* Values of the begin and end marks. services.yaml repeats them; a test compares the two. */
+#ifndef DRIVER_SERVICE_IDS_H
+#define DRIVER_SERVICE_IDS_H
+
+#define SERVICE_XTASKCREATE 1
+#define SERVICE_VTASKDELETE 2
+#define SERVICE_PVPORTMALLOC 3
+#define SERVICE_VPORTFREE 4
+#define SERVICE_VLISTINSERT 5
+#define SERVICE_VLISTINSERTEND 6
+#define SERVICE_UXLISTREMOVE 7
+#define SERVICE_VTASKSUSPENDALL 8
+#define SERVICE_XTASKRESUMEALL 9
+#define SERVICE_XTASKGETTICKCOUNT 10
+
+#endif
