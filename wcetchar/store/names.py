@@ -1,16 +1,93 @@
-"""Names of the files that are shipped with the package."""
+"""Names of the files that are shipped with the package, and how a name becomes a path.
+
+The package holds ``hwprofiles/`` (a link to the repository's folder, real files in a wheel) and
+``store/published/``. A shipped profile is named ``<folder>/<file without .yaml>``; a shipped
+section map likewise, and its file name begins with ``map``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import wcetchar
+from wcetchar.errors import InputError, Location
+from wcetchar.store.checking import did_you_mean, one_of
+
+PACKAGE: Final = Path(wcetchar.__file__).resolve().parent
+HARDWARE: Final = PACKAGE / "hwprofiles"
+PUBLISHED: Final = PACKAGE / "store" / "published"
+_MEASURED: Final = ".measured.yaml"
 
 
 def profile_names() -> tuple[str, ...]:
     """Names of the shipped hardware profiles, sorted."""
-    raise NotImplementedError
+    return tuple(name for name in _yaml_names() if not _is_map(name))
 
 
 def map_names() -> tuple[str, ...]:
     """Names of the shipped section maps, sorted."""
-    raise NotImplementedError
+    return tuple(name for name in _yaml_names() if _is_map(name))
 
 
 def characterization_names() -> tuple[str, ...]:
-    """Names of the shipped characterizations, sorted."""
-    raise NotImplementedError
+    """Names of the published characterizations, sorted."""
+    return tuple(sorted(path.stem for path in PUBLISHED.glob("*.json")))
+
+
+def measurement_names() -> tuple[str, ...]:
+    """Names of the published measurements, sorted."""
+    return tuple(sorted(p.name.removesuffix(_MEASURED) for p in PUBLISHED.glob("*" + _MEASURED)))
+
+
+def profile_path(name_or_path: str) -> str:
+    """Path of a profile. A shipped name wins over nothing: an existing file is taken first.
+
+    Raises:
+        InputError: neither a file nor a shipped name.
+    """
+    return _resolve(name_or_path, profile_names(), HARDWARE, ".yaml", "hardware profile")
+
+
+def map_path(name_or_path: str) -> str:
+    """Path of a section map, as :func:`profile_path`."""
+    return _resolve(name_or_path, map_names(), HARDWARE, ".yaml", "section map")
+
+
+def characterization_path(name_or_path: str) -> str:
+    """Path of a characterization, as :func:`profile_path`."""
+    return _resolve(name_or_path, characterization_names(), PUBLISHED, ".json", "characterization")
+
+
+def measurements_path(name_or_path: str) -> str:
+    """Path of a file of measurements, as :func:`profile_path`."""
+    return _resolve(name_or_path, measurement_names(), PUBLISHED, _MEASURED, "set of measurements")
+
+
+def _yaml_names() -> list[str]:
+    return sorted(
+        path.relative_to(HARDWARE).with_suffix("").as_posix() for path in HARDWARE.glob("*/*.yaml")
+    )
+
+
+def _is_map(name: str) -> bool:
+    return name.rpartition("/")[2].startswith("map")
+
+
+def _resolve(asked: str, names: tuple[str, ...], folder: Path, suffix: str, what: str) -> str:
+    try:
+        if Path(asked).is_file():
+            return asked
+        exists = Path(asked).exists()
+    except (OSError, ValueError):  # a name too long for the system, or one with a NUL
+        exists = False
+    if asked in names:
+        return str(folder / (asked + suffix))
+    if exists:
+        raise InputError("is a folder, not a file", where=Location(asked), expected=f"a {what}")
+    raise InputError(
+        f"no such {what}",
+        where=Location(asked),
+        expected=f"a file, or {one_of(names)}",
+        hint=did_you_mean(asked, names),
+    )

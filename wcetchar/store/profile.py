@@ -1,8 +1,262 @@
-"""The hardware profile file."""
+"""Hardware profile: YAML -> :class:`wcetchar.model.hardware.HardwareProfile`."""
 
-from wcetchar.model.hardware import HardwareProfile
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic.annotated_handlers import GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from wcetchar.errors import InputError
+from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.hardware import (
+    AccessTime,
+    Core,
+    HardwareProfile,
+    Quantity,
+    Region,
+    RegionKind,
+)
+from wcetchar.store.checking import (
+    Integer,
+    Text,
+    YamlModel,
+    did_you_mean,
+    in_place,
+    mapping_at,
+    one_of,
+    validate,
+)
+from wcetchar.store.document import PROFILE, read_document
+from wcetchar.store.names import profile_path
+from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity, parse_size
+from wcetchar.store.source import PlainInt, Source, shown
+
+_ADDRESS_SPACE = 1 << 64
+
+
+def _width(value: Any) -> int:
+    if isinstance(value, bool) or value not in (8, 16, 32, 64):
+        raise InputError(
+            f"a bus cannot be {shown(value)} bits wide", expected="one of 8, 16, 32, 64"
+        )
+    return int(value)
+
+
+def _address(value: Any) -> int:
+    if not isinstance(value, PlainInt) or not 0 <= value < _ADDRESS_SPACE:
+        raise InputError(
+            f"{shown(value)} is not an address", expected="an address such as 0x20000000"
+        )
+    return int(value)
+
+
+def _quantity_schema(description: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": PATTERN, "description": description})
+
+
+Time = Annotated[
+    Quantity,
+    PlainValidator(in_place(lambda value: parse_quantity(value, Dimension.TIME))),
+    _quantity_schema("a time: `14 ns`, `2 cycles`, `1..3 cycles`, `14 ns +- 5 %`"),
+]
+Frequency = Annotated[
+    Quantity,
+    PlainValidator(in_place(lambda value: parse_quantity(value, Dimension.FREQUENCY))),
+    _quantity_schema("a frequency: `72 MHz`, `8 MHz +- 1 %`"),
+]
+Size = Annotated[int, PlainValidator(in_place(parse_size)), _quantity_schema("a size: `256 KiB`")]
+Width = Annotated[int, PlainValidator(in_place(_width)), WithJsonSchema({"enum": [8, 16, 32, 64]})]
+Address = Annotated[
+    int, PlainValidator(in_place(_address)), WithJsonSchema({"type": "integer", "minimum": 0})
+]
+FetchCount = Annotated[Integer, Field(ge=0, le=1000)]
+
+
+class AccessTimeDoc(YamlModel):
+    """``fetch: 14 ns`` is short for the same first and next access."""
+
+    first: Time = Field(description="time of the first access of a burst, or of a single one")
+    next: Time = Field(description="time of each further access of a burst")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        # A list or a mapping is left alone so that the message speaks of a mapping.
+        return value if isinstance(value, (dict, list)) else {"first": value, "next": value}
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        long_form = handler.resolve_ref_schema(handler(schema))
+        return {"anyOf": [dict(long_form["properties"]["first"]), long_form]}
+
+    def to_model(self) -> AccessTime:
+        return AccessTime(self.first, self.next)
+
+
+class RegionDoc(YamlModel):
+    kind: RegionKind = Field(description="memory or peripheral")
+    bus_width: Width = Field(description="bits moved by one access: 8, 16, 32 or 64")
+    clock: Frequency | None = Field(None, description="of the region's bus; the core's if absent")
+    base: Address | None = Field(None, description="first address")
+    size: Size | None = Field(None, description="size in bytes")
+    fetch: AccessTimeDoc | None = None
+    read: AccessTimeDoc | None = None
+    write: AccessTimeDoc | None = None
+    access: AccessTimeDoc | None = Field(
+        None, description="for accesses of unknown direction; else the dearer of read and write"
+    )
+    note: Text = ""
+
+    def to_model(self, name: str) -> Region:
+        times = {
+            Operation.FETCH: self.fetch,
+            Operation.READ: self.read,
+            Operation.WRITE: self.write,
+            Operation.ACCESS: self.access,
+        }
+        return Region(
+            name=name,
+            kind=self.kind,
+            bus_width=self.bus_width,
+            times={operation: time.to_model() for operation, time in times.items() if time},
+            clock=self.clock,
+            base=self.base,
+            size=self.size,
+            note=self.note,
+        )
+
+
+class CoreDoc(YamlModel):
+    name: Text = Field(description="name of the core")
+    clock: Frequency = Field(description="of the core")
+    events: dict[EventKind, Time] = Field(
+        default_factory=dict, description="time of each core event beside the accesses it makes"
+    )
+    other_events: Time | None = Field(
+        None, description="time of every event that `events` does not name"
+    )
+    overlap: dict[Operation, Time] = Field(
+        default_factory=dict,
+        description="how much of each access is hidden behind the event that makes it",
+    )
+    discarded_fetches: dict[EventKind, FetchCount] = Field(
+        default_factory=dict, description="fetches that an event may start and throw away"
+    )
+
+    def to_model(self) -> Core:
+        events = dict(self.events)
+        if self.other_events is not None:
+            events = {kind: events.get(kind, self.other_events) for kind in EventKind}
+        return Core(self.name, self.clock, events, dict(self.overlap), dict(self.discarded_fetches))
+
+
+class ProfileDoc(YamlModel):
+    """A hardware profile: what each access and each core event costs."""
+
+    schema_: Literal["wcetchar/hardware-profile/1"] = Field(alias="schema")
+    name: Text = Field(description="name of the hardware")
+    description: Text = ""
+    core: CoreDoc = Field(description="the core's clock and timing")
+    regions: dict[Text, RegionDoc] = Field(description="memories and peripherals by name")
+    default_map: dict[Text, Text] = Field(
+        default_factory=dict, description="logical section to region; a section map overrides it"
+    )
+
+    def to_model(self) -> HardwareProfile:
+        return HardwareProfile(
+            name=self.name,
+            description=self.description,
+            core=self.core.to_model(),
+            regions={name: region.to_model(name) for name, region in self.regions.items()},
+            default_map=dict(self.default_map),
+        )
 
 
 def load_profile(name_or_path: str) -> HardwareProfile:
-    """Read a hardware profile by shipped name or by path."""
-    raise NotImplementedError
+    """Read a hardware profile by shipped name (``renaux2010/platform1``) or by path.
+
+    Raises:
+        InputError: no such profile, or mistakes in it; all of them at once as ``InputErrors``.
+    """
+    source = read_document(profile_path(name_or_path), PROFILE)
+    checks = (_check_regions, _check_overlaps, _check_default_map)
+    document = validate(ProfileDoc, source, checks)
+    source.fail_on_mistakes()
+    assert document is not None
+    return document.to_model()
+
+
+def _check_regions(source: Source) -> None:
+    regions = mapping_at(source.data, "regions")
+    if "regions" in mapping_at(source.data) and regions == {}:
+        source.report(("regions",), "there is no region", expected="at least one memory")
+    for name, region in regions.items():
+        if not isinstance(region, dict):
+            continue
+        if not region.keys() & {operation.value for operation in Operation}:
+            source.report(
+                ("regions", name),
+                f"nothing can be done in the region {shown(name)}",
+                expected="at least one of fetch, read, write, access",
+            )
+        given = region.keys() & {"base", "size"}
+        if len(given) == 1:
+            (one,) = given
+            source.report(
+                ("regions", name, one),
+                f"the region {shown(name)} has a {one} only",
+                expected="base and size, or neither",
+                key=True,
+            )
+
+
+def _extents(source: Source) -> Iterator[tuple[int, int, str]]:
+    """(first, end, name) of every region whose base and size can be read."""
+    for name, region in mapping_at(source.data, "regions").items():
+        try:
+            base, size = _address(region["base"]), parse_size(region["size"])
+        except (InputError, KeyError, TypeError):
+            continue
+        yield base, base + size, name
+
+
+def _check_overlaps(source: Source) -> None:
+    extents = sorted(_extents(source))
+    # The region that reaches furthest so far: with it every overlap shows at least once.
+    reach: tuple[int, int, str] | None = None
+    for extent in extents:
+        base, end, name = extent
+        if end > _ADDRESS_SPACE:
+            source.report(
+                ("regions", name, "size"),
+                f"the region {shown(name)} ends beyond the address space",
+                expected="an end of at most 2^64",
+            )
+        if reach is not None and base < reach[1]:
+            source.report(
+                ("regions", name, "base"),
+                f"the region {shown(name)} ({base:#x}..{end - 1:#x}) overlaps the region "
+                f"{shown(reach[2])} ({reach[0]:#x}..{reach[1] - 1:#x}, "
+                f"{source.where(('regions', reach[2], 'base'))})",
+                expected="regions that do not share an address",
+            )
+        if reach is None or end > reach[1]:
+            reach = extent
+
+
+def _check_default_map(source: Source) -> None:
+    regions = list(mapping_at(source.data, "regions"))
+    for section, region in mapping_at(source.data, "default map").items():
+        if isinstance(region, str) and region not in regions:
+            source.report(
+                ("default map", section),
+                f"there is no region {shown(region)}",
+                expected=one_of(regions),
+                hint=did_you_mean(region, regions),
+            )

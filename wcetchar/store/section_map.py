@@ -1,8 +1,74 @@
-"""The section map file."""
+"""Section map: YAML -> :class:`wcetchar.model.section_map.SectionMap`."""
 
-from wcetchar.model.section_map import SectionMap
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from wcetchar.errors import InputError
+from wcetchar.model.section_map import Assumption, SectionMap
+from wcetchar.store.checking import (
+    Integer,
+    Text,
+    YamlModel,
+    did_you_mean,
+    in_place,
+    one_of,
+    validate,
+)
+from wcetchar.store.document import SECTION_MAP, read_document
+from wcetchar.store.names import map_path
+from wcetchar.store.source import shown
+
+_ASSUMPTIONS: Final = {"code alignment": Assumption.CODE_ALIGNMENT}
+_LIMIT: Final = (1 << 63) - 1
+
+
+def _assumption(value: Any) -> Assumption:
+    if not isinstance(value, str) or value not in _ASSUMPTIONS:
+        raise InputError(
+            f"the assumption {shown(value)} is not known",
+            expected=one_of(_ASSUMPTIONS),
+            hint=did_you_mean(value, _ASSUMPTIONS),
+        )
+    return _ASSUMPTIONS[value]
+
+
+AssumptionName = Annotated[
+    Assumption, PlainValidator(in_place(_assumption)), WithJsonSchema({"enum": list(_ASSUMPTIONS)})
+]
+Value = Annotated[Integer, Field(ge=-_LIMIT, le=_LIMIT)]
+
+
+class SectionMapDoc(YamlModel):
+    """Where the logical sections lie, and the values of the parameters."""
+
+    schema_: Literal["wcetchar/section-map/1"] = Field(alias="schema")
+    name: Text = Field(description="name of the map")
+    description: Text = ""
+    sections: dict[Text, Text] = Field(description="logical section to region of the profile")
+    parameters: dict[Text, Value] = Field(
+        default_factory=dict, description="values of call arguments and kernel state"
+    )
+    assumptions: list[AssumptionName] = Field(
+        default_factory=list, description="what the integrator promises"
+    )
 
 
 def load_map(name_or_path: str) -> SectionMap:
-    """Read a section map by shipped name or by path."""
-    raise NotImplementedError
+    """Read a section map by shipped name (``renaux2010/map1``) or by path.
+
+    Raises:
+        InputError: no such map, or mistakes in it; all of them at once as ``InputErrors``.
+    """
+    source = read_document(map_path(name_or_path), SECTION_MAP)
+    document = validate(SectionMapDoc, source)
+    source.fail_on_mistakes()
+    assert document is not None
+    return SectionMap(
+        name=document.name,
+        sections=dict(document.sections),
+        parameters=dict(document.parameters),
+        assumptions=frozenset(document.assumptions),
+    )

@@ -1,8 +1,364 @@
-"""The services file."""
+"""Services file: YAML -> :class:`wcetchar.model.service.ServicesFile`."""
 
-from wcetchar.model.service import ServicesFile
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+
+from wcetchar.errors import InputError
+from wcetchar.model.expression import Function
+from wcetchar.model.service import (
+    AddressRange,
+    Kernel,
+    LogicalSection,
+    Marks,
+    Parameter,
+    ParameterKind,
+    SchedulerLock,
+    SectionKind,
+    Service,
+    ServiceKind,
+    ServicesFile,
+)
+from wcetchar.store.checking import (
+    Integer,
+    Text,
+    YamlModel,
+    did_you_mean,
+    in_place,
+    list_at,
+    mapping_at,
+    one_of,
+    validate,
+)
+from wcetchar.store.document import SERVICES, read_document
+from wcetchar.store.profile import Address, Size
+from wcetchar.store.source import Source, Steps, shown
+
+IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_RANGE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*\.\.\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")
+
+
+def parameter_name_mistake(name: str) -> str | None:
+    """Why ``name`` cannot name a parameter in a formula, or ``None``."""
+    if not IDENTIFIER.fullmatch(name):
+        return f"{shown(name)} cannot name a parameter"
+    if name in {function.value for function in Function}:
+        return f"{shown(name)} is the name of a function of formulas"
+    return None
+
+
+def _range(value: Any) -> tuple[int, int]:
+    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise InputError(
+            f"{shown(value)} is not a range", expected="a range of whole numbers such as `1..16`"
+        )
+    minimum, maximum = int(match[1]), int(match[2])
+    if minimum > maximum:
+        raise InputError(
+            f"the lower end of {shown(value)} is above its upper end",
+            expected="the smaller number first",
+        )
+    return minimum, maximum
+
+
+Range = Annotated[
+    tuple[int, int],
+    PlainValidator(in_place(_range)),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*-?[0-9]+\s*\.\.\s*-?[0-9]+\s*$"}),
+]
+Count = Annotated[Integer, Field(ge=1, le=1 << 20)]
+Channel = Annotated[Integer, Field(ge=0, le=1 << 20)]
+Symbols = Annotated[list[Text], Field(min_length=1)]
+
+
+class KernelDoc(YamlModel):
+    name: Text = Field(description="name of the kernel")
+    version: Text = Field(description="its version")
+    configuration: dict[Text, Text] = Field(
+        default_factory=dict, description="the settings that the figures hold for"
+    )
+
+
+class ChannelsDoc(YamlModel):
+    begin: Channel = 0
+    end: Channel = 1
+    first_parameter: Channel = 2
+
+
+class MarksDoc(YamlModel):
+    symbol: Text = Field(description="the byte array that marks are stored to")
+    values: Count = Field(description="elements per channel")
+    channels: ChannelsDoc = Field(default_factory=ChannelsDoc)
+
+
+class AddressesDoc(YamlModel):
+    base: Address = Field(description="first address")
+    size: Size = Field(description="size, such as `4 KiB`")
+
+
+class SectionDoc(YamlModel):
+    kind: SectionKind = Field(description="code, data, stack or peripheral")
+    linker_sections: list[Text] = Field(default_factory=list)
+    symbols: list[Text] = Field(default_factory=list)
+    address_ranges: list[AddressesDoc] = Field(default_factory=list)
+    meaning: Text = ""
+
+
+class HardwareDoc(YamlModel):
+    vector_section: Text = Field(description="logical section of the vector table")
+    main_stack: Text = Field(description="logical section that handlers stack to")
+    task_stack: Text = Field(description="logical section that threads stack to")
+
+
+class LockDoc(YamlModel):
+    lock: Symbols = Field(description="functions that lock the scheduler")
+    unlock: Symbols = Field(description="functions that unlock it")
+
+
+class ParameterDoc(YamlModel):
+    kind: ParameterKind = Field(description="argument or state")
+    range: Range = Field(description="values inclusive, such as `1..16`")
+    meaning: Text = Field(description="what the parameter counts")
+
+
+class ServiceDoc(YamlModel):
+    mark: Channel = Field(description="value stored to the begin and end channels")
+    kind: ServiceKind = Field(description="call or handler")
+    entries: Symbols = Field(description="symbols of the function or handler")
+    description: Text = ""
+    worst_state: Text = ""
+    parameters: dict[Text, ParameterDoc] = Field(default_factory=dict)
+
+    def to_model(self, name: str) -> Service:
+        return Service(
+            name=name,
+            mark=self.mark,
+            kind=self.kind,
+            entries=tuple(self.entries),
+            parameters=tuple(
+                Parameter(key, p.kind, *p.range, p.meaning) for key, p in self.parameters.items()
+            ),
+            description=self.description,
+            worst_state=self.worst_state,
+        )
+
+
+class ServicesDoc(YamlModel):
+    """What to characterize, and how addresses and marks are to be read."""
+
+    schema_: Literal["wcetchar/services/1"] = Field(alias="schema")
+    kernel: KernelDoc = Field(description="name and version of the kernel")
+    marks: MarksDoc = Field(description="the array of marks")
+    sections: dict[Text, SectionDoc] = Field(description="logical sections by name")
+    hardware: HardwareDoc = Field(description="sections that the hardware itself touches")
+    scheduler_lock: LockDoc | None = None
+    services: dict[Text, ServiceDoc] = Field(description="services by name")
+
+    def to_model(self, path: str) -> ServicesFile:
+        channels, lock = self.marks.channels, self.scheduler_lock
+        return ServicesFile(
+            path=path,
+            kernel=Kernel(self.kernel.name, self.kernel.version, dict(self.kernel.configuration)),
+            marks=Marks(
+                symbol=self.marks.symbol,
+                values=self.marks.values,
+                begin=channels.begin,
+                end=channels.end,
+                first_parameter=channels.first_parameter,
+            ),
+            sections=tuple(
+                LogicalSection(
+                    name=name,
+                    kind=section.kind,
+                    linker_sections=tuple(section.linker_sections),
+                    symbols=tuple(section.symbols),
+                    ranges=tuple(
+                        AddressRange(r.base, r.base + r.size) for r in section.address_ranges
+                    ),
+                    meaning=section.meaning,
+                )
+                for name, section in self.sections.items()
+            ),
+            services=tuple(service.to_model(name) for name, service in self.services.items()),
+            scheduler_lock=SchedulerLock(tuple(lock.lock), tuple(lock.unlock)) if lock else None,
+            vector_section=self.hardware.vector_section,
+            main_stack=self.hardware.main_stack,
+            task_stack=self.hardware.task_stack,
+        )
 
 
 def load_services(path: str) -> ServicesFile:
-    """Read a services file."""
-    raise NotImplementedError
+    """Read a services file.
+
+    Raises:
+        InputError: no such file, or mistakes in it; all of them at once as ``InputErrors``.
+    """
+    source = read_document(path, SERVICES)
+    document = validate(ServicesDoc, source, _CHECKS)
+    source.fail_on_mistakes()
+    assert document is not None
+    return document.to_model(path)
+
+
+def _check_marks(source: Source) -> None:
+    values = mapping_at(source.data, "marks").get("values")
+    seen: dict[int, Steps] = {}
+    for name, service in mapping_at(source.data, "services").items():
+        mark = service.get("mark") if isinstance(service, dict) else None
+        steps: Steps = ("services", name, "mark")
+        if not _number(mark):
+            continue
+        if mark in seen:
+            source.report(
+                steps,
+                f"the mark {mark} of {shown(name)} is taken; it first stands at "
+                f"{source.where(seen[mark])}",
+                expected="a mark of its own for each service",
+            )
+        seen.setdefault(mark, steps)
+        if _number(values) and mark >= values:
+            source.report(
+                steps,
+                f"the mark {mark} does not fit a channel of {values} values",
+                expected=f"0..{values - 1}",
+                hint="raise `values` under `marks` and in the firmware",
+            )
+
+
+def _check_channels(source: Source) -> None:
+    given = mapping_at(source.data, "marks", "channels")
+    channels = {"begin": 0, "end": 1, "first parameter": 2, **given}
+    services = mapping_at(source.data, "services")
+    count = max((len(mapping_at(services, n, "parameters")) for n in services), default=0)
+    begin, end, first = (channels[key] for key in ("begin", "end", "first parameter"))
+    if not (_number(begin) and _number(end) and _number(first)):
+        return
+    at: Steps = ("marks", "channels")
+    if begin == end:
+        source.report((*at, "end"), f"begin and end share channel {end}", expected="two channels")
+    for key, channel in (("begin", begin), ("end", end)):
+        if first <= channel < first + max(count, 1):
+            source.report(
+                (*at, key),
+                f"the channel {channel} of {key} is also one of the parameters' "
+                f"({first}..{first + max(count, 1) - 1})",
+                expected="a channel of its own",
+            )
+
+
+def _check_parameters(source: Source) -> None:
+    values = mapping_at(source.data, "marks").get("values")
+    services = mapping_at(source.data, "services")
+    for service in services:
+        for name, parameter in mapping_at(services, service, "parameters").items():
+            steps: Steps = ("services", service, "parameters", name)
+            mistake = parameter_name_mistake(name)
+            if mistake:
+                source.report(
+                    steps, mistake, expected="letters, digits and _, not a function", key=True
+                )
+            text = parameter.get("range") if isinstance(parameter, dict) else None
+            try:
+                minimum, maximum = _range(text)
+            except InputError:
+                continue
+            if _number(values) and not (0 <= minimum and maximum < values):
+                source.report(
+                    (*steps, "range"),
+                    f"the range {shown(text)} does not fit a channel of {values} values",
+                    expected=f"a part of 0..{values - 1}",
+                    hint="raise `values` under `marks` and in the firmware",
+                )
+
+
+def _check_hardware(source: Source) -> None:
+    sections = list(mapping_at(source.data, "sections"))
+    for key, section in mapping_at(source.data, "hardware").items():
+        if isinstance(section, str) and section not in sections:
+            source.report(
+                ("hardware", key),
+                f"there is no logical section {shown(section)}",
+                expected=one_of(sections),
+                hint=did_you_mean(section, sections),
+            )
+
+
+def _check_sections(source: Source) -> None:
+    """Nothing belongs to two logical sections; a section without a rule has nothing in it."""
+    sections = mapping_at(source.data, "sections")
+    if "sections" in mapping_at(source.data) and sections == {}:
+        source.report(("sections",), "there is no logical section", expected="at least one")
+    for key, what in (("linker sections", "linker section"), ("symbols", "symbol")):
+        seen: dict[str, Steps] = {}
+        for name in sections:
+            for index, item in enumerate(list_at(sections, name, key)):
+                steps: Steps = ("sections", name, key, index)
+                if not isinstance(item, str):
+                    continue
+                if item in seen:
+                    source.report(
+                        steps,
+                        f"the {what} {shown(item)} is listed twice; it first stands at "
+                        f"{source.where(seen[item])}",
+                        expected=f"each {what} in one logical section",
+                    )
+                seen.setdefault(item, steps)
+    for name, section in sections.items():
+        rules = ("linker sections", "symbols", "address ranges")
+        if isinstance(section, dict) and not any(section.get(rule) for rule in rules):
+            source.report(
+                ("sections", name),
+                f"nothing belongs to the logical section {shown(name)}",
+                expected="linker sections, symbols or address ranges",
+            )
+
+
+def _check_services(source: Source) -> None:
+    if mapping_at(source.data).get("services") == {}:
+        source.report(("services",), "there is no service", expected="at least one")
+    for service in mapping_at(source.data, "services"):
+        _unique(source, ("services", service, "entries"))
+    for side in ("lock", "unlock"):
+        _unique(source, ("scheduler lock", side))
+    both = set(_texts(list_at(source.data, "scheduler lock", "lock")))
+    for index, symbol in enumerate(list_at(source.data, "scheduler lock", "unlock")):
+        if isinstance(symbol, str) and symbol in both:
+            source.report(
+                ("scheduler lock", "unlock", index),
+                f"{shown(symbol)} both locks and unlocks the scheduler",
+                expected="a function in one of the two lists",
+            )
+
+
+def _unique(source: Source, steps: tuple[str, ...]) -> None:
+    seen: set[str] = set()
+    for index, item in enumerate(list_at(source.data, *steps)):
+        if isinstance(item, str):
+            if item in seen:
+                source.report(
+                    (*steps, index), f"{shown(item)} is listed twice", expected="each once"
+                )
+            seen.add(item)
+
+
+def _texts(items: Iterable[Any]) -> Iterable[str]:
+    return (item for item in items if isinstance(item, str))
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
+    _check_marks,
+    _check_channels,
+    _check_parameters,
+    _check_hardware,
+    _check_sections,
+    _check_services,
+)

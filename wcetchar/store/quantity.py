@@ -1,0 +1,211 @@
+"""Quantities: a decimal number with a unit and, where wanted, a tolerance.
+
+==================  =====================================================================
+``14 ns``           exactly 14 ns
+``14 ns +- 1 ns``   13..15 ns, nominally 14 (``±`` may be written for ``+-``)
+``14 ns +- 5 %``    13.3..14.7 ns, nominally 14
+``1..3 cycles``     1 to 3 cycles; nominal is the middle, 2; the safe end is 3
+==================  =====================================================================
+
+Decimal text becomes a fraction without passing through a float, so ``0.1 us`` is exactly 100 ns.
+Times are kept in nanoseconds or cycles, frequencies in hertz.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from enum import Enum
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.errors import InputError
+from wcetchar.model.hardware import Quantity, Unit
+from wcetchar.store.source import PlainInt, shown
+
+
+class Dimension(Enum):
+    """What a quantity may be a quantity of: unit names with their factors."""
+
+    TIME = "time"
+    FREQUENCY = "frequency"
+    SIZE = "size"
+
+
+_UNITS: Final[dict[Dimension, dict[str, tuple[Unit | None, Fraction]]]] = {
+    Dimension.TIME: {
+        "ps": (Unit.NANOSECONDS, Fraction(1, 1000)),
+        "ns": (Unit.NANOSECONDS, Fraction(1)),
+        "us": (Unit.NANOSECONDS, Fraction(1000)),
+        "µs": (Unit.NANOSECONDS, Fraction(1000)),  # micro sign
+        "μs": (Unit.NANOSECONDS, Fraction(1000)),  # Greek mu
+        "ms": (Unit.NANOSECONDS, Fraction(1_000_000)),
+        "s": (Unit.NANOSECONDS, Fraction(1_000_000_000)),
+        "cycle": (Unit.CYCLES, Fraction(1)),
+        "cycles": (Unit.CYCLES, Fraction(1)),
+    },
+    Dimension.FREQUENCY: {
+        "Hz": (Unit.HERTZ, Fraction(1)),
+        "kHz": (Unit.HERTZ, Fraction(1000)),
+        "MHz": (Unit.HERTZ, Fraction(1_000_000)),
+        "GHz": (Unit.HERTZ, Fraction(1_000_000_000)),
+    },
+    Dimension.SIZE: {
+        "B": (None, Fraction(1)),
+        "KiB": (None, Fraction(1 << 10)),
+        "MiB": (None, Fraction(1 << 20)),
+        "GiB": (None, Fraction(1 << 30)),
+    },
+}
+_EXAMPLE: Final = {
+    Dimension.TIME: "a time such as `14 ns`, `2 cycles`, `1..3 cycles` or `14 ns +- 5 %`",
+    Dimension.FREQUENCY: "a frequency such as `72 MHz` or `8 MHz +- 1 %`",
+    Dimension.SIZE: "a size such as `256 KiB`",
+}
+_MAX_LENGTH: Final = 100
+
+_NUMBER = r"(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?"
+_UNIT = r"[^\W\d_]+|%"
+_SHAPE = re.compile(
+    rf"""
+    (?P<sign>-\s*)?
+    (?P<first>{_NUMBER})
+    (?:\s*\.\.\s*(?P<to_sign>-\s*)?(?P<to>{_NUMBER}))?
+    \s*(?P<unit>{_UNIT})?
+    (?:\s*(?:\+-|\+/-|±)\s*(?P<by>{_NUMBER})\s*(?P<by_unit>{_UNIT})?)?
+    """,
+    re.VERBOSE,
+)
+
+PATTERN: Final = (
+    rf"^{_NUMBER}(?:\s*\.\.\s*{_NUMBER})?\s*[A-Za-zµμ]+"
+    rf"(?:\s*(?:\+-|\+/-|±)\s*{_NUMBER}\s*(?:[A-Za-zµμ]+|%))?$"
+)
+"""Shape of a quantity for the JSON Schemas; the units are checked by :func:`parse_quantity`."""
+
+
+def parse_quantity(value: object, dimension: Dimension) -> Quantity:
+    """Text of a quantity of ``dimension`` (time or frequency) -> the exact interval.
+
+    Raises:
+        InputError: without a place, which the caller knows.
+    """
+    low, nominal, high, unit = _interval(value, dimension)
+    if unit is None:
+        raise ValueError("sizes are read by parse_size")
+    if dimension is Dimension.FREQUENCY and low <= 0:
+        raise InputError(
+            f"the clock {shown(value)} can be zero" if low == 0 else _negative(value),
+            expected="a frequency above zero",
+        )
+    return Quantity(low, nominal, high, unit)
+
+
+def parse_size(value: object) -> int:
+    """Text of a size -> bytes. Raises :class:`InputError` without a place."""
+    low, _, high, _ = _interval(value, Dimension.SIZE)
+    if low != high or low.denominator != 1 or low <= 0:
+        raise InputError(
+            f"{shown(value)} is not a whole number of bytes above zero",
+            expected=_EXAMPLE[Dimension.SIZE],
+        )
+    return int(low)
+
+
+def quantity_text(quantity: Quantity) -> str:
+    """Text that :func:`parse_quantity` reads back as the same quantity.
+
+    Raises:
+        ValueError: a bound has no finite decimal form, or the nominal value is not the middle.
+    """
+    if quantity.nominal * 2 != quantity.low + quantity.high:
+        raise ValueError("only intervals whose nominal value is the middle have a text")
+    low, high = decimal_text(quantity.low), decimal_text(quantity.high)
+    return f"{low} {quantity.unit}" if low == high else f"{low}..{high} {quantity.unit}"
+
+
+def decimal_text(value: Fraction) -> str:
+    """Exact decimal text of a fraction. Raises ``ValueError`` where there is no finite one."""
+    denominator = value.denominator
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    if denominator != 1:
+        raise ValueError(f"{value} has no finite decimal form")
+    places = 0
+    while (value * 10**places).denominator != 1:
+        places += 1
+    digits = str(abs(int(value * 10**places))).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def _interval(
+    value: object, dimension: Dimension
+) -> tuple[Fraction, Fraction, Fraction, Unit | None]:
+    expected = _EXAMPLE[dimension]
+    text = value.text if isinstance(value, PlainInt) else value
+    if not isinstance(text, str):
+        raise InputError(f"{shown(value)} is not a {dimension.value}", expected=expected)
+    match = _SHAPE.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
+    if match is None:
+        raise InputError(
+            f"{shown(text)} is not a {dimension.value}",
+            expected=expected,
+            hint="plain decimal numbers, without exponent, leading zeros or separators",
+        )
+    if match["sign"] or match["to_sign"]:
+        raise InputError(_negative(text), expected=expected)
+    unit, factor = _unit(match["unit"], text, dimension)
+    first = Fraction(match["first"]) * factor
+    if match["to"] is not None:
+        if match["by"] is not None:
+            raise InputError(
+                f"{shown(text)} has an interval and a tolerance", expected="one of the two"
+            )
+        last = Fraction(match["to"]) * factor
+        if last < first:
+            raise InputError(
+                f"the lower end of {shown(text)} is above its upper end",
+                expected="the smaller number first",
+            )
+        return first, (first + last) / 2, last, unit
+    if match["by"] is None:
+        return first, first, first, unit
+    by = Fraction(match["by"])
+    if match["by_unit"] == "%":
+        by = first * by / 100
+    else:
+        by_unit, by_factor = _unit(match["by_unit"], text, dimension)
+        if by_unit is not unit:
+            raise InputError(
+                f"{shown(text)} mixes two units that no clock relates here",
+                expected="the tolerance in the unit of the value, or in %",
+            )
+        by *= by_factor
+    if first - by < 0:
+        raise InputError(
+            f"the lower end of {shown(text)} is negative", expected="a tolerance below the value"
+        )
+    return first - by, first, first + by, unit
+
+
+def _negative(value: object) -> str:
+    return f"{shown(value)} is negative"
+
+
+def _unit(name: str | None, text: str, dimension: Dimension) -> tuple[Unit | None, Fraction]:
+    units = _UNITS[dimension]
+    if name is None:
+        raise InputError(
+            f"{shown(text)} has no unit", expected=_EXAMPLE[dimension], hint="write the unit"
+        )
+    if name in units:
+        return units[name]
+    by_case = [unit for unit in units if unit.lower() == name.lower()]
+    close = by_case or difflib.get_close_matches(name, units, 1)
+    raise InputError(
+        f"{shown(name)} is not a unit of {dimension.value}",
+        expected="one of " + ", ".join(unit for unit in units if unit != "μs"),
+        hint=f"did you mean `{close[0]}`?" if close else None,
+    )
