@@ -1,0 +1,105 @@
+"""``wcetchar estimate``: what services cost on given hardware."""
+
+from __future__ import annotations
+
+import click
+
+from wcetchar.cli.common import emit, json_option, output_option, table_color, table_width
+from wcetchar.errors import UsageError
+from wcetchar.pipeline import estimate as pipeline
+from wcetchar.report import csv, jsondoc, markdown, terminal
+from wcetchar.report.view import views_of
+
+FORMATS = ("table", "csv", "markdown", "json")
+
+
+def _assignments(
+    ctx: click.Context, param: click.Parameter, assignments: tuple[str, ...]
+) -> dict[str, int]:
+    """``NAME=INTEGER`` each; decimal, where a leading zero means nothing, or 0x hexadecimal."""
+    values: dict[str, int] = {}
+    for assignment in assignments:
+        name, _, digits = (part.strip() for part in assignment.partition("="))
+        try:
+            value = int(digits, 16 if digits.lower().startswith("0x") else 10)
+        except ValueError:
+            name = ""
+        if not name:
+            raise click.BadParameter(f"{assignment!r} is not NAME=VALUE with a whole number")
+        if values.setdefault(name, value) != value:
+            raise click.BadParameter(f"{name} has two values: {values[name]} and {value}")
+    return values
+
+
+@click.command("estimate")
+@click.argument("characterization")
+@click.option(
+    "profiles",
+    "--profile",
+    multiple=True,
+    required=True,
+    metavar="NAME|FILE",
+    help="Hardware profile; more than one prices each.",
+)
+@click.option(
+    "maps",
+    "--map",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Section map: one for all profiles or one for each. Default: the profile's own.",
+)
+@click.option(
+    "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
+)
+@click.option(
+    "values",
+    "--set",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_assignments,
+    help="Value of a parameter, before that of the map; repeatable.",
+)
+@click.option(
+    "--maximum",
+    is_flag=True,
+    help="Search parameters that nothing sets for the values with the largest total.",
+)
+@click.option(
+    "form",
+    "--format",
+    type=click.Choice(FORMATS),
+    help="How to print the result. Default: table.",
+)
+@json_option
+@output_option
+def command(
+    characterization: str,
+    profiles: tuple[str, ...],
+    maps: tuple[str, ...],
+    services: tuple[str, ...],
+    values: dict[str, int],
+    maximum: bool,
+    form: str | None,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Price the services of CHARACTERIZATION (a name or a file) on hardware profiles.
+
+    Every figure is a bound, a high-water mark or an estimate, and says so.
+    """
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} contradict each other")
+    estimates = pipeline.run(
+        pipeline.Request(characterization, profiles, maps, services, values, maximum)
+    )
+    views = views_of(estimates)
+    chosen = "json" if as_json else form or "table"
+    if chosen == "json":
+        text = jsondoc.render(views)
+    elif chosen == "csv":
+        text = csv.render(views)
+    elif chosen == "markdown":
+        text = markdown.render(views)
+    else:
+        text = terminal.render(views, table_width(output), table_color(output))
+    emit(text, output)

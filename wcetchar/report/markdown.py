@@ -1,0 +1,81 @@
+"""Estimates as Markdown tables (the GitHub dialect), for documents and reviews."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from wcetchar.report.numbers import grouped, percent
+from wcetchar.report.view import EstimateView
+
+
+def render(views: Iterable[EstimateView]) -> str:
+    """One section for each estimate."""
+    return "\n".join("\n".join(_estimate(view)) + "\n" for view in views)
+
+
+def _estimate(view: EstimateView) -> Iterator[str]:
+    at = f" at {_text(view.at)}" if view.at else ""
+    yield f"## {_text(view.service)} on {_text(view.profile)}{at}"
+    yield ""
+    yield (
+        f"**{grouped(view.total.high)} ns** ({view.word.value}), "
+        f"{grouped(view.total_cycles)} core cycles, section map {_text(view.section_map)}"
+    )
+    yield ""
+    yield from _table(
+        ["section", "repetition", "repetitions", "blocking"],
+        [" ".join(group.heading) for group in view.groups] + ["ns"],
+        [
+            [row.section, row.repetition, str(row.repetitions), row.blocking]
+            + [grouped(count) for count in row.groups]
+            + [grouped(row.ns)]
+            for row in view.sections
+        ]
+        + [
+            ["all", "", "", ""]
+            + [grouped(group.count) for group in view.groups]
+            + [grouped(view.total.high)],
+            ["ns", "", "", ""] + [grouped(group.ns) for group in view.groups] + [""],
+        ],
+    )
+    yield ""
+    yield from _table(
+        ["class", "region"],
+        ["count", "ns each", "ns", "share"],
+        [
+            [
+                column.name,
+                column.region,
+                grouped(column.count),
+                grouped(column.price_ns),
+                grouped(column.ns),
+                percent(column.ns, view.total.high),
+            ]
+            for column in view.columns
+        ],
+    )
+    yield ""
+    for part in view.blocking:
+        where = f": {_text(part.where)}" if part.where else ""
+        yield f"* {part.kind} blocked for {grouped(part.ns)} ns ({view.word.value}){where}"
+    for note in view.notes:
+        yield f"* {_text(note)}"
+
+
+def _table(
+    left: Sequence[str], right: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    yield _line([*left, *right])
+    yield "|" + " --- |" * len(left) + " ---: |" * len(right)
+    for row in rows:
+        yield _line(row)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_text(cell) for cell in cells) + " |"
+
+
+def _text(text: str) -> str:
+    """Names are text, never markup."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)

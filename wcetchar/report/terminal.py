@@ -1,0 +1,168 @@
+"""Estimates as tables on a terminal: one row for each trace section, as in the published tables."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from wcetchar.report.numbers import grouped, percent
+from wcetchar.report.view import EstimateView, GroupView
+
+_LEFT_WIDTH = 50  # section, repetition, blocking and ns, with their padding
+_BLOCKING_WIDTH = 20
+
+
+def render(views: Iterable[EstimateView], width: int = 120, color: bool = False) -> str:
+    """Tables of every estimate, and a summary where there are several.
+
+    ``width`` in columns: a table that is wider continues below itself. Without ``color`` the text
+    is plain, and the same on every machine.
+    """
+    shown = tuple(views)
+    parts: list[RenderableType] = []
+    for view in shown:
+        parts.extend(estimate_parts(view, width))
+        parts.append("")
+    if len(shown) > 1:
+        parts.append(_summary(shown))
+    return text_of(parts, width, color)
+
+
+def text_of(parts: Iterable[RenderableType], width: int, color: bool) -> str:
+    """What rich makes of ``parts``, without spaces at the ends of lines."""
+    stream = io.StringIO()
+    console = Console(
+        file=stream,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    for part in parts:
+        console.print(part)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def estimate_parts(view: EstimateView, width: int) -> Iterator[RenderableType]:
+    """Heading, table, total, what costs most, blocking and notes of one estimate."""
+    at = f", {view.at}" if view.at else ""
+    yield Text(f"{view.service} on {view.profile} (map {view.section_map}){at}", style="bold")
+    for number, columns in enumerate(_chunks(view.groups, width)):
+        yield _table(view, columns, with_time=number == 0)
+    if view.grouped:
+        yield Text(
+            "columns are grouped by section and operation; the other formats have every class"
+        )
+    yield Text.assemble(
+        ("total ", ""),
+        (f"{grouped(view.total.high)} ns", "bold"),
+        f" ({view.word.value}), {grouped(view.total_cycles)} core cycles",
+    )
+    if view.total.low != view.total.high:
+        yield Text(
+            f"  with the stated tolerances from {grouped(view.total.low)} ns, nominally "
+            f"{grouped(view.total.nominal)} ns"
+        )
+    for part in view.blocking:
+        where = f": {part.where}" if part.where else ""
+        yield Text(f"blocks {part.kind} for {grouped(part.ns)} ns ({view.word.value}){where}")
+    if view.contributors:
+        yield _contributors(view)
+    for note in view.notes:
+        yield Text(f"note: {note}")
+
+
+def _table(view: EstimateView, columns: Sequence[int], with_time: bool) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("section", no_wrap=True)
+    table.add_column("repetition", no_wrap=True)
+    table.add_column("blocking", max_width=_BLOCKING_WIDTH)
+    if with_time:
+        table.add_column("ns", justify="right", no_wrap=True)
+    groups = [view.groups[i] for i in columns]
+    for group in groups:
+        table.add_column(Text("\n".join(group.heading)), justify="right", no_wrap=True)
+
+    def add(left: Sequence[str], time: str, cells: Iterable[str]) -> None:
+        row = [*left, *([time] if with_time else []), *cells]
+        table.add_row(*(Text(cell) for cell in row))
+
+    for row in view.sections:
+        formula = row.repetition
+        if formula != str(row.repetitions):
+            formula += f" = {row.repetitions}"
+        add(
+            [row.section, formula, row.blocking],
+            grouped(row.ns),
+            [grouped(row.groups[i]) for i in columns],
+        )
+    table.add_section()
+    add(["all", "", ""], "", [grouped(group.count) for group in groups])
+    if not view.grouped:
+        add(["ns each", "", ""], "", [_price(group) for group in groups])
+    add(["ns", "", ""], grouped(view.total.high), [grouped(group.ns) for group in groups])
+    return table
+
+
+def _price(group: GroupView) -> str:
+    return "" if group.price_ns is None else grouped(group.price_ns)
+
+
+def _chunks(groups: Sequence[GroupView], width: int) -> Iterator[list[int]]:
+    """Columns that fit beside each other, in order; at least one each."""
+    chunk: list[int] = []
+    used = _LEFT_WIDTH
+    for index, group in enumerate(groups):
+        cells = (*group.heading, grouped(group.count), grouped(group.ns), _price(group))
+        wide = max(len(cell) for cell in cells) + 2
+        if chunk and used + wide > width:
+            yield chunk
+            chunk, used = [], _LEFT_WIDTH
+        chunk.append(index)
+        used += wide
+    yield chunk
+
+
+def _contributors(view: EstimateView) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("costs most")
+    table.add_column("in")
+    table.add_column("count", justify="right")
+    table.add_column("ns", justify="right")
+    table.add_column("share", justify="right")
+    for column in view.contributors:
+        table.add_row(
+            Text(column.name),
+            Text(column.region),
+            grouped(column.count),
+            grouped(column.ns),
+            percent(column.ns, view.total.high),
+        )
+    return table
+
+
+def _summary(views: Sequence[EstimateView]) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    for name in ("service", "profile", "at"):
+        table.add_column(name)
+    for name in ("total ns", "blocks interrupts ns", "blocks preemption ns"):
+        table.add_column(name, justify="right")
+    table.add_column("word")
+    for view in views:
+        table.add_row(
+            Text(view.service),
+            Text(view.profile),
+            Text(view.at),
+            grouped(view.total.high),
+            *(grouped(part.ns) for part in view.blocking),
+            view.word.value,
+        )
+    return table

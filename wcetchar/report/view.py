@@ -1,0 +1,209 @@
+"""Plain rows of an estimate. The renderers beside this only lay them out.
+
+Names come from files of strangers; here they lose whatever a terminal would act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.model.access import AccessClass, Key, Pattern
+from wcetchar.model.characterization import Word
+from wcetchar.model.estimate import Estimate, EstimateColumn
+from wcetchar.model.interval import Interval
+
+PAPER_COLUMNS: Final = 12
+"""A table with more columns than this is grouped by section and operation."""
+
+CONTRIBUTORS: Final = 5
+
+
+@dataclass(frozen=True)
+class SectionView:
+    """One trace section; ``counts`` are for one repetition, ``ns`` for all, ``groups`` are the
+    counts of one repetition under the headings of :attr:`EstimateView.groups`."""
+
+    section: str
+    repetition: str
+    repetitions: int
+    blocking: str
+    counts: tuple[tuple[str, int], ...]
+    groups: tuple[int, ...]
+    ns: Fraction
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One access class or core event over the whole service."""
+
+    name: str
+    region: str
+    count: int
+    price_ns: Fraction
+    ns: Fraction
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """One column of the printed table: a class, or classes that were put together.
+
+    ``price_ns`` is ``None`` where classes of different prices were put together.
+    """
+
+    heading: tuple[str, ...]
+    count: int
+    price_ns: Fraction | None
+    ns: Fraction
+
+
+@dataclass(frozen=True)
+class BlockingView:
+    kind: str
+    ns: Fraction
+    where: str
+
+
+@dataclass(frozen=True)
+class EstimateView:
+    """One estimate. ``total`` keeps its interval; every other time is the safe end, in ns."""
+
+    service: str
+    profile: str
+    section_map: str
+    parameters: tuple[tuple[str, int], ...]
+    word: Word
+    total: Interval
+    total_cycles: Fraction
+    core_clock_hz: Fraction
+    sections: tuple[SectionView, ...]
+    columns: tuple[ColumnView, ...]
+    groups: tuple[GroupView, ...]
+    grouped: bool
+    contributors: tuple[ColumnView, ...]
+    blocking: tuple[BlockingView, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def at(self) -> str:
+        """``N=13, size=4``, or nothing."""
+        return ", ".join(f"{name}={value}" for name, value in self.parameters)
+
+
+def view_of(estimate: Estimate) -> EstimateView:
+    """The rows of one estimate; sections and columns keep their order."""
+    headings = {column.key: _heading(column.key) for column in estimate.columns}
+    together = len(estimate.columns) > PAPER_COLUMNS
+    if together:
+        headings = {key: _group_heading(key) for key in headings}
+    order = list(dict.fromkeys(headings.values()))
+    return EstimateView(
+        service=printable(estimate.service),
+        profile=printable(estimate.profile),
+        section_map=printable(estimate.section_map),
+        parameters=tuple((printable(n), v) for n, v in estimate.parameters.items()),
+        word=estimate.word,
+        total=estimate.total,
+        total_cycles=estimate.total_cycles,
+        core_clock_hz=estimate.core_clock_hz,
+        sections=tuple(
+            SectionView(
+                section=printable(row.section),
+                repetition=printable(row.repetition),
+                repetitions=row.repetitions,
+                blocking=printable(row.blocking),
+                counts=tuple((class_name(key), count) for key, count in row.vector.items()),
+                groups=tuple(_grouped(row.vector, headings, order)),
+                ns=row.time.high,
+            )
+            for row in estimate.rows
+        ),
+        columns=tuple(_column(column) for column in estimate.columns),
+        groups=tuple(
+            _group(heading, [c for c in estimate.columns if headings[c.key] == heading])
+            for heading in order
+        ),
+        grouped=together,
+        contributors=tuple(
+            _column(column)
+            for column in sorted(estimate.columns, key=lambda c: -c.time.high)[:CONTRIBUTORS]
+            if column.time.high
+        ),
+        blocking=(
+            BlockingView(
+                "interrupts",
+                estimate.blocking_interrupts.high,
+                printable(estimate.interrupts_stretch),
+            ),
+            BlockingView(
+                "preemption",
+                estimate.blocking_preemption.high,
+                printable(estimate.preemption_stretch),
+            ),
+        ),
+        notes=tuple(printable(note) for note in estimate.notes),
+    )
+
+
+def views_of(estimates: Iterable[Estimate]) -> tuple[EstimateView, ...]:
+    return tuple(view_of(estimate) for estimate in estimates)
+
+
+def class_name(key: Key) -> str:
+    """The name of a class in every report: ``.text fetch 32 single``, ``.text branch taken``."""
+    return printable(str(key).strip())
+
+
+def printable(text: str) -> str:
+    """``text`` with everything that is not a printable character written as an escape."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+
+
+def _column(column: EstimateColumn) -> ColumnView:
+    return ColumnView(
+        name=class_name(column.key),
+        region=printable(column.region),
+        count=column.count,
+        price_ns=column.price.high,
+        ns=column.time.high,
+    )
+
+
+def _heading(key: Key) -> tuple[str, ...]:
+    section = printable(key.section)
+    if not isinstance(key, AccessClass):
+        return (section or "core", *key.kind.value.split(" "))
+    width = str(key.width) if key.width else "?"
+    pattern = () if key.pattern is Pattern.SINGLE else (key.pattern.value,)
+    return (section, key.operation.value, width, *pattern)
+
+
+def _group_heading(key: Key) -> tuple[str, ...]:
+    if isinstance(key, AccessClass):
+        return (printable(key.section), key.operation.value)
+    return ("core", "events")
+
+
+def _grouped(
+    vector: Mapping[Key, int],
+    headings: Mapping[Key, tuple[str, ...]],
+    order: list[tuple[str, ...]],
+) -> list[int]:
+    sums = dict.fromkeys(order, 0)
+    for key, count in vector.items():
+        sums[headings[key]] += count
+    return [sums[heading] for heading in order]
+
+
+def _group(heading: tuple[str, ...], columns: list[EstimateColumn]) -> GroupView:
+    prices = {column.price.high for column in columns}
+    return GroupView(
+        heading=heading,
+        count=sum(column.count for column in columns),
+        price_ns=prices.pop() if len(prices) == 1 else None,
+        ns=sum((column.time.high for column in columns), start=Fraction(0)),
+    )
