@@ -1,0 +1,219 @@
+"""Armv6-M and Armv7-M Thumb: bytes -> :class:`~wcetchar.model.instruction.Instruction`.
+
+capstone names an instruction and its operands; what it does is our own table
+(``thumb_effects``), and the encodings that the manual calls UNPREDICTABLE are refused
+(``thumb_encodings``). Whatever no row explains becomes an ``Undecodable`` with a reason.
+
+IT blocks follow the ITSTATE of the manual (DDI 0403E, A7.3.3): bits 7:4 the condition of the next
+instruction, bits 3:0 how many follow; 0 outside a block. Instructions are decoded one by one, so
+that capstone, which would keep that state itself, never has one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import capstone
+
+from wcetchar.isa.thumb_apply import Facts, Unexplained, apply
+from wcetchar.isa.thumb_effects import (
+    CONDITIONS,
+    DSP_MNEMONICS,
+    EFFECTS,
+    NOT_IN_ARMV6M,
+    SYNONYMS,
+    Effect,
+    InIT,
+)
+from wcetchar.isa.thumb_encodings import violated
+from wcetchar.isa.thumb_operands import parse
+from wcetchar.model.instruction import Flow, Instruction, Undecodable
+
+ARMV6M: Final = "armv6-m"
+ARMV7M: Final = "armv7-m"
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """One encoding, apart from its address and its predicate."""
+
+    row: Effect
+    facts: Facts
+    name: str
+    suffix: str
+    operands: str
+
+    def text(self, address: int, condition: str, length: int) -> str:
+        name = self.name
+        if condition and self.row.in_it is not InIT.UNCONDITIONAL:
+            if length == 2 and self.row.sets_flags:
+                name = name[:-1]
+            name += condition
+        operands = self.operands
+        if self.facts.target is not None:
+            target = f"#{(address + self.facts.target) & 0xFFFFFFFF:#x}"
+            operands = f"{operands.rpartition('#')[0]}{target}"
+        return f"{name}{self.suffix} {operands}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    text: str
+    reason: str
+
+
+class ThumbDecoder:
+    """Decodes each distinct encoding once. ``architecture``: ``ARMV6M`` or ``ARMV7M``."""
+
+    def __init__(self, architecture: str = ARMV7M) -> None:
+        self._v6m = architecture == ARMV6M
+        self._capstone = capstone.Cs(
+            capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
+        )
+        self._known: dict[bytes, _Decoded | _Refused] = {}
+
+    def decode(self, code: bytes, address: int, it_state: int = 0) -> Instruction | Undecodable:
+        """One instruction.
+
+        Args:
+            code: at least its own bytes, in memory order; further ones are ignored.
+            address: where it stands, even.
+            it_state: ITSTATE before it; 0 outside an IT block.
+        """
+        length = instruction_length(code)
+        code = bytes(code[:length])
+        if length == 0 or len(code) < length:
+            return Undecodable(address, code, "", "the code range ends inside an instruction")
+        decoded = self._known.get(code)
+        if decoded is None:
+            decoded = self._known[code] = self._encoding(code)
+        if isinstance(decoded, _Refused):
+            return Undecodable(address, code, decoded.text, decoded.reason)
+        row, facts = decoded.row, decoded.facts
+        condition = CONDITIONS[min(it_state >> 4, 14)] if it_state & 0xF else ""
+        text = decoded.text(address, condition, length)
+        if condition:
+            place = _in_it(row, facts)
+            if place is InIT.NEVER or (place is InIT.LAST and it_state & 0xF != 8):
+                return Undecodable(
+                    address,
+                    code,
+                    text,
+                    f"{row.mnemonic!r} may stand in an IT block {place.value} (UNPREDICTABLE)",
+                )
+        predicated = bool(condition) and row.in_it is not InIT.UNCONDITIONAL
+        masks = facts.masks
+        return Instruction(
+            address=address,
+            length=length,
+            code=code,
+            text=text,
+            issue=facts.issue,
+            flow=facts.flow,
+            conditional=predicated or row.conditional,
+            target=None if facts.target is None else (address + facts.target) & 0xFFFFFFFF,
+            memory=facts.memory,
+            mask=masks[0] if masks else None,
+            copy=None if predicated else facts.copy,
+            defs=facts.defs,
+            # Where the condition fails, the old destination is the result.
+            uses=facts.uses | facts.defs if predicated else facts.uses,
+            further_masks=masks[1:],
+        )
+
+    def _encoding(self, code: bytes) -> _Decoded | _Refused:
+        length = len(code)
+        found = next(self._capstone.disasm_lite(code, 0, 1), None)
+        if found is None or found[1] != length:
+            return _Refused("", _undecoded_reason(code))
+        mnemonic, operand_text = found[2], found[3]
+        text = f"{mnemonic} {operand_text}".rstrip()
+        name, dot, width = mnemonic.partition(".")
+        if name in SYNONYMS:
+            name, operand_text = SYNONYMS[name]
+        row = _row(name)
+        if row is None:
+            return _Refused(text, _unknown_reason(name, code))
+        rule = violated(_as_number(code), length)
+        if rule is not None:
+            return _Refused(text, f"UNPREDICTABLE: reserved bits of {rule}")
+        try:
+            facts = apply(row, length, parse(operand_text))
+        except Unexplained as refusal:
+            return _Refused(text, str(refusal))
+        except ValueError as refusal:
+            return _Refused(text, f"the operand {str(refusal)!r} is not understood")
+        if self._v6m and (
+            length not in row.armv6m
+            or facts.special in NOT_IN_ARMV6M
+            or any(write.register.value in NOT_IN_ARMV6M for write in facts.masks)
+        ):
+            return _Refused(text, "not an Armv6-M instruction")
+        return _Decoded(row, facts, name, dot + width, operand_text)
+
+
+@cache
+def decoder(architecture: str) -> ThumbDecoder:
+    """The shared decoder of an architecture."""
+    return ThumbDecoder(architecture)
+
+
+def decode_thumb(
+    code: bytes, address: int, it_state: int = 0, *, architecture: str = ARMV7M
+) -> Instruction | Undecodable:
+    """One Thumb instruction; see :meth:`ThumbDecoder.decode`."""
+    return decoder(architecture).decode(code, address, it_state)
+
+
+def instruction_length(code: bytes) -> int:
+    """Length in bytes by the first halfword (DDI 0403E, A5.1); 0 where there is none."""
+    if len(code) < 2:
+        return 0
+    return 4 if code[1] >> 3 in (0b11101, 0b11110, 0b11111) else 2
+
+
+def it_state_after(instruction: Instruction | Undecodable, it_state: int) -> int:
+    """ITSTATE after an instruction (DDI 0403E, A7.3.3, ITAdvance)."""
+    code = instruction.code
+    if len(code) == 2 and code[1] == 0xBF and code[0] & 0xF and it_state == 0:
+        return code[0] if isinstance(instruction, Instruction) else 0
+    return it_state & 0xE0 | (it_state & 0xF) << 1 & 0x1F if it_state & 0x7 else 0
+
+
+def _row(name: str) -> Effect | None:
+    row = EFFECTS.get(name)
+    if row is None:
+        if name.startswith("b") and name[1:] in CONDITIONS:
+            return EFFECTS["b<c>"]
+        if name.startswith("it") and set(name[2:]) <= {"t", "e"}:
+            return EFFECTS["it"]
+    return row
+
+
+def _in_it(row: Effect, facts: Facts) -> InIT:
+    if row.in_it is InIT.ANYWHERE and facts.flow in (Flow.RETURN, Flow.JUMP_INDIRECT):
+        return InIT.LAST
+    return row.in_it
+
+
+def _as_number(code: bytes) -> int:
+    number = int.from_bytes(code[:2], "little")
+    return number << 16 | int.from_bytes(code[2:], "little") if len(code) == 4 else number
+
+
+def _undecoded_reason(code: bytes) -> str:
+    if len(code) == 4 and _as_number(code) >> 26 & 0b111011 == 0b111011:
+        return "a coprocessor or floating-point encoding; those extensions are not supported"
+    return "not an Armv7-M instruction"
+
+
+def _unknown_reason(name: str, code: bytes) -> str:
+    if name in DSP_MNEMONICS:
+        return f"{name!r} belongs to the DSP extension, which is not supported"
+    if name.startswith(("v", "fldm", "fstm")):
+        return f"{name!r} belongs to the floating-point extension, which is not supported"
+    if _as_number(code) >> 26 & 0b111011 == 0b111011:
+        return f"{name!r} is a coprocessor instruction; those are not supported"
+    return f"no row of the effect table explains {name!r}"

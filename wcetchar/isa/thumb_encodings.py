@@ -1,0 +1,72 @@
+"""Encodings that the manual calls UNPREDICTABLE and that decoders accept nevertheless.
+
+The manual prints bits that should be zero or one in parentheses: (0), (1). What a core does when
+they are not is UNPREDICTABLE (DDI 0403E, A5.1.2), so no effect can be promised. Rules that name
+registers stand in the forms of ``thumb_effects``; these are about bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class ShouldBe:
+    """Encodings with ``code & mask == value`` must have ``code & bits == required``.
+
+    16-bit encodings are compared as they are; 32-bit ones with the first halfword on top.
+    """
+
+    name: str
+    mask: int
+    value: int
+    bits: int
+    required: int
+
+
+NARROW: Final = (
+    ShouldBe("bx, blx", 0xFF00, 0x4700, 0x0007, 0x0000),
+    ShouldBe("cps", 0xFFE0, 0xB660, 0x000C, 0x0000),
+    ShouldBe("it of condition 15", 0xFFF0, 0xBFF0, 0x000F, 0x0000),
+    # The encoding for high registers, with two low ones.
+    ShouldBe("cmp (register) T2", 0xFFC0, 0x4500, 0xFFFF, 0x0000),
+)
+
+WIDE: Final = (
+    ShouldBe("data processing (shifted register)", 0xFE000000, 0xEA000000, 0x00008000, 0),
+    ShouldBe("bfi, bfc, sbfx, ubfx, ssat, usat", 0xFB008000, 0xF3000000, 0x04000020, 0),
+    ShouldBe("msr", 0xFFE0D000, 0xF3808000, 0x00102300, 0),
+    ShouldBe("mrs", 0xFFE0D000, 0xF3E08000, 0x001F2000, 0x000F0000),
+    ShouldBe("hints", 0xFFF0D000, 0xF3A08000, 0x000F2800, 0x000F0000),
+    ShouldBe("clrex, dsb, dmb, isb", 0xFFF0D000, 0xF3B08000, 0x000F2F00, 0x000F0F00),
+    ShouldBe("extension", 0xFF80F080, 0xFA00F080, 0x00000040, 0),
+    ShouldBe("sdiv, udiv", 0xFFD000F0, 0xFB9000F0, 0x0000F000, 0x0000F000),
+    ShouldBe("ldrex", 0xFFF00000, 0xE8500000, 0x00000F00, 0x00000F00),
+    ShouldBe("ldrexb, ldrexh", 0xFFF000E0, 0xE8D00040, 0x00000F0F, 0x00000F0F),
+    ShouldBe("strexb, strexh", 0xFFF000E0, 0xE8C00040, 0x00000F00, 0x00000F00),
+    ShouldBe("tbb, tbh", 0xFFF000E0, 0xE8D00000, 0x0000FF00, 0x0000F000),
+    ShouldBe("ldm", 0xFE500000, 0xE8100000, 0x00002000, 0),
+    ShouldBe("stm", 0xFE500000, 0xE8000000, 0x0000A000, 0),
+    ShouldBe("pld (literal)", 0xFF5FF000, 0xF81FF000, 0x00200000, 0),
+)
+
+_TWICE_MASK: Final = 0xFFC0F0C0
+_TWICE_VALUE: Final = 0xFA80F080
+"""rev, rev16, rbit, revsh, clz: Rm stands in both halfwords and must be the same."""
+
+
+def violated(code: int, length: int) -> str | None:
+    """Name of the rule that an encoding breaks, ``None`` where it breaks none.
+
+    ``code`` is the halfword, or both with the first one on top.
+    """
+    for rule in NARROW if length == 2 else WIDE:
+        if code & rule.mask == rule.value and code & rule.bits != rule.required:
+            return rule.name
+    if length == 2 and code & 0xFFF0 == 0xBFE0 and (code & 0xF).bit_count() > 1:
+        return "it al with an else"
+    if length == 4 and code & _TWICE_MASK == _TWICE_VALUE and (code >> 16 ^ code) & 0xF:
+        # clz is op1 = 11; the others op1 = 01. 00 and 10 are DSP.
+        return "rev, rev16, rbit, revsh, clz" if code >> 20 & 1 else None
+    return None

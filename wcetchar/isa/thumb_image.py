@@ -1,0 +1,84 @@
+"""All Thumb instructions of an image."""
+
+from __future__ import annotations
+
+from wcetchar.errors import InputError, Location
+from wcetchar.isa.thumb import ARMV6M, ARMV7M, decoder, it_state_after
+from wcetchar.model.image import CodeRange, Image
+from wcetchar.model.instruction import Instruction, InstructionTable, Undecodable
+
+ARMV6M_NAMES = ("armv6-m", "armv6s-m")
+ARMV7M_NAMES = ("armv7-m", "armv7e-m")
+"""armv7e-m is armv7-m with the DSP extension, which has no rows in the effect table."""
+
+FETCH_BYTES = 4
+"""Cortex-M0 and Cortex-M3 fetch words (Cortex-M3 TRM 100165, "Instruction fetch")."""
+
+
+def decode_armv6m(image: Image) -> InstructionTable:
+    """Every Thumb code range of an Armv6-M image; see :func:`_decode`."""
+    return _decode(image, ARMV6M)
+
+
+def decode_armv7m(image: Image) -> InstructionTable:
+    """Every Thumb code range of an Armv7-M image; see :func:`_decode`."""
+    return _decode(image, ARMV7M)
+
+
+def _decode(image: Image, architecture: str) -> InstructionTable:
+    """Decodes each code range from its start to its end.
+
+    Bytes that no table entry explains go to ``InstructionTable.undecodable``.
+
+    Raises:
+        InputError: a code range is not in Thumb state, has an odd address, overlaps another, or
+            has no stored contents.
+    """
+    shared = decoder(architecture)
+    instructions: list[Instruction] = []
+    undecodable: list[Undecodable] = []
+    before: CodeRange | None = None
+    for code_range in sorted(image.code, key=lambda r: (r.start, r.end)):
+        if code_range.start >= code_range.end:
+            continue
+        _check(image, code_range, before)
+        before = code_range
+        data = image.read(code_range.start, code_range.end - code_range.start)
+        offset, it_state = 0, 0
+        while offset < len(data):
+            found = shared.decode(data[offset : offset + 4], code_range.start + offset, it_state)
+            if isinstance(found, Instruction):
+                instructions.append(found)
+            else:
+                undecodable.append(found)
+            it_state = it_state_after(found, it_state)
+            offset += len(found.code)
+    return InstructionTable(
+        tuple(instructions), tuple(undecodable), fetch_bytes=FETCH_BYTES, granule=2
+    )
+
+
+def _check(image: Image, code_range: CodeRange, before: CodeRange | None) -> None:
+    where = Location(image.path)
+    place = f"0x{code_range.start:08x}..0x{code_range.end:08x}"
+    if code_range.state != "thumb":
+        raise InputError(
+            f"the code at {place} is in {code_range.state!r} state",
+            where=where,
+            expected="Thumb code only: Armv6-M and Armv7-M have no other state",
+            hint="compile every object with -mthumb for the same Cortex-M core",
+        )
+    if code_range.start % 2:
+        raise InputError(
+            f"the code at {place} starts at an odd address",
+            where=where,
+            expected="Thumb code at even addresses",
+            hint="the mapping symbols of the file are damaged; link it again",
+        )
+    if before is not None and before.end > code_range.start:
+        raise InputError(
+            f"the code at {place} overlaps the code at 0x{before.start:08x}..0x{before.end:08x}",
+            where=where,
+            expected="code ranges that do not overlap",
+            hint="overlays cannot be characterized in one image; link them apart",
+        )
