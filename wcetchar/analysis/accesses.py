@@ -1,0 +1,524 @@
+"""What a window did to memory and core: each event of it as an access class or core event.
+
+Inputs: a :class:`Window`, a :class:`Resolved`, the instruction table's :class:`Columns`.
+Output: :class:`Labelled`, one row per access or core event, in units of one.
+
+Counted are, for the executed instructions i = 1..n of a window in their own order:
+
+* one issue event each; a conditional branch that did not fall through counts as taken, a
+  predicated load, store or transfer that had no effect as skipped;
+* a pipeline refill after each transfer of control and after each barrier;
+* fetches: every maximal run of sequential instructions fetches each aligned word it covers once;
+  the first is the first of a burst, the others are next in it. ``realigned`` counts, per run, the
+  word that the run would need more at a worse address modulo the fetch width:
+  ceil((bytes + width - granule) / width) - words;
+* the data accesses, by the section of their address. A multi-register transfer is a burst. A
+  misaligned access is split into the aligned ones that a 32-bit bus needs (Armv7-M ARM, A3.2.1
+  allows it; Cortex-M3 TRM, "Unaligned access"), beside one unaligned-access event;
+* for handlers the hardware's own frame: eight words written on entry and read on exit, one vector
+  read (Armv7-M ARM, B1.5.6 to B1.5.8). No emulator reports these.
+
+Soundness: what follows an instruction must be one of its successors, and the accesses must be
+those that the table promises; anything else is an error, because then the trace, the image or the
+table is wrong. Where a format has no data addresses, the accesses are taken from the table and
+their section is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.analysis.columns import (
+    FLOW,
+    KIND,
+    NO_SECTION,
+    OPERATION,
+    PATTERN,
+    WIDTH_OF_BYTES,
+    Codes,
+    Columns,
+    access_code,
+    event_code,
+    pack,
+)
+from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.resolve import Resolved
+from wcetchar.errors import InputError, Location
+from wcetchar.model.access import EventKind, Operation, Pattern
+from wcetchar.model.characterization import Blocking
+from wcetchar.model.instruction import Flow
+from wcetchar.model.trace import Event
+
+FRAME_WORDS = 8
+"""Words of the basic exception frame (Armv7-M ARM, B1.5.6)."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Parallel columns, one row per counted unit.
+
+    Attributes:
+        packed: (blocking number, key code, table index), see ``columns.pack``.
+        position: which instruction of the window (0..n-1) the row belongs to.
+        blocking: per instruction of the window, its blocking number.
+        index: per instruction of the window, its table index.
+    """
+
+    packed: Codes
+    position: Codes
+    blocking: Codes
+    index: Codes
+
+
+class Labeller:
+    """Labels windows of one image; ``blockings`` grows as new blocking forms appear."""
+
+    def __init__(self, resolved: Resolved, path: str, *, has_addresses: bool = True) -> None:
+        self.blockings: list[Blocking] = []
+        self._numbers: dict[Blocking, int] = {}
+        self._resolved = resolved
+        self._columns = Columns(resolved.table)
+        self._path = path
+        self._has_addresses = has_addresses
+        names = resolved.section_names
+        services = resolved.services
+        self._vector_section = names.index(services.vector_section)
+        self._main_stack = names.index(services.main_stack)
+        self._task_stack = names.index(services.task_stack)
+
+    def blocking_number(self, blocking: Blocking) -> int:
+        number = self._numbers.get(blocking)
+        if number is None:
+            number = self._numbers[blocking] = len(self.blockings)
+            self.blockings.append(blocking)
+        return number
+
+    def adopt(self, other: Labeller) -> None:
+        """Goes on with the blocking numbers of another trace's labeller."""
+        self.blockings, self._numbers = other.blockings, other._numbers
+
+    def label(self, window: Window) -> Labelled:
+        """Labels every event of a window.
+
+        Raises:
+            InputError: control went where no instruction sends it, accesses that the table does
+                not explain, an address that no logical section claims.
+        """
+        kind = np.concatenate([p.kind for p in window.pieces])
+        address = np.concatenate([p.address for p in window.pieces]).astype(np.int64)
+        size = np.concatenate([p.size for p in window.pieces]).astype(np.int64)
+        index = np.concatenate([p.index for p in window.pieces]).astype(np.int64)
+        form = np.repeat(
+            np.array([self.blocking_number(p.blocking) for p in window.pieces], dtype=np.int64),
+            [len(p.kind) for p in window.pieces],
+        )
+        at = np.flatnonzero(index >= 0)
+        executed = _Executed(
+            window, at, index[at], address[at], size[at], form[at], self._columns, self
+        )
+        rows = _Rows(executed.blocking, executed.index)
+        data = np.flatnonzero((kind >= Event.READ) & (kind <= Event.ACCESS))
+        owner = np.searchsorted(at, data) - 1
+        accesses = _Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
+        seen = self._data(window, executed, accesses, rows)
+        taken = executed.taken()
+        self._issue(executed, taken, seen, rows)
+        self._fetch(window, executed, taken, rows)
+        if window.exception is not None:
+            self._frame(window, rows, len(at))
+        return rows.finish()
+
+    # --- core events ------------------------------------------------------------------------
+
+    def _issue(
+        self, executed: _Executed, taken: npt.NDArray[np.bool_], seen: Codes, rows: _Rows
+    ) -> None:
+        columns, index = self._columns, executed.index
+        issue = columns.issue[index].copy()
+        conditional = columns.conditional[index]
+        jump = columns.flow[index] == FLOW[Flow.JUMP]
+        transfers = columns.transfers_control[index]
+        issue[jump & conditional & taken] = KIND[EventKind.BRANCH_TAKEN]
+        issue[jump & conditional & ~taken] = KIND[EventKind.BRANCH_UNTAKEN]
+        promised = columns.reads[index] + columns.writes[index]
+        no_effect = conditional & (seen == 0) & (promised > 0) & self._has_addresses
+        no_effect |= conditional & transfers & ~jump & ~taken
+        issue[no_effect] = KIND[EventKind.SKIPPED]
+        section = executed.section
+        everyone = np.arange(len(index))
+        rows.add(event_code(section, issue), everyone)
+        refill = np.flatnonzero(taken | executed.barrier)
+        rows.add(event_code(section[refill], KIND[EventKind.PIPELINE_REFILL]), refill)
+
+    def _frame(self, window: Window, rows: _Rows, count: int) -> None:
+        stack = self._main_stack if window.from_handler else self._task_stack
+        word = np.array([WIDTH_OF_BYTES[4]])
+        single, first, after = (
+            np.array([PATTERN[p]]) for p in (Pattern.SINGLE, Pattern.FIRST, Pattern.NEXT)
+        )
+        vector, frame = np.array([self._vector_section]), np.array([stack])
+        for position, operation, event in (
+            (0, Operation.WRITE, EventKind.EXCEPTION_ENTRY),
+            (count - 1, Operation.READ, EventKind.EXCEPTION_EXIT),
+        ):
+            where = np.array([position])
+            rows.add(event_code(rows.section_of(where, self._resolved), KIND[event]), where)
+            rows.add(access_code(frame, OPERATION[operation], word, first), where)
+            next_word = access_code(frame, OPERATION[operation], word, after)
+            rows.add(np.repeat(next_word, FRAME_WORDS - 1), np.repeat(where, FRAME_WORDS - 1))
+        rows.add(access_code(vector, OPERATION[Operation.READ], word, single), np.array([0]))
+
+    # --- fetches ----------------------------------------------------------------------------
+
+    def _fetch(
+        self, window: Window, executed: _Executed, taken: npt.NDArray[np.bool_], rows: _Rows
+    ) -> None:
+        table = self._resolved.table
+        width, granule = table.fetch_bytes, table.granule
+        start, end = executed.address, executed.end
+        count = len(start)
+        opens = np.ones(count, dtype=bool)
+        opens[1:] = (taken | executed.barrier)[:-1]
+        last_word = (end - 1) // width
+        before = np.empty(count, dtype=np.int64)
+        before[1:] = last_word[:-1]
+        before[opens] = start[opens] // width - 1
+        words = last_word - before
+        operation = OPERATION[Operation.FETCH]
+        size = np.full(count, WIDTH_OF_BYTES[width])
+        firsts = np.flatnonzero(opens)
+
+        def add(pattern: Pattern, where: Codes) -> None:
+            code = access_code(
+                executed.section[where],
+                operation,
+                size[where],
+                np.full(len(where), PATTERN[pattern]),
+            )
+            rows.add(code, where)
+
+        add(Pattern.FIRST, firsts)
+        further = words.copy()
+        further[firsts] -= 1
+        add(Pattern.NEXT, np.repeat(np.arange(count), further))
+        run = np.cumsum(opens) - 1
+        lasts = np.append(firsts[1:], count) - 1
+        run_bytes = end[lasts] - start[firsts]
+        run_words = np.bincount(run, weights=words).astype(np.int64)
+        worst = -((-(run_bytes + width - granule)) // width)
+        add(Pattern.REALIGNED, np.repeat(lasts, worst - run_words))
+
+    # --- data -------------------------------------------------------------------------------
+
+    def _data(self, window: Window, executed: _Executed, accesses: _Accesses, rows: _Rows) -> Codes:
+        """Adds data accesses; returns how many each instruction made."""
+        columns = self._columns
+        count = len(executed.index)
+        if not self._has_addresses:
+            self._promised(executed, rows)
+            return np.zeros(count, dtype=np.int64)
+        owner_index = executed.index[accesses.owner]
+        # QEMU carries out a store-exclusive as compare-and-swap, whose read is no access of the
+        # instruction.
+        phantom = (columns.issue[owner_index] == KIND[EventKind.STORE_EXCLUSIVE]) & (
+            accesses.kind == Event.READ
+        )
+        accesses = accesses.select(~phantom)
+        element = columns.bytes[executed.index[accesses.owner]]
+        accesses = self._directed(accesses, executed)
+        stray = np.flatnonzero(element == 0)
+        if len(stray):
+            self._complain(window, executed, int(accesses.owner[stray[0]]), "no access at all")
+        # Some emulators report a transfer of two words as one access.
+        accesses = accesses.split(element)
+        element = columns.bytes[executed.index[accesses.owner]]
+        wrong = np.flatnonzero((accesses.size != 0) & (accesses.size != element))
+        if len(wrong):
+            owner = int(accesses.owner[wrong[0]])
+            self._complain(window, executed, owner, f"{element[wrong[0]]} bytes")
+        self._check_numbers(window, executed, accesses)
+        section = self._resolved.sections_of(accesses.address.astype(np.uint64)).astype(np.int64)
+        unclaimed = np.flatnonzero(section < 0)
+        if len(unclaimed):
+            at = int(accesses.address[unclaimed[0]])
+            pc = int(executed.address[accesses.owner[unclaimed[0]]])
+            linker = self._resolved.image.section_at(at)
+            inside = f" in linker section {linker.name}" if linker else ""
+            raise InputError(
+                f"{window.service.name}: the access to 0x{at:08x}{inside} at "
+                f"{self._resolved.place(pc)} belongs to no logical section",
+                where=Location(self._resolved.services.path),
+                expected="a logical section for every address that a service touches",
+                hint="add the linker section, symbol or address range to `sections`",
+            )
+        made = np.bincount(accesses.owner, minlength=count)
+        order = _order_within(accesses.owner)
+        burst = columns.burst[executed.index[accesses.owner]] & (made[accesses.owner] > 1)
+        pattern = np.where(
+            burst,
+            np.where(order == 0, PATTERN[Pattern.FIRST], PATTERN[Pattern.NEXT]),
+            PATTERN[Pattern.SINGLE],
+        )
+        self._add_aligned(accesses, element, section, pattern, executed, rows)
+        return made
+
+    def _directed(self, accesses: _Accesses, executed: _Executed) -> _Accesses:
+        """Directions that the trace leaves open, from what the instruction can do."""
+        index = executed.index[accesses.owner]
+        reads, writes = self._columns.reads[index] > 0, self._columns.writes[index] > 0
+        open_ = accesses.kind == Event.ACCESS
+        kind = np.where(open_ & reads & ~writes, Event.READ, accesses.kind)
+        kind = np.where(open_ & writes & ~reads, Event.WRITE, kind)
+        return _Accesses(accesses.owner, kind, accesses.address, accesses.size)
+
+    def _add_aligned(
+        self,
+        accesses: _Accesses,
+        element: Codes,
+        section: Codes,
+        pattern: Codes,
+        executed: _Executed,
+        rows: _Rows,
+    ) -> None:
+        """Adds accesses; misaligned ones as the aligned parts that a word-wide bus needs."""
+        misaligned = accesses.address % np.maximum(element, 1) != 0
+        for event, operation in (
+            (Event.READ, Operation.READ),
+            (Event.WRITE, Operation.WRITE),
+            (Event.ACCESS, Operation.ACCESS),
+        ):
+            plain = np.flatnonzero((accesses.kind == event) & ~misaligned)
+            rows.add(
+                access_code(
+                    section[plain],
+                    OPERATION[operation],
+                    WIDTH_OF_BYTES[element[plain]],
+                    pattern[plain],
+                ),
+                accesses.owner[plain],
+            )
+            for i in np.flatnonzero((accesses.kind == event) & misaligned).tolist():
+                parts = np.array(_parts(int(accesses.address[i]), int(element[i])))
+                where = np.full(len(parts), accesses.owner[i])
+                rows.add(
+                    access_code(
+                        np.full(len(parts), section[i]),
+                        OPERATION[operation],
+                        WIDTH_OF_BYTES[parts],
+                        np.full(len(parts), PATTERN[Pattern.SINGLE]),
+                    ),
+                    where,
+                )
+                rows.add(
+                    event_code(executed.section[where[:1]], KIND[EventKind.UNALIGNED_ACCESS]),
+                    where[:1],
+                )
+
+    def _promised(self, executed: _Executed, rows: _Rows) -> None:
+        """Without addresses: what the table says that each instruction accesses at most."""
+        columns = self._columns
+        for promised, operation in (
+            (columns.reads, Operation.READ),
+            (columns.writes, Operation.WRITE),
+        ):
+            where = np.repeat(np.arange(len(executed.index)), promised[executed.index])
+            index = executed.index[where]
+            order = _order_within(where)
+            burst = columns.burst[index] & (promised[index] > 1)
+            pattern = np.where(
+                burst,
+                np.where(order == 0, PATTERN[Pattern.FIRST], PATTERN[Pattern.NEXT]),
+                PATTERN[Pattern.SINGLE],
+            )
+            rows.add(
+                access_code(
+                    np.full(len(where), NO_SECTION),
+                    OPERATION[operation],
+                    WIDTH_OF_BYTES[columns.bytes[index]],
+                    pattern,
+                ),
+                where,
+            )
+
+    def _check_numbers(self, window: Window, executed: _Executed, accesses: _Accesses) -> None:
+        columns, index = self._columns, executed.index
+        count = len(index)
+        reads = np.bincount(accesses.owner[accesses.kind == Event.READ], minlength=count)
+        writes = np.bincount(accesses.owner[accesses.kind == Event.WRITE], minlength=count)
+        either = np.bincount(accesses.owner[accesses.kind == Event.ACCESS], minlength=count)
+        promised_reads, promised_writes = columns.reads[index], columns.writes[index]
+        exact = (reads == promised_reads) & (writes == promised_writes) & (either == 0)
+        exact |= (reads + writes == 0) & (either == promised_reads + promised_writes)
+        nothing = reads + writes + either == 0
+        may_fail = columns.issue[index] == KIND[EventKind.STORE_EXCLUSIVE]
+        wrong = np.flatnonzero(~exact & ~(nothing & (columns.conditional[index] | may_fail)))
+        if len(wrong):
+            i = int(wrong[0])
+            promised = f"{promised_reads[i]} reads and {promised_writes[i]} writes"
+            self._complain(window, executed, i, promised)
+
+    def _complain(self, window: Window, executed: _Executed, i: int, promised: str) -> None:
+        instruction = self._resolved.table.instructions[int(executed.index[i])]
+        raise InputError(
+            f"{window.service.name}: `{instruction.text}` at "
+            f"{self._resolved.place(instruction.address)} has other accesses in the trace than "
+            "in the table of effects",
+            where=Location(self._path),
+            expected=promised,
+            hint="the trace is damaged, or it was not made with this image",
+        )
+
+
+class _Executed:
+    """The instructions of a window in order, checked to follow one another."""
+
+    def __init__(
+        self,
+        window: Window,
+        at: Codes,
+        index: Codes,
+        address: Codes,
+        size: Codes,
+        blocking: Codes,
+        columns: Columns,
+        owner: Labeller,
+    ) -> None:
+        self.index, self.address, self.blocking = index, address, blocking
+        self.end = address + columns.length[index]
+        resolved = owner._resolved
+        self.section = resolved.code_section[index].astype(np.int64)
+        self._columns = columns
+        self.barrier = columns.issue[index] == KIND[EventKind.BARRIER]
+        where = Location(owner._path)
+        if not len(index):
+            raise InputError(f"a window of {window.service.name} has no instruction", where=where)
+        unclaimed = np.flatnonzero(self.section < 0)
+        if len(unclaimed):
+            raise InputError(
+                f"{window.service.name} executes "
+                f"{resolved.place(int(address[unclaimed[0]]))}, which lies in no logical section",
+                where=Location(resolved.services.path),
+                expected="a logical section for all code of a service",
+                hint="add its linker section to `sections`",
+            )
+        longer = np.flatnonzero((size != 0) & (size != columns.length[index]))
+        following = address[1:]
+        sequential = following == self.end[:-1]
+        flow, target = columns.flow[index][:-1], columns.target[index][:-1]
+        conditional = columns.conditional[index][:-1]
+        direct = np.isin(flow, [FLOW[Flow.JUMP], FLOW[Flow.CALL]])
+        good = np.where(
+            columns.transfers_control[index][:-1],
+            ~direct | (following == target) | (conditional & sequential),
+            sequential,
+        )
+        good &= flow != FLOW[Flow.STOP]
+        bad = np.flatnonzero(~good)
+        if len(longer) or len(bad):
+            i = int(longer[0]) if len(longer) else int(bad[0])
+            instruction = resolved.table.instructions[int(index[i])]
+            after = (
+                f"has {size[i]} bytes in the trace"
+                if len(longer)
+                else f"is followed by {resolved.place(int(following[i]))}"
+            )
+            raise InputError(
+                f"{window.service.name}: `{instruction.text}` at "
+                f"{resolved.place(instruction.address)} {after}",
+                where=where,
+                expected="one of its successors"
+                if not len(longer)
+                else f"{instruction.length} bytes",
+                hint="the trace is damaged, was not made with this image, lacks its exceptions, "
+                "or two threads were taken for one",
+            )
+
+    def taken(self) -> npt.NDArray[np.bool_]:
+        """Per instruction: control went elsewhere. The last one of a window always returned."""
+        columns, index = self._columns, self.index
+        taken: npt.NDArray[np.bool_] = columns.transfers_control[index].copy()
+        conditional = columns.conditional[index][:-1]
+        fell = self.address[1:] == self.end[:-1]
+        # A conditional branch to the very next instruction cannot be told from one that fell
+        # through; it counts as taken, which is the dearer.
+        nowhere = columns.target[index][:-1] == self.end[:-1]
+        taken[:-1] &= ~(conditional & fell & ~nowhere)
+        return taken
+
+
+@dataclass(frozen=True)
+class _Accesses:
+    """Data accesses of a window; ``owner`` is the instruction (0..n-1) that made them."""
+
+    owner: Codes
+    kind: Codes
+    address: Codes
+    size: Codes
+
+    def select(self, mask: npt.NDArray[np.bool_]) -> _Accesses:
+        return _Accesses(self.owner[mask], self.kind[mask], self.address[mask], self.size[mask])
+
+    def split(self, element: Codes) -> _Accesses:
+        """Accesses wider than one element of their instruction as several."""
+        parts = np.where(
+            (self.size > element) & (self.size % element == 0), self.size // element, 1
+        )
+        if int(parts.max(initial=1)) == 1:
+            return self
+        again = np.repeat(np.arange(len(parts)), parts)
+        return _Accesses(
+            self.owner[again],
+            self.kind[again],
+            self.address[again] + _order_within(again) * element[again],
+            np.where(parts[again] > 1, element[again], self.size[again]),
+        )
+
+
+class _Rows:
+    """Collects (key code, position) pairs."""
+
+    def __init__(self, blocking: Codes, index: Codes) -> None:
+        self._blocking, self._index = blocking, index
+        self._codes: list[Codes] = []
+        self._positions: list[Codes] = []
+
+    def add(self, codes: Codes, positions: Codes) -> None:
+        self._codes.append(np.asarray(codes, dtype=np.int64))
+        self._positions.append(np.asarray(positions, dtype=np.int64))
+
+    def section_of(self, positions: Codes, resolved: Resolved) -> Codes:
+        return resolved.code_section[self._index[positions]].astype(np.int64)
+
+    def finish(self) -> Labelled:
+        codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
+        return Labelled(
+            pack(self._blocking[positions], codes, self._index[positions]),
+            positions,
+            self._blocking,
+            self._index,
+        )
+
+
+def _order_within(owner: Codes) -> Codes:
+    """0, 1, 2 ... within each run of equal owners (owners are in order)."""
+    if not len(owner):
+        return owner
+    opens = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
+    return np.arange(len(owner)) - np.repeat(opens, np.diff(np.append(opens, len(owner))))
+
+
+def _parts(address: int, size: int) -> list[int]:
+    """Sizes in bytes of the aligned accesses that cover a misaligned one."""
+    parts = []
+    while size:
+        part = min(4, size, address & -address)
+        while part > size:
+            part >>= 1
+        part = 1 << (part.bit_length() - 1)
+        parts.append(part)
+        address += part
+        size -= part
+    return parts

@@ -1,0 +1,305 @@
+"""Traces of a firmware -> the published characterization of its kernel.
+
+Inputs: traces, the image they were made with, its instruction table and the services file.
+Output: a :class:`Characterization` in the words *high-water mark* (complete traces whose windows
+were counted in full) or *estimate* (something is missing, and the notes say what).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+
+from wcetchar.analysis.accesses import Labelled, Labeller
+from wcetchar.analysis.blocking import Stretch, stretches
+from wcetchar.analysis.columns import unpack
+from wcetchar.analysis.repetition import (
+    Observations,
+    Packed,
+    Point,
+    evidence_points,
+    packed_counts,
+    publish,
+)
+from wcetchar.analysis.resolve import Resolved, resolve
+from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.errors import InputError, Location
+from wcetchar.model.characterization import (
+    BlockingStretch,
+    Characterization,
+    Conservation,
+    Evidence,
+    Provenance,
+    SectionInfo,
+    ServiceCharacterization,
+    StretchKind,
+    TraceProvenance,
+    Word,
+)
+from wcetchar.model.image import Image
+from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.service import Service, ServicesFile
+from wcetchar.model.trace import Knowledge, Trace
+
+StretchKey = tuple[StretchKind, int, int]
+
+ASSUMPTIONS = (
+    "the kernel is linked from the same objects, so that its instructions are the same",
+    "windows start at a service's first instruction and end with the one that returns; the call "
+    "instruction and the passing of arguments are the caller's",
+    "interrupts and other threads that run during a service are activities of their own",
+)
+
+
+class _Collector:
+    """Everything observed so far, over all traces."""
+
+    def __init__(self) -> None:
+        self.services: dict[str, Observations] = defaultdict(Observations)
+        self.stretches: dict[str, dict[StretchKey, Observations]] = defaultdict(
+            lambda: defaultdict(Observations)
+        )
+        self.notes: dict[str, set[str]] = defaultdict(set)
+        self.attributed: Counter[str] = Counter()
+        self.unattributed: Counter[str] = Counter()
+        self.traced = self.filtered = self.undecoded = 0
+
+    def take(self, finder: WindowFinder) -> None:
+        self.attributed.update(finder.attributed)
+        self.unattributed.update(finder.unattributed)
+        self.traced += finder.traced
+        self.filtered += finder.filtered
+        self.undecoded += finder.undecoded
+
+
+def characterize(
+    traces: Sequence[Trace],
+    image: Image,
+    table: InstructionTable,
+    services: ServicesFile,
+    *,
+    tool: str,
+    partial: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Characterization:
+    """Characterizes every service of the services file.
+
+    Args:
+        tool: name and version that the provenance carries.
+        partial: leave out services that no trace shows, instead of refusing.
+        progress: called with the number of instructions seen so far.
+
+    Raises:
+        InputError: a trace of another image, a damaged trace, a service that no trace shows, and
+            everything that :func:`resolve` and the window search refuse.
+    """
+    resolved = resolve(services, image, table)
+    collector = _Collector()
+    blocking_labeller: Labeller | None = None
+    losses: dict[Knowledge, str] = {}
+    for trace in traces:
+        _check_origin(trace, image)
+        has_addresses = trace.info.knows(Knowledge.ADDRESSES)
+        labeller = Labeller(resolved, trace.info.path, has_addresses=has_addresses)
+        if blocking_labeller is not None:
+            labeller.adopt(blocking_labeller)
+        blocking_labeller = labeller
+        finder = WindowFinder(resolved, trace.info.path)
+        for window in find_windows(trace.batches(), finder):
+            labelled = labeller.label(window)
+            name = window.service.name
+            collector.services[name].add(window.values, packed_counts(labelled.packed))
+            _add_stretches(collector, name, window.values, labelled, labeller)
+            if window.switched:
+                collector.notes[name].add(
+                    "another thread ran in between; only the calling thread's part is counted"
+                )
+            if progress is not None:
+                progress(collector.traced + finder.traced)
+        _check_code(trace, image)
+        collector.take(finder)
+        losses.update({loss.lacks: loss.consequence for loss in trace.info.losses})
+    if blocking_labeller is None:
+        raise InputError("there is no trace", expected="at least one trace file")
+    missing = [s.name for s in services.services if s.name not in collector.services]
+    if missing and not partial:
+        raise InputError(
+            "no trace shows " + ", ".join(missing),
+            where=Location(services.path),
+            expected="a window for every service of the services file",
+            hint="run the firmware that calls them, or ask for a partial characterization",
+        )
+    return Characterization(
+        kernel=services.kernel,
+        architecture=image.architecture,
+        fetch_width=table.fetch_bytes * 8,
+        sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in services.sections),
+        services=tuple(
+            _service(service, collector, blocking_labeller, resolved, losses)
+            for service in services.services
+            if service.name in collector.services
+        ),
+        provenance=Provenance(
+            tool=tool,
+            image_sha256=image.sha256,
+            build_id=image.build_id,
+            traces=tuple(
+                TraceProvenance(
+                    trace.info.format,
+                    trace.info.emulator,
+                    trace.info.machine,
+                    trace.info.arguments,
+                    tuple(f"{loss.lacks.value}: {loss.consequence}" for loss in trace.info.losses),
+                )
+                for trace in traces
+            ),
+        ),
+        conservation=Conservation(
+            traced=collector.traced,
+            filtered=collector.filtered,
+            undecoded=collector.undecoded,
+            attributed=tuple(sorted(collector.attributed.items())),
+            unattributed=tuple(sorted(collector.unattributed.items())),
+        ),
+        assumptions=ASSUMPTIONS,
+    )
+
+
+def _check_origin(trace: Trace, image: Image) -> None:
+    if trace.info.image_sha256 not in (None, image.sha256):
+        raise InputError(
+            f"the trace was made with image {trace.info.image_sha256}, "
+            f"but {image.path} is {image.sha256}",
+            where=Location(trace.info.path),
+            expected="a trace of this image",
+            hint="capture again with this executable, or give the one that was traced",
+        )
+
+
+def _check_code(trace: Trace, image: Image) -> None:
+    """What the trace executed must be what the image holds at that address."""
+    for code in trace.code:
+        section = image.section_at(code.address)
+        if section is None or not section.data:
+            continue
+        held = image.read(code.address, len(code.code))
+        if held != code.code:
+            raise InputError(
+                f"at 0x{code.address:08x} the trace executed {code.code.hex()}, "
+                f"but the image holds {held.hex()}",
+                where=Location(trace.info.path),
+                expected=f"a trace of {image.path}",
+                hint="the code was changed at run time, or the trace is of another image",
+            )
+
+
+def _add_stretches(
+    collector: _Collector, name: str, values: Point, labelled: Labelled, labeller: Labeller
+) -> None:
+    """Counts each stretch of a window; equal ones within it by their elementwise maximum."""
+    found: dict[StretchKey, Packed] = {}
+    for stretch in stretches(labelled, labeller.blockings):
+        counts = _counts_of(stretch, labelled)
+        key = (stretch.kind, stretch.begin, stretch.end)
+        known = found.get(key)
+        if known is not None:
+            counts = {c: max(known.get(c, 0), counts.get(c, 0)) for c in known | counts}
+        found[key] = counts
+    for key, counts in found.items():
+        collector.stretches[name][key].add(values, counts)
+
+
+def _counts_of(stretch: Stretch, labelled: Labelled) -> Packed:
+    inside = (labelled.position >= stretch.first) & (labelled.position <= stretch.last)
+    return packed_counts(labelled.packed[inside])
+
+
+def _service(
+    service: Service,
+    collector: _Collector,
+    labeller: Labeller,
+    resolved: Resolved,
+    losses: dict[Knowledge, str],
+) -> ServiceCharacterization:
+    observations = collector.services[service.name]
+    fitted, held_out = evidence_points(list(observations.points))
+    notes = set(collector.notes[service.name])
+    word = Word.HIGH_WATER_MARK
+    if observations.differing:
+        notes.add(
+            f"windows with the same parameters differed at {len(observations.differing)} of "
+            f"{len(observations.points)} points; the elementwise maximum is published"
+        )
+    for lacks in (Knowledge.ADDRESSES,):
+        if lacks in losses:
+            word = Word.ESTIMATE
+            notes.add(f"the trace has no {lacks.value}: {losses[lacks]}")
+    counts = publish(
+        observations.points, service.parameters, labeller.blockings, resolved.section_names
+    )
+    if not counts.is_formula:
+        notes.add("no exact formula was found: the observed values are published")
+    return ServiceCharacterization(
+        name=service.name,
+        kind=service.kind,
+        word=word,
+        parameters=service.parameters,
+        counts=counts,
+        stretches=_published_stretches(service, collector, labeller, resolved),
+        description=service.description,
+        worst_state=service.worst_state,
+        evidence=Evidence(observations.windows, fitted, held_out),
+        notes=tuple(sorted(notes)),
+    )
+
+
+def _published_stretches(
+    service: Service, collector: _Collector, labeller: Labeller, resolved: Resolved
+) -> tuple[BlockingStretch, ...]:
+    points = sorted(collector.services[service.name].points)
+    found = collector.stretches[service.name]
+    everywhere = {
+        key: {point: observed.points.get(point, {}) for point in points}
+        for key, observed in found.items()
+    }
+    kept: list[StretchKey] = []
+    for key in sorted(everywhere):
+        others = [k for k in everywhere if k != key and k[0] == key[0]]
+        if not any(_dominates(everywhere[o], everywhere[key], o, key) for o in others):
+            kept.append(key)
+    table = resolved.table.instructions
+    return tuple(
+        BlockingStretch(
+            kind=kind,
+            begin=resolved.place(table[begin].address),
+            end=resolved.place(table[end].address),
+            counts=publish(
+                everywhere[(kind, begin, end)],
+                service.parameters,
+                labeller.blockings,
+                resolved.section_names,
+            ),
+        )
+        for kind, begin, end in kept
+    )
+
+
+def _dominates(
+    one: dict[Point, Packed], two: dict[Point, Packed], one_key: StretchKey, two_key: StretchKey
+) -> bool:
+    """At every point ``one`` counts at least as much of every class as ``two``. Of equals, the
+    earlier stays."""
+    equal = True
+    for point, counts in two.items():
+        larger, smaller = _by_class(one[point]), _by_class(counts)
+        if any(larger.get(code, 0) < count for code, count in smaller.items()):
+            return False
+        equal = equal and larger == smaller
+    return not equal or one_key < two_key
+
+
+def _by_class(counts: Packed) -> Counter[int]:
+    summed: Counter[int] = Counter()
+    for packed, count in counts.items():
+        summed[unpack(packed)[1]] += count
+    return summed

@@ -1,0 +1,116 @@
+"""Threads and handlers: who executes, on which shadow call stack, and what it has recorded.
+
+A trace has no registers, so the stack pointer is not known. What is known: calls push a return
+address, and control that comes back to one of them has returned; hardware exceptions nest; and a
+context switch saves registers to an address and later restores them from the same address, which
+names the thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.model.characterization import Blocking
+from wcetchar.model.service import Service
+
+HISTORY_EVENTS = 8192
+"""Events that a context remembers for following mask values backwards."""
+
+
+@dataclass
+class Piece:
+    """Consecutive own events of a context under one blocking form."""
+
+    kind: npt.NDArray[np.uint8]
+    address: npt.NDArray[np.uint64]
+    size: npt.NDArray[np.uint8]
+    index: npt.NDArray[np.int32]
+    """Index into the instruction table for INSTRUCTION events, -1 otherwise."""
+    blocking: Blocking
+
+
+@dataclass(frozen=True)
+class Window:
+    """One invocation of a service: its own events, interrupts and other threads left out.
+
+    Attributes:
+        values: parameter values, in the order of the service's parameters.
+        pieces: own events in order; a new piece starts wherever the blocking form changes.
+        exception: number of the exception whose handler this is, ``None`` for a call.
+        from_handler: the exception interrupted another handler (its frame is on the main stack).
+        switched: the thread was switched away inside the window.
+    """
+
+    service: Service
+    values: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    exception: int | None = None
+    from_handler: bool = False
+    switched: bool = False
+
+
+@dataclass
+class OpenWindow:
+    service: Service
+    values: tuple[int, ...]
+    depth: int
+    """Length of the shadow stack at entry; the window ends when it becomes shorter."""
+    pieces: list[Piece] = field(default_factory=list)
+    exception: int | None = None
+    from_handler: bool = False
+    switched: bool = False
+
+
+@dataclass
+class Armed:
+    """A begin mark was seen; the next entry of the service opens a window."""
+
+    service: Service
+    values: tuple[int, ...]
+    windows: int = 0
+
+
+@dataclass
+class Context:
+    """A thread, or one activation of an exception handler (``exception`` is then its number)."""
+
+    name: str
+    exception: int | None = None
+    stack: list[int] = field(default_factory=list)
+    armed: Armed | None = None
+    window: OpenWindow | None = None
+    last: int = -1
+    """Table index of the last own instruction."""
+    returning: bool = False
+    """The last own instruction may have returned: the next one tells."""
+    unlocking: list[int] = field(default_factory=list)
+    """Depths of the shadow stack at which an unlock function was entered."""
+    recent: deque[Piece] = field(default_factory=deque)
+    recent_events: int = 0
+    instructions: int = 0
+    mask_reads: dict[int, int | None] = field(default_factory=dict)
+    """Own instruction number -> value, for reads of a mask register."""
+    saved: int | None = None
+    restored: int | None = None
+    """Lowest address that a handler's own code saved registers to and restored them from."""
+    frame: str | None = None
+    """What the next access belongs to: ``saved``, ``restored`` or nothing."""
+
+    def remember(self, piece: Piece) -> None:
+        """Keeps a piece for following values backwards, and drops the oldest ones."""
+        self.recent.append(piece)
+        self.recent_events += len(piece.kind)
+        while self.recent_events - len(self.recent[0].kind) > HISTORY_EVENTS:
+            self.recent_events -= len(self.recent.popleft().kind)
+
+    def note_frame(self, address: int) -> None:
+        """Takes the first access of a register save or restore."""
+        if self.frame == "saved":
+            self.saved = address if self.saved is None else min(self.saved, address)
+        elif self.frame == "restored":
+            self.restored = address if self.restored is None else min(self.restored, address)
+        self.frame = None

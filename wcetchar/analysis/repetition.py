@@ -1,0 +1,166 @@
+"""From counts at parameter values to the published table: trace sections with repetitions.
+
+Input: per point (values of the parameters) a sparse count of (blocking, key, instruction).
+Each instruction's count is a function of the parameters. Instructions with the same function
+share a repetition, so fitting every distinct count vector exactly (``fit``) and splitting the
+formula into multiplicity times repetition (``fit.decompose``) groups them into trace sections:
+
+    count(p) = sum over rows of repetition_row(p) * vector_row
+
+as in the founding paper's table (Renaux, de Goes, Linhares 2010, section 5.1). Where single
+instructions have no exact formula but their sum over an access class does (one of two branches is
+taken by parity, say), the sum is fitted. Where that fails too there is no formula: the observed
+values are published as they are.
+
+Soundness: a formula is used only if it meets every observed point exactly, points that were not
+used to fit included.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wcetchar import formula
+from wcetchar.analysis.columns import CODE_BITS, INSTRUCTION_BITS, key_of, unpack
+from wcetchar.analysis.fit import decompose, fit, hold_out_points
+from wcetchar.model.access import AccessVector, Key
+from wcetchar.model.characterization import Blocking, Counts, TablePoint, TraceSection
+from wcetchar.model.expression import ONE, Expression
+from wcetchar.model.service import Parameter
+
+Point = tuple[int, ...]
+Packed = dict[int, int]
+"""Packed (blocking, code, instruction) -> count."""
+
+
+@dataclass
+class Observations:
+    """Counts by point; of several windows at one point the elementwise maximum is kept."""
+
+    windows: int = 0
+    points: dict[Point, Packed] = field(default_factory=dict)
+    differing: set[Point] = field(default_factory=set)
+    """Points at which two windows differed: their maximum belongs to no single window."""
+
+    def add(self, values: Point, counts: Packed) -> None:
+        self.windows += 1
+        known = self.points.get(values)
+        if known is None:
+            self.points[values] = counts
+        elif known != counts:
+            self.differing.add(values)
+            self.points[values] = {
+                code: max(known.get(code, 0), counts.get(code, 0)) for code in known | counts
+            }
+
+
+def packed_counts(packed: np.ndarray) -> Packed:
+    """Counts of equal entries."""
+    codes, counts = np.unique(packed, return_counts=True)
+    return dict(zip(codes.tolist(), counts.tolist(), strict=True))
+
+
+def publish(
+    observations: Mapping[Point, Packed],
+    parameters: Sequence[Parameter],
+    blockings: Sequence[Blocking],
+    section_names: tuple[str, ...],
+) -> Counts:
+    """Counts as exact formulas where every one of them has one, else as a table of points."""
+    points = sorted(observations)
+    formulas = _formulas(observations, points, parameters)
+    if formulas is None:
+        return Counts(
+            points=tuple(
+                TablePoint(
+                    point,
+                    _rows(
+                        [(c, n, ONE) for c, n in observations[point].items()],
+                        blockings,
+                        section_names,
+                    ),
+                )
+                for point in points
+            )
+        )
+    return Counts(rows=_rows(formulas, blockings, section_names))
+
+
+def evidence_points(points: Sequence[Point]) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+    """(fitted, held out), as :func:`publish` used them."""
+    fitted, held = hold_out_points(sorted(points))
+    return tuple(fitted), tuple(held)
+
+
+def _formulas(
+    observations: Mapping[Point, Packed],
+    points: Sequence[Point],
+    parameters: Sequence[Parameter],
+) -> list[tuple[int, int, Expression]] | None:
+    """(packed, multiplicity, repetition) for every count, ``None`` where there is no formula."""
+    names = [p.name for p in parameters]
+    ranges = [(p.minimum, p.maximum) for p in parameters]
+    known: dict[tuple[int, ...], Expression | None] = {}
+
+    def fitted(counts: tuple[int, ...]) -> Expression | None:
+        if counts not in known:
+            known[counts] = fit(names, points, counts, ranges=ranges)
+        return known[counts]
+
+    codes = sorted({code for counts in observations.values() for code in counts})
+    found: list[tuple[int, int, Expression]] = []
+    leftover: dict[int, list[int]] = defaultdict(lambda: [0] * len(points))
+    for code in codes:
+        counts = tuple(observations[point].get(code, 0) for point in points)
+        expression = fitted(counts)
+        if expression is None:
+            blocking, key, _ = unpack(code)
+            total = leftover[(blocking << CODE_BITS) | key]
+            for i, count in enumerate(counts):
+                total[i] += count
+        else:
+            found += [(code, n, r) for n, r in decompose(expression, names, ranges)]
+    for joined, total in sorted(leftover.items()):
+        expression = fitted(tuple(total))
+        if expression is None:
+            return None
+        code = joined << INSTRUCTION_BITS
+        found += [(code, n, r) for n, r in decompose(expression, names, ranges)]
+    return found
+
+
+def _rows(
+    counts: Sequence[tuple[int, int, Expression]],
+    blockings: Sequence[Blocking],
+    section_names: tuple[str, ...],
+) -> tuple[TraceSection, ...]:
+    """Groups (packed, multiplicity, repetition) into rows: once first, unblocked first."""
+    grouped: dict[tuple[bool, str, Blocking], dict[Key, int]] = defaultdict(dict)
+    expressions: dict[str, Expression] = {}
+    for packed, multiplicity, repetition in counts:
+        blocking, code, _ = unpack(packed)
+        text = formula.to_text(repetition)
+        expressions[text] = repetition
+        row = grouped[(repetition != ONE, text, blockings[blocking])]
+        key = key_of(code, section_names)
+        row[key] = row.get(key, 0) + multiplicity
+    return tuple(
+        TraceSection(blocking, AccessVector(vector), expressions[text])
+        for (_, text, blocking), vector in sorted(
+            grouped.items(), key=lambda item: (item[0][0], item[0][1], _order(item[0][2]))
+        )
+    )
+
+
+def _order(blocking: Blocking) -> tuple[bool, bool, int, bool, bool]:
+    return (
+        blocking.holds_preemption,
+        blocking.masks,
+        -1 if blocking.priority is None else blocking.priority,
+        blocking.preemption,
+        blocking.interrupts,
+    )
