@@ -137,7 +137,7 @@ def _fits_one(role: str, operand: Operand, length: int) -> bool:
                     return number in _GENERAL and (not shift or (shift == "lsl" and amount <= 3))
                 case "D" | "S":
                     return number != PC
-                case "P":
+                case "P" | "p" | "B":
                     return number == SP
                 case _:
                     return role in "aAR"
@@ -162,9 +162,9 @@ def _roles(form: str, operands: tuple[Operand, ...], facts: Facts) -> _Roles:
                     roles.defs.append(number)
             case Register(number):
                 roles.data.append(number)
-                if role in "dDAbRP":
+                if role in "dDAbRPB":
                     roles.defs.append(number)
-                if role in "sSabRPv":
+                if role in "sSabRpBv":
                     roles.uses.append(number)
             case Immediate(value) if role == "t":
                 facts.target = value

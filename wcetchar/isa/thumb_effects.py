@@ -14,7 +14,7 @@ one letter for each operand:
 ``s``  register that is read; ``S``: may be sp; ``a``: may be any, pc too
 ``b``  register that is read and written; ``R``: may be any, pc too
 ``A``  register that is written; may be any, pc too
-``P``  sp, read and written
+``P``  sp, written; ``p``: read; ``B``: read and written
 ``v``  register that is read, shifted left by at most 3
 ``#``  immediate
 ``t``  branch target
@@ -114,12 +114,12 @@ TWO = ("ds#", "dss")
 
 _ROWS: tuple[Effect, ...] = (
     # Addition and subtraction. sp as destination only with sp as first source.
-    Effect("adds", K.ALU, ("dss", "ds#", "b#"), ("dSs", "dS#", "PPv", "PP#")),
-    Effect("add", K.ALU, ("Ra", "dS#", "ASa", "P#"), ("dSs", "dS#", "PPv", "PP#")),
-    Effect("addw", K.ALU, (), ("dS#", "PP#", "da#")),
-    Effect("subs", K.ALU, ("dss", "ds#", "b#"), ("dSs", "dS#", "PPv", "PP#")),
-    Effect("sub", K.ALU, ("P#",), ("dSs", "dS#", "PPv", "PP#")),
-    Effect("subw", K.ALU, (), ("dS#", "PP#", "da#")),
+    Effect("adds", K.ALU, ("dss", "ds#", "b#"), ("dSs", "dS#", "Ppv", "Pp#")),
+    Effect("add", K.ALU, ("Ra", "dS#", "ASa", "B#"), ("dSs", "dS#", "Ppv", "Pp#")),
+    Effect("addw", K.ALU, (), ("dS#", "Pp#", "da#")),
+    Effect("subs", K.ALU, ("dss", "ds#", "b#"), ("dSs", "dS#", "Ppv", "Pp#")),
+    Effect("sub", K.ALU, ("B#",), ("dSs", "dS#", "Ppv", "Pp#")),
+    Effect("subw", K.ALU, (), ("dS#", "Pp#", "da#")),
     Effect("adr", K.ALU, ("d#",)),  # the wide one is named addw or subw
     Effect("adcs", K.ALU, ("bs",), TWO),
     Effect("adc", K.ALU, (), TWO),
