@@ -1,0 +1,815 @@
+/*
+ * wcetchar TCG plugin: writes what an M-profile firmware executes as a wcetchar trace stream.
+ *
+ * Copyright (C) the wcetchar authors
+ *
+ * This program is free software; you can redistribute it and/or modify it under the terms of the
+ * GNU General Public License as published by the Free Software Foundation; either version 2 of
+ * the License, or (at your option) any later version. See the file COPYING.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * One object serves every plugin API from version 1 (QEMU 6.0 .. 8.2) to 5 (QEMU 10.1, 10.2). The
+ * few prototypes it needs are declared here, because distributions ship no qemu-plugin.h. Of those
+ * only qemu_plugin_insn_data() ever changed: from version 3 on it copies.
+ *
+ * Exceptions: the plugin API of QEMU up to 10.1 has no callback for them. QEMU's own interrupt log
+ * (-d int) names every entry, with its number and the handler's address, and every return; it is
+ * written by the thread that executes, and flushed before the next instruction runs. So the log
+ * goes to a memory file that this plugin has mapped: at the start of a translation block it looks
+ * at the first byte and, where that is not zero, reads the lines, emits the events and rewinds the
+ * file. Exceptions are only ever taken between blocks, so the order is exact. Everything that the
+ * log says is checked: a line that is not understood, or a handler that does not start where the
+ * log says, ends the run.
+ *
+ * The stream's format is described in docs/reference/trace-format.md.
+ *
+ * Arguments (all numbers in C notation):
+ *   out=FD           the stream; the caller has written magic and header chunk
+ *   log=FD           the memory file that QEMU logs to (-d int -D /proc/self/fd/FD)
+ *   crc=N            CRC of the header chunk: the chain of checksums starts there
+ *   limit=N          instructions after which the run is given up
+ *   exclude=A-B+...  instructions in A <= pc < B are counted, not recorded
+ *   start=A-B+...    record only from a store to one of these addresses on ...
+ *   stop=A-B+...     ... up to and including the instruction that stores to one of these
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define WEAK __attribute__((weak))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ---- What is needed of QEMU's plugin interface ------------------------------------------------ */
+
+typedef uint64_t qemu_plugin_id_t;
+typedef uint32_t qemu_plugin_meminfo_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+typedef struct {
+    const char *target_name;
+    struct {
+        int min;
+        int cur;
+    } version;
+    bool system_emulation;
+    struct {
+        int smp_vcpus;
+        int max_vcpus;
+    } system;
+} qemu_info_t;
+
+enum { CB_NO_REGS = 0 };
+enum { MEM_R = 1, MEM_W = 2, MEM_RW = 3 };
+
+typedef void (*udata_cb)(qemu_plugin_id_t id, void *udata);
+typedef void (*trans_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+typedef void (*exec_cb)(unsigned int vcpu, void *udata);
+typedef void (*mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata);
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, trans_cb cb);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, udata_cb cb, void *udata);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb cb, int flags,
+                                            void *udata);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb cb, int flags, int rw,
+                                      void *udata);
+unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+
+/* Versions 1 and 2: returns a pointer. From 3 on: copies, and returns the number of bytes. Declared
+ * without prototype is not possible for both, so the one name is called through two types. */
+void qemu_plugin_insn_data(void);
+typedef const void *(*insn_data_pointer)(const struct qemu_plugin_insn *insn);
+typedef size_t (*insn_data_copy)(const struct qemu_plugin_insn *insn, void *dest, size_t len);
+
+/* Never called: that QEMU has them tells its version before it asks for ours. */
+WEAK void qemu_plugin_scoreboard_new(void);
+WEAK void qemu_plugin_read_memory_vaddr(void);
+WEAK void qemu_plugin_write_memory_vaddr(void);
+
+EXPORT int qemu_plugin_version = 1;
+#define NEWEST_API 5
+static int api = 1;
+
+__attribute__((constructor)) static void choose_version(void)
+{
+    if (qemu_plugin_write_memory_vaddr) {
+        qemu_plugin_version = 5;
+    } else if (qemu_plugin_read_memory_vaddr) {
+        qemu_plugin_version = 4;
+    } else if (qemu_plugin_scoreboard_new) {
+        qemu_plugin_version = 2; /* 3 accepts it, too */
+    }
+}
+
+/* ---- Errors ----------------------------------------------------------------------------------- */
+
+/* There is no way to tell QEMU to give up; without an end record nobody takes the stream for
+ * complete, so leaving at once is safe. */
+__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
+{
+    va_list args;
+    fputs("wcetchar-plugin: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    fflush(stderr);
+    _exit(86);
+}
+
+/* ---- The stream ------------------------------------------------------------------------------- */
+
+enum {
+    CHUNK_EVENTS = 1 << 16,
+    WORD_READ = 0,  /* + log2 of the width in bytes */
+    WORD_WRITE = 8, /* + log2 of the width in bytes */
+    WORD_EXCEPTION = 16,
+    WORD_EXCEPTION_EXIT = 17,
+    WORD_GAP = 18,
+    WORD_INSTRUCTION = 32, /* + number of the instruction's definition */
+};
+
+struct definition {
+    uint64_t address;
+    uint32_t length;
+    uint8_t code[12];
+};
+
+static int out_fd = -1;
+static uint32_t chain;
+static uint32_t crc_table[8][256];
+/* Header, counts, then words and operands: room for a whole chunk, written with one call. */
+static uint32_t chunk[4 + 2 * CHUNK_EVENTS + 1];
+static uint32_t *const words = chunk + 4;
+static uint32_t operands[CHUNK_EVENTS];
+static uint32_t n_words, n_operands;
+
+static struct definition *definitions;
+static uint32_t n_definitions, n_written, room;
+static uint32_t *buckets; /* number of a definition + 1; 0: free */
+static uint32_t n_buckets;
+
+static struct {
+    uint64_t instructions, accesses, exceptions, exits, filtered, filtered_accesses, definitions;
+    uint32_t ended; /* 1: by the firmware's exit call */
+    uint32_t reserved;
+} totals;
+
+static void crc_init(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t c = i;
+        for (int k = 0; k < 8; k++) {
+            c = c & 1 ? 0xedb88320u ^ (c >> 1) : c >> 1;
+        }
+        crc_table[0][i] = c;
+    }
+    for (int t = 1; t < 8; t++) {
+        for (int i = 0; i < 256; i++) {
+            uint32_t c = crc_table[t - 1][i];
+            crc_table[t][i] = (c >> 8) ^ crc_table[0][c & 0xff];
+        }
+    }
+}
+
+/* CRC-32 (ISO 3309, as in zlib), eight bytes a step. Lengths are multiples of four. */
+static uint32_t crc32_of(uint32_t crc, const uint32_t *p, size_t n_bytes)
+{
+    crc = ~crc;
+    for (; n_bytes >= 8; n_bytes -= 8, p += 2) {
+        uint32_t a = p[0] ^ crc, b = p[1];
+        crc = crc_table[7][a & 0xff] ^ crc_table[6][a >> 8 & 0xff] ^
+              crc_table[5][a >> 16 & 0xff] ^ crc_table[4][a >> 24] ^ crc_table[3][b & 0xff] ^
+              crc_table[2][b >> 8 & 0xff] ^ crc_table[1][b >> 16 & 0xff] ^ crc_table[0][b >> 24];
+    }
+    if (n_bytes) {
+        uint32_t a = p[0] ^ crc;
+        crc = crc_table[3][a & 0xff] ^ crc_table[2][a >> 8 & 0xff] ^
+              crc_table[1][a >> 16 & 0xff] ^ crc_table[0][a >> 24];
+    }
+    return ~crc;
+}
+
+static void write_all(const void *data, size_t n)
+{
+    const char *p = data;
+    while (n) {
+        ssize_t done = write(out_fd, p, n);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            fail("the trace cannot be written: %s", strerror(errno));
+        }
+        p += done;
+        n -= (size_t)done;
+    }
+}
+
+/* buffer: two words of room, the payload, one word of room. */
+static void write_chunk(uint32_t *buffer, const char *tag, uint32_t n_bytes)
+{
+    memcpy(buffer, tag, 4);
+    buffer[1] = n_bytes;
+    chain = crc32_of(chain, buffer, 8 + (size_t)n_bytes);
+    buffer[2 + n_bytes / 4] = chain;
+    write_all(buffer, 12 + (size_t)n_bytes);
+}
+
+static void flush_definitions(void)
+{
+    while (n_written < n_definitions) {
+        static uint32_t buffer[3 + 1024 * sizeof(struct definition) / 4];
+        uint32_t n = n_definitions - n_written;
+        n = n < 1024 ? n : 1024;
+        memcpy(buffer + 2, definitions + n_written, n * sizeof(struct definition));
+        write_chunk(buffer, "CODE", n * (uint32_t)sizeof(struct definition));
+        n_written += n;
+    }
+}
+
+static void flush_events(void)
+{
+    if (!n_words) {
+        return;
+    }
+    flush_definitions();
+    chunk[2] = n_words;
+    chunk[3] = n_operands;
+    memcpy(words + n_words, operands, n_operands * 4);
+    write_chunk(chunk, "EVNT", 8 + 4 * (n_words + n_operands));
+    n_words = n_operands = 0;
+}
+
+static inline void put(uint32_t word)
+{
+    words[n_words++] = word;
+    if (UNLIKELY(n_words == CHUNK_EVENTS)) {
+        flush_events();
+    }
+}
+
+static inline void put_with(uint32_t word, uint32_t operand)
+{
+    operands[n_operands++] = operand;
+    put(word);
+}
+
+/* ---- What is recorded ------------------------------------------------------------------------- */
+
+struct range {
+    uint64_t start, end;
+};
+
+enum { MAX_RANGES = 256, MAX_HELD = 64 };
+static struct range exclude[MAX_RANGES], starts[MAX_RANGES], stops[MAX_RANGES];
+static unsigned n_exclude, n_starts, n_stops;
+
+enum {
+    OFF = 1,      /* waiting for a start mark */
+    STOPPING = 2, /* a stop mark was stored; the next instruction is left out */
+    LEFT_OUT = 4, /* gap > 0 */
+};
+static unsigned attention; /* 0: just record */
+
+static uint64_t total, limit = UINT64_MAX, gap;
+static uint32_t last; /* word of the instruction that executes */
+static struct {
+    uint32_t word, address;
+} held[MAX_HELD]; /* accesses of that instruction while OFF: it may turn out to be a start mark */
+static unsigned n_held;
+
+static inline bool within(const struct range *ranges, unsigned n, uint64_t address)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (address >= ranges[i].start && address < ranges[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_gap(void)
+{
+    while (gap) {
+        uint32_t part = gap > UINT32_MAX ? UINT32_MAX : (uint32_t)gap;
+        put_with(WORD_GAP, part);
+        gap -= part;
+    }
+    attention &= ~LEFT_OUT;
+}
+
+static void leave_out(void)
+{
+    totals.filtered++;
+    gap++;
+    attention |= LEFT_OUT;
+    totals.filtered_accesses += n_held;
+    n_held = 0;
+}
+
+static bool wanted(void)
+{
+    if (attention & STOPPING) {
+        attention = (attention & ~STOPPING) | OFF;
+    }
+    if (attention & OFF) {
+        leave_out();
+        return false;
+    }
+    put_gap();
+    return true;
+}
+
+static inline void step(uint32_t word)
+{
+    last = word;
+    total++;
+    if (UNLIKELY(attention) && !wanted()) {
+        return;
+    }
+    totals.instructions++;
+    put(word);
+}
+
+static inline void step_excluded(uint32_t word)
+{
+    last = word;
+    total++;
+    if (attention & STOPPING) {
+        attention = (attention & ~STOPPING) | OFF;
+    }
+    leave_out();
+}
+
+static inline void put_access(uint32_t word, uint32_t address)
+{
+    totals.accesses++;
+    put_with(word, address);
+}
+
+static void start_recording(void)
+{
+    /* The instruction that stored the mark was counted as left out; it is the first one in. */
+    gap--;
+    totals.filtered--;
+    put_gap();
+    attention &= ~OFF;
+    totals.instructions++;
+    put(last);
+    for (unsigned i = 0; i < n_held; i++) {
+        put_access(held[i].word, held[i].address);
+    }
+    n_held = 0;
+}
+
+static void check_access(uint32_t word)
+{
+    if (UNLIKELY(word != last)) {
+        fail("QEMU reported an access of the instruction at 0x%" PRIx64
+             " while the one at 0x%" PRIx64 " executes",
+             definitions[word - WORD_INSTRUCTION].address,
+             last >= WORD_INSTRUCTION ? definitions[last - WORD_INSTRUCTION].address : 0);
+    }
+}
+
+static void access_one(uint32_t word, uint32_t address)
+{
+    if (UNLIKELY(attention & OFF)) {
+        if (n_held == MAX_HELD) {
+            fail("an instruction made more than %d accesses", MAX_HELD);
+        }
+        held[n_held].word = word;
+        held[n_held++].address = address;
+        if (word >= WORD_WRITE && within(starts, n_starts, address)) {
+            start_recording();
+        }
+        return;
+    }
+    put_access(word, address);
+    if (n_stops && word >= WORD_WRITE && within(stops, n_stops, address)) {
+        attention |= STOPPING;
+    }
+}
+
+/* ---- QEMU's interrupt log --------------------------------------------------------------------- */
+
+enum { LOG_SIZE = 1 << 16 };
+static int log_fd = -1, qemu_log_fd = -1;
+static char *log_text;
+static bool log_open;
+static uint64_t handler; /* where the next instruction must be; 1: anywhere */
+static bool exit_call;   /* the newest thing in the log is the firmware's exit call */
+
+static void open_log(void)
+{
+    struct stat ours, other;
+    if (fstat(log_fd, &ours)) {
+        fail("the interrupt log is not there: %s", strerror(errno));
+    }
+    for (int fd = 3; fd < 1024 && qemu_log_fd < 0; fd++) {
+        if (fd != log_fd && !fstat(fd, &other) && other.st_ino == ours.st_ino &&
+            other.st_dev == ours.st_dev) {
+            qemu_log_fd = fd;
+        }
+    }
+    if (qemu_log_fd < 0) {
+        fail("QEMU did not open the interrupt log");
+    }
+    /* Rewinding needs a plain file position; some builds open the log for appending. */
+    int flags = fcntl(qemu_log_fd, F_GETFL);
+    if (flags < 0 || fcntl(qemu_log_fd, F_SETFL, flags & ~O_APPEND) ||
+        ftruncate(log_fd, LOG_SIZE)) {
+        fail("the interrupt log cannot be used: %s", strerror(errno));
+    }
+    log_text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, log_fd, 0);
+    if (log_text == MAP_FAILED) {
+        fail("the interrupt log cannot be mapped: %s", strerror(errno));
+    }
+    log_open = true;
+}
+
+static const char *after(const char *line, const char *text)
+{
+    const char *found = strstr(line, text);
+    return found ? found + strlen(text) : NULL;
+}
+
+static const char *begins(const char *line, const char *text)
+{
+    size_t n = strlen(text);
+    return strncmp(line, text, n) ? NULL : line + n;
+}
+
+/* Lines of QEMU's target/arm M-profile code, 7.2 and 10.0; each group begins with "Taking
+ * exception" and must come to one of three ends: a handler is entered, an exception is left
+ * (and perhaps another one entered at once), a semihosting call is served. */
+static void read_log(void)
+{
+    bool open = false;
+    long pending = -1;
+    char *line = log_text;
+    size_t used = strnlen(log_text, LOG_SIZE);
+
+    if (used == LOG_SIZE || log_text[used - 1] != '\n') {
+        fail("the interrupt log ends within a line");
+    }
+    while (*line) {
+        char *end = strchr(line, '\n');
+        const char *value;
+        *end = 0;
+        if (begins(line, "Taking exception ")) {
+            if (open) {
+                fail("the interrupt log says nothing of how an exception ended");
+            }
+            open = true;
+            exit_call = false;
+            pending = -1;
+        } else if ((value = begins(line, "Loaded reset SP "))) {
+            value = after(value, " PC 0x");
+            if (!value || total) {
+                fail("the machine was reset");
+            }
+            handler = strtoull(value, NULL, 16) & ~1ull;
+        } else if (!open && line == log_text) {
+            fail("not understood in the interrupt log: %s", line);
+        } else if ((value = begins(line, "Exception return: magic PC "))) {
+            value = after(value, " previous exception ");
+            if (!value) {
+                fail("not understood in the interrupt log: %s", line);
+            }
+            if (attention & LEFT_OUT) {
+                put_gap();
+            }
+            totals.exits++;
+            put_with(WORD_EXCEPTION_EXIT, (uint32_t)strtoul(value, NULL, 10));
+            handler = 1;
+            open = false;
+        } else if ((value = after(line, "...taking pending "))) {
+            /* may stand behind "...derived exception ..." on one line */
+            value = after(value, "exception ");
+            if (!value) {
+                fail("not understood in the interrupt log: %s", line);
+            }
+            pending = strtol(value, NULL, 10);
+        } else if ((value = begins(line, "...loaded new PC 0x"))) {
+            if (pending <= 0) {
+                fail("the interrupt log enters a handler without an exception");
+            }
+            if (attention & LEFT_OUT) {
+                put_gap();
+            }
+            totals.exceptions++;
+            put_with(WORD_EXCEPTION, (uint32_t)pending);
+            handler = strtoull(value, NULL, 16) & ~1ull;
+            pending = -1;
+            open = false;
+        } else if ((value = begins(line, "...handling as semihosting call 0x"))) {
+            unsigned long call = strtoul(value, NULL, 16);
+            exit_call = call == 0x18 || call == 0x20; /* SYS_EXIT, SYS_EXIT_EXTENDED */
+            open = false;
+        }
+        line = end + 1;
+    }
+    if (open || pending >= 0) {
+        fail("the interrupt log says nothing of how an exception ended");
+    }
+    memset(log_text, 0, used);
+    if (lseek(qemu_log_fd, 0, SEEK_SET)) {
+        fail("the interrupt log cannot be rewound: %s", strerror(errno));
+    }
+}
+
+static void check_handler(uint32_t word)
+{
+    uint64_t address = definitions[word - WORD_INSTRUCTION].address;
+    if (handler != 1 && handler != address) {
+        fail("a handler at 0x%" PRIx64 " was entered, but the next instruction is at 0x%" PRIx64,
+             handler, address);
+    }
+    handler = 1;
+}
+
+static inline void block_start(uint32_t word)
+{
+    if (UNLIKELY(*(volatile char *)log_text)) {
+        read_log();
+        check_handler(word);
+        exit_call = false; /* it executes on, so that call did not end it */
+    }
+    if (UNLIKELY(total >= limit)) {
+        fail("limit: %" PRIu64 " instructions executed", total);
+    }
+}
+
+/* ---- Callbacks -------------------------------------------------------------------------------- */
+
+static inline uint32_t word_of(void *udata)
+{
+    return (uint32_t)(uintptr_t)udata;
+}
+
+static void on_first(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    block_start(word_of(udata));
+    step(word_of(udata));
+}
+
+static void on_next(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    step(word_of(udata));
+}
+
+static void on_first_excluded(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    block_start(word_of(udata));
+    step_excluded(word_of(udata));
+}
+
+static void on_next_excluded(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    step_excluded(word_of(udata));
+}
+
+static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
+{
+    (void)vcpu;
+    unsigned shift = qemu_plugin_mem_size_shift(info);
+    uint32_t word = qemu_plugin_mem_is_store(info) ? WORD_WRITE : WORD_READ;
+    check_access(word_of(udata));
+    if (UNLIKELY(shift > 2)) {
+        /* M-profile: ldrd and strd are two word accesses (Armv7-M ARM, A7.7.50, A7.7.166); newer
+         * QEMU makes one of 64 bits. */
+        for (uint32_t i = 0; i < 1u << (shift - 2); i++) {
+            access_one(word + 2, (uint32_t)vaddr + 4 * i);
+        }
+        return;
+    }
+    access_one(word + shift, (uint32_t)vaddr);
+}
+
+static void on_access_excluded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+                               void *udata)
+{
+    (void)vcpu;
+    (void)vaddr;
+    unsigned shift = qemu_plugin_mem_size_shift(info);
+    check_access(word_of(udata));
+    totals.filtered_accesses += shift > 2 ? 1u << (shift - 2) : 1;
+}
+
+/* ---- Translation ------------------------------------------------------------------------------ */
+
+static void *grow(void *old, size_t n, size_t size)
+{
+    void *memory = realloc(old, n * size);
+    if (!memory) {
+        fail("out of memory");
+    }
+    return memory;
+}
+
+static uint32_t slot_of(uint64_t address)
+{
+    return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 32) & (n_buckets - 1);
+}
+
+static uint32_t define(const struct definition *new)
+{
+    if (n_definitions * 2 >= n_buckets) {
+        n_buckets = n_buckets ? 2 * n_buckets : 1 << 14;
+        free(buckets);
+        buckets = calloc(n_buckets, sizeof *buckets);
+        if (!buckets) {
+            fail("out of memory");
+        }
+        for (uint32_t i = 0; i < n_definitions; i++) {
+            uint32_t slot = slot_of(definitions[i].address);
+            while (buckets[slot]) {
+                slot = (slot + 1) & (n_buckets - 1);
+            }
+            buckets[slot] = i + 1;
+        }
+    }
+    uint32_t slot = slot_of(new->address);
+    for (; buckets[slot]; slot = (slot + 1) & (n_buckets - 1)) {
+        if (!memcmp(&definitions[buckets[slot] - 1], new, sizeof *new)) {
+            return buckets[slot] - 1;
+        }
+    }
+    if (n_definitions == room) {
+        room = room ? 2 * room : 1 << 13;
+        definitions = grow(definitions, room, sizeof *definitions);
+    }
+    if (n_definitions >= UINT32_MAX - WORD_INSTRUCTION) {
+        fail("too many distinct instructions");
+    }
+    definitions[n_definitions] = *new;
+    buckets[slot] = n_definitions + 1;
+    return n_definitions++;
+}
+
+/* Store-exclusive, and its store-release kin of Armv8-M (Armv7-M ARM, A7.7.167..169; Armv8-M ARM,
+ * C2.4). QEMU compares before it stores; the load that this takes is not the instruction's. */
+static bool is_store_exclusive(const struct definition *d)
+{
+    if (d->length != 4) {
+        return false;
+    }
+    unsigned first = d->code[0] | d->code[1] << 8, kind = d->code[2] >> 4;
+    return (first & 0xfff0) == 0xe840 ||
+           ((first & 0xfff0) == 0xe8c0 && (kind == 0x4 || kind == 0x5 || kind == 0x7 ||
+                                           kind == 0xc || kind == 0xd || kind == 0xe || kind == 0xf));
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    (void)id;
+    size_t n = qemu_plugin_tb_n_insns(tb);
+    if (!log_open) {
+        open_log();
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        struct definition new;
+        size_t size = qemu_plugin_insn_size(insn);
+        memset(&new, 0, sizeof new);
+        new.address = qemu_plugin_insn_vaddr(insn);
+        new.length = (uint32_t)size;
+        if (size == 0 || size > sizeof new.code) {
+            fail("an instruction of %zu bytes at 0x%" PRIx64, size, new.address);
+        }
+        if (api >= 3) {
+            insn_data_copy copy = (insn_data_copy)qemu_plugin_insn_data;
+            if (copy(insn, new.code, size) != size) {
+                fail("the instruction at 0x%" PRIx64 " cannot be read", new.address);
+            }
+        } else {
+            insn_data_pointer pointer = (insn_data_pointer)qemu_plugin_insn_data;
+            memcpy(new.code, pointer(insn), size);
+        }
+        bool out = within(exclude, n_exclude, new.address);
+        int rw = is_store_exclusive(&new) ? MEM_W : MEM_RW;
+        void *udata = (void *)(uintptr_t)(define(&new) + WORD_INSTRUCTION);
+        exec_cb executes = out ? (i ? on_next_excluded : on_first_excluded)
+                               : (i ? on_next : on_first);
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, CB_NO_REGS, udata);
+        qemu_plugin_register_vcpu_mem_cb(insn, out ? on_access_excluded : on_access, CB_NO_REGS, rw,
+                                         udata);
+    }
+}
+
+static void on_end(qemu_plugin_id_t id, void *udata)
+{
+    static uint32_t buffer[3 + sizeof totals / 4];
+    (void)id;
+    (void)udata;
+    if (log_open && *log_text) {
+        read_log();
+    }
+    totals.filtered_accesses += n_held;
+    n_held = 0;
+    if (gap) {
+        put_gap();
+    }
+    flush_events();
+    totals.definitions = n_written;
+    totals.ended = exit_call;
+    memcpy(buffer + 2, &totals, sizeof totals);
+    write_chunk(buffer, "DONE", sizeof totals);
+}
+
+/* ---- Arguments -------------------------------------------------------------------------------- */
+
+static bool parse_ranges(const char *text, struct range *ranges, unsigned *n)
+{
+    do {
+        char *end;
+        if (*n == MAX_RANGES) {
+            return false;
+        }
+        ranges[*n].start = strtoull(text, &end, 0);
+        if (*end != '-') {
+            return false;
+        }
+        ranges[*n].end = strtoull(end + 1, &end, 0);
+        if (*end && *end != '+') {
+            return false;
+        }
+        ++*n;
+        text = *end ? end + 1 : NULL;
+    } while (text);
+    return true;
+}
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+    api = info->version.cur;
+    if (api > NEWEST_API) {
+        fprintf(stderr, "wcetchar-plugin: plugin API version %d; known are 1 to %d\n", api,
+                NEWEST_API);
+        return 1;
+    }
+    if (!info->system_emulation || strcmp(info->target_name, "arm") ||
+        info->system.smp_vcpus != 1) {
+        fprintf(stderr, "wcetchar-plugin: needs qemu-system-arm and a machine with one core\n");
+        return 1;
+    }
+    for (int i = 0; i < argc; i++) {
+        const char *value;
+        bool good = true;
+        if ((value = begins(argv[i], "out="))) {
+            out_fd = atoi(value);
+        } else if ((value = begins(argv[i], "log="))) {
+            log_fd = atoi(value);
+        } else if ((value = begins(argv[i], "crc="))) {
+            chain = (uint32_t)strtoul(value, NULL, 0);
+        } else if ((value = begins(argv[i], "limit="))) {
+            limit = strtoull(value, NULL, 0);
+        } else if ((value = begins(argv[i], "exclude="))) {
+            good = parse_ranges(value, exclude, &n_exclude);
+        } else if ((value = begins(argv[i], "start="))) {
+            good = parse_ranges(value, starts, &n_starts);
+        } else if ((value = begins(argv[i], "stop="))) {
+            good = parse_ranges(value, stops, &n_stops);
+        } else {
+            good = false;
+        }
+        if (!good) {
+            fprintf(stderr, "wcetchar-plugin: bad argument %s\n", argv[i]);
+            return 1;
+        }
+    }
+    if (out_fd < 0 || log_fd < 0) {
+        fprintf(stderr, "wcetchar-plugin: out= and log= are needed\n");
+        return 1;
+    }
+    crc_init();
+    handler = 1;
+    attention = n_starts ? OFF : 0;
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+    qemu_plugin_register_atexit_cb(id, on_end, NULL);
+    return 0;
+}
