@@ -39,6 +39,7 @@ def code_ranges(
     for section in sections:
         if not section.executable:
             continue
+        first = len(ranges)  # ranges of two sections stay apart even where they touch
         inside = [a for a in ordered if section.address <= a < section.end]
         if machine == "riscv" and not inside:
             # older assemblers write no mapping symbols for pure code
@@ -47,7 +48,7 @@ def code_ranges(
             state = marks[start]
             if state is None or start == end:
                 continue
-            if ranges and ranges[-1].end == start and ranges[-1].state == state:
+            if len(ranges) > first and ranges[-1].end == start and ranges[-1].state == state:
                 ranges[-1] = CodeRange(ranges[-1].start, end, state)
             else:
                 ranges.append(CodeRange(start, end, state))
