@@ -1,13 +1,277 @@
-"""The characterization file."""
+"""Characterization: JSON <-> :class:`wcetchar.model.characterization.Characterization`.
 
-from wcetchar.model.characterization import Characterization
+The text is canonical: keys in the order of the format, mappings and counts sorted, one trailing
+newline. The same characterization gives the same bytes, and reading them gives it back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from wcetchar import formula
+from wcetchar.errors import InputError
+from wcetchar.model.access import UNKNOWN_SECTION
+from wcetchar.model.characterization import SCHEMA_VERSION, Characterization
+from wcetchar.store.characterization_doc import KIND, CharacterizationDoc, plain
+from wcetchar.store.checking import did_you_mean, list_at, mapping_at, one_of, validate
+from wcetchar.store.json_source import parse_json, read_json
+from wcetchar.store.names import characterization_path
+from wcetchar.store.services import parameter_name_mistake
+from wcetchar.store.source import Source, Steps, shown
+
+_LINE: Final = 100
 
 
 def load_characterization(path_or_name: str) -> Characterization:
-    """Read a characterization by path or by the name of a published one."""
-    raise NotImplementedError
+    """Read a characterization by path or by the name of a published one (``renaux2010``).
+
+    Raises:
+        InputError: no such file, not a characterization, of a newer version, or mistakes in it;
+            all of them at once as ``InputErrors``.
+    """
+    return _from_source(read_json(characterization_path(path_or_name)))
 
 
 def characterization_json(characterization: Characterization) -> str:
-    """The canonical text of a characterization."""
-    raise NotImplementedError
+    """The canonical text of a characterization.
+
+    Raises:
+        InputError: it breaks a rule of the format (a negative count, a section that is not
+            declared, instructions that do not add up, ...), so that it could not be read back.
+    """
+    text = _render(plain(characterization), 0) + "\n"
+    again = _from_source(parse_json(text, "characterization"))
+    # Compared as text: a negative number and the negation of a number are one formula there.
+    assert _render(plain(again), 0) + "\n" == text, "the text does not read back"
+    return text
+
+
+def _from_source(source: Source) -> Characterization:
+    _check_kind(source)
+    document = validate(CharacterizationDoc, source, _CHECKS)
+    source.fail_on_mistakes()
+    assert document is not None
+    return document.to_model()
+
+
+def _check_kind(source: Source) -> None:
+    """A foreign file or one of another version gets one message, not a hundred."""
+    data = source.data
+    if not isinstance(data, dict) or data.get("kind") != KIND:
+        raise InputError(
+            "the file is not a characterization",
+            where=source.where(("kind",)),
+            expected=f'an object with "kind": "{KIND}"',
+            hint="`wcetchar characterize` writes one",
+        )
+    version = data.get("schema_version")
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        newer = isinstance(version, int) and version > SCHEMA_VERSION
+        raise InputError(
+            f"the characterization is of schema version {shown(version)}",
+            where=source.where(("schema_version",)),
+            expected=f"version {SCHEMA_VERSION}",
+            hint="use a newer wcetchar" if newer else "characterize again with this wcetchar",
+        )
+
+
+def _render(value: Any, indent: int) -> str:
+    """Indented JSON in which whatever fits in a line stays on one."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, (dict, list)) or (indent and len(line) + indent <= _LINE):
+        return line
+    inner = " " * (indent + 1)
+    if isinstance(value, dict):
+        parts = [
+            f"{inner}{json.dumps(key, ensure_ascii=False)}: {_render(item, indent + 1)}"
+            for key, item in value.items()
+        ]
+        opening, closing = "{", "}"
+    else:
+        parts = [inner + _render(item, indent + 1) for item in value]
+        opening, closing = "[", "]"
+    return opening + "\n" + ",\n".join(parts) + "\n" + " " * indent + closing
+
+
+def _services(source: Source) -> Iterator[tuple[int, Any]]:
+    for index, service in enumerate(list_at(source.data, "services")):
+        if isinstance(service, dict):
+            yield index, service
+
+
+def _check_names(source: Source) -> None:
+    for key in ("sections", "services"):
+        _once(source, (key,), list_at(source.data, key), key[:-1])
+    for index, service in _services(source):
+        steps: Steps = ("services", index, "parameters")
+        parameters = list_at(service, "parameters")
+        _once(source, steps, parameters, "parameter")
+        for number, parameter in enumerate(parameters):
+            name = parameter.get("name") if isinstance(parameter, dict) else None
+            mistake = parameter_name_mistake(name) if isinstance(name, str) else None
+            if mistake:
+                source.report((*steps, number, "name"), mistake, expected="letters, digits and _")
+            if isinstance(parameter, dict):
+                low, high = parameter.get("minimum"), parameter.get("maximum")
+                if isinstance(low, int) and isinstance(high, int) and low > high:
+                    source.report(
+                        (*steps, number, "minimum"),
+                        f"the minimum {low} is above the maximum {high}",
+                        expected="minimum <= maximum",
+                    )
+
+
+def _once(source: Source, steps: Steps, items: list[Any], what: str) -> None:
+    seen: dict[str, Steps] = {}
+    for index, item in enumerate(items):
+        name = item.get("name") if isinstance(item, dict) else None
+        if not isinstance(name, str):
+            continue
+        at: Steps = (*steps, index, "name")
+        if name in seen:
+            source.report(
+                at,
+                f"the {what} {shown(name)} is given twice; it first stands at "
+                f"{source.where(seen[name])}",
+                expected=f"every {what} once",
+            )
+        seen.setdefault(name, at)
+
+
+def _check_counts(source: Source) -> None:
+    sections = [s.get("name") for s in list_at(source.data, "sections") if isinstance(s, dict)]
+    known = {name for name in sections if isinstance(name, str)} | {UNKNOWN_SECTION}
+    for index, service in _services(source):
+        parameters = [p.get("name") for p in list_at(service, "parameters") if isinstance(p, dict)]
+        names = tuple(name for name in parameters if isinstance(name, str))
+        at: Steps = ("services", index)
+        _check_table(source, (*at, "counts"), service.get("counts"), names, known)
+        for number, stretch in enumerate(list_at(service, "stretches")):
+            if isinstance(stretch, dict):
+                steps: Steps = (*at, "stretches", number, "counts")
+                _check_table(source, steps, stretch.get("counts"), names, known)
+        for key in ("fitted", "held_out"):
+            for number, values in enumerate(list_at(service, "evidence", key)):
+                _check_values(source, (*at, "evidence", key, number), values, names)
+
+
+def _check_table(
+    source: Source, steps: Steps, counts: Any, names: tuple[str, ...], known: set[str]
+) -> None:
+    if not isinstance(counts, dict):
+        return
+    if ("rows" in counts) == ("points" in counts):
+        source.report(
+            steps, "the counts need rows or points, one of the two", expected='"rows" or "points"'
+        )
+    for index, row in enumerate(list_at(counts, "rows")):
+        _check_row(source, (*steps, "rows", index), row, names, known)
+    points = list_at(counts, "points")
+    if counts.get("points") == []:
+        source.report((*steps, "points"), "there is no point", expected="at least one point")
+    before: list[Any] | None = None
+    for index, point in enumerate(points):
+        at: Steps = (*steps, "points", index)
+        values = list_at(point, "values")
+        _check_values(source, (*at, "values"), values, names)
+        if _integers(values):
+            if before is not None and not before < values:
+                source.report(
+                    (*at, "values"),
+                    f"the point {values} does not come after {before}",
+                    expected="points sorted by their values, each once",
+                )
+            before = values
+        for number, row in enumerate(list_at(point, "rows")):
+            row_at: Steps = (*at, "rows", number)
+            _check_row(source, row_at, row, (), known)
+            if isinstance(row, dict) and row.get("repetition") not in (None, "1"):
+                source.report(
+                    (*row_at, "repetition"),
+                    f"the repetition {shown(row['repetition'])} stands in a table of points",
+                    expected='"1"',
+                )
+
+
+def _integers(values: list[Any]) -> bool:
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+
+
+def _check_values(source: Source, steps: Steps, values: Any, names: tuple[str, ...]) -> None:
+    if isinstance(values, list) and len(values) != len(names):
+        source.report(
+            steps,
+            f"{len(values)} values for {len(names)} parameters",
+            expected="one value for each parameter: " + (", ".join(names) or "none"),
+        )
+
+
+def _check_row(
+    source: Source, steps: Steps, row: Any, names: tuple[str, ...], known: set[str]
+) -> None:
+    text = mapping_at(row).get("repetition")
+    if isinstance(text, str):
+        try:
+            formula.parse(text, names=names)
+        except InputError as error:
+            source.report(
+                (*steps, "repetition"), error.message, expected=error.expected, hint=error.hint
+            )
+    seen: set[tuple[Any, ...]] = set()
+    for index, entry in enumerate(list_at(row, "counts")):
+        if not isinstance(entry, dict):
+            continue
+        at: Steps = (*steps, "counts", index)
+        access = [key for key in ("operation", "width", "pattern") if entry.get(key) is not None]
+        if entry.get("event") is not None and access:
+            source.report(
+                (*at, access[0]), "an event has no operation, width or pattern", expected="either"
+            )
+        elif entry.get("event") is None and len(access) < 3:
+            source.report(
+                at,
+                "a count is neither of an access nor of an event",
+                expected='"operation", "width" and "pattern", or "event"',
+            )
+        section = entry.get("section")
+        if isinstance(section, str) and section not in known:
+            source.report(
+                (*at, "section"),
+                f"the section {shown(section)} is not declared",
+                expected=one_of(sorted(known)),
+                hint=did_you_mean(section, known),
+            )
+        if entry.get("count") == 0:
+            source.report((*at, "count"), "a count of zero", expected="only what is counted")
+        identity = tuple(
+            str(entry.get(key)) for key in ("section", "operation", "width", "pattern", "event")
+        )
+        if identity in seen:
+            source.report(at, "this class is counted twice in one row", expected="each class once")
+        seen.add(identity)
+
+
+def _check_conservation(source: Source) -> None:
+    conservation = mapping_at(source.data, "conservation")
+    traced = conservation.get("traced", 0)
+    parts: list[Any] = [
+        part.get("instructions") if isinstance(part, dict) else None
+        for key in ("attributed", "unattributed")
+        for part in list_at(conservation, key)
+    ]
+    if conservation and _integers([traced, *parts]) and sum(parts) != traced:
+        source.report(
+            ("conservation", "traced"),
+            f"{traced} instructions were traced, but the parts add up to {sum(parts)}",
+            expected="every traced instruction in exactly one part",
+            hint="characterize again; figures from this file cannot be trusted",
+        )
+
+
+_CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
+    _check_names,
+    _check_counts,
+    _check_conservation,
+)

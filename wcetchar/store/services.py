@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
@@ -267,7 +267,7 @@ def _check_parameters(source: Source) -> None:
                 minimum, maximum = _range(text)
             except InputError:
                 continue
-            if _number(values) and not (0 <= minimum and maximum < values):
+            if _number(values) and (minimum < 0 or maximum >= values):
                 source.report(
                     (*steps, "range"),
                     f"the range {shown(text)} does not fit a channel of {values} values",
@@ -350,7 +350,7 @@ def _texts(items: Iterable[Any]) -> Iterable[str]:
     return (item for item in items if isinstance(item, str))
 
 
-def _number(value: Any) -> bool:
+def _number(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

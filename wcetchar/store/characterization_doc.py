@@ -1,0 +1,429 @@
+"""Shape of the characterization file: pydantic documents and their way to and from the model.
+
+Everything that does not hold its default is written; an access class or core event takes one line
+of its own::
+
+    {"section": ".text", "operation": "fetch", "width": 32, "pattern": "single", "count": 13}
+    {"section": ".text", "event": "branch taken", "count": 4}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, Strict
+
+from wcetchar import formula
+from wcetchar.model.access import (
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Pattern,
+)
+from wcetchar.model.characterization import (
+    SCHEMA_VERSION,
+    Blocking,
+    BlockingStretch,
+    Characterization,
+    Conservation,
+    Counts,
+    Evidence,
+    Provenance,
+    SectionInfo,
+    ServiceCharacterization,
+    StretchKind,
+    TablePoint,
+    TraceProvenance,
+    TraceSection,
+    Word,
+)
+from wcetchar.model.service import Kernel, Parameter, ParameterKind, SectionKind, ServiceKind
+from wcetchar.store.checking import Integer, JsonModel
+
+KIND: Final = "wcetchar characterization"
+MAX_COUNT: Final = (1 << 63) - 1
+
+Boolean = Annotated[bool, Strict()]
+Count = Annotated[Integer, Field(ge=0, le=MAX_COUNT)]
+Value = Annotated[Integer, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
+Width = Annotated[Literal[0, 8, 16, 32, 64], Strict()]
+FetchWidth = Annotated[Literal[8, 16, 32, 64], Strict()]
+Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class CountDoc(JsonModel):
+    """Either an access class (operation, width, pattern) or a core event, and how often."""
+
+    section: str = Field(description="logical section")
+    operation: Operation | None = None
+    width: Width | None = Field(None, description="in bits; 0: unknown")
+    pattern: Pattern | None = None
+    event: EventKind | None = None
+    count: Count = Field(description="how often")
+
+    def key(self) -> Key | None:
+        """The key, or ``None`` where the entry is neither an access nor an event."""
+        access = (self.operation, self.width, self.pattern)
+        if self.event is not None:
+            return CoreEvent(self.section, self.event) if access == (None, None, None) else None
+        if self.operation is None or self.width is None or self.pattern is None:
+            return None
+        return AccessClass(self.section, self.operation, self.width, self.pattern)
+
+
+class BlockingDoc(JsonModel):
+    """What is held off; an empty object: nothing."""
+
+    interrupts: Boolean = False
+    priority: Annotated[Integer, Field(ge=0, le=255)] | None = None
+    preemption: Boolean = False
+    unknown: Boolean = False
+
+    def to_model(self) -> Blocking:
+        return Blocking(self.interrupts, self.priority, self.preemption, self.unknown)
+
+
+class RowDoc(JsonModel):
+    """One trace section."""
+
+    repetition: str = Field(description="formula over the service's parameters")
+    blocking: BlockingDoc = Field(description="what is held off")
+    counts: list[CountDoc] = Field(description="for one repetition")
+
+    def to_model(self) -> TraceSection:
+        keys = [(entry.key(), entry.count) for entry in self.counts]
+        return TraceSection(
+            blocking=self.blocking.to_model(),
+            vector=AccessVector([(key, count) for key, count in keys if key is not None]),
+            repetition=formula.parse(self.repetition),
+        )
+
+
+class PointDoc(JsonModel):
+    """Counts observed at one set of parameter values, in the order of the parameters."""
+
+    values: list[Value] = Field(description="one value for each parameter")
+    rows: list[RowDoc] = Field(description="the table at these values; repetitions are 1")
+
+
+class CountsDoc(JsonModel):
+    """``rows`` with formulas, or ``points`` where no exact formula was found."""
+
+    rows: list[RowDoc] | None = None
+    points: list[PointDoc] | None = None
+
+    def to_model(self) -> Counts:
+        return Counts(
+            rows=tuple(row.to_model() for row in self.rows or ()),
+            points=tuple(
+                TablePoint(tuple(point.values), tuple(row.to_model() for row in point.rows))
+                for point in self.points or ()
+            ),
+        )
+
+
+class StretchDoc(JsonModel):
+    """One uninterrupted stretch with interrupts masked, or with preemption held off."""
+
+    kind: StretchKind = Field(description="interrupts or preemption")
+    begin: str = Field(description="where it begins, for people")
+    end: str = Field(description="where it ends, for people")
+    counts: CountsDoc = Field(description="what is done in it")
+
+    def to_model(self) -> BlockingStretch:
+        return BlockingStretch(self.kind, self.begin, self.end, self.counts.to_model())
+
+
+class ParameterDoc(JsonModel):
+    name: str = Field(description="name in formulas")
+    kind: ParameterKind = Field(description="argument or state")
+    minimum: Value = Field(description="smallest value")
+    maximum: Value = Field(description="largest value")
+    meaning: str = Field(description="what the parameter counts")
+
+
+class EvidenceDoc(JsonModel):
+    """What the counts rest on."""
+
+    windows: Count = 0
+    fitted: list[list[Value]] = Field(default_factory=list)
+    held_out: list[list[Value]] = Field(default_factory=list)
+
+
+class ServiceDoc(JsonModel):
+    name: str = Field(description="name of the service")
+    kind: ServiceKind = Field(description="call or handler")
+    word: Word = Field(description="bound, high-water mark or estimate")
+    description: str = ""
+    worst_state: str = ""
+    parameters: list[ParameterDoc] = Field(default_factory=list)
+    counts: CountsDoc = Field(description="the table")
+    stretches_known: Boolean = True
+    stretches: list[StretchDoc] = Field(default_factory=list)
+    evidence: EvidenceDoc = Field(default_factory=EvidenceDoc)
+    notes: list[str] = Field(default_factory=list)
+
+    def to_model(self) -> ServiceCharacterization:
+        return ServiceCharacterization(
+            name=self.name,
+            kind=self.kind,
+            word=self.word,
+            parameters=tuple(
+                Parameter(p.name, p.kind, p.minimum, p.maximum, p.meaning) for p in self.parameters
+            ),
+            counts=self.counts.to_model(),
+            stretches=tuple(stretch.to_model() for stretch in self.stretches),
+            description=self.description,
+            worst_state=self.worst_state,
+            evidence=Evidence(
+                self.evidence.windows,
+                tuple(tuple(values) for values in self.evidence.fitted),
+                tuple(tuple(values) for values in self.evidence.held_out),
+            ),
+            notes=tuple(self.notes),
+            stretches_known=self.stretches_known,
+        )
+
+
+class KernelDoc(JsonModel):
+    name: str = Field(description="name of the kernel")
+    version: str = Field(description="its version")
+    configuration: dict[str, str] = Field(default_factory=dict)
+
+
+class SectionDoc(JsonModel):
+    name: str = Field(description="logical section")
+    kind: SectionKind = Field(description="code, data, stack or peripheral")
+    meaning: str = ""
+
+
+class InstructionsDoc(JsonModel):
+    name: str = Field(description="a window, an activity or a reason")
+    instructions: Count = Field(description="how many")
+
+
+class ConservationDoc(JsonModel):
+    """Every traced instruction, once."""
+
+    traced: Count = 0
+    filtered: Count = 0
+    undecoded: Count = 0
+    attributed: list[InstructionsDoc] = Field(default_factory=list)
+    unattributed: list[InstructionsDoc] = Field(default_factory=list)
+
+    def to_model(self) -> Conservation:
+        return Conservation(
+            traced=self.traced,
+            filtered=self.filtered,
+            undecoded=self.undecoded,
+            attributed=tuple((part.name, part.instructions) for part in self.attributed),
+            unattributed=tuple((part.name, part.instructions) for part in self.unattributed),
+        )
+
+
+class TraceDoc(JsonModel):
+    format: str = Field(description="format of the trace")
+    emulator: str | None = None
+    machine: str | None = None
+    arguments: list[str] = Field(default_factory=list)
+    losses: list[str] = Field(default_factory=list)
+
+
+class ProvenanceDoc(JsonModel):
+    tool: str = Field(description="what wrote the characterization")
+    image_sha256: Hash | None = None
+    build_id: str | None = None
+    source: str | None = None
+    traces: list[TraceDoc] = Field(default_factory=list)
+
+    def to_model(self) -> Provenance:
+        return Provenance(
+            tool=self.tool,
+            image_sha256=self.image_sha256,
+            build_id=self.build_id,
+            source=self.source,
+            traces=tuple(
+                TraceProvenance(
+                    t.format, t.emulator, t.machine, tuple(t.arguments), tuple(t.losses)
+                )
+                for t in self.traces
+            ),
+        )
+
+
+class CharacterizationDoc(JsonModel):
+    """What each kernel service does to memory, under which blocking: counts, not times."""
+
+    kind: Literal["wcetchar characterization"] = Field(description="what the file is")
+    schema_version: Literal[1] = Field(description="version of this format")
+    kernel: KernelDoc = Field(description="the kernel and its configuration")
+    architecture: str = Field(description="instruction set")
+    fetch_width: FetchWidth = Field(description="in bits; the unit of fetch counts")
+    sections: list[SectionDoc] = Field(description="logical sections to be placed")
+    services: list[ServiceDoc] = Field(description="services and internal activities")
+    assumptions: list[str] = Field(default_factory=list)
+    conservation: ConservationDoc | None = None
+    provenance: ProvenanceDoc = Field(description="where the figures come from")
+
+    def to_model(self) -> Characterization:
+        return Characterization(
+            kernel=Kernel(self.kernel.name, self.kernel.version, dict(self.kernel.configuration)),
+            architecture=self.architecture,
+            fetch_width=self.fetch_width,
+            sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in self.sections),
+            services=tuple(service.to_model() for service in self.services),
+            provenance=self.provenance.to_model(),
+            conservation=self.conservation.to_model() if self.conservation else None,
+            assumptions=tuple(self.assumptions),
+        )
+
+
+def plain(c: Characterization) -> dict[str, Any]:
+    """The file's content as plain data, in the order of the file."""
+    return _sparse(
+        {
+            "kind": KIND,
+            "schema_version": SCHEMA_VERSION,
+            "kernel": _sparse(
+                {
+                    "name": c.kernel.name,
+                    "version": c.kernel.version,
+                    "configuration": dict(sorted(c.kernel.configuration.items())),
+                },
+                "configuration",
+            ),
+            "architecture": c.architecture,
+            "fetch_width": c.fetch_width,
+            "sections": [
+                _sparse({"name": s.name, "kind": s.kind.value, "meaning": s.meaning}, "meaning")
+                for s in c.sections
+            ],
+            "services": [_service(service) for service in c.services],
+            "assumptions": list(c.assumptions),
+            "conservation": _conservation(c.conservation) if c.conservation else None,
+            "provenance": _provenance(c.provenance),
+        },
+        "assumptions",
+        "conservation",
+    )
+
+
+def _sparse(data: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    """``data`` without those ``optional`` entries that are empty, false, zero or ``None``."""
+    return {key: value for key, value in data.items() if key not in optional or value}
+
+
+def _service(s: ServiceCharacterization) -> dict[str, Any]:
+    data = {
+        "name": s.name,
+        "kind": s.kind.value,
+        "word": s.word.value,
+        "description": s.description,
+        "worst_state": s.worst_state,
+        "parameters": [
+            {
+                "name": p.name,
+                "kind": p.kind.value,
+                "minimum": p.minimum,
+                "maximum": p.maximum,
+                "meaning": p.meaning,
+            }
+            for p in s.parameters
+        ],
+        "counts": _counts(s.counts),
+        "stretches_known": s.stretches_known,
+        "stretches": [
+            {"kind": t.kind.value, "begin": t.begin, "end": t.end, "counts": _counts(t.counts)}
+            for t in s.stretches
+        ],
+        "evidence": _sparse(
+            {
+                "windows": s.evidence.windows,
+                "fitted": [list(values) for values in s.evidence.fitted],
+                "held_out": [list(values) for values in s.evidence.held_out],
+            },
+            "windows",
+            "fitted",
+            "held_out",
+        ),
+        "notes": list(s.notes),
+    }
+    return _sparse(
+        data, "description", "worst_state", "parameters", "stretches", "evidence", "notes"
+    )
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    if counts.is_formula:
+        return {"rows": [_row(row) for row in counts.rows]}
+    return {
+        "points": [
+            {"values": list(point.values), "rows": [_row(row) for row in point.rows]}
+            for point in counts.points
+        ]
+    }
+
+
+def _row(row: TraceSection) -> dict[str, Any]:
+    b = row.blocking
+    blocking: dict[str, Any] = {}
+    if b.interrupts:
+        blocking["interrupts"] = True
+    if b.priority is not None:  # priority 0 is a value, not an absence
+        blocking["priority"] = b.priority
+    if b.preemption:
+        blocking["preemption"] = True
+    if b.unknown:
+        blocking["unknown"] = True
+    return {
+        "repetition": formula.to_text(row.repetition),
+        "blocking": blocking,
+        "counts": [_count(key, count) for key, count in row.vector.items()],
+    }
+
+
+def _count(key: Key, count: int) -> dict[str, Any]:
+    if isinstance(key, CoreEvent):
+        return {"section": key.section, "event": key.kind.value, "count": count}
+    return {
+        "section": key.section,
+        "operation": key.operation.value,
+        "width": key.width,
+        "pattern": key.pattern.value,
+        "count": count,
+    }
+
+
+def _conservation(c: Conservation) -> dict[str, Any]:
+    return {
+        "traced": c.traced,
+        "filtered": c.filtered,
+        "undecoded": c.undecoded,
+        "attributed": [{"name": n, "instructions": i} for n, i in c.attributed],
+        "unattributed": [{"name": n, "instructions": i} for n, i in c.unattributed],
+    }
+
+
+def _provenance(p: Provenance) -> dict[str, Any]:
+    data = {
+        "tool": p.tool,
+        "image_sha256": p.image_sha256,
+        "build_id": p.build_id,
+        "source": p.source,
+        "traces": [
+            {
+                "format": t.format,
+                "emulator": t.emulator,
+                "machine": t.machine,
+                "arguments": list(t.arguments),
+                "losses": list(t.losses),
+            }
+            for t in p.traces
+        ],
+    }
+    # An empty text is not an absence: only ``None`` is left out.
+    return {key: value for key, value in data.items() if value is not None and value != []}
