@@ -50,8 +50,8 @@ MAX_COUNT: Final = (1 << 63) - 1
 Boolean = Annotated[bool, Strict()]
 Count = Annotated[Integer, Field(ge=0, le=MAX_COUNT)]
 Value = Annotated[Integer, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
-Width = Annotated[Literal[0, 8, 16, 32, 64], Strict()]
-FetchWidth = Annotated[Literal[8, 16, 32, 64], Strict()]
+Width = Literal[0, 8, 16, 32, 64]
+FetchWidth = Literal[8, 16, 32, 64]
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
