@@ -1,0 +1,118 @@
+"""Lengths and byte order of instructions: as much decoding as a trace format itself needs."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.errors import InputError
+from wcetchar.model.image import Image
+
+Words = npt.NDArray[np.uint64]
+
+
+class InstructionSet(StrEnum):
+    THUMB = "thumb"
+    A32 = "arm"
+    RISCV = "riscv"
+
+
+def lengths(first_halfword: Words, instruction_set: InstructionSet) -> npt.NDArray[np.uint8]:
+    """Length in bytes of instructions that begin with these halfwords.
+
+    Thumb: 32 bits if the top five bits are 0b11101, 0b11110 or 0b11111 (Armv7-M Architecture
+    Reference Manual, DDI 0403, A5.1). RISC-V: 32 bits if the low two bits are both set
+    (Unprivileged ISA, 1.5); encodings of 48 bits and more are not in use and give 0.
+    """
+    half = first_halfword & np.uint64(0xFFFF)
+    if instruction_set is InstructionSet.THUMB:
+        return np.where(half >= np.uint64(0xE800), 4, 2).astype(np.uint8)
+    if instruction_set is InstructionSet.A32:
+        return np.full(len(half), 4, dtype=np.uint8)
+    wide = (half & np.uint64(3)) == np.uint64(3)
+    longer = (half & np.uint64(0x1F)) == np.uint64(0x1F)
+    return np.where(longer, 0, np.where(wide, 4, 2)).astype(np.uint8)
+
+
+def length(first_halfword: int, instruction_set: InstructionSet) -> int:
+    """Length in bytes of one instruction; 0 where it is not known."""
+    return int(lengths(np.array([first_halfword], dtype=np.uint64), instruction_set)[0])
+
+
+def memory_order(printed: int, size: int, instruction_set: InstructionSet) -> bytes:
+    """Bytes in memory of an instruction that a disassembler prints as this number: a 32-bit Thumb
+    instruction with its first halfword on top, any other as a little-endian number."""
+    if instruction_set is InstructionSet.THUMB and size == 4:
+        return (printed >> 16).to_bytes(2, "little") + (printed & 0xFFFF).to_bytes(2, "little")
+    return printed.to_bytes(size, "little")
+
+
+class CodeMap:
+    """Which instruction set stands at an address, and which bytes: from the image, where given.
+
+    Without an image every address is of ``fallback`` (``None``: not known).
+    """
+
+    def __init__(self, image: Image | None, fallback: InstructionSet | None = None) -> None:
+        self.image = image
+        self._starts = [code.start for code in image.code] if image else []
+        self._sets: set[InstructionSet] = set()
+        if image is not None:
+            self._sets = {InstructionSet(code.state) for code in image.code}
+            if image.machine == "riscv":
+                self._sets = {InstructionSet.RISCV}
+        elif fallback is not None:
+            self._sets = {fallback}
+
+    @property
+    def only(self) -> InstructionSet | None:
+        """The one instruction set, if there is just one."""
+        return next(iter(self._sets)) if len(self._sets) == 1 else None
+
+    @property
+    def known(self) -> bool:
+        return bool(self._sets)
+
+    def at(self, address: int) -> InstructionSet | None:
+        """Instruction set at an address; ``None`` where the image has no code."""
+        if len(self._sets) <= 1:
+            return self.only
+        assert self.image is not None
+        index = bisect_right(self._starts, address) - 1
+        if index < 0 or address >= self.image.code[index].end:
+            return None
+        return InstructionSet(self.image.code[index].state)
+
+    def code_at(self, address: int) -> bytes:
+        """The instruction at an address by the image; ``b""`` where that is not known."""
+        instruction_set = self.at(address)
+        if self.image is None or instruction_set is None:
+            return b""
+        try:
+            first = self.image.read(address, 2)
+            size = length(int.from_bytes(first, "little"), instruction_set)
+            return first if size == 2 else self.image.read(address, size) if size else b""
+        except InputError:
+            return b""
+
+
+def store_exclusive(code: Words, instruction_set: InstructionSet | None) -> npt.NDArray[np.bool_]:
+    """Which instructions (bytes in memory as one little-endian number) are store-exclusives.
+
+    Thumb STREX, STREXB and STREXH (DDI 0403, A7.7.167 to 169); RISC-V SC.W and SC.D
+    (Unprivileged ISA, 8.2).
+    """
+    found = np.zeros(len(code), dtype=np.bool_)
+    if instruction_set is InstructionSet.THUMB:
+        # Second halfword of STREXB and STREXH: Rt, 1111, 0100 or 0101, Rd.
+        kind = (code >> np.uint64(20)) & np.uint64(0xFF)
+        found |= (code & np.uint64(0xFFF0)) == np.uint64(0xE840)
+        found |= ((code & np.uint64(0xFFF0)) == np.uint64(0xE8C0)) & (
+            (kind == np.uint64(0xF4)) | (kind == np.uint64(0xF5))
+        )
+    if instruction_set is InstructionSet.RISCV:
+        found |= (code & np.uint64(0xF800007F)) == np.uint64(0x1800002F)
+    return found

@@ -1,0 +1,134 @@
+"""Where QEMU 7.2's plugins say that memory lies, per machine.
+
+``qemu_plugin_hwaddr_phys_addr`` of QEMU before 8.2 adds the RAM block's place in the flat space of
+all blocks (``info ramblock``) to its true address (``info mtree``), whichever mirror the access
+went through. For a device region that is split into several sections it counts the section's
+offset into the region twice: with pages of 1 KiB on M-profile this shifts the system control
+space from 0xE000E400 on by 0x400. Both figures can be asked of QEMU's monitor; a test does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from wcetchar.readers.encoding import InstructionSet
+
+
+@dataclass(frozen=True)
+class RamBlock:
+    """A block of RAM or ROM at ``base``, with QEMU 7.2's offset of its block.
+
+    ``aliases`` are further addresses of the same memory (mirrors): (start, size). QEMU 8.2 and
+    later print the address that was accessed, 7.2 the one under ``base``.
+    """
+
+    name: str
+    base: int
+    size: int
+    offset: int
+    aliases: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def shown(self) -> int:
+        """Address that QEMU 7.2 prints for the block's first byte."""
+        return self.base + self.offset
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """(start, end) of every place where the block can be accessed."""
+        own = (self.base, self.base + self.size)
+        return (own, *((start, start + size) for start, size in self.aliases))
+
+
+@dataclass(frozen=True)
+class ShiftedDevice:
+    """A device region that QEMU 7.2 prints at ``start + shift`` instead of ``start``."""
+
+    name: str
+    start: int
+    end: int
+    shift: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    instruction_set: InstructionSet
+    blocks: tuple[RamBlock, ...]
+    devices: tuple[ShiftedDevice, ...]
+
+
+_SYSTEM_CONTROL_SPACE = (ShiftedDevice("nvic_sysregs", 0xE000E400, 0xE000F000, 0x400),)
+
+
+def _m_profile(name: str, *blocks: RamBlock) -> Machine:
+    return Machine(name, InstructionSet.THUMB, blocks, _SYSTEM_CONTROL_SPACE)
+
+
+_MPS2 = (
+    RamBlock("mps.ram", 0x21000000, 0x1000000, 0x0),
+    RamBlock(
+        "mps.blockram",
+        0x01000000,
+        0x4000,
+        0x1000000,
+        ((0x01004000, 0x4000), (0x01008000, 0x4000), (0x0100C000, 0x4000)),
+    ),
+    RamBlock("mps.ssram1", 0x00000000, 0x400000, 0x1010000, ((0x00400000, 0x400000),)),
+    RamBlock("mps.ssram23", 0x20000000, 0x400000, 0x1410000, ((0x20400000, 0x400000),)),
+)
+
+MACHINES: Final[tuple[Machine, ...]] = (
+    _m_profile("mps2-an385", *_MPS2),
+    _m_profile("mps2-an386", *_MPS2),
+    _m_profile(
+        "mps2-an500",
+        RamBlock("mps.ram", 0x60000000, 0x1000000, 0x0),
+        RamBlock("mps.ssram1", 0x00000000, 0x400000, 0x1000000, ((0x00400000, 0x400000),)),
+        RamBlock("mps.ssram23", 0x20000000, 0x400000, 0x1400000, ((0x20400000, 0x400000),)),
+    ),
+    _m_profile(
+        "mps2-an511",
+        RamBlock("mps.ram", 0x21000000, 0x1000000, 0x0),
+        RamBlock("mps.blockram", 0x00000000, 0x40000, 0x1000000),
+        RamBlock("mps.ssram1", 0x00400000, 0x800000, 0x1040000),
+        RamBlock("mps.sram", 0x20000000, 0x20000, 0x1840000),
+        RamBlock("mps.ssram23", 0x20400000, 0x400000, 0x1860000),
+    ),
+    _m_profile(
+        "lm3s6965evb",
+        RamBlock("stellaris.flash", 0x00000000, 0x40000, 0x0),
+        RamBlock("stellaris.sram", 0x20000000, 0x10000, 0x40000),
+    ),
+    _m_profile(
+        "lm3s811evb",
+        RamBlock("stellaris.flash", 0x00000000, 0x10000, 0x0),
+        RamBlock("stellaris.sram", 0x20000000, 0x2000, 0x10000),
+    ),
+    _m_profile(
+        "netduino2",
+        RamBlock("STM32F205.flash", 0x08000000, 0x100000, 0x0, ((0x0, 0x100000),)),
+        RamBlock("STM32F205.sram", 0x20000000, 0x20000, 0x100000),
+    ),
+    _m_profile(
+        "stm32vldiscovery",
+        RamBlock("STM32F100.flash", 0x08000000, 0x20000, 0x0, ((0x0, 0x20000),)),
+        RamBlock("STM32F100.sram", 0x20000000, 0x2000, 0x20000),
+    ),
+    _m_profile(
+        "microbit",
+        RamBlock("nrf51.sram", 0x20000000, 0x4000, 0x0),
+        RamBlock("nrf51_soc.flash", 0x00000000, 0x40000, 0x10000),
+    ),
+)
+"""Machines whose memory map is known, with their default memory size (none of them takes another).
+"""
+
+
+def machine_named(name: str | None) -> Machine | None:
+    return next((machine for machine in MACHINES if machine.name == name), None)
+
+
+def machine_names() -> str:
+    return ", ".join(machine.name for machine in MACHINES)
