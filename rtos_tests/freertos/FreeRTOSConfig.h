@@ -18,7 +18,7 @@
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 #define configUSE_TICKLESS_IDLE 0
 #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
-#define configMAX_PRIORITIES 8
+#define configMAX_PRIORITIES 20
 #define configMINIMAL_STACK_SIZE 128
 #define configMAX_TASK_NAME_LEN 16
 #define configIDLE_SHOULD_YIELD 1
@@ -62,6 +62,7 @@
 #define INCLUDE_xTaskGetCurrentTaskHandle 0
 #define INCLUDE_uxTaskGetStackHighWaterMark 0
 #define INCLUDE_eTaskGetState 0
+#define INCLUDE_xSemaphoreGetMutexHolder 1
 
 /* The checking build (make check-elf) turns the kernel's assertions on; the measured one has none,
  * because they would be counted. */

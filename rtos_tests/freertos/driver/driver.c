@@ -28,8 +28,16 @@ void vApplicationGetIdleTaskMemory(StaticTask_t **control, StackType_t **stack,
 /* ---- the run ------------------------------------------------------------------------------ */
 
 unsigned driver_invocations;
+TaskHandle_t driver_handle;
+void (*driver_on_interrupt)(void);
 
-/* The driver sleeps only when it waits for time to pass, so the idle task lets it pass. */
+void driver_interrupt(void)
+{
+    if (driver_on_interrupt != NULL)
+        driver_on_interrupt();
+}
+
+/* The driver blocks only to let time pass, so the idle task need not sleep: it makes the tick. */
 void vApplicationIdleHook(void)
 {
     board_tick();
@@ -38,10 +46,14 @@ void vApplicationIdleHook(void)
 static void driver_task(void *unused)
 {
     (void)unused;
+    measure_scheduler();
     measure_heap();
     measure_lists();
     measure_tasks();
-    measure_scheduler();
+    measure_queues();
+    measure_semaphores();
+    measure_notifications();
+    measure_time();
     board_print("done: ");
     board_print_number(driver_invocations);
     board_print(" invocations\n");
@@ -50,14 +62,11 @@ static void driver_task(void *unused)
 
 void driver_main(void)
 {
-    CHECK(xTaskCreateStatic(driver_task, "driver", DRIVER_STACK_WORDS, NULL, PRIORITY_DRIVER,
-                            driver_stack, &driver_control) != NULL);
+    driver_handle = xTaskCreateStatic(driver_task, "driver", DRIVER_STACK_WORDS, NULL,
+                                      PRIORITY_DRIVER, driver_stack, &driver_control);
+    CHECK(driver_handle != NULL);
     vTaskStartScheduler();
     driver_failed(__FILE__, __LINE__, "the scheduler does not return");
-}
-
-void driver_interrupt(void)
-{
 }
 
 /* ---- failures ----------------------------------------------------------------------------- */

@@ -14,13 +14,16 @@
 #define CALLER_CONSTANT __attribute__((section(".rodata.caller"), used))
 #define TASK_STACK __attribute__((section(".noinit.task_stacks"), aligned(8)))
 
-/* Priorities: the driver stands between the tasks that it wakes and those that it only creates. */
+/* Priorities: the driver stands between the tasks that it only creates and those that it wakes. */
 #define PRIORITY_CREATED 1
 #define PRIORITY_DRIVER 4
-#define PRIORITY_HELPER 6
 
-/* Sizes of a free list that the characterization sweeps. */
+/* Largest values of parameters that the characterization sweeps. */
 #define HEAP_BLOCKS_MAX 16u
+#define LIST_LENGTH_MAX 16u
+#define ITEM_BYTES_MAX 64u
+#define DELAYED_MAX 12u
+#define WOKEN_MAX 8u
 
 /* Ends the run with status 2 and says where, if the condition does not hold. */
 #define CHECK(condition)                                                                           \
@@ -42,7 +45,13 @@ void driver_failed(const char *file, int line, const char *condition) __attribut
 
 extern unsigned driver_invocations;
 
+/* The task that runs the measurements. */
+extern TaskHandle_t driver_handle;
+
 void driver_main(void) __attribute__((noreturn));
+
+/* What external interrupt 0 does; a null pointer: nothing. */
+extern void (*driver_on_interrupt)(void);
 void driver_interrupt(void);
 
 /* One function for each family of services; each leaves the kernel as it found it. */
@@ -50,5 +59,9 @@ void measure_heap(void);
 void measure_lists(void);
 void measure_tasks(void);
 void measure_scheduler(void);
+void measure_queues(void);
+void measure_semaphores(void);
+void measure_notifications(void);
+void measure_time(void);
 
 #endif

@@ -2,16 +2,14 @@
 #include "driver.h"
 #include "list.h"
 
-#define LENGTH_MAX 16u
-
 static List_t list KERNEL_OBJECT;
-static ListItem_t items[LENGTH_MAX + 1] KERNEL_OBJECT;
+static ListItem_t items[LIST_LENGTH_MAX + 1] KERNEL_OBJECT;
 
 /* An empty list, then `length` items in the order of their values. */
 static void fill(unsigned length)
 {
     vListInitialise(&list);
-    for (unsigned i = 0; i <= LENGTH_MAX; i++) {
+    for (unsigned i = 0; i <= LIST_LENGTH_MAX; i++) {
         vListInitialiseItem(&items[i]);
         listSET_LIST_ITEM_VALUE(&items[i], i);
     }
@@ -23,7 +21,7 @@ static void fill(unsigned length)
 void measure_lists(void)
 {
     /* Worst: the new item belongs behind all the others. An equal value is passed over too. */
-    for (unsigned length = 0; length <= LENGTH_MAX; length++) {
+    for (unsigned length = 0; length <= LIST_LENGTH_MAX; length++) {
         fill(length);
         listSET_LIST_ITEM_VALUE(&items[length], length == 0 ? 0 : length - 1);
         wcet_param(0, length);

@@ -1,5 +1,59 @@
-/* The scheduler lock and what else takes no other task. */
-#include "driver.h"
+/* The scheduler lock, and services of the scheduler that take no other task. */
+#include "board.h"
+#include "helpers.h"
+#include "semphr.h"
+
+static StaticQueue_t controls[WOKEN_MAX] KERNEL_OBJECT;
+static SemaphoreHandle_t semaphores[WOKEN_MAX];
+static unsigned to_give;
+
+static void give_all(void)
+{
+    BaseType_t woken = pdFALSE;
+
+    for (unsigned i = 0; i < to_give; i++)
+        CHECK(xSemaphoreGiveFromISR(semaphores[i], &woken) == pdPASS);
+    CHECK(woken == pdTRUE);
+}
+
+/* Worst: an interrupt has woken R tasks while the scheduler was locked, all more urgent than the
+ * caller, and some other task is delayed. */
+static void measure_resume_ready(void)
+{
+    driver_on_interrupt = give_all;
+    for (unsigned i = 0; i < WOKEN_MAX; i++)
+        semaphores[i] = xSemaphoreCreateBinaryStatic(&controls[i]);
+    for (to_give = 1; to_give <= WOKEN_MAX; to_give++) {
+        BaseType_t yielded;
+
+        helpers_start(to_give + 1);
+        helper_delay(to_give, 100);
+        for (unsigned i = 0; i < to_give; i++)
+            helper_take(i, semaphores[i], portMAX_DELAY);
+        vTaskSuspendAll();
+        board_interrupt();
+        for (unsigned i = 0; i < to_give; i++)
+            CHECK(helper_busy(i));
+        wcet_param(0, to_give);
+        MEASURE(SERVICE_XTASKRESUMEALL_READY, yielded = xTaskResumeAll());
+        CHECK(yielded == pdTRUE);
+        for (unsigned i = 0; i < to_give; i++)
+            CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
+        helpers_stop();
+    }
+    driver_on_interrupt = NULL;
+}
+
+static void measure_give_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_WAITER,
+            result = xSemaphoreGiveFromISR(semaphores[0], &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    portYIELD_FROM_ISR(woken);
+}
 
 void measure_scheduler(void)
 {
@@ -9,6 +63,18 @@ void measure_scheduler(void)
     MEASURE(SERVICE_VTASKSUSPENDALL, vTaskSuspendAll());
     MEASURE(SERVICE_XTASKRESUMEALL, yielded = xTaskResumeAll());
     CHECK(yielded == pdFALSE);
+
+    pass_time(3);
     MEASURE(SERVICE_XTASKGETTICKCOUNT, ticks = xTaskGetTickCount());
-    CHECK(ticks == 0);
+    CHECK(ticks == 3);
+
+    measure_resume_ready();
+
+    helpers_start(1);
+    helper_take(0, semaphores[0], portMAX_DELAY);
+    driver_on_interrupt = measure_give_from_isr;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    helpers_stop();
 }

@@ -1,14 +1,19 @@
-/* Creation and deletion of tasks. */
+/* Creation and deletion of tasks, and their priorities. */
+#include <string.h>
+
 #include "heap.h"
-#include "queue.h"
+#include "helpers.h"
 
 /* An odd number of words, so that the size of the stack has to be rounded up. */
-#define STACK_WORDS 65
+#define STACK_WORDS 129
 
 /* As long as a name can be: the copy ends only at configMAX_TASK_NAME_LEN. */
 static const char longest_name[] CALLER_CONSTANT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 static TaskHandle_t created CALLER_DATA;
+static StaticQueue_t empty_control KERNEL_OBJECT;
+static uint8_t empty_storage[4] KERNEL_OBJECT;
+static QueueHandle_t empty;
 
 static void never_runs(void *unused)
 {
@@ -16,9 +21,19 @@ static void never_runs(void *unused)
     CHECK(!"a task of lower priority ran");
 }
 
+static void waits_for_ever(void *unused)
+{
+    uint32_t item;
+
+    (void)unused;
+    (void)xQueueReceive(empty, &item, portMAX_DELAY);
+    CHECK(!"something was received from a queue that nobody sends to");
+}
+
 /* Worst: the last of N free blocks is the only one that holds the stack, and after it the only one
- * that holds the control block, so that both allocations pass all N and split it; both sizes have
- * to be rounded up and both set a new minimum of free memory; the name has the full length. */
+ * that holds the control block, so that both allocations pass all N and split the last; both sizes
+ * have to be rounded up if they can be, and both set a new minimum of free memory; the name has
+ * the full length. The new task is less urgent, so no switch follows. */
 static void measure_create(void)
 {
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
@@ -36,14 +51,97 @@ static void measure_create(void)
         CHECK(result == pdPASS);
         CHECK(heap_free_blocks() == n);
         CHECK(n == 1 || (char *)created > (char *)holes.guard[n - 2]);
+        CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
         CHECK(uxTaskPriorityGet(created) == PRIORITY_CREATED);
+        CHECK(memcmp(pcTaskGetName(created), longest_name, configMAX_TASK_NAME_LEN - 1) == 0);
         vTaskDelete(created);
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }
 }
 
+/* Worst for the heap: N free blocks lie below the stack, and stack and control block each merge
+ * with a free block on both sides, so that both have N free blocks below when they are freed.
+ *
+ *     ... small N | stack | gap | control block | rest of the heap
+ *
+ * Worst for the scheduler: the task waits for an event without a time limit, alone in the list of
+ * suspended tasks, is alone at its priority, and another task is delayed. */
+static void measure_delete(void)
+{
+    empty = xQueueCreateStatic(1, sizeof(uint32_t), empty_storage, &empty_control);
+    helpers_start(1);
+    helper_delay(0, 1000);
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+        void *stack;
+        void *gap;
+        void *control;
+
+        holes_take(&holes, n, 0);
+        stack = heap_take(STACK_WORDS * sizeof(StackType_t));
+        gap = heap_take(SMALL_BYTES);
+        control = heap_take(sizeof(StaticTask_t));
+        vPortFree(stack);
+        vPortFree(control);
+        CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
+                          &created) == pdPASS);
+        CHECK((void *)created == control);
+        CHECK(((StaticTask_t *)created)->pxDummy6 == stack);
+        vPortFree(gap);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n + 2);
+        CHECK(uxTaskGetNumberOfTasks() == 4);
+        wcet_param(0, n);
+        MEASURE(SERVICE_VTASKDELETE, vTaskDelete(created));
+        CHECK(uxTaskGetNumberOfTasks() == 3);
+        CHECK(heap_free_blocks() == n);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+    helpers_stop();
+}
+
+/* Worst: the task is in a ready list alone, the list's index stands on it, and the new priority
+ * is higher, but not higher than the caller's. */
+static void measure_priority(void)
+{
+    UBaseType_t priority;
+    StaticTask_t *control;
+
+    CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, PRIORITY_CREATED, &created) ==
+          pdPASS);
+    /* The index of a list stands on the task that ran last; this one must not run, so the index is
+     * put there by hand. */
+    control = (StaticTask_t *)created;
+    ((List_t *)control->xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&control->xDummy3[0];
+    MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(created, PRIORITY_CREATED + 1));
+    MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(created));
+    CHECK(priority == PRIORITY_CREATED + 1);
+    vTaskDelete(created);
+}
+
+/* Worst: as for vTaskDelete; the task is resumed from the list of suspended tasks at once. */
+static void measure_suspend(void)
+{
+    helpers_start(1);
+    helper_delay(0, 1000);
+    CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
+                      &created) == pdPASS);
+    MEASURE(SERVICE_VTASKSUSPEND, vTaskSuspend(created));
+    vTaskDelete(created);
+    CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, PRIORITY_CREATED, &created) ==
+          pdPASS);
+    vTaskSuspend(created);
+    MEASURE(SERVICE_VTASKRESUME, vTaskResume(created));
+    vTaskDelete(created);
+    helpers_stop();
+}
+
 void measure_tasks(void)
 {
     measure_create();
+    measure_delete();
+    measure_priority();
+    measure_suspend();
 }

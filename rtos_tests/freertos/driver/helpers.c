@@ -1,0 +1,126 @@
+#include "helpers.h"
+
+#include "board.h"
+#include "semphr.h"
+
+#define STACK_WORDS 128
+
+enum order { PARK, DELAY, RECEIVE, TAKE, SEND };
+
+static struct helper {
+    volatile enum order order;
+    BaseType_t result;
+    TickType_t ticks;
+    QueueHandle_t queue;
+    void *item;
+    TaskHandle_t handle;
+} helpers[HELPERS_MAX];
+
+static unsigned started;
+static StaticTask_t controls[HELPERS_MAX] KERNEL_OBJECT;
+static StackType_t stacks[HELPERS_MAX][STACK_WORDS] TASK_STACK;
+
+static void helper_task(void *argument)
+{
+    struct helper *self = argument;
+
+    for (;;) {
+        (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+        switch (self->order) {
+        case PARK:
+            break;
+        case DELAY:
+            vTaskDelay(self->ticks);
+            self->result = pdPASS;
+            break;
+        case RECEIVE:
+            self->result = xQueueReceive(self->queue, self->item, self->ticks);
+            break;
+        case TAKE:
+            self->result = xSemaphoreTake(self->queue, self->ticks);
+            break;
+        case SEND:
+            self->result = xQueueSend(self->queue, self->item, self->ticks);
+            break;
+        }
+        self->order = PARK;
+    }
+}
+
+void helpers_start(unsigned count)
+{
+    CHECK(started == 0 && count <= HELPERS_MAX);
+    for (; started < count; started++) {
+        struct helper *helper = &helpers[started];
+
+        helper->order = PARK;
+        helper->handle = xTaskCreateStatic(helper_task, "helper", STACK_WORDS, helper,
+                                           PRIORITY_DRIVER + 1 + started, stacks[started],
+                                           &controls[started]);
+        CHECK(helper->handle != NULL);
+    }
+}
+
+void helpers_stop(void)
+{
+    while (started > 0)
+        vTaskDelete(helpers[--started].handle);
+}
+
+static void give_order(unsigned number, enum order order, QueueHandle_t queue, void *item,
+                       TickType_t ticks)
+{
+    struct helper *helper = &helpers[number];
+
+    CHECK(number < started && helper->order == PARK);
+    helper->queue = queue;
+    helper->item = item;
+    helper->ticks = ticks;
+    helper->order = order;
+    (void)xTaskNotifyGive(helper->handle);
+}
+
+void helper_delay(unsigned helper, TickType_t ticks)
+{
+    give_order(helper, DELAY, NULL, NULL, ticks);
+    CHECK(helper_busy(helper));
+}
+
+void helper_receive(unsigned helper, QueueHandle_t queue, void *item, TickType_t ticks)
+{
+    give_order(helper, RECEIVE, queue, item, ticks);
+    CHECK(helper_busy(helper));
+}
+
+void helper_take(unsigned helper, QueueHandle_t semaphore, TickType_t ticks)
+{
+    give_order(helper, TAKE, semaphore, NULL, ticks);
+    CHECK(helper_busy(helper));
+}
+
+void helper_send(unsigned helper, QueueHandle_t queue, const void *item, TickType_t ticks)
+{
+    give_order(helper, SEND, queue, (void *)(uintptr_t)item, ticks);
+    CHECK(helper_busy(helper));
+}
+
+int helper_busy(unsigned helper)
+{
+    return helpers[helper].order != PARK;
+}
+
+BaseType_t helper_result(unsigned helper)
+{
+    return helpers[helper].result;
+}
+
+TaskHandle_t helper_handle(unsigned helper)
+{
+    return helpers[helper].handle;
+}
+
+void pass_time(TickType_t ticks)
+{
+    while (ticks-- > 0)
+        board_tick();
+}

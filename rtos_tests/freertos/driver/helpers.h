@@ -1,0 +1,35 @@
+/* Tasks that stand in a chosen state: delayed, or blocked on a queue.
+ *
+ * Every helper is more urgent than the driver and has a priority of its own. An order therefore
+ * takes effect at once: the helper preempts the driver, blocks as it was told, and the driver goes
+ * on. When it is woken it parks itself by waiting for a notification, not by vTaskSuspend, because
+ * that would set the kernel's next unblock time anew.
+ */
+#ifndef DRIVER_HELPERS_H
+#define DRIVER_HELPERS_H
+
+#include "driver.h"
+#include "queue.h"
+
+#define HELPERS_MAX 13u
+
+/* Creates helpers 0..count-1 and parks them; deletes them again in whatever state they are. */
+void helpers_start(unsigned count);
+void helpers_stop(void);
+
+/* Orders. A semaphore is a queue; its item is a null pointer. */
+void helper_delay(unsigned helper, TickType_t ticks);
+void helper_receive(unsigned helper, QueueHandle_t queue, void *item, TickType_t ticks);
+void helper_take(unsigned helper, QueueHandle_t semaphore, TickType_t ticks);
+void helper_send(unsigned helper, QueueHandle_t queue, const void *item, TickType_t ticks);
+
+/* True until the order is carried out, and what the kernel's call returned after that. */
+int helper_busy(unsigned helper);
+BaseType_t helper_result(unsigned helper);
+
+TaskHandle_t helper_handle(unsigned helper);
+
+/* Lets `ticks` ticks pass. */
+void pass_time(TickType_t ticks);
+
+#endif

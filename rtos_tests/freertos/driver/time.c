@@ -1,0 +1,145 @@
+/* What time does: delays, the tick interrupt, and the context switch. */
+#include "board.h"
+#include "helpers.h"
+#include "semphr.h"
+
+#define PARTNER_STACK_WORDS 128
+
+/* The kernel's own tick count. It is static there; the Makefile makes the symbol, and nothing
+ * else, visible, because waiting for the count to wrap would take 2^32 ticks. */
+extern volatile TickType_t xTickCount;
+
+static StaticTask_t partner_control KERNEL_OBJECT;
+static StackType_t partner_stack[PARTNER_STACK_WORDS] TASK_STACK;
+static StaticQueue_t semaphore_control KERNEL_OBJECT;
+static SemaphoreHandle_t semaphore;
+static volatile int switch_is_measured;
+
+/* A task of the driver's priority that gives the processor back at once. */
+static void partner_task(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        if (switch_is_measured) {
+            wcet_end(SERVICE_CONTEXT_SWITCH);
+            switch_is_measured = 0;
+        }
+        taskYIELD();
+    }
+}
+
+/* Worst: D tasks wake no later than the caller, so that its place is behind them all; the caller
+ * is the only ready task of its priority. It sleeps inside the call, on which the idle task makes
+ * the ticks. */
+static void measure_delay(void)
+{
+    for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
+        const TickType_t before = xTaskGetTickCount();
+
+        helpers_start(delayed);
+        for (unsigned i = 0; i < delayed; i++)
+            helper_delay(i, 1 + i % 2);
+        wcet_param(0, delayed);
+        MEASURE(SERVICE_VTASKDELAY, vTaskDelay(2));
+        CHECK(xTaskGetTickCount() == before + 2);
+        for (unsigned i = 0; i < delayed; i++)
+            CHECK(!helper_busy(i));
+        helpers_stop();
+    }
+}
+
+/* The caller is the first to wake, so that the next unblock time is set as well. */
+static void measure_delay_first(void)
+{
+    const TickType_t before = xTaskGetTickCount();
+
+    helpers_start(1);
+    helper_delay(0, 100);
+    MEASURE(SERVICE_VTASKDELAY_FIRST, vTaskDelay(1));
+    CHECK(xTaskGetTickCount() == before + 1 && helper_busy(0));
+    helpers_stop();
+}
+
+/* `woken` tasks wait for a semaphore until the next tick, one more is delayed beyond it. */
+static void wait_for_tick(unsigned woken)
+{
+    helpers_start(woken + 2);
+    helper_delay(woken, 100);
+    if (woken == 0) {
+        /* Nobody wakes, but the kernel looks: a task that was to wake got what it waited for, and
+         * the kernel does not set the next unblock time anew then. */
+        helper_take(1, semaphore, 1);
+        CHECK(xSemaphoreGive(semaphore) == pdTRUE);
+        CHECK(!helper_busy(1) && helper_result(1) == pdTRUE);
+    }
+    for (unsigned i = 0; i < woken; i++)
+        helper_take(i, semaphore, 1);
+}
+
+static void check_woken(unsigned woken)
+{
+    for (unsigned i = 0; i < woken; i++)
+        CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
+    CHECK(helper_busy(woken));
+    helpers_stop();
+}
+
+/* Worst: every woken task waits for an event as well and is more urgent than the interrupted one,
+ * which also shares its priority; a further task stays delayed. */
+static void measure_tick(void)
+{
+    for (unsigned woken = 0; woken <= WOKEN_MAX; woken++) {
+        const TickType_t before = xTaskGetTickCount();
+
+        wait_for_tick(woken);
+        wcet_param(0, woken);
+        MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
+        CHECK(xTaskGetTickCount() == before + 1);
+        check_woken(woken);
+    }
+}
+
+/* The same at the tick that takes the count from its largest value to 0, where the kernel swaps
+ * its two lists of delayed tasks first. */
+static void measure_tick_wrap(void)
+{
+    for (unsigned woken = 1; woken <= WOKEN_MAX; woken++) {
+        /* No task is delayed now. The tick sets the next unblock time. */
+        xTickCount = portMAX_DELAY - 1;
+        board_tick();
+        CHECK(xTaskGetTickCount() == portMAX_DELAY);
+        wait_for_tick(woken);
+        wcet_param(0, woken);
+        MEASURE(SERVICE_TICK_INTERRUPT_WRAP, board_tick());
+        CHECK(xTaskGetTickCount() == 0);
+        check_woken(woken);
+    }
+}
+
+/* Worst: the choice of the next task passes the end of the ready list. The partner stands before
+ * the driver in it and leaves the end mark. */
+static void measure_switch(void)
+{
+    driver_invocations++;
+    switch_is_measured = 1;
+    wcet_begin(SERVICE_CONTEXT_SWITCH);
+    taskYIELD();
+    CHECK(!switch_is_measured);
+}
+
+void measure_time(void)
+{
+    TaskHandle_t partner;
+
+    measure_delay();
+    measure_delay_first();
+
+    semaphore = xSemaphoreCreateBinaryStatic(&semaphore_control);
+    partner = xTaskCreateStatic(partner_task, "partner", PARTNER_STACK_WORDS, NULL,
+                                PRIORITY_DRIVER, partner_stack, &partner_control);
+    CHECK(partner != NULL);
+    measure_switch();
+    measure_tick();
+    measure_tick_wrap();
+    vTaskDelete(partner);
+}
