@@ -20,6 +20,8 @@ from wcetchar.report.view import printable
 
 VERBS: Final = (
     "demo",
+    "capture",
+    "characterize",
     "estimate",
 )
 

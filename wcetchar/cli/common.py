@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from wcetchar import store
 
@@ -56,3 +59,22 @@ def table_color(output: str | None) -> bool:
 
 def on_terminal(output: str | None) -> bool:
     return (output is None or output == "-") and sys.stdout.isatty()
+
+
+@contextlib.contextmanager
+def progress_bar(
+    title: str, unit: str, total: int | None = None
+) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error, shown only on a terminal; yields ``advance_to(done)``."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn(title),
+        BarColumn(),
+        TextColumn("{task.completed:,} " + unit),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda done: progress.update(task, completed=done)

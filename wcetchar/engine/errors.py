@@ -8,7 +8,7 @@ from typing import Literal
 
 from wcetchar.errors import InputError, InputErrors
 
-File = Literal["characterization", "profile", "map", "parameters"]
+File = Literal["profile", "map", "parameters"]
 
 
 class PricingError(InputError):
