@@ -1,0 +1,46 @@
+"""Fixtures that many tests share. Tests that need a compiler or emulator say so when they skip."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FIRMWARE = ROOT / "build" / "firmware" / "freertos" / "freertos.elf"
+
+
+def need(program: str, package: str) -> None:
+    """Skips the test where a program is not installed."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed (Debian package {package})")
+
+
+@pytest.fixture
+def assemble(tmp_path: Path) -> Callable[..., Path]:
+    """``assemble(source, script)``: links an assembler source for Cortex-M3, returns the ELF."""
+    need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
+
+    def build(source: str, script: str | None = None, cpu: str = "cortex-m3") -> Path:
+        file = tmp_path / "test.s"
+        file.write_text(".syntax unified\n.thumb\n" + source)
+        elf = tmp_path / "test.elf"
+        command = ["arm-none-eabi-gcc", f"-mcpu={cpu}", "-mthumb", "-g", "-nostdlib", "-static"]
+        if script is not None:
+            (tmp_path / "test.ld").write_text(script)
+            command += ["-T", str(tmp_path / "test.ld")]
+        subprocess.run([*command, str(file), "-o", str(elf)], check=True, cwd=tmp_path)
+        return elf
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def firmware() -> Path:
+    """The FreeRTOS firmware that `make test` builds."""
+    if not FIRMWARE.exists():
+        pytest.skip(f"{FIRMWARE.relative_to(ROOT)} is not built (make firmware)")
+    return FIRMWARE
