@@ -1,1 +1,21 @@
-"""Runs an emulator and records what the firmware does."""
+"""Runs an emulator and records what the firmware does.
+
+:func:`run` takes a :class:`CaptureRequest` and writes one trace. The instrument is a QEMU plugin,
+a program file of its own under the GPL-2.0-or-later, whose C source is in ``plugin/`` and which
+:mod:`~wcetchar.capture.build` compiles on first use.
+"""
+
+from wcetchar.capture.emulator import run
+from wcetchar.capture.machines import MACHINES, Machine, RamBlock, find_machine
+from wcetchar.capture.request import CaptureFilter, CaptureRequest, CaptureResult
+
+__all__ = [
+    "MACHINES",
+    "CaptureFilter",
+    "CaptureRequest",
+    "CaptureResult",
+    "Machine",
+    "RamBlock",
+    "find_machine",
+    "run",
+]

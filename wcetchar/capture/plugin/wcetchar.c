@@ -38,6 +38,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,6 +46,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -806,6 +808,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
         fprintf(stderr, "wcetchar-plugin: out= and log= are needed\n");
         return 1;
     }
+    /* A run whose caller was killed is of no use to anybody. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     crc_init();
     handler = 1;
     attention = n_starts ? OFF : 0;

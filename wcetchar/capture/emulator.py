@@ -1,0 +1,315 @@
+"""Runs a firmware under QEMU with the plugin and puts a complete trace in its place.
+
+The run is repeatable: with ``-icount`` virtual time is the number of executed instructions, and
+``sleep=off`` lets it jump to the next timer when the core sleeps, so nothing depends on the
+machine that QEMU runs on. QEMU's interrupt log goes to a memory file that the plugin reads as it
+is written; both files are handed over as open descriptors, so no path of this machine can get
+into the trace.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Final
+
+from wcetchar.capture import trace_file
+from wcetchar.capture.build import plugin_path
+from wcetchar.capture.machines import Machine, find_machine
+from wcetchar.capture.request import CaptureRequest, CaptureResult
+from wcetchar.errors import InputError, Location, ToolMissing
+
+_CONSOLE_BYTES: Final = 1 << 20
+_MESSAGE_BYTES: Final = 2000
+_POLL_SECONDS: Final = 0.05
+_HARMLESS: Final = "has no peer"  # the board's Ethernet, which nothing is connected to
+_PLUGIN_SAYS: Final = "wcetchar-plugin: "
+
+
+def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) -> CaptureResult:
+    """Run the firmware once and write its trace.
+
+    Args:
+        progress: called several times a second with the bytes of trace written so far.
+
+    Raises:
+        ToolMissing: QEMU or a C compiler is not installed.
+        InputError: the firmware cannot be read or ends with an error, not at all, or by a reset;
+            QEMU fails; the output cannot be written. The output file is then as it was.
+        UsageError: there is no such machine.
+    """
+    machine = find_machine(request.machine)
+    if not sys.platform.startswith("linux"):
+        raise ToolMissing(
+            "a capture needs Linux: its files are handed to QEMU as open descriptors",
+            hint="capture in a Linux container; everything else runs anywhere",
+        )
+    qemu = _find_qemu(machine, request.qemu)
+    emulator = _version(qemu)
+    plugin = plugin_path()
+    if not request.firmware.is_file():
+        raise InputError(
+            "the firmware cannot be read",
+            where=Location(str(request.firmware)),
+            expected="an ELF file for " + request.machine,
+        )
+    options = _options(machine, request)
+    arguments = (machine.qemu, *options, *request.filter.arguments())
+    header, crc = trace_file.opening(
+        {
+            "arguments": list(arguments),
+            "emulator": emulator,
+            "image_sha256": request.image_sha256,
+            "machine": request.machine,
+        }
+    )
+    part = request.output.with_name(f".{request.output.name}.{os.getpid()}.part")
+    try:
+        with open(part, "wb") as trace:
+            trace.write(header)
+            trace.flush()
+            command = [qemu, *options]
+            console = _execute(command, plugin, request, trace, crc, progress)
+        end = _check_end(part, request)
+        os.replace(part, request.output)
+    except OSError as error:
+        raise InputError(
+            f"the trace cannot be written: {error.strerror}",
+            where=Location(str(request.output)),
+            expected="a file in an existing folder that can be written",
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return CaptureResult(
+        output=request.output,
+        emulator=emulator,
+        arguments=arguments,
+        instructions=end.instructions,
+        accesses=end.accesses,
+        exceptions=end.exceptions,
+        filtered=end.filtered,
+        filtered_accesses=end.filtered_accesses,
+        size=request.output.stat().st_size,
+        console=console,
+    )
+
+
+def _find_qemu(machine: Machine, override: str | None) -> str:
+    found = shutil.which(override or machine.qemu)
+    if found is None:
+        raise ToolMissing(
+            f"the emulator {override or machine.qemu} is not installed",
+            expected="QEMU 7.2 to 10, built with TCG plugins",
+            hint=f"apt-get install {machine.package}",
+        )
+    return found
+
+
+def _version(qemu: str) -> str:
+    """``QEMU 7.2.22 (Debian ...)``."""
+    try:
+        done = subprocess.run(
+            [qemu, "--version"], capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise InputError(
+            f"the emulator cannot be run: {error.strerror}", where=Location(qemu)
+        ) from error
+    found = re.match(r"QEMU emulator version (.+)", done.stdout)
+    if found is None:
+        raise InputError(
+            "this does not look like QEMU",
+            where=Location(qemu),
+            expected="a program that answers --version as qemu-system-arm does",
+        )
+    return "QEMU " + found.group(1).strip()
+
+
+def _options(machine: Machine, request: CaptureRequest) -> tuple[str, ...]:
+    """Options that decide what is executed, none of them with a path."""
+    return (
+        *("-M", machine.name, "-cpu", machine.cpu),
+        *("-nodefaults", "-no-user-config", "-nic", "none", "-display", "none"),
+        *("-no-reboot", "-icount", f"shift={request.icount_shift},sleep=off"),
+        *("-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console"),
+        # arg: else the firmware is told the path of its own file.
+        *("-semihosting-config", "enable=on,target=native,chardev=console,arg=firmware"),
+        *("-d", "int"),
+    )
+
+
+def _execute(
+    command: list[str],
+    plugin: Path,
+    request: CaptureRequest,
+    trace: IO[bytes],
+    crc: int,
+    progress: Callable[[int], None] | None,
+) -> str:
+    """Run QEMU to its end; returns the firmware's output."""
+    log = os.memfd_create("wcetchar-interrupt-log", 0)
+    try:
+        settings = (
+            str(plugin).replace(",", ",,"),
+            f"out={trace.fileno()}",
+            f"log={log}",
+            f"crc={crc}",
+            f"limit={request.max_instructions}",
+            *request.filter.arguments(),
+        )
+        with tempfile.TemporaryFile() as console, tempfile.TemporaryFile() as messages:
+            process = _start(
+                [
+                    *command,
+                    *("-D", f"/proc/self/fd/{log}"),
+                    *("-plugin", ",".join(settings)),
+                    *("-kernel", os.path.abspath(request.firmware)),
+                ],
+                (console, messages),
+                (trace.fileno(), log),
+            )
+            try:
+                in_time = _wait(process, request.timeout, trace, progress)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+            output, said = _tail(console, _CONSOLE_BYTES), _tail(messages, _MESSAGE_BYTES)
+    finally:
+        os.close(log)
+    if not in_time:
+        raise _failed(
+            request,
+            f"the firmware did not end within {request.timeout:g} s",
+            output,
+            said,
+            "let it end by the semihosting call SYS_EXIT, or allow it more time",
+        )
+    if process.returncode:
+        raise _explain(request, process.returncode, output, said)
+    return output
+
+
+def _start(
+    command: list[str], streams: tuple[IO[bytes], IO[bytes]], inherited: tuple[int, int]
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=streams[0],
+            stderr=streams[1],
+            pass_fds=inherited,
+        )
+    except OSError as error:
+        raise InputError(
+            f"the emulator cannot be run: {error.strerror}", where=Location(command[0])
+        ) from error
+
+
+def _wait(
+    process: subprocess.Popen[bytes],
+    timeout: float,
+    trace: IO[bytes],
+    progress: Callable[[int], None] | None,
+) -> bool:
+    """False when the time was over first."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            process.wait(_POLL_SECONDS)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > deadline:
+                return False
+            if progress is not None:
+                progress(os.fstat(trace.fileno()).st_size)
+        else:
+            if progress is not None:
+                progress(os.fstat(trace.fileno()).st_size)
+            return True
+
+
+def _tail(file: IO[bytes], size: int) -> str:
+    file.seek(0, os.SEEK_END)
+    file.seek(max(0, file.tell() - size))
+    return file.read().decode("utf-8", errors="replace")
+
+
+def _failed(request: CaptureRequest, what: str, output: str, said: str, hint: str) -> InputError:
+    lines = [what]
+    for name, text in (("QEMU said", said), ("the firmware's last output", output)):
+        shown = [line for line in text.splitlines() if not line.endswith(_HARMLESS)][-20:]
+        if shown:
+            lines += [f"  {name}:", *(f"    {line}" for line in shown)]
+    return InputError(
+        "\n".join(lines),
+        where=Location(str(request.firmware)),
+        expected="a firmware that ends by a semihosting exit call with status 0",
+        hint=hint,
+    )
+
+
+def _explain(request: CaptureRequest, status: int, output: str, said: str) -> InputError:
+    plugin_says = [
+        line.removeprefix(_PLUGIN_SAYS)
+        for line in said.splitlines()
+        if line.startswith(_PLUGIN_SAYS)
+    ]
+    if plugin_says and plugin_says[-1].startswith("limit: "):
+        return _failed(
+            request,
+            f"the firmware did not end: {plugin_says[-1].removeprefix('limit: ')}",
+            output,
+            "",
+            "let it end by the semihosting call SYS_EXIT, or allow it more instructions",
+        )
+    if plugin_says:
+        return _failed(
+            request,
+            f"the capture stopped: {plugin_says[-1]}",
+            output,
+            said,
+            "the trace would not be exact, so nothing was written",
+        )
+    if status < 0:
+        return _failed(
+            request,
+            f"QEMU was ended by signal {-status}",
+            output,
+            said,
+            "look at QEMU's message: a fault within a fault handler ends in lockup",
+        )
+    return _failed(
+        request,
+        f"QEMU or the firmware ended with status {status}",
+        output,
+        said,
+        "run the firmware under the same QEMU by hand to see why",
+    )
+
+
+def _check_end(part: Path, request: CaptureRequest) -> trace_file.EndRecord:
+    with open(part, "rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - trace_file.END_BYTES))
+        end = trace_file.end_record(file.read())
+    if end is None:
+        raise _failed(
+            request, "QEMU ended, but the trace has no end record", "", "", "run it again"
+        )
+    if not end.ended_by_firmware:
+        raise _failed(
+            request,
+            "the machine stopped without the firmware's exit call: it was reset or shut down",
+            "",
+            "",
+            "look for a fault handler or a watchdog that resets the chip",
+        )
+    return end
