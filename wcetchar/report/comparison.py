@@ -13,7 +13,7 @@ from rich.text import Text
 
 from wcetchar.report.jsondoc import text_of as json_text
 from wcetchar.report.numbers import for_json, grouped, nearest_tenth
-from wcetchar.report.terminal import estimate_parts, text_of
+from wcetchar.report.terminal import estimate_parts, notes_part, text_of
 from wcetchar.report.view import EstimateView, printable
 
 
@@ -48,6 +48,8 @@ def render(platforms: Sequence[Compared], source: str, width: int, color: bool) 
             f"{float(nearest_tenth(platform.overestimation_percent)):.1f} %",
         )
     parts.append(table)
+    parts.append("")
+    parts.extend(notes_part(dict.fromkeys(note for p in platforms for note in p.view.notes)))
     parts.append(Text(f"measured: {printable(source)}"))
     return text_of(parts, width, color)
 

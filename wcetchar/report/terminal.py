@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from wcetchar.report.numbers import grouped, percent
-from wcetchar.report.view import EstimateView, GroupView
+from wcetchar.report.view import EstimateView, GroupView, SectionView
 
-_LEFT_WIDTH = 50  # section, repetition, blocking and ns, with their padding
 _BLOCKING_WIDTH = 20
+_GAP = 2  # between two columns
 
 
 def render(views: Iterable[EstimateView], width: int = 120, color: bool = False) -> str:
@@ -27,6 +27,7 @@ def render(views: Iterable[EstimateView], width: int = 120, color: bool = False)
     parts: list[RenderableType] = []
     for view in shown:
         parts.extend(estimate_parts(view, width))
+        parts.extend(notes_part(view.notes))
         parts.append("")
     if len(shown) > 1:
         parts.append(_summary(shown))
@@ -52,10 +53,10 @@ def text_of(parts: Iterable[RenderableType], width: int, color: bool) -> str:
 
 
 def estimate_parts(view: EstimateView, width: int) -> Iterator[RenderableType]:
-    """Heading, table, total, what costs most, blocking and notes of one estimate."""
+    """Heading, table, total, blocking and what costs most, of one estimate."""
     at = f", {view.at}" if view.at else ""
     yield Text(f"{view.service} on {view.profile} (map {view.section_map}){at}", style="bold")
-    for number, columns in enumerate(_chunks(view.groups, width)):
+    for number, columns in enumerate(_chunks(view, width)):
         yield _table(view, columns, with_time=number == 0)
     if view.grouped:
         yield Text(
@@ -76,14 +77,18 @@ def estimate_parts(view: EstimateView, width: int) -> Iterator[RenderableType]:
         yield Text(f"blocks {part.kind} for {grouped(part.ns)} ns ({view.word.value}){where}")
     if view.contributors:
         yield _contributors(view)
-    for note in view.notes:
+
+
+def notes_part(notes: Iterable[str]) -> Iterator[RenderableType]:
+    """What the figures rest on, one line each."""
+    for note in notes:
         yield Text(f"note: {note}")
 
 
 def _table(view: EstimateView, columns: Sequence[int], with_time: bool) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("section", no_wrap=True)
-    table.add_column("repetition", no_wrap=True)
+    table.add_column("sec", no_wrap=True)
+    table.add_column("rep", no_wrap=True)
     table.add_column("blocking", max_width=_BLOCKING_WIDTH)
     if with_time:
         table.add_column("ns", justify="right", no_wrap=True)
@@ -96,11 +101,8 @@ def _table(view: EstimateView, columns: Sequence[int], with_time: bool) -> Table
         table.add_row(*(Text(cell) for cell in row))
 
     for row in view.sections:
-        formula = row.repetition
-        if formula != str(row.repetitions):
-            formula += f" = {row.repetitions}"
         add(
-            [row.section, formula, row.blocking],
+            [row.section, _repetition(row), row.blocking],
             grouped(row.ns),
             [grouped(row.groups[i]) for i in columns],
         )
@@ -116,19 +118,35 @@ def _price(group: GroupView) -> str:
     return "" if group.price_ns is None else grouped(group.price_ns)
 
 
-def _chunks(groups: Sequence[GroupView], width: int) -> Iterator[list[int]]:
+def _chunks(view: EstimateView, width: int) -> Iterator[list[int]]:
     """Columns that fit beside each other, in order; at least one each."""
+    left = _left_width(view)
+    # The first table has the times of the rows as well.
+    used = left + max(len(grouped(view.total.high)), len("ns")) + _GAP
     chunk: list[int] = []
-    used = _LEFT_WIDTH
-    for index, group in enumerate(groups):
+    for index, group in enumerate(view.groups):
         cells = (*group.heading, grouped(group.count), grouped(group.ns), _price(group))
-        wide = max(len(cell) for cell in cells) + 2
+        wide = max(len(cell) for cell in cells) + _GAP
         if chunk and used + wide > width:
             yield chunk
-            chunk, used = [], _LEFT_WIDTH
+            chunk, used = [], left
         chunk.append(index)
         used += wide
     yield chunk
+
+
+def _left_width(view: EstimateView) -> int:
+    """Columns taken by section, repetition and blocking."""
+    sections = [len("sec"), *(len(row.section) for row in view.sections)]
+    repetitions = [len("rep"), *(len(_repetition(row)) for row in view.sections)]
+    blocking = [len("blocking"), *(len(row.blocking) for row in view.sections)]
+    return max(sections) + max(repetitions) + min(_BLOCKING_WIDTH, max(blocking)) + 3 * _GAP
+
+
+def _repetition(row: SectionView) -> str:
+    """The formula, and what it comes to where that is not the same."""
+    number = str(row.repetitions)
+    return number if row.repetition == number else f"{row.repetition} = {number}"
 
 
 def _contributors(view: EstimateView) -> Table:
