@@ -64,6 +64,11 @@
 #define INCLUDE_eTaskGetState 0
 #define INCLUDE_xSemaphoreGetMutexHolder 1
 
+/* Inside the kernel's own file GCC would put the one addition of vTaskSuspendAll into its callers.
+ * A trace then has no call to tell that the scheduler is locked, so these two stay functions. */
+extern void vTaskSuspendAll(void) __attribute__((noinline));
+extern long xTaskResumeAll(void) __attribute__((noinline));
+
 /* The checking build (make check-elf) turns the kernel's assertions on; the measured one has none,
  * because they would be counted. */
 #ifdef WCET_KERNEL_ASSERTIONS
