@@ -100,6 +100,9 @@ class Context:
     frame: str | None = None
     """What the next access belongs to: ``saved``, ``restored`` or nothing."""
 
+    gapped: bool = False
+    """A capture filter left out some of its instructions."""
+
     def remember(self, piece: Piece) -> None:
         """Keeps a piece for following values backwards, and drops the oldest ones."""
         self.recent.append(piece)

@@ -516,7 +516,9 @@ class WindowFinder:
             self._context = self._new_thread()
         else:
             self._context = self._nested.pop()
-            if self._context.exception is None and handler.restored is not None:
+            if self._context.exception is None and handler.gapped:
+                self._lose_thread()
+            elif self._context.exception is None and handler.restored is not None:
                 self._switch(handler)
         self._changed()
 
@@ -533,6 +535,18 @@ class WindowFinder:
             if before.window is not None:
                 before.window.switched = True
         self._context = after
+
+    def _lose_thread(self) -> None:
+        """A filter left out code of the handler, which may have switched threads there."""
+        before = self._context
+        if before.window is not None or before.armed is not None:
+            service = (before.window or before.armed).service  # type: ignore[union-attr]
+            raise self._error(
+                f"the capture left out part of a handler that interrupted {service.name}",
+                expected="handlers that are traced whole between marks",
+                hint="filter nothing that an interrupt may execute",
+            )
+        self._context = self._new_thread()
 
     def _new_thread(self) -> Context:
         self._threads += 1
@@ -551,6 +565,7 @@ class WindowFinder:
                 hint="filter nothing that a service may execute",
             )
         # Calls and returns may be among what was left out.
+        context.gapped = True
         context.stack.clear()
         context.returning = False
         context.last = -1

@@ -1,0 +1,76 @@
+# make demo    the whole chain on FreeRTOS: build, capture, characterize, estimate
+# make test    the tests
+# make lint    ruff, mypy --strict, import contracts
+# make bench   speeds and sizes as ratios, each taken in one run
+#
+# Each installs what it needs (Debian packages, a virtual environment in .venv).
+
+BUILD := build
+VENV := .venv
+BIN := $(VENV)/bin
+FIRMWARE := $(BUILD)/firmware/freertos/freertos.elf
+DEMO := $(BUILD)/demo
+SUITE := rtos_tests/freertos
+PROFILES := zero-wait-sram flash-3ws external-16bit
+JOBS ?= $(shell nproc)
+
+.PHONY: demo test lint bench system firmware clean
+.DELETE_ON_ERROR:
+
+demo: system $(VENV)/.installed
+	@status=$$($(MAKE) -s -C $(SUITE) kernel-status | tail -n 1); \
+	if [ "$$status" = 5 ]; then \
+		echo "Without the FreeRTOS source, the published example of the founding paper:"; \
+		$(BIN)/wcetchar demo; \
+	else \
+		$(MAKE) --no-print-directory freertos-demo; \
+	fi
+
+.PHONY: freertos-demo
+freertos-demo: firmware $(DEMO)/freertos.json
+	@for profile in $(PROFILES); do \
+		$(BIN)/wcetchar estimate $(DEMO)/freertos.json --maximum \
+			--profile cortex-m3/$$profile --map $(SUITE)/maps/$$profile.yaml \
+			--format csv -o $(DEMO)/$$profile.csv && \
+		$(BIN)/wcetchar estimate $(DEMO)/freertos.json --maximum \
+			--profile cortex-m3/$$profile --map $(SUITE)/maps/$$profile.yaml \
+			--format json -o $(DEMO)/$$profile.json || exit; \
+	done
+	@$(BIN)/wcetchar estimate $(DEMO)/freertos.json --service xTaskCreate --set N=13 \
+		$(foreach p,$(PROFILES),--profile cortex-m3/$(p) --map $(SUITE)/maps/$(p).yaml)
+	@echo "everything is under $(DEMO)/"
+
+$(DEMO)/freertos.json: $(DEMO)/freertos.trace $(SUITE)/services.yaml
+	$(BIN)/wcetchar characterize $(FIRMWARE) $< --services $(SUITE)/services.yaml -o $@
+
+$(DEMO)/freertos.trace: $(FIRMWARE)
+	@mkdir -p $(@D)
+	$(BIN)/wcetchar capture $< --machine mps2-an385 -o $@
+
+firmware: system
+	@$(MAKE) -s -C $(SUITE)
+$(FIRMWARE): | firmware
+
+test: system $(VENV)/.installed
+	@$(MAKE) -s -C $(SUITE) || echo "tests that need the firmware will be skipped"
+	$(BIN)/pytest -n $(JOBS)
+
+lint: system $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: system $(VENV)/.installed firmware
+	$(BIN)/python tests/benchmarks/bench.py
+
+system:
+	@scripts/install_system.sh
+
+$(VENV)/.installed: setup.cfg pyproject.toml constraints.txt | system
+	python3 -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(BUILD) $(VENV)

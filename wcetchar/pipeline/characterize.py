@@ -1,0 +1,54 @@
+"""Firmware, traces and services file -> the published characterization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wcetchar import __version__, isa, store
+from wcetchar.analysis.characterize import characterize
+from wcetchar.image import load_image
+from wcetchar.model.characterization import Characterization
+from wcetchar.readers import open_trace
+
+
+@dataclass(frozen=True)
+class Request:
+    """What ``wcetchar characterize`` is asked for.
+
+    Attributes:
+        traces: files, each of any format that a reader knows.
+        format, machine: of the traces, where their content does not say.
+        partial: leave out services that no trace shows.
+    """
+
+    firmware: str
+    traces: tuple[str, ...]
+    services: str
+    format: str | None = None
+    machine: str | None = None
+    partial: bool = False
+
+
+def run(request: Request, progress: Callable[[int], None] | None = None) -> Characterization:
+    """Characterizes a kernel.
+
+    Raises:
+        InputError: any of the files is not what it should be; see the rooms that read them.
+    """
+    services = store.load_services(request.services)
+    image = load_image(request.firmware)
+    table = isa.decode_image(image)
+    traces = [
+        open_trace(path, image=image, machine=request.machine, format=request.format)
+        for path in request.traces
+    ]
+    return characterize(
+        traces,
+        image,
+        table,
+        services,
+        tool=f"wcetchar {__version__}",
+        partial=request.partial,
+        progress=progress,
+    )
