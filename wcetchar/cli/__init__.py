@@ -6,15 +6,14 @@ is called is imported, so that pricing an estimate needs neither a decoder nor a
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import os
 import sys
 from typing import Any, Final
 
 import click
 
 from wcetchar import __version__
+from wcetchar.cli.common import discard_output
 from wcetchar.errors import WcetcharError
 from wcetchar.report.view import printable
 
@@ -55,15 +54,9 @@ class _Verbs(click.Group):
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            _discard_output()
+            discard_output()
             ctx.exit(BROKEN_PIPE)
         return result
-
-
-def _discard_output() -> None:
-    """Let the interpreter's own flush at exit go nowhere instead of into the broken pipe."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,4 +1,4 @@
-"""What several verbs share: formats, output, progress of results to where they belong."""
+"""What several verbs share: the options of results, and getting them where they belong."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from wcetchar import store
+from wcetchar.errors import InputError
 
 TABLE_WIDTH: Final = 120
 """Columns of tables that no terminal shows, so that files are the same on every machine."""
@@ -38,11 +39,27 @@ def output_option(function: _F) -> _F:
 
 
 def emit(text: str, output: str | None) -> None:
-    """Write a result to ``output``, or to standard output for ``None`` and ``-``."""
-    if output is None or output == "-":
-        click.echo(text, nl=False)
-    else:
+    """Write a result to ``output``, or to standard output for ``None`` and ``-``.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    if output is not None and output != "-":
         store.write_atomically(output, text)
+        return
+    try:
+        click.echo(text, nl=False)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_output()
+        raise InputError(f"standard output cannot be written: {error.strerror or error}") from error
+
+
+def discard_output() -> None:
+    """Let the interpreter's own flush at exit go nowhere instead of failing once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def table_width(output: str | None) -> int:

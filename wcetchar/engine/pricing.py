@@ -298,10 +298,10 @@ class _Pricer:
             return None
         if not _times(region, operation):
             raise PricingError(
-                f"section {section} has a {operation.value}, which region {name} of profile "
+                f"section {section} needs {operation.value}, which region {name} of profile "
                 f"{self.profile.name} does not permit",
                 expected=f"a region with a time for {operation.value}",
-                hint=f"place {section} elsewhere, or give {name} a time for it in the profile",
+                hint=f"place {section} elsewhere, or give {name} such a time in the profile",
                 file="map" if section in self.map.sections else "profile",
                 keys=("sections" if section in self.map.sections else "default_map", section),
             )
@@ -311,7 +311,7 @@ class _Pricer:
         regions = [r for r in self.profile.regions.values() if _times(r, operation)]
         if not regions:
             raise PricingError(
-                f"profile {self.profile.name} has no region that permits a {operation.value}",
+                f"profile {self.profile.name} has no region that permits {operation.value}",
                 file="profile",
                 keys=("regions",),
             )
