@@ -78,9 +78,11 @@ def _check_kind(source: Source) -> None:
 
 
 def _render(value: Any, indent: int) -> str:
-    """Indented JSON in which whatever fits in a line stays on one."""
+    """Indented JSON in which whatever fits in a line, or holds nothing that nests, stays on one."""
     line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, (dict, list)) or (indent and len(line) + indent <= _LINE):
+        return line
+    if isinstance(value, dict) and not any(isinstance(v, (dict, list)) for v in value.values()):
         return line
     inner = " " * (indent + 1)
     if isinstance(value, dict):

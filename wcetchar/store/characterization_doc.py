@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, Strict
+from pydantic import BeforeValidator, Field, Strict
+from pydantic_core import PydanticCustomError
 
 from wcetchar import formula
 from wcetchar.model.access import (
@@ -50,8 +51,18 @@ MAX_COUNT: Final = (1 << 63) - 1
 Boolean = Annotated[bool, Strict()]
 Count = Annotated[Integer, Field(ge=0, le=MAX_COUNT)]
 Value = Annotated[Integer, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
-Width = Literal[0, 8, 16, 32, 64]
-FetchWidth = Literal[8, 16, 32, 64]
+
+
+def _no_boolean(value: object) -> object:
+    # To Python, and so to a literal, false is 0.
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "a whole number")
+    return value
+
+
+Width = Annotated[Literal[0, 8, 16, 32, 64], BeforeValidator(_no_boolean)]
+FetchWidth = Annotated[Literal[8, 16, 32, 64], BeforeValidator(_no_boolean)]
+
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

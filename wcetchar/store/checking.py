@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError, WithJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from wcetchar.errors import InputError
@@ -27,7 +27,7 @@ def _plain_text(value: object) -> object:
     return value.text if isinstance(value, PlainInt) else value
 
 
-Text = Annotated[str, BeforeValidator(_plain_text)]
+Text = Annotated[str, BeforeValidator(_plain_text), WithJsonSchema({"type": ["string", "number"]})]
 """Text; an unquoted number counts as the text it was written as."""
 
 Integer = Annotated[int, Strict()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wcetchar.errors import InputError, Location
 from wcetchar.store.json_source import read_json
 from wcetchar.store.names import characterization_path, map_path, profile_path
+from wcetchar.store.source import Steps
 from wcetchar.store.yaml_source import read_yaml
 
 
@@ -24,4 +25,21 @@ def locate(name_or_path: str, *keys: str | int) -> Location:
         except InputError:
             continue
     source = read_json(path) if path.endswith(".json") else read_yaml(path)
-    return source.where(keys)
+    return source.where(_spelled(source.data, keys))
+
+
+def _spelled(data: object, keys: Steps) -> Steps:
+    """``keys`` as the file spells them: YAML keys are words with spaces, attributes of the model
+    have underscores. A key that stands in the file as it is, such as a section's name, is kept."""
+    steps: list[str | int] = []
+    for key in keys:
+        if isinstance(data, dict):
+            if isinstance(key, str) and key not in data and key.replace("_", " ") in data:
+                key = key.replace("_", " ")
+            data = data.get(key)
+        elif isinstance(data, list) and isinstance(key, int) and 0 <= key < len(data):
+            data = data[key]
+        else:
+            data = None
+        steps.append(key)
+    return tuple(steps)

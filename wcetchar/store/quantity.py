@@ -78,8 +78,8 @@ _SHAPE = re.compile(
 )
 
 PATTERN: Final = (
-    rf"^{_NUMBER}(?:\s*\.\.\s*{_NUMBER})?\s*[A-Za-zµμ]+"
-    rf"(?:\s*(?:\+-|\+/-|±)\s*{_NUMBER}\s*(?:[A-Za-zµμ]+|%))?$"
+    rf"^{_NUMBER}(?:\s*\.\.\s*{_NUMBER})?\s*[A-Za-z\u00b5\u03bc]+"
+    rf"(?:\s*(?:\+-|\+/-|±)\s*{_NUMBER}\s*(?:[A-Za-z\u00b5\u03bc]+|%))?$"
 )
 """Shape of a quantity for the JSON Schemas; the units are checked by :func:`parse_quantity`."""
 
