@@ -24,6 +24,7 @@ from wcetchar.isa.thumb_effects import (
     EFFECTS,
     NOT_IN_ARMV6M,
     SYNONYMS,
+    UNNAMED,
     Effect,
     InIT,
 )
@@ -126,9 +127,12 @@ class ThumbDecoder:
     def _encoding(self, code: bytes) -> _Decoded | _Refused:
         length = len(code)
         found = next(self._capstone.disasm_lite(code, 0, 1), None)
-        if found is None or found[1] != length:
+        if found is not None and found[1] == length:
+            mnemonic, operand_text = found[2], found[3]
+        elif code in UNNAMED:
+            mnemonic, operand_text = UNNAMED[code]
+        else:
             return _Refused("", _undecoded_reason(code))
-        mnemonic, operand_text = found[2], found[3]
         text = f"{mnemonic} {operand_text}".rstrip()
         name, dot, width = mnemonic.partition(".")
         if name in SYNONYMS:
@@ -138,7 +142,7 @@ class ThumbDecoder:
             return _Refused(text, _unknown_reason(name, code))
         rule = violated(_as_number(code), length)
         if rule is not None:
-            return _Refused(text, f"UNPREDICTABLE: reserved bits of {rule}")
+            return _Refused(text, f"UNPREDICTABLE encoding ({rule})")
         try:
             facts = apply(row, length, parse(operand_text))
         except Unexplained as refusal:

@@ -185,7 +185,9 @@ def _roles(form: str, operands: tuple[Operand, ...], facts: Facts) -> _Roles:
 
 
 def _memory(row: Effect, length: int, roles: _Roles, facts: Facts) -> None:
-    spec = row.memory
+    address, spec = roles.memory, row.memory
+    if address is not None and address.index is not None and address.index not in _GENERAL:
+        raise Unexplained(f"{row.mnemonic!r} with sp or pc as index is UNPREDICTABLE")
     if spec is None:
         return
     if roles.memory is not None:
@@ -217,8 +219,6 @@ def _check_address(row: Effect, roles: _Roles) -> None:
     assert address is not None
     assert row.memory is not None
     table = row.flow is Flow.JUMP_TABLE
-    if address.index is not None and address.index not in _GENERAL:
-        raise Unexplained(f"{row.mnemonic!r} with sp or pc as index is UNPREDICTABLE")
     exclusive = row.issue in (EventKind.LOAD_EXCLUSIVE, EventKind.STORE_EXCLUSIVE)
     if address.base == PC and (
         row.memory.writes

@@ -289,8 +289,11 @@ _WITH_S: Final = frozenset(
     row.mnemonic for row in _ROWS if row.mnemonic.endswith("s") and row.mnemonic[:-1] in EFFECTS
 )
 
-SYNONYMS: Final = {"trap": ("udf", "#0xfe")}
-"""Names that the decoder prefers for one encoding, and what they stand for."""
+SYNONYMS: Final = {"trap": ("udf", "#0xfe"), "dfb": ("dsb", "#12")}
+"""Names that capstone gives to one encoding of an instruction, and what they stand for."""
+
+UNNAMED: Final = {b"\xf9\xde": ("udf", "#0xf9")}
+"""Encodings of Armv6-M and Armv7-M that capstone 5 does not decode."""
 
 CONDITIONS: Final = (
     "eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al",

@@ -36,7 +36,7 @@ NARROW: Final = (
 WIDE: Final = (
     ShouldBe("data processing (shifted register)", 0xFE000000, 0xEA000000, 0x00008000, 0),
     ShouldBe("bfi, bfc, sbfx, ubfx, ssat, usat", 0xFB008000, 0xF3000000, 0x04000020, 0),
-    ShouldBe("msr", 0xFFE0D000, 0xF3808000, 0x00102300, 0),
+    ShouldBe("msr", 0xFFE0D000, 0xF3808000, 0x00102F00, 0x00000800),
     ShouldBe("mrs", 0xFFE0D000, 0xF3E08000, 0x001F2000, 0x000F0000),
     ShouldBe("hints", 0xFFF0D000, 0xF3A08000, 0x000F2800, 0x000F0000),
     ShouldBe("clrex, dsb, dmb, isb", 0xFFF0D000, 0xF3B08000, 0x000F2F00, 0x000F0F00),
@@ -51,10 +51,6 @@ WIDE: Final = (
     ShouldBe("pld (literal)", 0xFF5FF000, 0xF81FF000, 0x00200000, 0),
 )
 
-_TWICE_MASK: Final = 0xFFC0F0C0
-_TWICE_VALUE: Final = 0xFA80F080
-"""rev, rev16, rbit, revsh, clz: Rm stands in both halfwords and must be the same."""
-
 
 def violated(code: int, length: int) -> str | None:
     """Name of the rule that an encoding breaks, ``None`` where it breaks none.
@@ -64,9 +60,17 @@ def violated(code: int, length: int) -> str | None:
     for rule in NARROW if length == 2 else WIDE:
         if code & rule.mask == rule.value and code & rule.bits != rule.required:
             return rule.name
-    if length == 2 and code & 0xFFF0 == 0xBFE0 and (code & 0xF).bit_count() > 1:
-        return "it al with an else"
-    if length == 4 and code & _TWICE_MASK == _TWICE_VALUE and (code >> 16 ^ code) & 0xF:
-        # clz is op1 = 11; the others op1 = 01. 00 and 10 are DSP.
-        return "rev, rev16, rbit, revsh, clz" if code >> 20 & 1 else None
+    if length == 2:
+        # "it al" with an else would need the condition "never".
+        if code & 0xFFF0 == 0xBFE0 and (code & 0xF).bit_count() > 1:
+            return "it al with an else"
+        return None
+    if code & 0xFFC0F0C0 == 0xFA80F080 and code >> 20 & 1 and (code >> 16 ^ code) & 0xF:
+        # Rm stands in both halfwords.
+        return "rev, rev16, rbit, revsh, clz"
+    first, last = code >> 10 & 0x1C | code >> 6 & 0x3, code & 0x1F
+    if code & 0xFFF08000 == 0xF3600000 and last < first:
+        return "bfi, bfc: the field ends before it begins"
+    if code & 0xFF708000 == 0xF3400000 and first + last > 31:
+        return "sbfx, ubfx: the field ends after the register"
     return None
