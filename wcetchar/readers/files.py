@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+import numpy as np
+
 from wcetchar.errors import InputError, Location
 
 CHUNK_BYTES: Final = 1 << 20
@@ -112,7 +114,7 @@ def lines(path: str, expected: str, size: int = CHUNK_BYTES) -> Iterator[Lines]:
         if end:
             data = rest + block[:end]
             yield Lines(path, data, number)
-            number += data.count(b"\n")
+            number += int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == 10))
             rest = block[end:]
         else:
             rest += block

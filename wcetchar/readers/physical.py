@@ -8,6 +8,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from wcetchar.errors import InputError
 from wcetchar.model.image import Image
 from wcetchar.readers.machines import Machine, RamBlock
 
@@ -65,12 +66,27 @@ class Overlap:
     taken: str | None
 
 
+def _stack_tops(image: Image) -> list[int]:
+    """Initial stack pointer of an M-profile image: the vector table's first word. The table lies
+    at 0, or at the image's lowest address where that is mirrored to 0."""
+    lowest = min((s.address for s in image.sections if s.size), default=0)
+    for table in (0, lowest):
+        try:
+            top = int.from_bytes(image.read(table, 4), "little")
+        except InputError:
+            continue
+        if top >= 4:
+            return [top]
+    return []
+
+
 class OffsetUndone:
     """Printed address -> address, for QEMU before 8.2.
 
     Two blocks can share printed addresses: on mps2-an385 those of the SRAM lie inside those of the
-    16 MiB RAM. Such an address belongs to the one block of them that the image has sections in;
-    without an image, or where it uses both, it cannot be told.
+    16 MiB RAM. Such an address belongs to the one block of them that the image uses, by its
+    sections and by the stack pointer in its vector table; without an image, or where it uses both,
+    it cannot be told.
     """
 
     def __init__(self, machine: Machine, image: Image | None) -> None:
@@ -99,14 +115,12 @@ class OffsetUndone:
     def _choose(holders: list[RamBlock], image: Image | None) -> RamBlock | None:
         if len(holders) <= 1 or image is None:
             return holders[0] if len(holders) == 1 else None
+        spans = [(s.address, s.end) for s in image.sections if s.size]
+        spans += [(top - 4, top) for top in _stack_tops(image)]
         used = [
             block
             for block in holders
-            if any(
-                section.size and section.address < end and section.end > start
-                for section in image.sections
-                for start, end in block.ranges
-            )
+            if any(a < end and b > start for a, b in spans for start, end in block.ranges)
         ]
         return used[0] if len(used) == 1 else None
 

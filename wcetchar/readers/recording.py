@@ -42,14 +42,18 @@ class CodeSeen:
         unknown size are passed over."""
         slot = ((address >> np.uint64(1)) & self._mask).astype(np.int64)
         new = np.flatnonzero((self._address[slot] != address) | (self._code[slot] != code))
-        if not len(new):
-            return
-        for row in new:
-            if size[row]:
-                n = int(size[row])
-                self._pairs.add((int(address[row]), int(code[row]).to_bytes(8, "little")[:n]))
-        self._address[slot[new]] = address[new]
-        self._code[slot[new]] = code[new]
+        while len(new):
+            # One row for each slot; rows that repeat it then compare equal and drop out.
+            rows = new[np.unique(slot[new], return_index=True)[1]]
+            for at, word, n in zip(
+                address[rows].tolist(), code[rows].tolist(), size[rows].tolist(), strict=True
+            ):
+                if n:
+                    self._pairs.add((at, word.to_bytes(8, "little")[:n]))
+            self._address[slot[rows]] = address[rows]
+            self._code[slot[rows]] = code[rows]
+            seen = (self._address[slot[new]] == address[new]) & (self._code[slot[new]] == code[new])
+            new = new[~seen]
         if len(self._pairs) > len(self._code) // 2 and len(self._code) < 1 << 20:
             self._grow(len(self._code) * 4)
 

@@ -1,0 +1,303 @@
+"""Lines of QEMU's execlog plugin as columns (contrib/plugins/execlog.c, QEMU 7.2 to 10).
+
+``cpu, 0xPC, 0xOPCODE, "disassembly"``, then any number of ``, load|store, 0xADDRESS`` each with
+``, DEVICE`` where a whole system is emulated, then any number of ``, REGISTER -> 0xVALUE``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.errors import InputError, Location
+from wcetchar.model.trace import Event
+from wcetchar.readers.columns import Positions, Text, Words, word_has
+from wcetchar.readers.files import Lines, malformed
+
+EXPECTED: Final = (
+    'cpu, 0xPC, 0xOPCODE, "disassembly"[, load|store, 0xADDRESS[, DEVICE]]...[, REG -> 0xVALUE]...'
+)
+_RAM, _NVIC, _OTHER = 1, 2, 0
+
+_HEAD = re.compile(rb'(\d+), 0x([0-9a-f]{1,16}), 0x([0-9a-f]{1,8}), "([^"]*)"')
+_ACCESS = re.compile(
+    rb", (load|store), 0x([0-9a-f]{1,16})(?:, (?!(?:load|store), 0x)(?![^,]* -> 0x)([^,]+))?"
+)
+_REGISTER = re.compile(rb", ([^,]+) -> 0x([0-9a-f]+)")
+
+
+def looks_like(line: bytes) -> bool:
+    """Whether a line begins as execlog's lines do."""
+    return _HEAD.match(line) is not None
+
+
+@dataclass
+class Accesses:
+    """Data accesses of a piece of text: the line each belongs to, its place among the line's
+    accesses, and what it is."""
+
+    line: Positions
+    order: Positions
+    kind: npt.NDArray[np.uint8]
+    address: Words
+    device: npt.NDArray[np.uint8]
+
+
+@dataclass
+class Columns:
+    """One piece of text. ``valid`` is false for lines that hold no instruction (empty ones),
+    ``fresh`` for those whose instruction was seen before."""
+
+    valid: npt.NDArray[np.bool_]
+    fresh: npt.NDArray[np.bool_]
+    pc: Words
+    opcode: Words
+    accesses: Accesses
+    unread: Counter[str] = field(default_factory=Counter)
+
+
+class _Found:
+    """Accesses as they are found, in arrays of one round each."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Positions, Positions, npt.NDArray[np.uint8], Words, Positions]] = []
+
+    def joined(self) -> Accesses:
+        if not self.parts:
+            none = np.zeros(0, dtype=np.int64)
+            few = np.zeros(0, dtype=np.uint8)
+            return Accesses(none, none, few, np.zeros(0, dtype=np.uint64), few)
+        columns = [np.concatenate(column) for column in zip(*self.parts, strict=True)]
+        line, order, kind, address, device = columns
+        return Accesses(
+            line, order, kind.astype(np.uint8), address.astype(np.uint64), device.astype(np.uint8)
+        )
+
+
+class _KnownHeads:
+    """Line heads that were parsed before, by their first 32 characters.
+
+    Nearly every line repeats one that came before up to its addresses. The 32 characters hold
+    processor, address and opcode in full; what is kept for them is used only if the disassembly
+    again ends at the same place.
+    """
+
+    SLOTS: Final = 1 << 16
+    _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
+
+    def __init__(self) -> None:
+        self._keys = [np.zeros(self.SLOTS, dtype=np.uint64) for _ in range(4)]
+        self.pc = np.zeros(self.SLOTS, dtype=np.uint64)
+        self.opcode = np.zeros(self.SLOTS, dtype=np.uint64)
+        self.length = np.zeros(self.SLOTS, dtype=np.int64)
+
+    def find(self, text: Text) -> tuple[Positions, list[Words], npt.NDArray[np.bool_]]:
+        """(slot, the 32 characters, whether the slot holds them) of each line."""
+        words = [text.words(text.starts + 8 * i) for i in range(4)]
+        mixed = words[0] * np.uint64(self._MIX[0])
+        for word, factor in zip(words[1:], self._MIX[1:], strict=True):
+            mixed ^= word * np.uint64(factor)
+        slot = (mixed >> np.uint64(48)).astype(np.int64)
+        hit = self._keys[0][slot] == words[0]
+        for key, word in zip(self._keys[1:], words[1:], strict=True):
+            hit &= key[slot] == word
+        return slot, words, hit
+
+    def add(
+        self, slot: Positions, words: list[Words], pc: Words, opcode: Words, length: Positions
+    ) -> None:
+        slot, first = np.unique(slot, return_index=True)
+        for key, word in zip(self._keys, words, strict=True):
+            key[slot] = word[first]
+        self.pc[slot] = pc[first]
+        self.opcode[slot] = opcode[first]
+        self.length[slot] = length[first]
+
+
+class Parser:
+    """Parses pieces of one execlog file; all lines must be of one processor."""
+
+    def __init__(self) -> None:
+        self.cpu: bytes | None = None
+        self._known = _KnownHeads()
+
+    def parse(self, lines: Lines) -> Columns:
+        """Raises InputError with line and column for what does not fit the format."""
+        text = Text(lines.data)
+        count = len(text.starts)
+        if self.cpu is None:
+            first = next((i for i in range(count) if text.starts[i] < text.ends[i]), None)
+            if first is not None:
+                match = _HEAD.match(lines.data, int(text.starts[first]))
+                self.cpu = match[1] if match else None
+        slot, words, hit = self._known.find(text)
+        tail = text.starts + self._known.length[slot]
+        hit &= (tail <= text.ends) & (text.bytes[tail - 1] == ord('"'))
+        columns = Columns(
+            np.ones(count, dtype=np.bool_),
+            ~hit,
+            self._known.pc[slot],
+            self._known.opcode[slot],
+            _Found().joined(),
+        )
+        new = np.flatnonzero(~hit)
+        slow = np.zeros(count, dtype=np.bool_)
+        if len(new):
+            good = self._heads(text, new, columns, tail)
+            slow[new[~good]] = True
+            keep = new[good]
+            self._known.add(
+                slot[keep],
+                [word[keep] for word in words],
+                columns.pc[keep],
+                columns.opcode[keep],
+                tail[keep] - text.starts[keep],
+            )
+        found = _Found()
+        rows = np.flatnonzero(~slow & (tail < text.ends))
+        self._tails(text, rows, tail[rows], found, slow)
+        for row in np.flatnonzero(slow):
+            self._slow(lines, text, int(row), columns, found)
+        columns.accesses = found.joined()
+        return columns
+
+    def _heads(
+        self, text: Text, rows: Positions, columns: Columns, tail: Positions
+    ) -> npt.NDArray[np.bool_]:
+        """Everything up to the closing quote of some lines. Returns which of them have the usual
+        shape."""
+        prefix = (self.cpu or b"0") + b", 0x"
+        starts = text.starts[rows]
+        good = text.has(starts, prefix[:8])
+        at = starts + len(prefix)
+        columns.pc[rows], digits = text.hex(at)
+        good &= (digits > 0) & (digits < 17)
+        at = at + digits
+        good &= text.has(at, b", 0x")
+        at = at + 4
+        columns.opcode[rows], digits = text.hex(at)
+        good &= (digits > 0) & (digits < 9)
+        at = at + digits
+        good &= text.has(at, b', "')
+        at = at + 3
+        # A disassembly holds no quotes: the next one closes it.
+        quotes = np.append(text.find(ord('"')), len(text.data))
+        at = np.minimum(at, len(text.data))
+        close = quotes[np.searchsorted(quotes, at)]
+        good &= close < text.ends[rows]
+        tail[rows] = np.where(good, close + 1, starts)
+        return good
+
+    @staticmethod
+    def _tails(
+        text: Text, rows: Positions, at: Positions, found: _Found, slow: npt.NDArray[np.bool_]
+    ) -> None:
+        """Accesses behind the disassembly, one per line and round."""
+        commas: Positions | None = None
+        order = 0
+        parts = []
+        while len(rows):
+            word = text.words(at)
+            load = word_has(word, b", load, ")
+            store = word_has(word, b", store,")
+            at = at + 10 + store
+            good = (load | store) & text.has(at - 3, b" 0x")
+            address, digits = text.hex(at)
+            good &= (digits > 0) & (digits < 17)
+            at = at + digits
+            ends = text.ends[rows]
+            word = text.words(at)
+            more = word_has(word, b", load, ") | word_has(word, b", store,")
+            ram = word_has(word, b", RAM,") | word_has(word, b", RAM\n")
+            nvic = word_has(word, b", nvic_s") & text.has(at + 8, b"ysregs")
+            next_at = np.where(ram, at + 5, at)
+            other = np.flatnonzero(good & ~more & ~ram & (at < ends))
+            if len(other):
+                if commas is None:
+                    commas = np.append(text.find(ord(",")), len(text.data))
+                good[other] &= text.has(at[other], b", ")
+                ends_here = commas[np.searchsorted(commas, at[other] + 2)]
+                next_at[other] = np.minimum(ends_here, ends[other])
+            device = np.where(ram, _RAM, np.where(nvic & ~more, _NVIC, _OTHER))
+            kind = np.where(load, int(Event.READ), int(Event.WRITE)).astype(np.uint8)
+            slow[rows[~good]] = True
+            parts.append((rows, np.full(len(rows), order), kind, address, device))
+            going = good & (next_at < ends)
+            rows, at = rows[going], next_at[going]
+            order += 1
+        odd = slow.any()
+        for line, place, kind, address, device in parts:
+            keep = ~slow[line] if odd else slice(None)
+            found.parts.append((line[keep], place[keep], kind[keep], address[keep], device[keep]))
+
+    def _slow(self, lines: Lines, text: Text, row: int, columns: Columns, found: _Found) -> None:
+        """One line that is not of the usual shape: registers, an odd device name, or an error."""
+        line = lines.data[int(text.starts[row]) : int(text.ends[row])]
+        where = Location(lines.path, lines.first + row)
+        if not line:
+            # execlog ends with an empty line for each processor that never ran.
+            columns.valid[row] = False
+            columns.unread["empty lines"] += 1
+            return
+        head = _HEAD.match(line)
+        if head is None:
+            raise malformed(where, line, EXPECTED, _column(line))
+        if head[1] != self.cpu:
+            raise InputError(
+                f"instructions of processor {head[1].decode()} among those of processor"
+                f" {(self.cpu or b'?').decode()}",
+                where=Location(lines.path, lines.first + row, 1),
+                expected="a trace of one processor",
+                hint="split the log by its first column",
+            )
+        columns.pc[row] = int(head[2], 16)
+        columns.opcode[row] = int(head[3], 16)
+        at = head.end()
+        order = 0
+        while access := _ACCESS.match(line, at):
+            kind = Event.READ if access[1] == b"load" else Event.WRITE
+            name = access[3] or b""
+            device = _RAM if name == b"RAM" else _NVIC if name == b"nvic_sysregs" else _OTHER
+            found.parts.append(
+                (
+                    np.array([row]),
+                    np.array([order]),
+                    np.array([kind], dtype=np.uint8),
+                    np.array([int(access[2], 16)], dtype=np.uint64),
+                    np.array([device]),
+                )
+            )
+            order += 1
+            at = access.end()
+        while register := _REGISTER.match(line, at):
+            columns.unread["register values"] += 1
+            at = register.end()
+        if at != len(line):
+            raise malformed(where, line, EXPECTED, at + 1)
+
+
+def _column(line: bytes) -> int:
+    """Column at which a line stops being the beginning of an instruction."""
+    parts = (rb"\d+, ", rb"0x[0-9a-f]{1,16}, ", rb"0x[0-9a-f]{1,8}, ", rb'"[^"]*"')
+    at = 0
+    for part in parts:
+        match = re.compile(part).match(line, at)
+        if match is None:
+            break
+        at = match.end()
+    return at + 1
+
+
+def is_ram(accesses: Accesses) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = accesses.device == _RAM
+    return found
+
+
+def is_nvic(accesses: Accesses) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = accesses.device == _NVIC
+    return found
