@@ -49,7 +49,16 @@ def end_record(tail: bytes) -> EndRecord | None:
     """The end record in the last END_BYTES bytes of a file; ``None`` where there is none."""
     if len(tail) != END_BYTES:
         return None
-    tag, size, *totals, ended, _, _ = _DONE.unpack(tail)
+    tag, size, *values = _DONE.unpack(tail)
     if tag != b"DONE" or size != END_BYTES - _FRAME.size - 4:
         return None
-    return EndRecord(*totals, ended == 1)
+    return EndRecord(
+        instructions=values[0],
+        accesses=values[1],
+        exceptions=values[2],
+        exits=values[3],
+        filtered=values[4],
+        filtered_accesses=values[5],
+        definitions=values[6],
+        ended_by_firmware=values[7] == 1,
+    )

@@ -75,7 +75,7 @@ typedef struct {
 } qemu_info_t;
 
 enum { CB_NO_REGS = 0 };
-enum { MEM_R = 1, MEM_W = 2, MEM_RW = 3 };
+enum { MEM_RW = 3 };
 
 typedef void (*udata_cb)(qemu_plugin_id_t id, void *udata);
 typedef void (*trans_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
@@ -562,6 +562,19 @@ static inline void block_start(uint32_t word)
     }
 }
 
+/* Store-exclusive, and its store-release kin of Armv8-M (Armv7-M ARM, A7.7.167..169; Armv8-M ARM,
+ * C2.4). QEMU compares before it stores; the load that this takes is not the instruction's. */
+static bool is_store_exclusive(const struct definition *d)
+{
+    if (d->length != 4) {
+        return false;
+    }
+    unsigned first = d->code[0] | d->code[1] << 8, kind = d->code[2] >> 4;
+    return (first & 0xfff0) == 0xe840 ||
+           ((first & 0xfff0) == 0xe8c0 && (kind == 0x4 || kind == 0x5 || kind == 0x7 ||
+                                           kind == 0xc || kind == 0xd || kind == 0xe || kind == 0xf));
+}
+
 /* ---- Callbacks -------------------------------------------------------------------------------- */
 
 static inline uint32_t word_of(void *udata)
@@ -612,6 +625,14 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
     access_one(word + shift, (uint32_t)vaddr);
 }
 
+/* For store-exclusives. QEMU 7.2 does not keep to a registration for stores only. */
+static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
+{
+    if (qemu_plugin_mem_is_store(info)) {
+        on_access(vcpu, info, vaddr, udata);
+    }
+}
+
 static void on_access_excluded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
                                void *udata)
 {
@@ -619,6 +640,10 @@ static void on_access_excluded(unsigned int vcpu, qemu_plugin_meminfo_t info, ui
     (void)vaddr;
     unsigned shift = qemu_plugin_mem_size_shift(info);
     check_access(word_of(udata));
+    if (is_store_exclusive(&definitions[word_of(udata) - WORD_INSTRUCTION]) &&
+        !qemu_plugin_mem_is_store(info)) {
+        return;
+    }
     totals.filtered_accesses += shift > 2 ? 1u << (shift - 2) : 1;
 }
 
@@ -673,19 +698,6 @@ static uint32_t define(const struct definition *new)
     return n_definitions++;
 }
 
-/* Store-exclusive, and its store-release kin of Armv8-M (Armv7-M ARM, A7.7.167..169; Armv8-M ARM,
- * C2.4). QEMU compares before it stores; the load that this takes is not the instruction's. */
-static bool is_store_exclusive(const struct definition *d)
-{
-    if (d->length != 4) {
-        return false;
-    }
-    unsigned first = d->code[0] | d->code[1] << 8, kind = d->code[2] >> 4;
-    return (first & 0xfff0) == 0xe840 ||
-           ((first & 0xfff0) == 0xe8c0 && (kind == 0x4 || kind == 0x5 || kind == 0x7 ||
-                                           kind == 0xc || kind == 0xd || kind == 0xe || kind == 0xf));
-}
-
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
@@ -713,13 +725,13 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
             memcpy(new.code, pointer(insn), size);
         }
         bool out = within(exclude, n_exclude, new.address);
-        int rw = is_store_exclusive(&new) ? MEM_W : MEM_RW;
+        mem_cb accesses = out ? on_access_excluded
+                              : is_store_exclusive(&new) ? on_store : on_access;
         void *udata = (void *)(uintptr_t)(define(&new) + WORD_INSTRUCTION);
         exec_cb executes = out ? (i ? on_next_excluded : on_first_excluded)
                                : (i ? on_next : on_first);
         qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, CB_NO_REGS, udata);
-        qemu_plugin_register_vcpu_mem_cb(insn, out ? on_access_excluded : on_access, CB_NO_REGS, rw,
-                                         udata);
+        qemu_plugin_register_vcpu_mem_cb(insn, accesses, CB_NO_REGS, MEM_RW, udata);
     }
 }
 
