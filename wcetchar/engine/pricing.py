@@ -350,7 +350,7 @@ def _dearest(choices: list[Interval]) -> Interval:
 def _notes(
     characterization: Characterization, section_map: SectionMap, users: Mapping[Key, list[str]]
 ) -> tuple[str, ...]:
-    notes = []
+    notes = [f"assumed: {assumption}" for assumption in characterization.assumptions]
     unknown = [k for k in users if k.section == UNKNOWN_SECTION and isinstance(k, AccessClass)]
     if unknown:
         notes.append(
