@@ -31,7 +31,7 @@ _SAMPLE = 8192
 Range = tuple[int, int | None]
 """Least and greatest value; ``None``: no upper limit."""
 
-_Ends = tuple[Fraction | None, Fraction | None]
+Ends = tuple[Fraction | None, Fraction | None]
 """Least and greatest value; ``None``: unbounded, or not known."""
 
 _ZERO = Fraction(0)
@@ -40,17 +40,17 @@ _ZERO = Fraction(0)
 def never_negative(expression: Expression, ranges: Mapping[str, Range]) -> bool:
     """Whether the formula is >= 0 for every combination of the parameters' values.
 
-    Looks at every combination where there are few enough, else reasons with intervals: ``False``
-    then means "not proven".
+    Reasons with intervals first; where that does not prove it, looks at every combination if there
+    are few enough. ``False`` means "not proven".
     """
+    low, _ = ends(expression, ranges)
+    if low is not None and low >= 0:
+        return True
     used = sorted(names(expression))
-    spans = [ranges[name] for name in used]
-    if all(high is not None for _, high in spans):
-        closed = [(low, high) for low, high in spans if high is not None]
-        if prod(high - low + 1 for low, high in closed) <= _WHOLE:
-            return _whole_range_not_negative(expression, used, closed)
-    low, _ = _ends(expression, ranges)
-    return low is not None and low >= 0
+    spans = [(least, most) for least, most in (ranges[name] for name in used) if most is not None]
+    if len(spans) < len(used) or prod(most - least + 1 for least, most in spans) > _WHOLE:
+        return False
+    return _whole_range_not_negative(expression, used, spans)
 
 
 def _whole_range_not_negative(
@@ -88,7 +88,12 @@ def probes(points: NDArray[np.int64], ranges: Sequence[tuple[int, int]]) -> NDAr
     return grid(axes)
 
 
-def _ends(expression: Expression, ranges: Mapping[str, Range]) -> _Ends:
+def ends(expression: Expression, ranges: Mapping[str, Range]) -> Ends:
+    """An interval that holds every value of the formula (interval arithmetic, so often too wide).
+
+    A few shapes that plain interval arithmetic is blind to are known: remainders, padding, squares
+    and products of neighbours.
+    """
     match expression:
         case Number(value):
             return Fraction(value), Fraction(value)
@@ -96,7 +101,7 @@ def _ends(expression: Expression, ranges: Mapping[str, Range]) -> _Ends:
             low, high = ranges[name]
             return Fraction(low), None if high is None else Fraction(high)
         case Negate(operand):
-            return _negated(_ends(operand, ranges))
+            return _negated(ends(operand, ranges))
         case Compare():
             return _ZERO, Fraction(1)
         case Binary(operator, left, right):
@@ -105,12 +110,12 @@ def _ends(expression: Expression, ranges: Mapping[str, Range]) -> _Ends:
             return _call(function, arguments, ranges)
 
 
-def _negated(ends: _Ends) -> _Ends:
+def _negated(ends: Ends) -> Ends:
     low, high = ends
     return None if high is None else -high, None if low is None else -low
 
 
-def _sum(one: _Ends, other: _Ends) -> _Ends:
+def _sum(one: Ends, other: Ends) -> Ends:
     low = None if one[0] is None or other[0] is None else one[0] + other[0]
     high = None if one[1] is None or other[1] is None else one[1] + other[1]
     return low, high
@@ -118,8 +123,8 @@ def _sum(one: _Ends, other: _Ends) -> _Ends:
 
 def _binary(
     operator: BinaryOperator, left: Expression, right: Expression, ranges: Mapping[str, Range]
-) -> _Ends:
-    one, other = _ends(left, ranges), _ends(right, ranges)
+) -> Ends:
+    one, other = ends(left, ranges), ends(right, ranges)
     match operator:
         case BinaryOperator.ADD:
             return _sum(one, other)
@@ -153,7 +158,7 @@ def _multiple(function: Function, of: Expression, like: Expression) -> Expressio
     return None
 
 
-def _product(left: Expression, right: Expression, one: _Ends, other: _Ends) -> _Ends:
+def _product(left: Expression, right: Expression, one: Ends, other: Ends) -> Ends:
     if left == right or _neighbours(left, right):
         return _ZERO, None  # x*x, and x*(x + 1) or x*(x - 1) over the integers
     if one[0] is not None and other[0] is not None and one[0] >= 0 and other[0] >= 0:
@@ -175,11 +180,11 @@ def _neighbours(left: Expression, right: Expression) -> bool:
 
 def _call(
     function: Function, arguments: tuple[Expression, ...], ranges: Mapping[str, Range]
-) -> _Ends:
+) -> Ends:
     inner = arguments[0]
     if isinstance(inner, Call) and inner.function is Function.LOG2:
         return _ZERO, None
-    ends = [_ends(argument, ranges) for argument in arguments]
+    ends = [ends(argument, ranges) for argument in arguments]
     lows = [low for low, _ in ends if low is not None]
     highs = [high for _, high in ends if high is not None]
     match function:

@@ -115,7 +115,10 @@ class Screen:
             reported.add((int(i), int(value)))
             group = np.flatnonzero(ratio[i] == value)
             for j, k in combinations(group.tolist(), 2):
-                if self._independent(np.array([i]), np.array([j]), np.array([k]))[0]:
+                if (
+                    _volume(rests, (int(i), j, k)) == 0
+                    and self._independent(np.array([i]), np.array([j]), np.array([k])).any()
+                ):
                     yield int(i), j, k
 
     def _independent(self, one: Column, two: Column, three: Column) -> NDArray[np.bool_]:
@@ -150,7 +153,18 @@ def _pairs(rests: Column) -> Iterator[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(ordered)) + 1
     for group in np.split(order, edges):
         if len(group) > 1:
-            yield from combinations(sorted(group.tolist()), 2)
+            for i, j in combinations(sorted(group.tolist()), 2):
+                # A second look, at other directions than those of the ratio.
+                if (int(rests[i, 2]) * int(rests[j, 3]) - int(rests[i, 3]) * int(rests[j, 2])) % _P:
+                    continue
+                yield i, j
+
+
+def _volume(rests: Column, rows: tuple[int, int, int]) -> int:
+    """0 if the rests of three features are dependent in other directions than those sorted by."""
+    (a, b, c), (d, e, f), (g, h, i) = rests[list(rows), 2:].tolist()
+    volume: int = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    return volume % _P
 
 
 def _parallel(rows: Column) -> list[list[int]]:
