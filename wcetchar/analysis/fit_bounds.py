@@ -110,8 +110,8 @@ def ends(expression: Expression, ranges: Mapping[str, Range]) -> Ends:
             return _call(function, arguments, ranges)
 
 
-def _negated(ends: Ends) -> Ends:
-    low, high = ends
+def _negated(interval: Ends) -> Ends:
+    low, high = interval
     return None if high is None else -high, None if low is None else -low
 
 
@@ -184,24 +184,24 @@ def _call(
     inner = arguments[0]
     if isinstance(inner, Call) and inner.function is Function.LOG2:
         return _ZERO, None
-    ends = [ends(argument, ranges) for argument in arguments]
-    lows = [low for low, _ in ends if low is not None]
-    highs = [high for _, high in ends if high is not None]
+    inside = [ends(argument, ranges) for argument in arguments]
+    lows = [low for low, _ in inside if low is not None]
+    highs = [high for _, high in inside if high is not None]
     match function:
         case Function.MIN:
-            low = min(lows) if len(lows) == len(ends) else None
+            low = min(lows) if len(lows) == len(inside) else None
             return low, min(highs, default=None)
         case Function.MAX:
-            high = max(highs) if len(highs) == len(ends) else None
+            high = max(highs) if len(highs) == len(inside) else None
             return max(lows, default=None), high
         case Function.CEIL:
-            low, high = ends[0]
+            low, high = inside[0]
             return (
                 None if low is None else Fraction(-(-low // 1)),
                 None if high is None else Fraction(-(-high // 1)),
             )
         case Function.FLOOR:
-            low, high = ends[0]
+            low, high = inside[0]
             return (
                 None if low is None else Fraction(low // 1),
                 None if high is None else Fraction(high // 1),
