@@ -13,6 +13,7 @@ from typing import Final
 import wcetchar
 from wcetchar.errors import InputError, Location
 from wcetchar.store.checking import did_you_mean, one_of
+from wcetchar.store.source import shown
 
 PACKAGE: Final = Path(wcetchar.__file__).resolve().parent
 HARDWARE: Final = PACKAGE / "hwprofiles"
@@ -78,16 +79,17 @@ def _resolve(asked: str, names: tuple[str, ...], folder: Path, suffix: str, what
     try:
         if Path(asked).is_file():
             return asked
-        exists = Path(asked).exists()
+        exists = bool(asked) and Path(asked).exists()
     except (OSError, ValueError):  # a name too long for the system, or one with a NUL
         exists = False
     if asked in names:
         return str(folder / (asked + suffix))
     if exists:
-        raise InputError("is a folder, not a file", where=Location(asked), expected=f"a {what}")
+        raise InputError(
+            "is a folder, not a file", where=Location(asked), expected=f"a file: a {what}"
+        )
     raise InputError(
-        f"no such {what}",
-        where=Location(asked),
+        f"no such {what}: {shown(asked)}",
         expected=f"a file, or {one_of(names)}",
         hint=did_you_mean(asked, names),
     )

@@ -4,7 +4,7 @@ The tree is built from ruamel.yaml's event stream rather than by its constructor
 line and column of every key and value, is bounded while it is read, and leaves nothing to be
 guessed. What the versions of YAML read differently is refused where it stands: leading zeros
 (`010` is 8 in YAML 1.1 and 10 in 1.2), sexagesimals (`12:30` is 750), digits with underscores,
-binary numbers. Tags, anchors and aliases are refused: none of the files needs them, and they are
+binary numbers, empty values. Tags, anchors and aliases are refused: none of the files needs them, and they are
 the way to constructors and to texts that grow without end.
 """
 
@@ -175,7 +175,9 @@ class _Builder:
             return
         steps, store = self._slot(top)
         if store:
-            self.places[steps] = where
+            # An empty value is reported at its key: its own mark is at whatever follows.
+            empty = isinstance(event, ScalarEvent) and event.style is None and not event.value
+            self.places[steps] = self.key_places.get(steps, where) if empty else where
         problem = self._decoration(event)
         if problem:
             self.source.report(steps, problem[0], expected="the value itself", hint=problem[1])
@@ -260,6 +262,8 @@ class _Builder:
         if event.style is not None:
             return text
         if text in _NULL:
+            # `read:` with nothing behind it may mean "not possible" or "not filled in yet".
+            self._refuse(steps, "there is no value", "write the value, or remove the key")
             return None
         if text in _TRUE or text in _FALSE:
             return text in _TRUE
@@ -275,7 +279,5 @@ class _Builder:
         return text
 
     def _refuse(self, steps: Steps, message: str, hint: str) -> None:
-        self.source.report(
-            steps, message, expected="a number or text that reads one way", hint=hint
-        )
+        self.source.report(steps, message, expected="a value that reads one way", hint=hint)
         self.source.unreadable.add(steps)
