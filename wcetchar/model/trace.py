@@ -17,7 +17,8 @@ class Event(IntEnum):
     ============== ======================================= ============================
     kind           address                                 size
     ============== ======================================= ============================
-    INSTRUCTION    program counter                         length in bytes, 0 = unknown
+    INSTRUCTION    program counter, 0 where the format     length in bytes, 0 = unknown
+                   has none (Knowledge.PROGRAM_COUNTERS)
     READ, WRITE    data address                            width in bytes, 0 = unknown
     ACCESS         data address, direction unknown         width in bytes, 0 = unknown
     EXCEPTION      exception number (M-profile: IPSR)      0
@@ -68,6 +69,7 @@ class Knowledge(StrEnum):
     DIRECTIONS = "access directions"
     EXCEPTIONS = "exception entry and exit"
     OPCODES = "instruction bytes"
+    PROGRAM_COUNTERS = "program counters"
     END = "end of the trace"
 
 
