@@ -205,8 +205,14 @@ def load_services(path: str) -> ServicesFile:
     return document.to_model(path)
 
 
-def _check_marks(source: Source) -> None:
+def _values(source: Source) -> int | None:
+    """Elements per channel, where they can be read."""
     values = mapping_at(source.data, "marks").get("values")
+    return values if _number(values) and values >= 1 else None
+
+
+def _check_marks(source: Source) -> None:
+    values = _values(source)
     seen: dict[int, Steps] = {}
     for name, service in mapping_at(source.data, "services").items():
         mark = service.get("mark") if isinstance(service, dict) else None
@@ -221,7 +227,7 @@ def _check_marks(source: Source) -> None:
                 expected="a mark of its own for each service",
             )
         seen.setdefault(mark, steps)
-        if _number(values) and mark >= values:
+        if values is not None and mark >= values:
             source.report(
                 steps,
                 f"the mark {mark} does not fit a channel of {values} values",
@@ -252,7 +258,7 @@ def _check_channels(source: Source) -> None:
 
 
 def _check_parameters(source: Source) -> None:
-    values = mapping_at(source.data, "marks").get("values")
+    values = _values(source)
     services = mapping_at(source.data, "services")
     for service in services:
         for name, parameter in mapping_at(services, service, "parameters").items():
@@ -267,7 +273,7 @@ def _check_parameters(source: Source) -> None:
                 minimum, maximum = _range(text)
             except InputError:
                 continue
-            if _number(values) and (minimum < 0 or maximum >= values):
+            if values is not None and (minimum < 0 or maximum >= values):
                 source.report(
                     (*steps, "range"),
                     f"the range {shown(text)} does not fit a channel of {values} values",

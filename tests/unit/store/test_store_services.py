@@ -1,0 +1,162 @@
+"""Services files: what is read and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from wcetchar.errors import InputError, InputErrors
+from wcetchar.model.service import (
+    AddressRange,
+    Kernel,
+    LogicalSection,
+    Marks,
+    Parameter,
+    ParameterKind,
+    SchedulerLock,
+    SectionKind,
+    Service,
+    ServiceKind,
+    ServicesFile,
+)
+from wcetchar.store import load_services
+
+GOOD = """\
+schema: wcetchar/services/1
+kernel: {name: FreeRTOS, version: 11.20, configuration: {PRIORITIES: 5, HZ: 0x3E8}}
+marks: {symbol: wcet_mark, values: 64}
+sections:
+  .text: {kind: code, linker sections: [.text, .fini], meaning: code}
+  heap: {kind: data, symbols: [ucHeap]}
+  scs: {kind: peripheral, address ranges: [{base: 0xE000E000, size: 4 KiB}]}
+  stack: {kind: stack, linker sections: [.stack]}
+hardware: {vector section: .text, main stack: stack, task stack: heap}
+scheduler lock: {lock: [vTaskSuspendAll], unlock: [xTaskResumeAll]}
+services:
+  xTaskCreate:
+    mark: 1
+    kind: call
+    entries: [xTaskCreate]
+    description: create a task
+    worst state: fragmented heap
+    parameters:
+      N: {kind: state, range: 1..16, meaning: free blocks}
+      size: {kind: argument, range: 0..63, meaning: bytes}
+  tick: {mark: 2, kind: handler, entries: [SysTick_Handler, xPortSysTickHandler]}
+"""
+
+
+@pytest.fixture
+def write(tmp_path_factory: pytest.TempPathFactory):
+    path = tmp_path_factory.mktemp("services") / "s.yaml"
+
+    def write(text: str) -> str:
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def mistakes(path: str) -> list[tuple[str, str]]:
+    with pytest.raises(InputError) as caught:
+        load_services(path)
+    errors = caught.value.errors if isinstance(caught.value, InputErrors) else [caught.value]
+    return [(str(e.where).removeprefix(path + ":"), e.message) for e in errors]
+
+
+def test_everything_is_read(write) -> None:
+    path = write(GOOD)
+    assert load_services(path) == ServicesFile(
+        path=path,
+        kernel=Kernel("FreeRTOS", "11.20", {"PRIORITIES": "5", "HZ": "0x3E8"}),
+        marks=Marks("wcet_mark", 64, 0, 1, 2),
+        sections=(
+            LogicalSection(".text", SectionKind.CODE, (".text", ".fini"), meaning="code"),
+            LogicalSection("heap", SectionKind.DATA, symbols=("ucHeap",)),
+            LogicalSection(
+                "scs", SectionKind.PERIPHERAL, ranges=(AddressRange(0xE000E000, 0xE000F000),)
+            ),
+            LogicalSection("stack", SectionKind.STACK, (".stack",)),
+        ),
+        services=(
+            Service(
+                name="xTaskCreate",
+                mark=1,
+                kind=ServiceKind.CALL,
+                entries=("xTaskCreate",),
+                parameters=(
+                    Parameter("N", ParameterKind.STATE, 1, 16, "free blocks"),
+                    Parameter("size", ParameterKind.ARGUMENT, 0, 63, "bytes"),
+                ),
+                description="create a task",
+                worst_state="fragmented heap",
+            ),
+            Service("tick", 2, ServiceKind.HANDLER, ("SysTick_Handler", "xPortSysTickHandler")),
+        ),
+        scheduler_lock=SchedulerLock(("vTaskSuspendAll",), ("xTaskResumeAll",)),
+        vector_section=".text",
+        main_stack="stack",
+        task_stack="heap",
+    )
+
+
+def test_the_scheduler_lock_is_optional_and_channels_can_be_moved(write) -> None:
+    text = re.sub("scheduler lock:.*\n", "", GOOD)
+    text = text.replace("values: 64", "values: 64, channels: {begin: 5, first parameter: 6}")
+    found = load_services(write(text))
+    assert found.scheduler_lock is None
+    assert found.marks == Marks("wcet_mark", 64, 5, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("mark: 2", "mark: 1", "21:16", "the mark 1 of `tick` is taken"),
+        ("mark: 2", "mark: 64", "21:16", "the mark 64 does not fit"),
+        ("mark: 2", "mark: -2", "21:16", "`-2` cannot stand here"),
+        ("mark: 2, ", "", "21:9", "the key `mark` is missing"),
+        ("kind: handler", "kind: interrupt", "21:25", "`interrupt` is not known here"),
+        ("entries: [xTaskCreate]", "entries: []", "15:14", "cannot stand here"),
+        ("entries: [xTaskCreate]", "entries: xTaskCreate", "15:14", "cannot stand here"),
+        ("[SysTick_Handler, x", "[xPortSysTickHandler, x", "21:65", "is listed twice"),
+        ("1..16", "16..1", "19:31", "lower end of `16..1` is above"),
+        ("1..16", "1-16", "19:31", "`1-16` is not a range"),
+        ("1..16", "1..064", "19:31", "is not a range"),
+        ("1..16", "1..64", "19:31", "does not fit a channel of 64 values"),
+        ("1..16", "-1..16", "19:31", "does not fit a channel of 64 values"),
+        ("      N:", "      2N:", "19:7", "`2N` cannot name a parameter"),
+        ("      N:", "      max:", "19:7", "`max` is the name of a function"),
+        ("      N:", "      size:", "20:7", "the key `size` is given twice"),
+        ("main stack: stack", "main stack: stak", "9:47", "there is no logical section `stak`"),
+        ("[.stack]", "[.text]", "8:42", "the linker section `.text` is listed twice"),
+        ("[.text, .fini]", "[.text, .text]", "5:48", "the linker section `.text` is listed"),
+        ("linker sections: [.stack]", "meaning: empty", "8:10", "nothing belongs to"),
+        ("size: 4 KiB", "size: 0 KiB", "7:69", "not a whole number of bytes above zero"),
+        ("[xTaskResumeAll]", "[vTaskSuspendAll]", "10:52", "both locks and unlocks"),
+        ("[xTaskResumeAll]", "[]", "10:51", "cannot stand here"),
+        ("values: 64", "values: 64, channels: {end: 0}", "3:56", "begin and end share"),
+        ("values: 64", "values: 64, channels: {end: 3}", "3:56", "also one of the parameters'"),
+        ("values: 64", "values: 0", "3:36", "`0` cannot stand here"),
+        ("version: 11.20", "verison: 11.20", "2:26", "`verison` is not known here"),
+    ],
+)
+def test_one_mistake_is_found_in_place(write, old: str, new: str, place: str, message: str) -> None:
+    assert GOOD.count(old) >= 1
+    found = mistakes(write(GOOD.replace(old, new, 1)))
+    assert any(at == place and message in text for at, text in found), found
+
+
+def test_all_mistakes_come_at_once(write) -> None:
+    text = GOOD.replace("mark: 2", "mark: 1").replace("1..16", "16..1").replace("HZ:", "HZ: &a")
+    text = text.replace("task stack: heap", "task stack: heaps").replace("kind: call", "kind: cal")
+    assert [at for at, _ in mistakes(write(text))] == ["2:77", "9:66", "14:11", "19:31", "21:16"]
+
+
+def test_the_documentation_shows_a_file_that_reads(write) -> None:
+    text = Path("docs/reference/services-file.md").read_text()
+    match = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert match
+    found = load_services(write(match[1]))
+    assert found.services[0].parameters[0].maximum == 16
