@@ -11,6 +11,11 @@ from typing import Final, Protocol
 from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
 from wcetchar.model.trace import Trace
+from wcetchar.readers.execlog import ExeclogReader
+from wcetchar.readers.qemulog import QemuLogReader
+from wcetchar.readers.renode_binary import RenodeBinaryReader
+from wcetchar.readers.renode_text import Format, RenodeTextReader
+from wcetchar.readers.stream import StreamReader
 
 HEAD_BYTES: Final = 65536
 """How much of a file a reader is shown, as stored (that is, still compressed)."""
@@ -32,7 +37,7 @@ class Reader(Protocol):
         ...
 
     def open(self, path: str, *, image: Image | None = None, machine: str | None = None) -> Trace:
-        """Open a trace; reads no further than its header.
+        """Open a trace; reads no more of it than its reader needs to know the format for certain.
 
         Args:
             image: the program that ran, where known: gives what the format leaves out.
@@ -44,8 +49,19 @@ class Reader(Protocol):
         ...
 
 
-READERS: Final[tuple[Reader, ...]] = ()
-"""Every format there is. A file must be claimed by exactly one."""
+READERS: Final[tuple[Reader, ...]] = (
+    StreamReader(),
+    ExeclogReader(None),
+    ExeclogReader("7.2"),
+    ExeclogReader("8.2"),
+    QemuLogReader(),
+    RenodeTextReader(),
+    RenodeTextReader(Format.PC),
+    RenodeTextReader(Format.OPCODE),
+    RenodeBinaryReader(),
+)
+"""Every format there is. A file must be claimed by exactly one. Those that stand for one reading of
+an ambiguous format claim nothing and are chosen by name."""
 
 
 def open_trace(

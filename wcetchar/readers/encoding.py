@@ -42,12 +42,16 @@ def length(first_halfword: int, instruction_set: InstructionSet) -> int:
     return int(lengths(np.array([first_halfword], dtype=np.uint64), instruction_set)[0])
 
 
-def memory_order(printed: int, size: int, instruction_set: InstructionSet) -> bytes:
-    """Bytes in memory of an instruction that a disassembler prints as this number: a 32-bit Thumb
-    instruction with its first halfword on top, any other as a little-endian number."""
-    if instruction_set is InstructionSet.THUMB and size == 4:
-        return (printed >> 16).to_bytes(2, "little") + (printed & 0xFFFF).to_bytes(2, "little")
-    return printed.to_bytes(size, "little")
+def little_endian(
+    printed: Words, size: npt.NDArray[np.uint8], instruction_set: InstructionSet
+) -> Words:
+    """Instructions as a disassembler prints them -> their bytes in memory as little-endian
+    numbers. A 32-bit Thumb instruction is printed with its first halfword on top, any other as
+    its little-endian number."""
+    if instruction_set is not InstructionSet.THUMB:
+        return printed
+    swapped = (printed >> np.uint64(16)) | ((printed & np.uint64(0xFFFF)) << np.uint64(16))
+    return np.where(size == 4, swapped, printed)
 
 
 class CodeMap:
@@ -75,6 +79,16 @@ class CodeMap:
     @property
     def known(self) -> bool:
         return bool(self._sets)
+
+    @property
+    def sets(self) -> frozenset[InstructionSet]:
+        return frozenset(self._sets)
+
+    def is_set(self, addresses: Words, chosen: InstructionSet) -> npt.NDArray[np.bool_]:
+        """Which addresses hold code of one instruction set."""
+        unique, back = np.unique(addresses, return_inverse=True)
+        found = np.array([self.at(int(a)) is chosen for a in unique], dtype=np.bool_)
+        return found[back]
 
     def at(self, address: int) -> InstructionSet | None:
         """Instruction set at an address; ``None`` where the image has no code."""
@@ -116,3 +130,28 @@ def store_exclusive(code: Words, instruction_set: InstructionSet | None) -> npt.
     if instruction_set is InstructionSet.RISCV:
         found |= (code & np.uint64(0xF800007F)) == np.uint64(0x1800002F)
     return found
+
+
+class SizeAt:
+    """Instruction lengths by address, from the image; 0 where it has no code or is not given."""
+
+    SLOTS = 1 << 16
+
+    def __init__(self, code: CodeMap) -> None:
+        self._map = code
+        self._address = np.full(self.SLOTS, np.uint64(0xFFFFFFFFFFFFFFFF), dtype=np.uint64)
+        self._size = np.zeros(self.SLOTS, dtype=np.uint8)
+
+    def __call__(self, addresses: Words) -> npt.NDArray[np.uint8]:
+        if self._map.image is None:
+            return np.zeros(len(addresses), dtype=np.uint8)
+        slot = ((addresses >> np.uint64(1)) & np.uint64(self.SLOTS - 1)).astype(np.int64)
+        size = self._size[slot]
+        new = np.flatnonzero(self._address[slot] != addresses)
+        if len(new):
+            unique, back = np.unique(addresses[new], return_inverse=True)
+            known = np.array([len(self._map.code_at(int(a))) for a in unique], dtype=np.uint8)
+            size[new] = known[back]
+            self._address[slot[new]] = addresses[new]
+            self._size[slot[new]] = size[new]
+        return size

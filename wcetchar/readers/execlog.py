@@ -30,7 +30,7 @@ from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
 from wcetchar.model.trace import Event, EventBatch, Knowledge, Loss, Trace, TraceInfo
 from wcetchar.readers import execlog_lines
-from wcetchar.readers.encoding import CodeMap, InstructionSet, lengths, store_exclusive
+from wcetchar.readers.encoding import CodeMap, lengths, store_exclusive
 from wcetchar.readers.execlog_lines import EXPECTED, Accesses, Columns, Parser, is_nvic, is_ram
 from wcetchar.readers.files import Lines, lines, plain_head
 from wcetchar.readers.machines import Machine, machine_named, machine_names
@@ -247,10 +247,8 @@ class _ExeclogRun:
             return lengths(opcode, only)
         size = np.zeros(len(pc), dtype=np.uint8)
         if self._map.known:
-            unique, back = np.unique(pc, return_inverse=True)
-            sets = [self._map.at(int(address)) for address in unique]
-            for chosen in InstructionSet:
-                rows = np.array([s is chosen for s in sets], dtype=np.bool_)[back]
+            for chosen in self._map.sets:
+                rows = self._map.is_set(pc, chosen)
                 size[rows] = lengths(opcode[rows], chosen)
         return size
 
