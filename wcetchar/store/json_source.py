@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 from wcetchar.errors import InputError, Location
-from wcetchar.store.source import Source, Steps, read_text, shown
+from wcetchar.store.source import Source, Steps, read_text, refuse_surrogates, shown
 
 MAX_BYTES: Final = 64 << 20
 MAX_DEPTH: Final = 32
@@ -63,6 +63,8 @@ def parse_json(text: str, path: str) -> Source:
             f"not valid JSON: {error}", where=Location(path), expected="JSON"
         ) from error
     source = Source(path, data, _Places(text, path))
+    if "\\u" in text or not text.isascii():
+        refuse_surrogates(source)
     if duplicates:
         _report_duplicates(text, path, source)
     return source

@@ -92,6 +92,27 @@ class Source:
         raise InputErrors(kept)
 
 
+def refuse_surrogates(source: Source) -> None:
+    """Note every text that holds half a character: escapes can write it, no file can hold it."""
+    todo: list[tuple[Steps, object]] = [((), source.data)]
+    while todo:
+        steps, value = todo.pop()
+        if isinstance(value, str) and _halved(value):
+            source.report(steps, f"{shown(value)} holds half a character", expected="valid text")
+        elif isinstance(value, dict):
+            todo.extend(((*steps, key), item) for key, item in value.items())
+            for key in value:
+                if _halved(key):
+                    message = f"the key {shown(key)} holds half a character"
+                    source.report((*steps, key), message, expected="valid text", key=True)
+        elif isinstance(value, list):
+            todo.extend(((*steps, index), item) for index, item in enumerate(value))
+
+
+def _halved(text: str) -> bool:
+    return any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def read_text(path: str | os.PathLike[str], limit: int) -> str:
     """The whole of a UTF-8 file of at most ``limit`` bytes, without its byte order mark.
 

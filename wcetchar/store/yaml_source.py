@@ -28,7 +28,7 @@ from ruamel.yaml.events import (
 )
 
 from wcetchar.errors import InputError, Location
-from wcetchar.store.source import PlainInt, Source, Steps, read_text, shown
+from wcetchar.store.source import PlainInt, Source, Steps, read_text, refuse_surrogates, shown
 
 MAX_BYTES: Final = 1 << 20
 MAX_NODES: Final = 50_000
@@ -92,7 +92,9 @@ def parse_yaml(text: str, path: str) -> Source:
         # directives; whatever it is, the text is not YAML that this tool reads.
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise _not_yaml(Location(path), first) from error
-    return builder.finish()
+    source = builder.finish()
+    refuse_surrogates(source)
+    return source
 
 
 def _not_yaml(where: Location, problem: str) -> InputError:

@@ -156,7 +156,7 @@ def test_depth_is_bounded() -> None:
     depth = yaml_source.MAX_DEPTH
     assert parse_yaml("[" * depth + "]" * depth, "f").mistakes == []
     for text in ("[" * (depth + 1) + "]" * (depth + 1), "[" * 100_000):
-        with pytest.raises(InputError, match="nested too deeply|not valid YAML"):
+        with pytest.raises(InputError, match=r"nested too deeply|not valid YAML"):
             parse_yaml(text, "f")
 
 
@@ -196,6 +196,12 @@ def test_a_message_shows_nothing_unprintable() -> None:
         parse_yaml('"\\e[31m\\n": 1\n"\\e[31m\\n": 2\n', "f").fail_on_mistakes()
     assert "\x1b" not in str(caught.value)
     assert "\\x1b[31m\\n" in str(caught.value)
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(InputErrors) as caught:
+        parse_yaml('a: "\\ud800"\n"\\udc00": 1\n', "f").fail_on_mistakes()
+    assert [str(e.where) for e in caught.value.errors] == ["f:1:4", "f:2:1"]
 
 
 def test_mistakes_are_cut_at_a_hundred() -> None:

@@ -1,0 +1,64 @@
+"""The shipped files reach an installation: the built package resolves its names anywhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wcetchar
+
+SOURCE = Path(wcetchar.__file__).resolve().parents[1]
+
+
+@pytest.mark.skipif(not (SOURCE / "setup.cfg").is_file(), reason="not run from a checkout")
+def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFactory) -> None:
+    pytest.importorskip("setuptools")
+    folder = tmp_path_factory.mktemp("build")
+    tree, library, empty = folder / "tree", folder / "library", folder / "empty"
+    tree.mkdir()
+    empty.mkdir()
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("wcetchar", "hwprofiles"):
+        shutil.copytree(SOURCE / name, tree / name, symlinks=True, ignore=ignored)
+    for name in ("setup.cfg", "pyproject.toml"):
+        shutil.copy(SOURCE / name, tree)
+    build = [sys.executable, "-c", "from setuptools import setup; setup()", "-q", "build_py"]
+    subprocess.run([*build, "--build-lib", str(library)], cwd=tree, check=True, capture_output=True)
+    assert not (library / "wcetchar" / "hwprofiles").is_symlink()
+    shutil.rmtree(tree)
+    script = (
+        "import wcetchar; from wcetchar import store; print(wcetchar.__file__);"
+        "[store.load_profile(n) for n in store.profile_names()];"
+        "[store.load_map(n) for n in store.map_names()];"
+        "[store.load_characterization(n) for n in store.characterization_names()];"
+        "store.load_measurements('renaux2010');"
+        "print(*store.profile_names(), *store.map_names(), *store.characterization_names())"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=empty,
+        env={**os.environ, "PYTHONPATH": str(library)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    where, names = ran.stdout.splitlines()
+    assert Path(where).is_relative_to(library)
+    assert names.split() == [
+        f"{folder}/{name}"
+        for kind in ("", "map")
+        for folder, files in (
+            ("cortex-m3", ("external-16bit", "flash-3ws", "zero-wait-sram")),
+            ("renaux2010", ("1", "2", "3")),
+        )
+        for name in (
+            f"{kind or 'platform'}{f}" if folder == "renaux2010" else f"{kind and 'map-'}{f}"
+            for f in files
+        )
+    ] + ["renaux2010"]
+    assert list(empty.iterdir()) == []

@@ -1,0 +1,265 @@
+"""What is shipped reads, says what its sources say, and prices to the published figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import wcetchar
+from wcetchar import store
+from wcetchar.model.access import AccessClass, EventKind, Operation
+from wcetchar.model.characterization import Blocking, Word
+from wcetchar.model.expression import Name, Number
+from wcetchar.model.hardware import HardwareProfile, Unit
+from wcetchar.store import schema_files
+
+ROOT = Path(wcetchar.__file__).resolve().parent
+YAML_FILES = sorted([*ROOT.glob("hwprofiles/*/*.yaml"), *ROOT.glob("store/published/*.yaml")])
+SCHEMA_OF = {
+    "wcetchar/hardware-profile/1": "hardware-profile.json",
+    "wcetchar/section-map/1": "section-map.json",
+    "wcetchar/measured/1": "measured.json",
+    "wcetchar/services/1": "services.json",
+}
+
+
+def test_names() -> None:
+    assert store.profile_names() == (
+        "cortex-m3/external-16bit",
+        "cortex-m3/flash-3ws",
+        "cortex-m3/zero-wait-sram",
+        "renaux2010/platform1",
+        "renaux2010/platform2",
+        "renaux2010/platform3",
+    )
+    assert store.characterization_names() == ("renaux2010",)
+    assert [name.replace("map-", "") for name in store.map_names()][:3] == [
+        name for name in store.profile_names() if name.startswith("cortex-m3/")
+    ]
+
+
+@pytest.mark.parametrize("name", store.profile_names())
+def test_every_profile_reads_and_bears_its_name(name: str) -> None:
+    assert store.load_profile(name).name == name
+
+
+@pytest.mark.parametrize("name", store.map_names())
+def test_every_map_reads_and_fits_its_profile(name: str) -> None:
+    folder, _, file = name.partition("/")
+    profile = {"map1": "platform1", "map2": "platform2", "map3": "platform3"}.get(
+        file, file.removeprefix("map-")
+    )
+    found = store.load_map(name)
+    assert found.name == name
+    assert set(found.sections.values()) <= set(store.load_profile(f"{folder}/{profile}").regions)
+
+
+@pytest.mark.parametrize("path", YAML_FILES, ids=lambda path: path.name)
+def test_every_file_names_its_schema_and_maps_are_known_by_their_file_name(path: Path) -> None:
+    text = path.read_text()
+    schema = re.search(r"^schema: (.*)$", text, re.MULTILINE)
+    assert schema
+    assert path.name.startswith("map") == (schema[1] == "wcetchar/section-map/1")
+    modeline = re.match(r"# yaml-language-server: \$schema=(\S+)\n", text)
+    assert modeline
+    # Relative to where the file really lies in the repository, which is where it is edited.
+    target = (path.resolve().parent / modeline[1]).resolve()
+    assert target == ROOT / "store" / "schemas" / SCHEMA_OF[schema[1]]
+    assert target.is_file()
+
+
+def test_the_committed_schemas_are_those_of_the_documents() -> None:
+    texts = schema_files.schema_texts()
+    committed = {path.name: path.read_text() for path in schema_files.FOLDER.glob("*.json")}
+    assert committed == texts
+    for text in texts.values():
+        assert json.loads(text)["$schema"].endswith("2020-12/schema")
+    # Only where generated: the documents' own names stand in them.
+    assert set(json.loads(texts["hardware-profile.json"])["properties"]) == {
+        "schema",
+        "name",
+        "description",
+        "core",
+        "regions",
+        "default map",
+    }
+
+
+# The tables of the founding paper, section 5, typed in from there: counts per trace section, and
+# nanoseconds per access on each platform, in the order of the columns.
+COLUMNS = ("i", "t", "c", "s", "b", "r32", "w32", "r8", "w8")
+COUNTS = (
+    ("1", False, (3, 13, 1, 17, 4, 1, 0, 0, 0)),
+    ("1", True, (49, 268, 7, 32, 54, 12, 36, 19, 25)),
+    ("N", True, (0, 18, 0, 0, 2, 2, 0, 0, 0)),
+)
+NANOSECONDS = {
+    "platform1": (14, 14, 70, 70, 250, 200, 200, 200, 200),
+    "platform2": (14, 14, 14, 14, 45, 14, 14, 14, 14),
+    "platform3": (14, 160, 160, 180, 450, 160, 200, 80, 120),
+}
+PUBLISHED = {"platform1": 56728, "platform2": 14182, "platform3": 148988}
+MEASURED = {"platform1": 51111, "platform2": 14137, "platform3": 146400}
+CLASS = {
+    "i": (".iram_text", "fetch", 32),
+    "t": (".text", "fetch", 32),
+    "c": (".const", "read", 32),
+    "s": (".stack", "access", 32),
+    "r32": (".x_heap", "read", 32),
+    "w32": (".x_heap", "write", 32),
+    "r8": (".x_heap", "read", 16),
+    "w8": (".x_heap", "write", 16),
+}
+
+
+def test_the_published_table_is_the_papers() -> None:
+    found = store.load_characterization("renaux2010")
+    assert [service.name for service in found.services] == ["CreateThread"]
+    service = found.services[0]
+    assert service.word is Word.ESTIMATE
+    assert not service.stretches_known
+    rows = []
+    for row in service.counts.rows:
+        repetition = {Number(1): "1", Name("N"): "N"}[row.repetition]
+        assert row.blocking in (Blocking(), Blocking(interrupts=True))
+        counted = {
+            (k.section, k.operation.value, k.width) if isinstance(k, AccessClass) else k.kind: n
+            for k, n in row.vector.items()
+        }
+        branches = counted.pop(EventKind.BRANCH_TAKEN, 0)
+        values = {c: counted.pop(CLASS[c], 0) for c in COLUMNS if c != "b"} | {"b": branches}
+        assert counted == {}
+        rows.append((repetition, row.blocking.interrupts, tuple(values[c] for c in COLUMNS)))
+    assert tuple(rows) == COUNTS
+
+
+def nanoseconds(profile: HardwareProfile, region: str, operation: str, width: int) -> Fraction:
+    """Full time of a single access, by the rule of the reference page, without the engine."""
+    place = profile.regions[region]
+    time = place.times[Operation(operation)]
+    assert time.first.unit is time.next.unit is Unit.NANOSECONDS
+    beats = -(-width // place.bus_width)
+    return time.first.high + (beats - 1) * time.next.high
+
+
+@pytest.mark.parametrize("platform", NANOSECONDS)
+def test_profile_and_map_give_the_papers_access_times_and_totals(platform: str) -> None:
+    profile = store.load_profile(f"renaux2010/{platform}")
+    where = store.load_map(f"renaux2010/{platform.replace('platform', 'map')}")
+    assert not profile.core.overlap
+    assert not profile.core.discarded_fetches
+    prices = {
+        column: nanoseconds(profile, where.sections[section], operation, width)
+        for column, (section, operation, width) in CLASS.items()
+    }
+    prices["b"] = profile.core.events[EventKind.BRANCH_TAKEN].high
+    assert tuple(prices[column] for column in COLUMNS) == NANOSECONDS[platform]
+    times = {"1": 1, "N": where.parameters["N"]}
+    total = sum(
+        times[repetition] * count * prices[column]
+        for repetition, _, counts in COUNTS
+        for column, count in zip(COLUMNS, counts, strict=True)
+    )
+    assert total == PUBLISHED[platform]
+
+
+def test_the_measurements_are_the_papers() -> None:
+    found = store.load_measurements("renaux2010")
+    assert found.characterization == "renaux2010"
+    assert {p.name: p.measured_ns for p in found.platforms} == MEASURED
+    for platform in found.platforms:
+        assert platform.profile == f"renaux2010/{platform.name}"
+        assert platform.map in store.map_names()
+        assert (platform.service, platform.parameters) == ("CreateThread", {"N": 13})
+
+
+# ARM DDI 0337I, table 3-1, cycles at zero wait states, typed in from there: how an instruction is
+# counted (issue event, data accesses, refill) and the largest figure that the table allows with
+# P = 3. Where the manual's text gives more than its table (TBB: six), the text.
+ZERO_WAIT = [
+    ("alu", 0, 0, False, 1, 1),
+    ("multiply", 0, 0, False, 1, 1),
+    ("multiply accumulate", 0, 0, False, 2, 2),
+    ("multiply long", 0, 0, False, 3, 7),
+    ("divide", 0, 0, False, 2, 12),
+    ("load", 1, 0, False, 2, 2),
+    ("store", 0, 1, False, 2, 2),
+    ("load", 1, 0, True, 3, 5),  # LDR to PC
+    ("load multiple", 8, 0, False, 9, 9),
+    ("load multiple", 8, 0, True, 10, 12),  # POP with PC
+    ("store multiple", 0, 8, False, 9, 9),
+    ("load exclusive", 1, 0, False, 2, 2),
+    ("store exclusive", 0, 1, False, 2, 2),
+    ("branch untaken", 0, 0, False, 1, 1),
+    ("branch taken", 0, 0, True, 2, 4),
+    ("branch table", 1, 0, True, 4, 6),
+    ("call", 0, 0, True, 2, 4),
+    ("call indirect", 0, 0, True, 2, 4),
+    ("return", 0, 0, True, 2, 4),
+    ("skipped", 0, 0, False, 1, 1),
+    ("hint", 0, 0, False, 1, 1),
+    ("system register", 0, 0, False, 1, 2),
+    ("interrupt mask", 0, 0, False, 1, 2),
+    ("barrier", 0, 0, True, 2, 4),
+    ("exception entry", 1, 8, False, 12, 12),
+    ("exception exit", 8, 0, False, 12, 12),
+]
+
+
+@pytest.mark.parametrize("name", [n for n in store.profile_names() if n.startswith("cortex-m3/")])
+@pytest.mark.parametrize(("event", "reads", "writes", "refill", "least", "most"), ZERO_WAIT)
+def test_cortex_m3_at_zero_wait_is_never_below_its_manual(
+    name: str, event: str, reads: int, writes: int, refill: bool, least: int, most: int
+) -> None:
+    core = store.load_profile(name).core
+    price = core.events[EventKind(event)]
+    p = core.events[EventKind.PIPELINE_REFILL]
+    assert price.unit is p.unit is Unit.CYCLES
+    assert (p.low, p.high) == (1, 3)
+    low = price.low + reads + writes + (p.low if refill else 0)
+    high = price.high + reads + writes + (p.high if refill else 0)
+    assert high >= most
+    assert low <= least
+
+
+@pytest.mark.parametrize("name", [n for n in store.profile_names() if n.startswith("cortex-m3/")])
+def test_cortex_m3_prices_whatever_has_an_end(name: str) -> None:
+    core = store.load_profile(name).core
+    assert set(EventKind) - set(core.events) == {EventKind.WAIT, EventKind.BREAKPOINT}
+    assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
+
+
+def test_zero_wait_sram_has_no_wait_states() -> None:
+    profile = store.load_profile("cortex-m3/zero-wait-sram")
+    for region in ("code sram", "data sram"):
+        for time in profile.regions[region].times.values():
+            assert time.first.low == time.next.low == 1
+            assert time.first.unit is Unit.CYCLES
+    assert profile.regions["code sram"].times[Operation.FETCH].first.high == 1
+
+
+def test_flash_has_three_wait_states_and_cannot_be_written() -> None:
+    flash = store.load_profile("cortex-m3/flash-3ws").regions["flash"]
+    assert Operation.WRITE not in flash.times
+    assert flash.times[Operation.FETCH].first.low == flash.times[Operation.FETCH].next.low == 4
+    assert flash.times[Operation.READ].first.low == 4
+
+
+def test_external_sram_is_never_below_the_published_board() -> None:
+    external = store.load_profile("cortex-m3/external-16bit").regions["external sram"]
+    assert external.bus_width == 16
+    fetch, read, write = (
+        external.times[op] for op in (Operation.FETCH, Operation.READ, Operation.WRITE)
+    )
+    cycle = Fraction(1000, 72)
+    # First in a burst, and next: both take two beats for 32 bits.
+    assert fetch.first.high + fetch.next.high >= 160 + cycle
+    assert 2 * fetch.next.high >= 160 + cycle
+    assert read.first.high + read.next.high == 2 * read.next.high == 160
+    assert write.first.high == 120
+    assert write.first.high + write.next.high >= 200
+    assert 2 * write.next.high >= 200
