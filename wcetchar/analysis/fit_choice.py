@@ -5,7 +5,7 @@ The rules are those that :mod:`wcetchar.analysis.fit` states; this module applie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -51,6 +51,12 @@ class _Candidate:
     constant: int | None
     coefficients: tuple[int, ...]
     determined: bool
+
+
+def _quantities(features: Iterable[Feature]) -> int:
+    """How many quantities are fitted: the constant, a coefficient each, and their shapes."""
+    listed = list(features)
+    return 1 + len(listed) + len(frozenset().union(*(feature.shape for feature in listed)))
 
 
 class Fitter:
@@ -228,7 +234,7 @@ class Fitter:
         expression = combine(terms, constant)
         numbers = [constant, *(coefficient for coefficient, _ in terms)]
         key = (
-            sum(feature.quantities for feature, _ in used),
+            _quantities(feature for feature, _ in used),
             sum(number < 0 for number in numbers),
             [feature.rank for feature, _ in used],
             sum(abs(number) for number in numbers),
@@ -257,8 +263,8 @@ class Fitter:
             distinct == 1 for i, distinct in enumerate(self._distinct) if i not in parameters
         )
         for parameter in parameters:
-            quantities = sum(f.quantities for f in used if parameter in f.parameters)
-            if len(np.unique(points[:, parameter])) >= 1 + quantities + _CHECKS:
+            quantities = _quantities(f for f in used if parameter in f.parameters)
+            if len(np.unique(points[:, parameter])) >= quantities + _CHECKS:
                 continue
             if not self._complete[parameter] or (alone and len(parameters) == 1):
                 return False
@@ -267,6 +273,6 @@ class Fitter:
             # use, say nothing about the values in between.
             kept = np.unique(points[:, parameters], axis=0, return_index=True)[1]
             at = at[kept]
-        if len(at) < 1 + sum(feature.quantities for feature in used) + _CHECKS:
+        if len(at) < _quantities(used) + _CHECKS:
             return False
         return survives_loss_of_two(self._rows(chosen, at.tolist()))

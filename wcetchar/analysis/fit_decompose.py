@@ -9,7 +9,7 @@ is never negative, and neither is a multiplicity.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from math import gcd
 
 from wcetchar.analysis.fit_bounds import Range, never_negative
@@ -136,20 +136,27 @@ def _turn_comparisons(terms: _Terms) -> None:
 
 
 def _find_remainders(terms: _Terms) -> None:
-    """x - m*floor(x/m) and m*ceil(x/m) - x, multiples of which were taken apart before."""
-    for term, coefficient in list(terms.items()):
+    """x - m*floor(x/m) and m*ceil(x/m) - x: these differences are never negative, whatever x is.
+
+    Only where nothing is left to take away: 3*x - 11*floor(x/4) is 3*(x - 4*floor(x/4)) and
+    floor(x/4), while 2*x - 11*floor(x/4) stays as it is.
+    """
+    for whole, plain in permutations(list(terms), 2):
         for function, sign in ((Function.FLOOR, -1), (Function.CEIL, 1)):
-            for plain in list(terms):
-                modulus = _modulus(function, term, plain)
-                if modulus is None:
-                    continue
-                count = min(sign * coefficient // modulus, -sign * terms.get(plain, 0))
-                if count > 0:
-                    padding = difference(times(modulus, term), plain)
-                    found = remainder(plain, modulus) if sign < 0 else padding
-                    _add(terms, found, count)
-                    _add(terms, plain, sign * count)
-                    _add(terms, term, -sign * count * modulus)
+            modulus = _modulus(function, whole, plain)
+            taken, given = sign * terms.get(whole, 0), -sign * terms.get(plain, 0)
+            if modulus is None or taken <= 0 or given <= 0:
+                continue
+            if function is Function.FLOOR:
+                found, count = remainder(plain, modulus), -(-taken // modulus)
+                enough = count <= given
+            else:
+                found, count = difference(times(modulus, whole), plain), given
+                enough = count * modulus <= taken
+            if enough:
+                _add(terms, found, count)
+                _add(terms, plain, sign * count)
+                _add(terms, whole, -sign * count * modulus)
 
 
 def _modulus(function: Function, term: Expression, plain: Expression) -> int | None:

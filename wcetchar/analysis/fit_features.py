@@ -53,13 +53,27 @@ _LARGEST_FACTOR = 2**31
 
 Column = NDArray[np.int64]
 
+_Fitted = tuple[str, int, int]
+"""m or k, the parameter's index, the value."""
+
+_PLAIN: frozenset[_Fitted] = frozenset()
+
+
+def _modulus(i: int, m: int, k: int = 0) -> frozenset[_Fitted]:
+    return frozenset({("m", i, m), ("k", i, -k)} if k else {("m", i, m)})
+
+
+def _threshold(i: int, k: int) -> frozenset[_Fitted]:
+    return frozenset({("k", i, k)})
+
 
 @dataclass(frozen=True)
 class Feature:
     """One function of the parameters.
 
     Attributes:
-        quantities: how many fitted quantities it brings: its coefficient, and each of m and k.
+        shape: what is fitted besides the coefficient: each m and k, with its parameter. Features of
+            one formula can share them.
         parameters: indices of the parameters that it uses.
         first_value: the feature is ``p > k`` with k the least value of p's declared range.
         complement: for comparisons, the opposite one: 1 minus the feature.
@@ -67,7 +81,7 @@ class Feature:
 
     expression: Expression
     rank: int
-    quantities: int
+    shape: frozenset[_Fitted]
     parameters: frozenset[int]
     first_value: bool = False
     complement: Expression | None = None
@@ -141,36 +155,39 @@ def _of_one(
     i: int, p: Name, column: Column, observed: Column, declared: tuple[int, int]
 ) -> Iterator[tuple[Feature, Column]]:
     me = frozenset({i})
-    yield Feature(p, 0, 1, me), column
+    yield Feature(p, 0, _PLAIN, me), column
     for m, k, steps in _steps(p, column, observed):
         if k in (0, m - 1):
             function = Function.CEIL if k else Function.FLOOR
-            yield Feature(quotient(function, p, m), 1, 2, me), steps
+            yield Feature(quotient(function, p, m), 1, _modulus(i, m), me), steps
         else:
-            yield Feature(quotient(Function.FLOOR, plus(p, k), m), 2, 3, me), steps
+            yield Feature(quotient(Function.FLOOR, plus(p, k), m), 2, _modulus(i, m, k), me), steps
     thresholds = _thresholds(observed)
     for k in thresholds:
         # A slope has three levels at least; with two it is a threshold, which comes below.
         below, above = int((observed < k).sum()), int((observed > k).sum())
         if above >= 2 and len(observed) - above >= 2:
             hinge = Call(Function.MAX, (Number(0), plus(p, -k)))
-            yield Feature(hinge, 3, 2, me), np.maximum(column - k, 0)
+            yield Feature(hinge, 3, _threshold(i, k), me), np.maximum(column - k, 0)
         if above >= 2 and below >= 2:
-            yield Feature(Call(Function.MIN, (p, number(k))), 4, 2, me), np.minimum(column, k)
+            yield (
+                Feature(Call(Function.MIN, (p, number(k))), 4, _threshold(i, k), me),
+                np.minimum(column, k),
+            )
     for k in thresholds:
         yield _comparison(i, p, k, declared), (column > k).astype(np.int64)
     for text, argument, log in _logs(p, column):
-        feature = Feature(Call(text, (Call(Function.LOG2, (argument,)),)), 6, 1, me)
+        feature = Feature(Call(text, (Call(Function.LOG2, (argument,)),)), 6, _PLAIN, me)
         if len(np.unique(log)) >= 3:
             yield feature, log
     if int(np.abs(column).max()) <= _LARGEST_FACTOR:
-        yield Feature(product(p, p), 7, 1, me), column * column
+        yield Feature(product(p, p), 7, _PLAIN, me), column * column
         for step in (-1, 1):
             half = quotient(Function.FLOOR, product(p, plus(p, step)), 2)
-            yield Feature(half, 7, 1, me), column * (column + step) // 2
+            yield Feature(half, 7, _PLAIN, me), column * (column + step) // 2
     for m in MODULI:
         if len(np.unique(observed // m)) >= 3:
-            yield Feature(remainder(p, m), 8, 2, me), column - m * (column // m)
+            yield Feature(remainder(p, m), 8, _modulus(i, m), me), column - m * (column // m)
 
 
 def _comparison(i: int, p: Name, k: int, declared: tuple[int, int]) -> Feature:
@@ -179,7 +196,7 @@ def _comparison(i: int, p: Name, k: int, declared: tuple[int, int]) -> Feature:
     return Feature(
         Compare(Comparison.GREATER, p, bound),
         5,
-        2,
+        _threshold(i, k),
         frozenset({i}),
         first,
         Compare(Comparison.EQUAL if first else Comparison.LESS_EQUAL, p, bound),
@@ -204,7 +221,7 @@ def _of_two(
     both = frozenset({i, j})
     if int(np.abs(values[:, [i, j]]).max()) <= _LARGEST_FACTOR:
         yield (
-            Feature(product(Name(parameters[i]), Name(parameters[j])), 9, 1, both),
+            Feature(product(Name(parameters[i]), Name(parameters[j])), 9, _PLAIN, both),
             values[:, i] * values[:, j],
         )
         for one, other in permutations((i, j)):
@@ -214,25 +231,33 @@ def _of_two(
             for m, k, steps in _steps(q, column, observed):
                 if k in (0, m - 1):
                     function = Function.CEIL if k else Function.FLOOR
-                    feature = Feature(product(p, quotient(function, q, m)), 10, 2, both)
+                    feature = Feature(
+                        product(p, quotient(function, q, m)), 10, _modulus(other, m), both
+                    )
                     yield feature, scale * steps
             for k in _thresholds(observed):
                 gate = Compare(Comparison.GREATER, q, number(k))
-                yield Feature(product(p, gate), 10, 2, both), scale * (column > k)
+                yield (
+                    Feature(product(p, gate), 10, _threshold(other, k), both),
+                    scale * (column > k),
+                )
     p, q = Name(parameters[i]), Name(parameters[j])
     one_column, other_column = values[:, i], values[:, j]
-    yield Feature(Call(Function.MIN, (p, q)), 11, 1, both), np.minimum(one_column, other_column)
+    yield (
+        Feature(Call(Function.MIN, (p, q)), 11, _PLAIN, both),
+        np.minimum(one_column, other_column),
+    )
     for left, right, excess in (
         (p, q, one_column - other_column),
         (q, p, other_column - one_column),
     ):
         hinge = Call(Function.MAX, (Number(0), difference(left, right)))
-        yield Feature(hinge, 11, 1, both), np.maximum(excess, 0)
+        yield Feature(hinge, 11, _PLAIN, both), np.maximum(excess, 0)
         yield (
             Feature(
                 Compare(Comparison.GREATER, left, right),
                 11,
-                1,
+                _PLAIN,
                 both,
                 complement=Compare(Comparison.LESS_EQUAL, left, right),
             ),
