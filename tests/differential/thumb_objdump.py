@@ -59,9 +59,7 @@ def assemble(source: str, folder: Path) -> bytes:
     """The bytes of one section's code."""
     (folder / "code.s").write_text(source)
     subprocess.run([AS, "-o", folder / "code.o", folder / "code.s"], check=True)
-    subprocess.run(
-        [OBJCOPY, "-O", "binary", folder / "code.o", folder / "code.bin"], check=True
-    )
+    subprocess.run([OBJCOPY, "-O", "binary", folder / "code.o", folder / "code.bin"], check=True)
     return (folder / "code.bin").read_bytes()
 
 

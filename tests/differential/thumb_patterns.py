@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 Fields = dict[str, int]
 Test = Callable[[Fields], bool]
@@ -25,6 +26,27 @@ class Pattern:
     name: Name
     bits: str
     allowed: Test
+
+    def name_of(self, fields: Fields) -> str:
+        return self.name if isinstance(self.name, str) else self.name(fields)
+
+    def fields_of(self, code: int) -> Fields | None:
+        """The fields of an encoding; ``None`` where its constant bits differ."""
+        if code & self.mask != self.value:
+            return None
+        fields: Fields = {}
+        for position, letter in enumerate(self.bits):
+            if letter not in "01":
+                fields[letter] = fields.get(letter, 0) << 1 | code >> 31 - position & 1
+        return fields
+
+    @cached_property
+    def mask(self) -> int:
+        return int("".join("1" if letter in "01" else "0" for letter in self.bits), 2)
+
+    @cached_property
+    def value(self) -> int:
+        return int("".join("1" if letter == "1" else "0" for letter in self.bits), 2)
 
     def fill(self, rng: random.Random) -> tuple[int, Fields]:
         """A random encoding; half of the registers are drawn from those that are often special."""
@@ -172,7 +194,7 @@ _add(
     lambda f: _orn_ok(f) and _immediate_ok(f),
 )
 _add(_shifted_name, "11101010010Snnnn 0xxxddddxxyymmmm", _orr_ok)
-_add(lambda f: _shifted_name(f), "11101010010S1111 0xxxddddxxyymmmm".replace("1111 0", "nnnn 0"), _orr_ok)
+_add(_s("rrx"), "11101010010S1111 0000dddd0011mmmm", good("dm"))
 _add(lambda f: _move("orn", "mvn", f), "11101010011Snnnn 0xxxddddxxyymmmm", _orn_ok)
 
 
@@ -251,8 +273,9 @@ def _load_name(name: str, kind: str) -> Name:
     hint = {"ldrb": "pld", "ldrsb": "pli"}.get(name)
 
     def found(f: Fields) -> str:
-        unprivileged = f.get("P") == 1 and f.get("U") == 1 and f.get("W") == 0 and f["n"] != 15
-        if hint and f["t"] == 15 and not unprivileged and (f["n"] == 15 or f.get("W", 0) == 0):
+        n = f.get("n", 15)
+        unprivileged = n != 15 and (f.get("P"), f.get("U"), f.get("W")) == (1, 1, 0)
+        if hint and f["t"] == 15 and not unprivileged and (n == 15 or f.get("W", 0) == 0):
             return hint
         return name + ("t" if unprivileged else "")
 
@@ -261,21 +284,13 @@ def _load_name(name: str, kind: str) -> Name:
 
 def _load_ok(name: str, kind: str) -> Test:
     def ok(f: Fields) -> bool:
-        n, t = f["n"], f["t"]
+        n, t = f.get("n", 15), f["t"]
         if n == 15:  # literal: every other field is part of the offset
-            if t == 15:
-                return name in ("ldr", "ldrb", "ldrsb") and not (name == "ldrb" and False)
-            return name == "ldr" or t != 13
-        if kind == "register":
-            if bad(f["m"]):
-                return False
-            if t == 15:
-                return name in ("ldr", "ldrb", "ldrsb")
-            return name == "ldr" or t != 13
-        if kind == "imm12":
-            if t == 15:
-                return name in ("ldr", "ldrb", "ldrsb")
-            return name == "ldr" or t != 13
+            return name in ("ldr", "ldrb", "ldrsb") if t == 15 else name == "ldr" or t != 13
+        if kind == "register" and bad(f["m"]):
+            return False
+        if kind in ("register", "imm12"):
+            return name in ("ldr", "ldrb", "ldrsb") if t == 15 else name == "ldr" or t != 13
         if f["P"] == 0 and f["W"] == 0:
             return False
         if f["P"] == 1 and f["U"] == 1 and f["W"] == 0:
@@ -291,7 +306,7 @@ def _load_ok(name: str, kind: str) -> Test:
 
 def _store_ok(name: str, kind: str) -> Test:
     def ok(f: Fields) -> bool:
-        n, t = f["n"], f["t"]
+        n, t = f.get("n", 15), f["t"]
         if n == 15 or t == 15 or (t == 13 and name != "str"):
             return False
         if kind == "register":
@@ -319,21 +334,19 @@ _ENCODINGS_OF_WIDTHS = (
 )
 for _name, _sign, _size, _load in _ENCODINGS_OF_WIDTHS:
     for _kind, _bits in (
+        ("literal", f"1111100{_sign}U{_size}{_load}1111 ttttiiiiiiiiiiii"),
         ("imm12", f"1111100{_sign}1{_size}{_load}nnnn ttttiiiiiiiiiiii"),
         ("imm8", f"1111100{_sign}0{_size}{_load}nnnn tttt1PUWiiiiiiii"),
         ("register", f"1111100{_sign}0{_size}{_load}nnnn tttt000000iimmmm"),
     ):
+        if _kind == "literal" and not _load:
+            continue
         if _load:
             _add(_load_name(_name, _kind), _bits, _load_ok(_name, _kind))
         else:
             _add(
                 lambda f, name=_name: (
-                    name
-                    + (
-                        "t"
-                        if f.get("P") == 1 and f.get("U") == 1 and f.get("W") == 0
-                        else ""
-                    )
+                    name + ("t" if f.get("P") == 1 and f.get("U") == 1 and f.get("W") == 0 else "")
                 ),
                 _bits,
                 _store_ok(_name, _kind),
@@ -348,11 +361,7 @@ def _ldrd_ok(f: Fields) -> bool:
 
 
 def _strd_ok(f: Fields) -> bool:
-    return (
-        not bad(f["t"], f["u"])
-        and f["n"] != 15
-        and not (f["W"] and f["n"] in (f["t"], f["u"]))
-    )
+    return not bad(f["t"], f["u"]) and f["n"] != 15 and not (f["W"] and f["n"] in (f["t"], f["u"]))
 
 
 for _index in ("1U1", "0U1"):
@@ -377,22 +386,14 @@ def _count(r: int) -> int:
 def _ldm_ok(f: Fields) -> bool:
     r = f["r"]
     return not (
-        f["n"] == 15
-        or _count(r) < 2
-        or r >> 13 & 1
-        or r >> 14 == 3
-        or (f["W"] and r >> f["n"] & 1)
+        f["n"] == 15 or _count(r) < 2 or r >> 13 & 1 or r >> 14 == 3 or (f["W"] and r >> f["n"] & 1)
     )
 
 
 def _stm_ok(f: Fields) -> bool:
     r = f["r"]
     return not (
-        f["n"] == 15
-        or _count(r) < 2
-        or r >> 13 & 1
-        or r >> 15
-        or (f["W"] and r >> f["n"] & 1)
+        f["n"] == 15 or _count(r) < 2 or r >> 13 & 1 or r >> 15 or (f["W"] and r >> f["n"] & 1)
     )
 
 
@@ -438,7 +439,9 @@ for _name, _op in (("tbb", "0000"), ("tbh", "0001")):
     )
 
 # Branches and system instructions.
-CONDITION_NAMES = "eq ne hs lo mi pl vs vc hi ls ge lt gt le".split()
+CONDITION_NAMES = (
+    "eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le",
+)  # fmt: skip
 for _number, _condition in enumerate(CONDITION_NAMES):
     _add("b" + _condition, f"11110j{_number:04b}iiiiii 10j0jiiiiiiiiiii")
 _add("b", "11110jiiiiiiiiii 10j1jiiiiiiiiiii")
@@ -453,6 +456,10 @@ for _sysm in SPECIAL:
     _add("msr", f"111100111000nnnn 1000gg00{_sysm:08b}", lambda f: f["g"] == 2 and not bad(f["n"]))
 for _number, _name in enumerate(("nop", "yield", "wfe", "wfi", "sev")):
     _add(_name, f"1111001110101111 10000000{_number:08b}")
+# Hints without a meaning execute as nop; capstone names two of Armv8.
+HINTS = {0x10: "esb", 0x14: "csdb"}
+for _number in range(5, 0xF0):
+    _add(HINTS.get(_number, "hint"), f"1111001110101111 10000000{_number:08b}")
 _add("dbg", "1111001110101111 100000001111iiii")
 _add("clrex", "1111001110111111 1000111100101111")
 _add("dsb", "1111001110111111 100011110100iiii")

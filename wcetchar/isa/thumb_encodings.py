@@ -68,6 +68,8 @@ def violated(code: int, length: int) -> str | None:
     if code & 0xFFC0F0C0 == 0xFA80F080 and code >> 20 & 1 and (code >> 16 ^ code) & 0xF:
         # Rm stands in both halfwords.
         return "rev, rev16, rbit, revsh, clz"
+    if code & 0xFE00C000 == 0xF0000000 and code & 0x3000 and not code & 0xFF:
+        return "modified immediate: a replicated zero"
     first, last = code >> 10 & 0x1C | code >> 6 & 0x3, code & 0x1F
     if code & 0xFFF08000 == 0xF3600000 and last < first:
         return "bfi, bfc: the field ends before it begins"
