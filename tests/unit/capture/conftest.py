@@ -114,9 +114,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 
 @pytest.fixture(scope="session")
-def assemble(
-    toolchain: str, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Firmware]:
+def assemble(toolchain: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmware]:
     folder = tmp_path_factory.mktemp("firmware")
     (folder / "link.ld").write_text(LINKER_SCRIPT)
     known: dict[str, Firmware] = {}
@@ -127,8 +125,10 @@ def assemble(
             stem.with_suffix(".s").write_text(PRELUDE + source + "\n .pool\n")
             elf = stem.with_suffix(".elf")
             subprocess.run(
-                [toolchain, "-nostdlib", "-mcpu=cortex-m3", "-mthumb", "-T", folder / "link.ld"]
-                + ["-o", elf, stem.with_suffix(".s")],
+                [
+                    *(toolchain, "-nostdlib", "-mcpu=cortex-m3", "-mthumb"),
+                    *("-T", folder / "link.ld", "-o", elf, stem.with_suffix(".s")),
+                ],
                 check=True,
                 capture_output=True,
             )

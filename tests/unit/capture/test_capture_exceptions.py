@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+from itertools import pairwise
+from pathlib import Path
 
 from wcetchar.model.trace import Event
 
@@ -87,16 +89,18 @@ irq_loop:
 def logged(qemu: str, elf: str, log: str) -> list[tuple[str, int]]:
     """Entries and exits as QEMU itself tells them, in a run without the plugin."""
     subprocess.run(
-        [qemu, "-M", "mps2-an385", "-nodefaults", "-nic", "none", "-display", "none"]
-        + ["-icount", "shift=5,sleep=off", "-semihosting-config", "enable=on,arg=f"]
-        + ["-d", "int", "-D", log, "-kernel", elf],
+        [
+            *(qemu, "-M", "mps2-an385", "-nodefaults", "-nic", "none", "-display", "none"),
+            *("-icount", "shift=5,sleep=off", "-semihosting-config", "enable=on,arg=f"),
+            *("-d", "int", "-D", log, "-kernel", elf),
+        ],
         check=True,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,
     )
     found = []
-    for line in open(log).read().splitlines():
+    for line in Path(log).read_text().splitlines():
         if match := re.match(r"\.\.\.taking pending nonsecure exception (\d+)$", line):
             found.append(("EXCEPTION", int(match[1])))
         elif match := re.match(r"Exception return: .* previous exception (\d+)$", line):
@@ -108,7 +112,7 @@ def check_flow(trace, firmware) -> None:
     """Every handler starts at its vector, and every return resumes where it was interrupted."""
     follows: dict[int, set[int]] = {}
     events = [e for e in trace.events if e[0] not in (Event.READ, Event.WRITE)]
-    for (kind, address, size), after in zip(events, events[1:], strict=False):
+    for (kind, address, size), after in pairwise(events):
         if kind is Event.INSTRUCTION:
             successors = follows.setdefault(address, {address + size})
             if after[0] is Event.INSTRUCTION:
@@ -151,7 +155,7 @@ def test_nesting_tail_chaining_and_direct_calls(capture, assemble):
     firmware, trace = assemble(NESTED), capture(NESTED)
     check_flow(trace, firmware)
     found = exceptions_of(trace)
-    pairs = list(zip(found, found[1:], strict=False))
+    pairs = list(pairwise(found))
     assert (("EXCEPTION", 14), ("EXCEPTION", 15)) in pairs  # nested
     kinds = [k for k, _, _ in trace.events]
     chained = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from wcetchar.capture import CaptureFilter, CaptureRequest
@@ -87,7 +89,7 @@ def test_excluded_range(capture, assemble):
     assert everything_but(part, (Event.GAP,)) == kept
     # Between two gaps something was recorded.
     kinds = [kind for kind, _, _ in part.events]
-    assert not any(a is b is Event.GAP for a, b in zip(kinds, kinds[1:], strict=False))
+    assert not any(a is b is Event.GAP for a, b in pairwise(kinds))
 
 
 def test_between_marks(capture, assemble):
@@ -115,9 +117,10 @@ def test_between_marks(capture, assemble):
     assert pcs.count(firmware["begin"]) == pcs.count(firmware["end"]) == 5
     assert firmware["after"] not in pcs
     # The instruction that stores the end mark keeps both of its accesses.
-    assert part.accesses_of(firmware["end"]) == [
-        [("WRITE", MARK + 16, 4), ("WRITE", MARK + 20, 4)]
-    ] * 5
+    assert (
+        part.accesses_of(firmware["end"])
+        == [[("WRITE", MARK + 16, 4), ("WRITE", MARK + 20, 4)]] * 5
+    )
 
 
 def test_both_filters_at_once(capture, assemble):
@@ -155,7 +158,8 @@ def test_too_many_ranges_are_refused():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"icount_shift": 11}, {"icount_shift": -1}, {"timeout": 0}, {"max_instructions": 0}]
+    "settings",
+    [{"icount_shift": 11}, {"icount_shift": -1}, {"timeout": 0}, {"max_instructions": 0}],
 )
 def test_impossible_settings_are_refused(settings, tmp_path):
     with pytest.raises(UsageError):
