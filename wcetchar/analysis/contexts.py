@@ -110,6 +110,12 @@ class Context:
         while self.recent_events - len(self.recent[0].kind) > HISTORY_EVENTS:
             self.recent_events -= len(self.recent.popleft().kind)
 
+    def forget(self) -> None:
+        """What was executed before is no longer known without a gap."""
+        self.recent.clear()
+        self.recent_events = 0
+        self.mask_reads.clear()
+
     def note_frame(self, address: int) -> None:
         """Takes the first access of a register save or restore."""
         if self.frame == "saved":

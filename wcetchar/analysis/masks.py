@@ -14,11 +14,12 @@ until a known value is written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from wcetchar.model.characterization import Blocking
-from wcetchar.model.instruction import Instruction, MaskRegister, MaskWrite
+from wcetchar.model.instruction import Flow, Instruction, MaskRegister, MaskWrite, Test
 
 SEARCH_LIMIT = 4096
 """Instructions that are searched backwards before a value counts as unknown."""
@@ -84,12 +85,20 @@ class Step:
     """What a read of a mask register gave at this step; only meaningful for such a read."""
 
 
-def value_of(register: int, history: Sequence[Step]) -> int | None:
-    """Value of a register after the given steps (newest first), ``None`` where it is unknown."""
+def value_of(register: int, history: Iterable[Step], address: int | None = None) -> int | None:
+    """Value of a register after the given steps (newest first), ``None`` where it is unknown.
+
+    ``address`` is that of the instruction which comes next and uses the register.
+
+    Beside assignments, a branch that was decided by a comparison tells a value: after ``cbnz r3``
+    fell through, r3 is 0.
+    """
     wanted: int | None = register
     slot: int | None = None  # when set, the value is followed through this memory address
-    for step in history[:SEARCH_LIMIT]:
+    branches = _Branches(address)
+    for step in islice(history, SEARCH_LIMIT):
         instruction = step.instruction
+        equal = branches.test(instruction)
         if slot is not None:
             if not any(w and abs(a - slot) < 4 for a, w in step.accesses):
                 continue
@@ -99,7 +108,11 @@ def value_of(register: int, history: Sequence[Step]) -> int | None:
             # The stored register has the value from before this instruction, which a store with
             # write-back of its own base would be the only one to change.
             continue
-        if wanted is None or not instruction.defs >> wanted & 1:
+        if wanted is None:
+            return None
+        if equal is not None and equal.register == wanted:
+            return equal.constant
+        if not instruction.defs >> wanted & 1:
             continue
         if instruction.conditional:
             return None
@@ -115,6 +128,39 @@ def value_of(register: int, history: Sequence[Step]) -> int | None:
         if slot is None:
             return None
     return None
+
+
+class _Branches:
+    """What executed branches tell about registers, met from the newest step backwards."""
+
+    def __init__(self, newer: int | None) -> None:
+        self._newer = newer  # address of the step that came after
+        self._zero_flag = False  # a later branch showed that the Z flag was set here
+
+    def test(self, instruction: Instruction) -> Test | None:
+        """The test of this instruction, where it is known to have found equality.
+
+        For one that sets flags, the equality holds after it; for a branch, from before it on. In
+        neither case does anything in between change the register unseen, since the search stops at
+        whatever writes it.
+        """
+        newer, self._newer = self._newer, instruction.address
+        test = instruction.test
+        if instruction.flow is Flow.JUMP and instruction.conditional and newer is not None:
+            if instruction.target == instruction.end:
+                return None
+            taken = newer == instruction.target
+            if not taken and newer != instruction.end:
+                return None
+            if test is not None and test.equal_when_taken is not None:
+                return test if test.equal_when_taken == taken else None
+            if instruction.condition in ("eq", "ne"):
+                self._zero_flag |= (instruction.condition == "eq") == taken
+            return None
+        if instruction.sets_flags:
+            known, self._zero_flag = self._zero_flag, False
+            return test if known and not instruction.conditional else None
+        return None
 
 
 def _stored_to(step: Step, address: int) -> int | None:
@@ -140,9 +186,12 @@ def _loaded_from(step: Step, register: int) -> int | None:
     return None
 
 
-def apply(state: MaskState, write: MaskWrite, history: Sequence[Step]) -> MaskState:
-    """State after an instruction's mask write; ``history`` is what ran before it."""
+def apply(
+    state: MaskState, write: MaskWrite, history: Iterable[Step], address: int | None = None
+) -> MaskState:
+    """State after the mask write of the instruction at ``address``; ``history`` is what ran
+    before it, newest first."""
     if write.constant is not None:
         return state.written(write.register, write.constant)
-    value = None if write.source is None else value_of(write.source, history)
+    value = None if write.source is None else value_of(write.source, history, address)
     return state.written(write.register, value)

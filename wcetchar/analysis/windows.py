@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import IntFlag
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -251,7 +252,10 @@ class WindowFinder:
         window = context.window
         if window is None:
             self.unattributed[context.name] += instructions
-            low = max(low, high - HISTORY_EVENTS)
+            if high - low > HISTORY_EVENTS:
+                # What came before would no longer join on.
+                context.forget()
+                low = high - HISTORY_EVENTS
         piece = Piece(
             self._batch.kind[low:high].copy(),
             self._batch.address[low:high].copy(),
@@ -566,6 +570,7 @@ class WindowFinder:
             )
         # Calls and returns may be among what was left out.
         context.gapped = True
+        context.forget()
         context.stack.clear()
         context.returning = False
         context.last = -1
@@ -601,15 +606,14 @@ class WindowFinder:
 
     def _write_mask(self, context: Context, instruction: Instruction) -> None:
         self._flush()
-        history: list[Step] | None = None
         for write in instruction.masks:
             if instruction.conditional:
                 # Whether it took effect is not in the trace.
                 self._masks = self._masks.written(write.register, None)
                 continue
-            if write.constant is None and history is None:
-                history = list(_steps(context, self._table))[1:]
-            self._masks = apply(self._masks, write, history or [])
+            # The newest step is the write itself; the others are made only as far as needed.
+            history = islice(_steps(context, self._table), 1, None)
+            self._masks = apply(self._masks, write, history, instruction.address)
         self._changed()
 
     def _error(
@@ -624,10 +628,9 @@ class WindowFinder:
 
 
 def _steps(context: Context, table: InstructionTable) -> Iterator[Step]:
-    """Own steps of a context, newest first, at most SEARCH_LIMIT + 1."""
+    """Own steps of a context, newest first."""
     number = context.instructions
     accesses: list[tuple[int, bool]] = []
-    count = 0
     for piece in reversed(context.recent):
         kinds, addresses, indices = (
             piece.kind.tolist(),
@@ -640,9 +643,6 @@ def _steps(context: Context, table: InstructionTable) -> Iterator[Step]:
                 accesses.reverse()
                 yield Step(table.instructions[indices[i]], accesses, context.mask_reads.get(number))
                 accesses = []
-                count += 1
-                if count > SEARCH_LIMIT:
-                    return
             elif indices[i] == -2:
                 return
             elif kinds[i] in (Event.READ, Event.WRITE):

@@ -11,6 +11,7 @@ that capstone, which would keep that state itself, never has one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -29,11 +30,14 @@ from wcetchar.isa.thumb_effects import (
     InIT,
 )
 from wcetchar.isa.thumb_encodings import violated
-from wcetchar.isa.thumb_operands import parse
-from wcetchar.model.instruction import Flow, Instruction, Undecodable
+from wcetchar.isa.thumb_operands import Immediate, Operand, Register, parse
+from wcetchar.model.instruction import Flow, Instruction, Test, Undecodable
 
 ARMV6M: Final = "armv6-m"
 ARMV7M: Final = "armv7-m"
+
+COMPARISONS: Final = frozenset({"cmp", "cmn", "tst", "teq"})
+"""Instructions that set flags and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class _Decoded:
     name: str
     suffix: str
     operands: str
+    test: Test | None
 
     def text(self, address: int, condition: str, length: int) -> str:
         name = self.name
@@ -122,6 +127,9 @@ class ThumbDecoder:
             # Where the condition fails, the old destination is the result.
             uses=facts.uses | facts.defs if predicated else facts.uses,
             further_masks=masks[1:],
+            test=None if predicated else decoded.test,
+            sets_flags=row.sets_flags or decoded.name in COMPARISONS or facts.special is not None,
+            condition=condition or (decoded.name[1:] if row.mnemonic == "b<c>" else ""),
         )
 
     def _encoding(self, code: bytes) -> _Decoded | _Refused:
@@ -155,7 +163,8 @@ class ThumbDecoder:
             or any(write.register.value in NOT_IN_ARMV6M for write in facts.masks)
         ):
             return _Refused(text, "not an Armv6-M instruction")
-        return _Decoded(row, facts, name, dot + width, operand_text)
+        test = _test(row, name, parse(operand_text))
+        return _Decoded(row, facts, name, dot + width, operand_text, test)
 
 
 @cache
@@ -184,6 +193,23 @@ def it_state_after(instruction: Instruction | Undecodable, it_state: int) -> int
     if len(code) == 2 and code[1] == 0xBF and code[0] & 0xF and it_state == 0:
         return code[0] if isinstance(instruction, Instruction) else 0
     return it_state & 0xE0 | (it_state & 0xF) << 1 & 0x1F if it_state & 0x7 else 0
+
+
+def _test(row: Effect, name: str, operands: Sequence[Operand]) -> Test | None:
+    """What a compare-and-branch tests, or what the Z flag says of a register afterwards."""
+    first = operands[0] if operands else None
+    if not isinstance(first, Register) or first.number > 14:
+        return None
+    if name in ("cbz", "cbnz"):
+        return Test(first.number, 0, equal_when_taken=name == "cbz")
+    if name == "cmp":
+        second = operands[1]
+        if not isinstance(second, Immediate):
+            return None
+        return Test(first.number, second.value & 0xFFFFFFFF)
+    # Z is set exactly when the 32-bit result that goes to the first operand is zero; the long
+    # multiplications, which have two results, do not set flags in Thumb.
+    return Test(first.number, 0) if row.sets_flags else None
 
 
 def _row(name: str) -> Effect | None:

@@ -85,6 +85,20 @@ class Copy:
 
 
 @dataclass(frozen=True)
+class Test:
+    """Whether a register equals a constant, as a branch or the Z flag tells.
+
+    Attributes:
+        equal_when_taken: of a branch that tests by itself (cbz: True, cbnz: False); ``None`` for
+            an instruction that sets the Z flag, whose value a later branch shows.
+    """
+
+    register: int
+    constant: int
+    equal_when_taken: bool | None = None
+
+
+@dataclass(frozen=True)
 class Instruction:
     """Static facts of one instruction at one address.
 
@@ -95,6 +109,9 @@ class Instruction:
         target: of a direct branch or call.
         mask: the first mask register that it writes; ``masks`` gives all of them.
         further_masks: those beside ``mask`` (``cpsid if`` writes PRIMASK and FAULTMASK).
+        test: what a compare-and-branch tests, or what the Z flag says after this instruction.
+        sets_flags: it may change the Z flag.
+        condition: of a conditional branch or predicated instruction: ``eq``, ``ne`` ...
         defs, uses: bit masks over registers 0..15 that it writes and reads (pc excluded).
     """
 
@@ -112,6 +129,9 @@ class Instruction:
     defs: int = 0
     uses: int = 0
     further_masks: tuple[MaskWrite, ...] = ()
+    test: Test | None = None
+    sets_flags: bool = False
+    condition: str = ""
 
     @property
     def end(self) -> int:
