@@ -126,6 +126,7 @@ def exactly(value: int | Fraction) -> Interval:
         (32, Pattern.NEXT, 32, 20),
         (32, Pattern.NEXT, 16, 2 * 20),
         (64, Pattern.NEXT, 8, 8 * 20),
+        (32, Pattern.NEXT, 24, 2 * 20),  # a started beat is a whole one
         (16, Pattern.NEXT, 64, 20),
         (0, Pattern.SINGLE, 32, 70 + 20),  # unknown: dearest is 64 bits in two beats
         (0, Pattern.NEXT, 8, 8 * 20),
