@@ -97,6 +97,13 @@ def test_a_full_disk_is_an_error_message() -> None:
     assert "Traceback" not in result.stderr
 
 
+def test_the_locale_does_not_matter() -> None:
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    result = subprocess.run([*PROGRAM, "demo"], capture_output=True, check=False, env=ascii_only)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.decode() == CliRunner().invoke(main, ["demo"]).stdout
+
+
 def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import sys
@@ -47,6 +48,11 @@ def emit(text: str, output: str | None) -> None:
     if output is not None and output != "-":
         store.write_atomically(output, text)
         return
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="backslashreplace")
+        else:  # The same bytes whatever the locale.
+            sys.stdout.reconfigure(encoding="utf-8")
     try:
         click.echo(text, nl=False)
     except BrokenPipeError:
