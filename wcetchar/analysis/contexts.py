@@ -23,7 +23,8 @@ HISTORY_EVENTS = 8192
 
 @dataclass
 class Piece:
-    """Consecutive own events of a context under one blocking form."""
+    """Consecutive own events of a context under one blocking form; views of a batch's columns,
+    which stays in memory as long as one of its pieces does."""
 
     kind: npt.NDArray[np.uint8]
     address: npt.NDArray[np.uint64]

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from enum import IntFlag
 from itertools import islice
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,20 +42,23 @@ from wcetchar.model.service import Service, ServiceKind
 from wcetchar.model.trace import Event, EventBatch
 
 _MAXIMUM_CALL_DEPTH = 4096
+_INSTRUCTION = int(Event.INSTRUCTION)
 
 
-class _Stop(IntFlag):
-    """Why the search has to look at an instruction."""
+class _Stop:
+    """Why the search has to look at an instruction. Plain integers: an IntFlag's ``&`` costs more
+    than everything else that is done at a stop."""
 
-    ENTRY = 1
-    LOCK = 2
-    UNLOCK = 4
-    CALL = 8
-    RETURN = 16
-    MASK = 32
-    MASK_READ = 64
-    SAVE = 128
-    RESTORE = 256
+    ENTRY: Final = 1
+    LOCK: Final = 2
+    UNLOCK: Final = 4
+    CALL: Final = 8
+    RETURN: Final = 16
+    MASK: Final = 32
+    MASK_READ: Final = 64
+    SAVE: Final = 128
+    RESTORE: Final = 256
+    FUNCTION: Final = ENTRY | LOCK | UNLOCK
 
 
 def _stops(resolved: Resolved) -> npt.NDArray[np.uint16]:
@@ -64,7 +67,7 @@ def _stops(resolved: Resolved) -> npt.NDArray[np.uint16]:
     flags = np.zeros(len(table), dtype=np.uint16)
     handler_code = _handler_code(resolved)
     for i, instruction in enumerate(table.instructions):
-        stop = _Stop(0)
+        stop = 0
         if instruction.flow in (Flow.CALL, Flow.CALL_INDIRECT):
             stop |= _Stop.CALL
         elif instruction.flow in (Flow.RETURN, Flow.JUMP_INDIRECT):
@@ -135,6 +138,7 @@ class WindowFinder:
         self._table: InstructionTable = resolved.table
         self._path = path
         self._stops = _stops(resolved)
+        self._flags: list[int] = self._stops.tolist()
         self._masks = MaskState()
         self._lock = 0
         self._context = Context("thread 0")
@@ -148,6 +152,7 @@ class WindowFinder:
         # the current batch and the run of it that is not yet given to the current context
         self._batch: EventBatch | None = None
         self._index: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self._counted: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self._run = (0, 0)
         self._blocking = Blocking()
 
@@ -172,12 +177,20 @@ class WindowFinder:
         known = index >= 0
         special[known] |= self._stops[index[known]] != 0
         self._batch, self._index = batch, index
+        self._counted = np.concatenate(([0], np.cumsum(is_instruction)))
         self._run = (0, 0)
         position = 0
-        for stop in np.flatnonzero(special).tolist():
+        stops = np.flatnonzero(special)
+        for stop, what, where, instruction in zip(
+            stops.tolist(),
+            kind[stops].tolist(),
+            batch.address[stops].tolist(),
+            index[stops].tolist(),
+            strict=True,
+        ):
             if stop > position:
                 self._pass(position, stop)
-            self._stop(stop)
+            self._stop(stop, what, where, instruction)
             position = stop + 1
         if position < len(batch):
             self._pass(position, len(batch))
@@ -247,7 +260,7 @@ class WindowFinder:
             return
         self._run = (high, high)
         context = self._context
-        instructions = int((self._index[low:high] != -1).sum())
+        instructions = int(self._counted[high]) - int(self._counted[low])
         context.instructions += instructions
         window = context.window
         if window is None:
@@ -257,10 +270,10 @@ class WindowFinder:
                 context.forget()
                 low = high - HISTORY_EVENTS
         piece = Piece(
-            self._batch.kind[low:high].copy(),
-            self._batch.address[low:high].copy(),
-            self._batch.size[low:high].copy(),
-            self._index[low:high].copy(),
+            self._batch.kind[low:high],
+            self._batch.address[low:high],
+            self._batch.size[low:high],
+            self._index[low:high],
             self._blocking,
         )
         context.remember(piece)
@@ -280,12 +293,9 @@ class WindowFinder:
 
     # --- stops ------------------------------------------------------------------------------
 
-    def _stop(self, at: int) -> None:
-        assert self._batch is not None
-        kind = int(self._batch.kind[at])
-        address = int(self._batch.address[at])
-        if kind == Event.INSTRUCTION:
-            self._instruction(at, address)
+    def _stop(self, at: int, kind: int, address: int, index: int) -> None:
+        if kind == _INSTRUCTION:
+            self._instruction(at, address, index)
         elif kind == Event.EXCEPTION:
             self._exception(address)
         elif kind == Event.EXCEPTION_EXIT:
@@ -298,19 +308,18 @@ class WindowFinder:
         else:
             self._undecoded(address)
 
-    def _instruction(self, at: int, address: int) -> None:
+    def _instruction(self, at: int, address: int, index: int) -> None:
         context = self._context
         context.frame = None
         if context.returning:
             self._resolve_return(context, address)
-        index = int(self._index[at])
         if index < 0:
             self._undecoded(address)
             self._extend(at, at + 1)
             return
-        stop = int(self._stops[index])
+        stop = self._flags[index]
         instruction = self._table.instructions[index]
-        if stop & (_Stop.ENTRY | _Stop.LOCK | _Stop.UNLOCK) and self._entered(context, index):
+        if stop & _Stop.FUNCTION and self._entered(context, index):
             if stop & _Stop.ENTRY:
                 self._open(context, index)
             if stop & _Stop.LOCK:
