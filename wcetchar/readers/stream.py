@@ -40,13 +40,18 @@ FIRST_INSTRUCTION: Final = 32
 
 _READ, _WRITE, _EXCEPTION, _EXCEPTION_EXIT, _GAP = 0, 8, 16, 17, 18
 _WIDTHS: Final = (1, 2, 4, 8, 16)
-_INVALID: Final = 255
+_UNKNOWN: Final = [
+    word
+    for word in range(FIRST_INSTRUCTION)
+    if word not in (_EXCEPTION, _EXCEPTION_EXIT, _GAP)
+    and not any(0 <= word - base < len(_WIDTHS) for base in (_READ, _WRITE))
+]
 _AGAIN: Final = "capture it again; an interrupted or damaged trace cannot be used"
 
 
 def _reserved_columns() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     """Kind and size of the words below FIRST_INSTRUCTION."""
-    kind = np.full(FIRST_INSTRUCTION, _INVALID, dtype=np.uint8)
+    kind = np.full(FIRST_INSTRUCTION, Event.INSTRUCTION, dtype=np.uint8)
     size = np.zeros(FIRST_INSTRUCTION, dtype=np.uint8)
     for shift, width in enumerate(_WIDTHS):
         kind[_READ + shift], kind[_WRITE + shift] = Event.READ, Event.WRITE
@@ -168,15 +173,26 @@ class _Counts:
     exits: int = 0
     filtered: int = 0
 
-    def add(self, batch: EventBatch) -> None:
-        found = np.bincount(batch.kind, minlength=8)
-        self.instructions += int(found[Event.INSTRUCTION])
-        self.accesses += int(found[Event.READ]) + int(found[Event.WRITE])
-        self.exceptions += int(found[Event.EXCEPTION])
-        self.exits += int(found[Event.EXCEPTION_EXIT])
-        if found[Event.GAP]:
-            gaps = batch.address[batch.kind == Event.GAP]
-            self.filtered += sum(gaps.tolist())
+    def add(
+        self,
+        instructions: int,
+        words: npt.NDArray[np.uint32],
+        operands: npt.NDArray[np.unsignedinteger],
+    ) -> bool:
+        """Count a chunk: its instructions, and its other words with their operands.
+
+        Returns: False where a word is unknown.
+        """
+        found = np.bincount(words, minlength=FIRST_INSTRUCTION)
+        if bool(found[_UNKNOWN].any()):
+            return False
+        self.instructions += instructions
+        self.accesses += int(found[:_EXCEPTION].sum())
+        self.exceptions += int(found[_EXCEPTION])
+        self.exits += int(found[_EXCEPTION_EXIT])
+        if found[_GAP]:
+            self.filtered += sum(operands[words == _GAP].tolist())
+        return True
 
     def as_tuple(self) -> tuple[int, ...]:
         return (self.instructions, self.accesses, self.exceptions, self.exits, self.filtered)
@@ -219,9 +235,7 @@ class StreamTrace:
             while True:
                 tag, payload = chunks.next()
                 if tag == b"EVNT":
-                    batch = _decode(chunks, table, payload)
-                    counts.add(batch)
-                    yield batch
+                    yield _decode(chunks, table, counts, payload)
                 elif tag == b"CODE":
                     if len(payload) % _DEFINITION.itemsize or not table.define(payload):
                         raise chunks.error("malformed definitions", "instructions of 1 to 12 bytes")
@@ -258,7 +272,7 @@ class StreamTrace:
         )
 
 
-def _decode(chunks: _Chunks, table: _Table, payload: bytes) -> EventBatch:
+def _decode(chunks: _Chunks, table: _Table, counts: _Counts, payload: bytes) -> EventBatch:
     if len(payload) < _COUNTS.size:
         raise chunks.error("a malformed event chunk", "its two counts")
     n_words, n_operands = _COUNTS.unpack_from(payload)
@@ -269,20 +283,19 @@ def _decode(chunks: _Chunks, table: _Table, payload: bytes) -> EventBatch:
     ):
         raise chunks.error("a malformed event chunk", "as many events as it announces")
     words = np.frombuffer(payload, dtype="<u4", count=n_words, offset=_COUNTS.size)
-    if int(words.max()) >= len(table):
-        raise chunks.error("an event of an undefined instruction", "definitions before their use")
-    index = words.astype(np.intp)
-    kind = table.kind[index]
-    address = table.address[index]
-    with_operand = words < FIRST_INSTRUCTION
     operands = np.frombuffer(
         payload, dtype=f"<u{width}", count=n_operands, offset=_COUNTS.size + 4 * n_words
     )
-    if int(kind.max()) == _INVALID or int(np.count_nonzero(with_operand)) != n_operands:
+    if int(words.max()) >= len(table):
+        raise chunks.error("an event of an undefined instruction", "definitions before their use")
+    places = np.flatnonzero(words < FIRST_INSTRUCTION)
+    if len(places) != n_operands or not counts.add(n_words - n_operands, words[places], operands):
         raise chunks.error("a malformed event chunk", "known events, each with its operand")
-    address[with_operand] = operands
+    index = words.astype(np.intp)
+    address = table.address[index]
+    address[places] = operands
     table.used[index] = True
-    return EventBatch(kind=kind, address=address, size=table.size[index])
+    return EventBatch(kind=table.kind[index], address=address, size=table.size[index])
 
 
 def _open(path: str) -> IO[bytes]:

@@ -117,23 +117,20 @@ def check_flow(trace, firmware) -> None:
             successors = follows.setdefault(address, {address + size})
             if after[0] is Event.INSTRUCTION:
                 successors.add(after[1])
-    interrupted: list[int] = []
-    last = resumed = number = 0
-    came_by = None
+    # Where execution may go on: of the newest instruction, and of each that was interrupted.
+    allowed: set[int] = {firmware["reset"]}
+    interrupted: list[set[int]] = []
     for kind, address, _ in events:
         if kind is Event.EXCEPTION:
-            # entered in place of a return: the same instruction stays interrupted
-            interrupted.append(resumed if came_by is Event.EXCEPTION_EXIT else last)
-            came_by, number = kind, address
+            # Right after a return (tail-chaining) or after another entry, before its handler has
+            # executed anything, `allowed` still says where that one goes on.
+            interrupted.append(allowed)
+            allowed = {firmware[HANDLERS[address]]}
         elif kind is Event.EXCEPTION_EXIT:
-            resumed = interrupted.pop()
-            came_by = kind
-        elif kind is Event.INSTRUCTION:
-            if came_by is Event.EXCEPTION:
-                assert address == firmware[HANDLERS[number]]
-            elif came_by is Event.EXCEPTION_EXIT:
-                assert address in follows[resumed], hex(resumed)
-            last, came_by = address, None
+            allowed = interrupted.pop()
+        else:
+            assert address in allowed, hex(address)
+            allowed = follows.get(address, set())  # nothing follows the last one
     assert not interrupted
 
 
