@@ -18,6 +18,7 @@ from wcetchar.engine.counts import count, looked_up, values_of
 from wcetchar.engine.pricing import PriceVector
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization
+from wcetchar.model.expression import Expression
 
 LARGEST_GRID: Final = 10_000
 """Points that are tried; some seconds of work."""
@@ -65,15 +66,19 @@ class _Total:
         self.service = service
         self.prices = prices
         self.names = names
-        self.row_prices = [
-            (row.repetition, prices.time_of(row.vector).high) for row in service.counts.rows
-        ]
+        # Rows of one repetition are priced together: the formula is what takes time here.
+        self.row_prices: dict[Expression, Fraction] = {}
+        for row in service.counts.rows:
+            price = prices.time_of(row.vector).high
+            self.row_prices[row.repetition] = (
+                self.row_prices.get(row.repetition, Fraction(0)) + price
+            )
         self.table: dict[tuple[bool, tuple[int, ...]], Fraction] = {}
 
     def __call__(self, values: tuple[int, ...]) -> Fraction:
         if self.service.counts.is_formula:
             at = dict(zip(self.names, values, strict=True))
-            repeated = [(formula.evaluate(r, at), price) for r, price in self.row_prices]
+            repeated = [(formula.evaluate(r, at), price) for r, price in self.row_prices.items()]
             if all(repetitions >= 0 for repetitions, _ in repeated):
                 return sum((r * price for r, price in repeated), start=Fraction(0))
             return self._counted(values)  # which refuses, and says why
