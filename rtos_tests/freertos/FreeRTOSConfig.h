@@ -4,12 +4,11 @@
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H
 
-/* The processor. The driver raises every tick itself (see driver/startup.c), so the clock is only
- * a number. Priorities: the kernel's exceptions are the least urgent, and 0xa0 (BASEPRI) masks
- * everything that may call the kernel. */
+/* The processor. The driver raises every tick itself (see driver/board.c), so the clock is only
+ * a number. The port gives its own exceptions the least urgent priority; 0xa0 (BASEPRI) masks every
+ * interrupt that may call the kernel. */
 #define configCPU_CLOCK_HZ 25000000
 #define configTICK_RATE_HZ 1000
-#define configKERNEL_INTERRUPT_PRIORITY 0xff
 #define configMAX_SYSCALL_INTERRUPT_PRIORITY 0xa0
 
 /* The scheduler. */

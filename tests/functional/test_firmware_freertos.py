@@ -1,0 +1,379 @@
+"""The FreeRTOS firmware: it builds, it is the same everywhere, its checks hold and can fail, and
+services.yaml says what the ELF and the sources say. Symbols and sections are read by readelf and
+objdump, the sources by plain patterns, so nothing here rests on the toolchain's own readers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "rtos_tests" / "freertos"
+KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
+NO_KERNEL = 5
+
+pytestmark = pytest.mark.firmware
+
+
+def tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def shell(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def make(source: Path, build: Path, *goals: str) -> subprocess.CompletedProcess[str]:
+    environment = {"FREERTOS_KERNEL": str(kernel_source())}
+    return shell(tool("make"), "-s", "-C", source, f"BUILD={build}", *goals, **environment)
+
+
+def kernel_source() -> Path:
+    """The kernel as a user gives it, or as it is fetched; without either the test is skipped."""
+    given = os.environ.get("FREERTOS_KERNEL")
+    if given:
+        return Path(given)
+    fetched = shell(SOURCE / "fetch_kernel.sh", KERNEL)
+    if fetched.returncode == NO_KERNEL:
+        pytest.skip(fetched.stderr.splitlines()[0])
+    assert fetched.returncode == 0, fetched.stderr
+    return KERNEL
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both variants of the firmware."""
+    tool("arm-none-eabi-gcc")
+    folder = tmp_path_factory.mktemp("firmware")
+    done = make(SOURCE, folder, "all", "check-elf")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def elf(build: Path) -> Path:
+    return build / "freertos.elf"
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    document: dict[str, Any] = YAML(typ="safe", pure=True).load(SOURCE / "services.yaml")
+    return document
+
+
+@dataclass(frozen=True)
+class Symbol:
+    address: int
+    size: int
+    kind: str
+    binding: str
+
+
+@pytest.fixture(scope="module")
+def symbols(elf: Path) -> dict[str, Symbol]:
+    listed = shell(tool("arm-none-eabi-readelf"), "-sW", elf).stdout
+    found = {}
+    for line in listed.splitlines():
+        part = line.split()
+        if len(part) == 8 and part[0].rstrip(":").isdigit():
+            found[part[7]] = Symbol(int(part[1], 16), int(part[2], 0), part[3], part[4])
+    return found
+
+
+def sections(elf: Path) -> dict[str, tuple[int, int]]:
+    """Address and size of every section that occupies memory."""
+    listed = shell(tool("arm-none-eabi-readelf"), "-SW", elf).stdout
+    rows = re.findall(
+        r"\] (\S+) +\S+ +([0-9a-f]{8}) [0-9a-f]{6} ([0-9a-f]{6}) \d\d +([A-Z]*) ", listed
+    )
+    return {name: (int(at, 16), int(size, 16)) for name, at, size, flags in rows if "A" in flags}
+
+
+def disassembly(elf: Path, function: str) -> str:
+    return shell(
+        tool("arm-none-eabi-objdump"), "-d", "--no-show-raw-insn", f"--disassemble={function}", elf
+    ).stdout
+
+
+def defines(path: Path, prefix: str) -> dict[str, str]:
+    return dict(
+        re.findall(rf"^#define ({prefix}\w+) ([^\s/]+)", path.read_text(), flags=re.MULTILINE)
+    )
+
+
+def run(elf: Path) -> subprocess.CompletedProcess[str]:
+    return shell(
+        tool("qemu-system-arm"),
+        *("-M", "mps2-an385", "-display", "none", "-monitor", "none", "-serial", "null"),
+        *("-semihosting-config", "enable=on,target=native", "-icount", "shift=5"),
+        *("-kernel", elf),
+    )
+
+
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stdout + done.stderr
+
+
+def values(service: dict[str, Any]) -> int:
+    """In how many points of its parameters a service is to be driven."""
+    count = 1
+    for parameter in service.get("parameters", {}).values():
+        low, high = parameter["range"].split("..")
+        count *= int(high) - int(low) + 1
+    return count
+
+
+# ---- the run ------------------------------------------------------------------------------------
+
+
+def test_every_value_of_every_service_is_driven_once(elf: Path, services: dict[str, Any]) -> None:
+    done = run(elf)
+    assert done.returncode == 0, said(done)
+    expected = sum(values(service) for service in services["services"].values())
+    assert f"done: {expected} invocations" in said(done)
+
+
+def test_the_kernels_own_assertions_hold(build: Path) -> None:
+    done = run(build / "freertos-check.elf")
+    assert done.returncode == 0, said(done)
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "message"),
+    [
+        ("heap.c", "holes_take(&holes, n - 1, 1);", "holes_take(&holes, n, 1);", "== n"),
+        ("time.c", "vTaskDelay(2)", "vTaskDelay(3)", "before + 2"),
+        ("wcet_mark.h", "WCET_VALUES 4096u", "WCET_VALUES 8u", "out of range"),
+    ],
+)
+def test_a_wrong_state_fails_the_run(
+    tmp_path: Path, file: str, right: str, wrong: str, message: str
+) -> None:
+    tool("arm-none-eabi-gcc")
+    copy = shutil.copytree(SOURCE, tmp_path / "rtos_tests" / "freertos")
+    path = next(copy.rglob(file))
+    assert right in path.read_text()
+    path.write_text(path.read_text().replace(right, wrong))
+    done = make(copy, tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    done = run(tmp_path / "out" / "freertos.elf")
+    assert done.returncode == 2
+    assert message in said(done)
+
+
+def test_initial_data_is_loaded_beside_the_code(elf: Path) -> None:
+    """As in flash: the program copies and clears its data itself, and restarts correctly."""
+    listed = shell(tool("arm-none-eabi-readelf"), "-lW", elf).stdout
+    loads = re.findall(r"LOAD +0x\w+ 0x\w+ (0x\w+) (0x\w+) ", listed)
+    assert loads
+    assert all(int(size, 0) == 0 or int(at, 0) < 0x400000 for at, size in loads)
+
+
+# ---- the file -----------------------------------------------------------------------------------
+
+
+def test_the_same_bytes_in_another_folder(build: Path, tmp_path: Path) -> None:
+    deep = tmp_path / "some" / "where"
+    copy = shutil.copytree(SOURCE, deep / "rtos_tests" / "freertos")
+    kernel = shutil.copytree(kernel_source(), deep / "kernel")
+    done = shell(
+        tool("make"), "-s", "-C", copy, f"BUILD={deep / 'out'}", FREERTOS_KERNEL=str(kernel)
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = (
+        hashlib.sha256((folder / "freertos.elf").read_bytes()).hexdigest()
+        for folder in (build, deep / "out")
+    )
+    assert first == second
+
+
+def test_no_path_of_the_building_machine(elf: Path, build: Path) -> None:
+    content = elf.read_bytes()
+    for path in (ROOT, build, kernel_source(), Path.home()):
+        assert str(path).encode() not in content
+
+
+def test_sections_are_those_that_are_meant(elf: Path, services: dict[str, Any]) -> None:
+    named = {
+        name
+        for section in services["sections"].values()
+        for name in section.get("linker sections", [])
+    }
+    drivers = {".driver_text", ".driver_rodata", ".driver_data", ".driver_bss"}
+    assert set(sections(elf)) == named | drivers | {".wcet_mark", ".note.gnu.build-id"}
+
+
+def test_the_driver_is_kept_apart(elf: Path, symbols: dict[str, Symbol]) -> None:
+    def inside(symbol: str, section: str) -> bool:
+        at, size = sections(elf)[section]
+        return at <= symbols[symbol].address & ~1 < at + size
+
+    for function in ("Reset_Handler", "driver_main", "driver_task", "measure_heap", "board_tick"):
+        assert inside(function, ".driver_text"), function
+    for function in ("xTaskCreate", "xQueueReceive", "pvPortMalloc", "memcpy"):
+        assert inside(function, ".text"), function
+    for function in ("xPortPendSVHandler", "vListInsert", "xTaskIncrementTick"):
+        assert inside(function, ".fast_text"), function
+    for name in ("ucHeap", "xStart"):
+        assert inside(name, ".heap"), name
+    for name in ("pxCurrentTCB", "pxReadyTasksLists", "xTickCount"):
+        assert inside(name, ".kernel_bss"), name
+
+
+def test_memcpy_does_not_call_itself(elf: Path) -> None:
+    for function in ("memcpy", "memset"):
+        assert not re.search(r"\bb[l]?(\.w|\.n)?\s+\w+ <mem(cpy|set)>", disassembly(elf, function))
+
+
+# ---- services.yaml ------------------------------------------------------------------------------
+
+
+def test_mark_ids_are_those_of_the_header(services: dict[str, Any]) -> None:
+    header = defines(SOURCE / "driver" / "service_ids.h", "SERVICE_")
+    assert {
+        f"SERVICE_{name.upper()}": str(service["mark"])
+        for name, service in services["services"].items()
+    } == header
+
+
+def test_marks_are_those_of_the_header(
+    services: dict[str, Any], symbols: dict[str, Symbol]
+) -> None:
+    header = {
+        name: int(value.rstrip("u"))
+        for name, value in defines(SOURCE / "wcet_mark.h", "WCET_[CV]").items()
+    }
+    marks = services["marks"]
+    assert marks["values"] == header["WCET_VALUES"]
+    assert marks["channels"] == {
+        "begin": header["WCET_CHANNEL_BEGIN"],
+        "end": header["WCET_CHANNEL_END"],
+        "first parameter": header["WCET_CHANNEL_PARAMETER"],
+    }
+    array = symbols[marks["symbol"]]
+    assert array.size == header["WCET_CHANNELS"] * header["WCET_VALUES"]
+
+
+def test_entries_are_functions_of_the_kernel(
+    elf: Path, services: dict[str, Any], symbols: dict[str, Symbol]
+) -> None:
+    code = [sections(elf)[name] for name in (".text", ".fast_text")]
+    for name, service in services["services"].items():
+        for entry in service["entries"]:
+            symbol = symbols[entry]
+            assert (symbol.kind, symbol.binding) == ("FUNC", "GLOBAL"), f"{name}: {entry}"
+            assert any(at <= symbol.address < at + size for at, size in code), f"{name}: {entry}"
+
+
+def test_handlers_are_those_of_the_vector_table(
+    elf: Path, services: dict[str, Any], symbols: dict[str, Symbol]
+) -> None:
+    dump = shell(tool("arm-none-eabi-objdump"), "-s", "-j", ".vectors", elf).stdout
+    words = [
+        int.from_bytes(bytes.fromhex(word), "little")
+        for line in dump.splitlines()
+        if re.match(r" [0-9a-f]{4,8} ", line)
+        for word in line[6:41].split()
+    ]
+    expected = {"tick_interrupt": 15, "tick_interrupt_wrap": 15, "context_switch": 14}
+    handlers = {n: s for n, s in services["services"].items() if s["kind"] == "handler"}
+    assert set(handlers) == set(expected)
+    for name, number in expected.items():
+        assert words[number] == symbols[handlers[name]["entries"][0]].address | 1
+
+
+def test_the_scheduler_is_locked_by_calls_alone(elf: Path, services: dict[str, Any]) -> None:
+    assert services["scheduler lock"] == {"lock": ["vTaskSuspendAll"], "unlock": ["xTaskResumeAll"]}
+    for function in ("vTaskDelay", "pvPortMalloc", "vPortFree", "xQueueReceive"):
+        assert re.search(r"\sbl\s+\w+ <vTaskSuspendAll>", disassembly(elf, function)), function
+        assert re.search(r"\sb(l|\.w)\s+\w+ <xTaskResumeAll>", disassembly(elf, function)), function
+
+
+def test_the_configuration_is_that_of_the_header(services: dict[str, Any]) -> None:
+    header = defines(SOURCE / "FreeRTOSConfig.h", "config")
+    stated = services["kernel"]["configuration"]
+    for name, value in stated.items():
+        if not name.startswith("config") or name == "configASSERT":
+            continue
+        expected = header[name].replace("TICK_TYPE_WIDTH_", "").replace("_BITS", "")
+        assert int(value) == int(expected, 0), name
+
+
+# ---- the kernel's source ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A folder of programs for PATH that has what the script needs, and no cargo."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("sh", "sed", "awk", "dirname", "mkdir", "mktemp", "rm", "mv"):
+        (folder / name).symlink_to(tool(name))
+    return folder
+
+
+def fetch(bare: Path, target: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    nothing = {"FREERTOS_KERNEL": "", "CARGO": "", "HOME": str(target.parent), "PATH": str(bare)}
+    return shell(SOURCE / "fetch_kernel.sh", target, **{**nothing, **environment})
+
+
+def test_without_cargo_the_script_says_what_to_install(bare: Path, tmp_path: Path) -> None:
+    done = fetch(bare, tmp_path / "kernel")
+    assert done.returncode == NO_KERNEL
+    assert "cargo-web" in done.stderr
+    assert "FREERTOS_KERNEL=" in done.stderr
+    assert not (tmp_path / "kernel").exists()
+
+
+@pytest.mark.parametrize("version", ["0.66.0", "1.84.1", ""])
+def test_an_old_cargo_is_not_used(bare: Path, tmp_path: Path, version: str) -> None:
+    cargo = bare / "cargo"
+    cargo.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "cargo {version} (x)" && exit 0\nexit 9\n'
+    )
+    cargo.chmod(0o755)
+    assert fetch(bare, tmp_path / "kernel").returncode == NO_KERNEL
+
+
+def test_a_failed_fetch_leaves_nothing(bare: Path, tmp_path: Path) -> None:
+    cargo = bare / "cargo"
+    cargo.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo "cargo 1.85.0 (x)" && exit 0\nexit 9\n'
+    )
+    cargo.chmod(0o755)
+    done = fetch(bare, tmp_path / "out" / "kernel")
+    assert done.returncode == NO_KERNEL
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_another_kernel_version_is_refused(bare: Path, tmp_path: Path) -> None:
+    header = tmp_path / "old" / "include" / "task.h"
+    header.parent.mkdir(parents=True)
+    header.write_text('#define tskKERNEL_VERSION_NUMBER "V10.4.3"\n')
+    done = fetch(bare, tmp_path / "kernel", FREERTOS_KERNEL=str(tmp_path / "old"))
+    assert done.returncode == 1
+    assert "V10.4.3" in done.stderr
+
+
+def test_a_given_kernel_is_taken(tmp_path: Path, bare: Path) -> None:
+    done = fetch(bare, tmp_path / "kernel", FREERTOS_KERNEL=str(kernel_source()))
+    assert done.returncode == 0, done.stderr
