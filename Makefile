@@ -30,20 +30,24 @@ demo: system $(VENV)/.installed
 freertos-demo: firmware $(DEMO)/freertos.json
 	@for profile in $(PROFILES); do \
 		$(BIN)/wcetchar estimate $(DEMO)/freertos.json --maximum \
-			--profile cortex-m3/$$profile --map $(SUITE)/maps/$$profile.yaml \
+			--profile cortex-m3/$$profile --map cortex-m3/map-$$profile \
 			--format csv -o $(DEMO)/$$profile.csv && \
 		$(BIN)/wcetchar estimate $(DEMO)/freertos.json --maximum \
-			--profile cortex-m3/$$profile --map $(SUITE)/maps/$$profile.yaml \
+			--profile cortex-m3/$$profile --map cortex-m3/map-$$profile \
 			--format json -o $(DEMO)/$$profile.json || exit; \
 	done
 	@$(BIN)/wcetchar estimate $(DEMO)/freertos.json --service xTaskCreate --set N=13 \
-		$(foreach p,$(PROFILES),--profile cortex-m3/$(p) --map $(SUITE)/maps/$(p).yaml)
+		$(foreach p,$(PROFILES),--profile cortex-m3/$(p) --map cortex-m3/map-$(p))
 	@echo "everything is under $(DEMO)/"
 
-$(DEMO)/freertos.json: $(DEMO)/freertos.trace $(SUITE)/services.yaml
+# What is made again when wcetchar itself changes.
+CAPTURE_CODE := $(wildcard wcetchar/capture/*.py wcetchar/capture/plugin/*.c)
+ANALYSIS_CODE := $(wildcard $(patsubst %,wcetchar/%/*.py,analysis formula image isa model readers store))
+
+$(DEMO)/freertos.json: $(DEMO)/freertos.trace $(SUITE)/services.yaml $(ANALYSIS_CODE)
 	$(BIN)/wcetchar characterize $(FIRMWARE) $< --services $(SUITE)/services.yaml -o $@
 
-$(DEMO)/freertos.trace: $(FIRMWARE)
+$(DEMO)/freertos.trace: $(FIRMWARE) $(CAPTURE_CODE)
 	@mkdir -p $(@D)
 	$(BIN)/wcetchar capture $< --machine mps2-an385 -o $@
 
