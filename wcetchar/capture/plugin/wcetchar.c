@@ -698,6 +698,14 @@ static uint32_t define(const struct definition *new)
     return n_definitions++;
 }
 
+/* Bytes of a Thumb instruction by its first halfword (Armv7-M ARM, A5.1); M-profile cores execute
+ * nothing else. QEMU's own size cannot be taken: before the end of a page it looks at one halfword
+ * more, to see whether the next instruction crosses the page, and counts it to this one. */
+static uint32_t thumb_length(const struct definition *d)
+{
+    return d->code[1] >> 3 >= 0x1d ? 4 : 2;
+}
+
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
@@ -724,6 +732,11 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
             insn_data_pointer pointer = (insn_data_pointer)qemu_plugin_insn_data;
             memcpy(new.code, pointer(insn), size);
         }
+        new.length = thumb_length(&new);
+        if (new.length > size) {
+            fail("half an instruction at 0x%" PRIx64, new.address);
+        }
+        memset(new.code + new.length, 0, sizeof new.code - new.length);
         bool out = within(exclude, n_exclude, new.address);
         mem_cb accesses = out ? on_access_excluded
                               : is_store_exclusive(&new) ? on_store : on_access;
