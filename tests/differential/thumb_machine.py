@@ -59,6 +59,7 @@ class Machine:
         self.uc = u.Uc(u.UC_ARCH_ARM, u.UC_MODE_THUMB | u.UC_MODE_MCLASS)
         self.uc.ctl_set_cpu_model(a.UC_CPU_ARM_CORTEX_M3)
         self.uc.mem_map(CODE, CODE_SIZE)
+        self.uc.mem_write(CODE, b"\x00\xbf" * (CODE_SIZE // 2))
         self.code_at = CODE
         self.pages: dict[int, bytes] = {}
         self.accesses: list[Access] = []
@@ -96,7 +97,10 @@ class Machine:
 
     def _instruction(self, uc, address, size, _):  # type: ignore[no-untyped-def]
         if self.left == 0 or not self.begin <= address < self.end:
-            self.stopped_at = address
+            # unicorn may run on to the end of its block: only the first stop counts, and all
+            # around the code are nops.
+            if self.stopped_at is None:
+                self.stopped_at = address
             uc.emu_stop()
         self.left -= 1
 
