@@ -66,18 +66,21 @@ class Overlap:
     taken: str | None
 
 
-def _stack_tops(image: Image) -> list[int]:
+def _stack_top(image: Image) -> int | None:
     """Initial stack pointer of an M-profile image: the vector table's first word. The table lies
-    at 0, or at the image's lowest address where that is mirrored to 0."""
+    at 0, or at the image's lowest address where that is mirrored to 0; it is one if its second
+    word is the address of Thumb code in the image."""
     lowest = min((s.address for s in image.sections if s.size), default=0)
     for table in (0, lowest):
         try:
-            top = int.from_bytes(image.read(table, 4), "little")
+            words = image.read(table, 8)
         except InputError:
             continue
-        if top >= 4:
-            return [top]
-    return []
+        top = int.from_bytes(words[:4], "little")
+        reset = int.from_bytes(words[4:], "little")
+        if reset & 1 and any(c.start <= reset - 1 < c.end for c in image.code):
+            return top
+    return None
 
 
 class OffsetUndone:
@@ -116,7 +119,8 @@ class OffsetUndone:
         if len(holders) <= 1 or image is None:
             return holders[0] if len(holders) == 1 else None
         spans = [(s.address, s.end) for s in image.sections if s.size]
-        spans += [(top - 4, top) for top in _stack_tops(image)]
+        if (top := _stack_top(image)) is not None:
+            spans.append((top - 4, top))
         used = [
             block
             for block in holders
