@@ -44,6 +44,8 @@ def code_ranges(
         if machine == "riscv" and not inside:
             # older assemblers write no mapping symbols for pure code
             ranges.append(CodeRange(section.address, section.end, "riscv"))
+        if not inside:
+            continue
         for start, end in zip(inside, [*inside[1:], section.end], strict=True):
             state = marks[start]
             if state is None or start == end:
