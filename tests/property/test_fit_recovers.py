@@ -25,23 +25,26 @@ moduli = st.sampled_from([2, 3, 4, 5, 8, 12])
 inner = st.integers(LOW + 4, HIGH - 4)  # thresholds well inside the sweep
 line: Term = lambda n: n  # noqa: E731
 
-single = st.one_of(
+smooth = st.one_of(
     st.just(line),
     moduli.map(lambda m: lambda n: -(-n // m)),
     moduli.map(lambda m: lambda n: n // m),
     st.tuples(moduli, st.integers(0, 11)).map(lambda mk: lambda n: -(-(n + mk[1]) // mk[0])),
-    inner.map(lambda k: lambda n: max(0, n - k)),
-    inner.map(lambda k: lambda n: min(n, k)),
-    inner.map(lambda k: lambda n: int(n > k)),
-    inner.map(lambda k: lambda n: int(n <= k)),
     st.just(lambda n: n.bit_length() - 1),
     st.just(lambda n: (n - 1).bit_length()),
     st.just(lambda n: (n + 1).bit_length() - 1),
     st.just(lambda n: n * n),
     st.just(lambda n: n * (n - 1) // 2),
     moduli.map(lambda m: lambda n: n % m),
+)
+broken = st.one_of(
+    inner.map(lambda k: lambda n: max(0, n - k)),
+    inner.map(lambda k: lambda n: min(n, k)),
+    inner.map(lambda k: lambda n: int(n > k)),
+    inner.map(lambda k: lambda n: int(n <= k)),
     st.just(lambda n: int(n > LOW)),
 )
+single = smooth | broken
 factors = st.integers(1, 20)
 
 
@@ -77,8 +80,9 @@ def _steps(term: Term) -> list[int]:
 
 
 @untimed
-@given(single, factors, st.integers(0, 100), inner, st.integers(1, 9))
+@given(smooth, factors, st.integers(0, 100), inner, st.integers(1, 9))
 def test_one_wrong_count(term: Term, factor: int, constant: int, at: int, error: int) -> None:
+    """Not for terms with a kink: a wrong count beside it may well be another kink."""
     counts = [factor * term(n) + constant + error * (n == at) for (n,) in SWEEP]
     assert fit(("N",), SWEEP, counts) is None
 

@@ -11,9 +11,10 @@ rationals; the formula is checked on all others. No floating point takes part.
 A formula is refused, and the answer is ``None``, unless
 
 * it is checked: the points exceed its fitted quantities (coefficients, moduli, thresholds) by two
-  at least, and whichever two points are left out, the rest still determine it. A single exception:
-  the first value of a declared range may be a case of its own (size 0, an empty list), since that
-  value is itself observed. One count, or a few equal ones, allow only the constant;
+  at least, whichever two points are left out, the rest still determine it, and thresholds leave
+  three values at least before, between and after them. A single exception: the first value of a
+  declared range may be a case of its own (size 0, an empty list), since that value is itself
+  observed. One count, or a few equal ones, allow only the constant;
 * each parameter it uses took enough values by the same measure, or every value of its range; every
   parameter with more than one value was varied; and no two parameters were varied only one at a
   time (their interaction would be a guess);

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wcetchar.analysis.fit_bounds import never_negative, probes
-from wcetchar.analysis.fit_features import Feature, features
+from wcetchar.analysis.fit_features import THRESHOLD, Feature, features
 from wcetchar.analysis.fit_search import Screen
 from wcetchar.analysis.fit_support import (
     basis_rows,
@@ -57,6 +57,22 @@ def _quantities(features: Iterable[Feature]) -> int:
     """How many quantities are fitted: the constant, a coefficient each, and their shapes."""
     listed = list(features)
     return 1 + len(listed) + len(frozenset().union(*(feature.shape for feature in listed)))
+
+
+def _pieces(parameter: int, features: Iterable[Feature], observed: Column) -> bool:
+    """Whether the thresholds leave enough values in every piece.
+
+    A threshold before and one behind a single wrong count would explain it away. In a piece with
+    three values that cannot happen: what the pieces differ by has two quantities at most.
+    """
+    thresholds = {
+        value
+        for feature in features
+        for kind, of, value in feature.shape
+        if kind == THRESHOLD and of == parameter
+    }
+    ends = np.searchsorted(observed, sorted(thresholds), side="right")
+    return not thresholds or bool((np.diff([0, *ends, len(observed)]) >= 1 + _CHECKS).all())
 
 
 class Fitter:
@@ -263,10 +279,13 @@ class Fitter:
             distinct == 1 for i, distinct in enumerate(self._distinct) if i not in parameters
         )
         for parameter in parameters:
-            quantities = _quantities(f for f in used if parameter in f.parameters)
-            if len(np.unique(points[:, parameter])) >= quantities + _CHECKS:
-                continue
-            if not self._complete[parameter] or (alone and len(parameters) == 1):
+            if self._complete[parameter] and not (alone and len(parameters) == 1):
+                continue  # every value was seen, and each of them several times
+            here = [feature for feature in used if parameter in feature.parameters]
+            observed = np.unique(points[:, parameter])
+            if len(observed) < _quantities(here) + _CHECKS or not _pieces(
+                parameter, here, observed
+            ):
                 return False
         if not all(self._complete[parameter] for parameter in parameters):
             # The same values again, at other values of a parameter that the formula does not

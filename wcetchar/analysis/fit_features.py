@@ -54,17 +54,19 @@ _LARGEST_FACTOR = 2**31
 Column = NDArray[np.int64]
 
 _Fitted = tuple[str, int, int]
-"""m or k, the parameter's index, the value."""
+"""What it is ("modulus", "offset" or :data:`THRESHOLD`), the parameter's index, the value."""
+
+THRESHOLD = "threshold"
 
 _PLAIN: frozenset[_Fitted] = frozenset()
 
 
 def _modulus(i: int, m: int, k: int = 0) -> frozenset[_Fitted]:
-    return frozenset({("m", i, m), ("k", i, -k)} if k else {("m", i, m)})
+    return frozenset({("modulus", i, m), ("offset", i, k)} if k else {("modulus", i, m)})
 
 
 def _threshold(i: int, k: int) -> frozenset[_Fitted]:
-    return frozenset({("k", i, k)})
+    return frozenset({(THRESHOLD, i, k)})
 
 
 @dataclass(frozen=True)

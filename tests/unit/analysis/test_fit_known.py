@@ -140,6 +140,10 @@ def test_thresholds_at_the_edge_of_the_sweep_are_not_checked() -> None:
     assert _fit(N, lambda n: 2 * n + (n > 14)) is None
     assert _fit(N, lambda n: n + max(0, n - 14)) is None
     assert _fit(N, lambda n: int(n == 7)) is None
+    assert _fit(N, lambda n: int(n > 3)) == "N > 3"
+    assert _fit(N, lambda n: int(n > 2)) is None
+    assert _fit(N, lambda n: int(n > 5) + 2 * (n > 8)) == "(N > 5) + 2*(N > 8)"
+    assert _fit(N, lambda n: int(n > 5) + 2 * (n > 7)) is None
 
 
 def test_sweeps_that_cannot_tell_two_formulas_apart() -> None:
