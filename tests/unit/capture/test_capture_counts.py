@@ -189,3 +189,31 @@ def test_more_events_than_one_chunk_holds(capture):
     assert trace.result.instructions == 3 + 5 * 30000 + 1 + 3
     assert trace.result.accesses == 1 + 3 * 30000 + 1  # literals: 0xE000E010, 0x20026
     assert len(trace.events) == trace.result.instructions + trace.result.accesses
+
+
+@pytest.mark.parametrize("offset", range(0xFF0, 0x1000, 2))
+def test_lengths_before_the_end_of_a_page(capture, assemble, offset):
+    """QEMU 7.2 reports a narrow instruction that ends one halfword before a page as wide."""
+    source = f"""
+ function reset
+ b far
+ .balign 4096
+ .space {offset:#x}
+ function far
+ movs r0, #1
+ movs r1, #2
+ mov.w r2, #3
+ movs r3, #4
+ mov.w r4, #5
+ movs r5, #6
+ b finish
+"""
+    start = assemble(source)["far"]
+    assert start % 4096 == offset
+    events = capture(source).events
+    lengths = {address: size for kind, address, size in events if kind is Event.INSTRUCTION}
+    expected = [2, 2, 4, 2, 4, 2]
+    at = start
+    for length in expected:
+        assert lengths[at] == length, hex(at)
+        at += length
