@@ -26,19 +26,19 @@ demo: system $(VENV)/.installed
 		$(MAKE) --no-print-directory freertos-demo; \
 	fi
 
+# Prices every service on every profile; each profile has its section map beside it.
+ON_ALL := $(foreach p,$(PROFILES),--profile cortex-m3/$(p) --map cortex-m3/map-$(p))
+ESTIMATE := $(BIN)/wcetchar estimate $(DEMO)/freertos.json $(ON_ALL)
+
 .PHONY: freertos-demo
 freertos-demo: firmware $(DEMO)/freertos.json
-	@for profile in $(PROFILES); do \
-		$(BIN)/wcetchar estimate $(DEMO)/freertos.json --maximum \
-			--profile cortex-m3/$$profile --map cortex-m3/map-$$profile \
-			--format csv -o $(DEMO)/$$profile.csv && \
-		$(BIN)/wcetchar estimate $(DEMO)/freertos.json --maximum \
-			--profile cortex-m3/$$profile --map cortex-m3/map-$$profile \
-			--format json -o $(DEMO)/$$profile.json || exit; \
-	done
-	@$(BIN)/wcetchar estimate $(DEMO)/freertos.json --service xTaskCreate --set N=13 \
-		$(foreach p,$(PROFILES),--profile cortex-m3/$(p) --map cortex-m3/map-$(p))
-	@echo "everything is under $(DEMO)/"
+	@$(ESTIMATE) --maximum --format json -o $(DEMO)/estimates.json
+	@$(ESTIMATE) --maximum --format csv -o $(DEMO)/estimates.csv
+	@$(ESTIMATE) --maximum --format markdown -o $(DEMO)/estimates.md
+	@$(ESTIMATE) --maximum -o $(DEMO)/estimates.txt
+	@$(ESTIMATE) --service xTaskCreate --set N=13
+	@$(ESTIMATE) --maximum --format summary
+	@echo "$(DEMO)/ has the trace, the characterization and every table, also as JSON, CSV and text"
 
 # What is made again when wcetchar itself changes.
 CAPTURE_CODE := $(wildcard wcetchar/capture/*.py wcetchar/capture/plugin/*.c)

@@ -12,6 +12,7 @@ need arm-none-eabi-gcc gcc-arm-none-eabi
 need arm-none-eabi-objdump binutils-arm-none-eabi
 need cc gcc
 need git git
+[ -e /etc/ssl/certs/ca-certificates.crt ] || missing="$missing ca-certificates"
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 # A C compiler without the C library's headers cannot build the capture plugin.
 printf '#include <stdio.h>\n' | cc -E - >/dev/null 2>&1 || missing="$missing libc6-dev"
@@ -48,7 +49,7 @@ rest=$(echo "$missing" | sed 's/ cargo-web//')
 [ -z "$rest" ] || $as_root apt-get install -qq -y --no-install-recommends $rest >/dev/null
 case "$missing" in
 *cargo-web*)
-	$as_root apt-get install -qq -y --no-install-recommends cargo-web >/dev/null ||
+	$as_root apt-get install -qq -y --no-remove --no-install-recommends cargo-web >/dev/null ||
 		echo "cargo 1.85 or newer cannot be installed; set FREERTOS_KERNEL to a kernel's source" >&2
 	;;
 esac

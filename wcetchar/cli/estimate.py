@@ -10,7 +10,7 @@ from wcetchar.pipeline import estimate as pipeline
 from wcetchar.report import csv, jsondoc, markdown, terminal
 from wcetchar.report.view import views_of
 
-FORMATS = ("table", "csv", "markdown", "json")
+FORMATS = ("table", "summary", "csv", "markdown", "json")
 
 
 def _assignments(
@@ -100,6 +100,8 @@ def command(
         text = csv.render(views)
     elif chosen == "markdown":
         text = markdown.render(views)
+    elif chosen == "summary":
+        text = terminal.summary(views, table_width(output), table_color(output))
     else:
         text = terminal.render(views, table_width(output), table_color(output))
     emit(text, output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
@@ -31,6 +32,46 @@ def render(views: Iterable[EstimateView], width: int = 120, color: bool = False)
         parts.append("")
     if len(shown) > 1:
         parts.append(_summary(shown))
+    return text_of(parts, width, color)
+
+
+def summary(views: Iterable[EstimateView], width: int = 120, color: bool = False) -> str:
+    """One line a service: total and blocking times on each profile, in whole nanoseconds (up)."""
+    shown = tuple(views)
+    profiles = tuple(dict.fromkeys((view.profile, view.section_map) for view in shown))
+    services: dict[str, list[EstimateView]] = {}
+    for view in shown:
+        services.setdefault(view.service, []).append(view)
+    parts: list[RenderableType] = []
+    for title, column in (
+        ("total ns", 0),
+        ("blocks interrupts ns", 1),
+        ("blocks preemption ns", 2),
+    ):
+        table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+        table.add_column(title, no_wrap=True)
+        table.add_column("at", no_wrap=True)
+        for profile, section_map in profiles:
+            heading = profile if len({p for p, _ in profiles}) == len(profiles) else section_map
+            table.add_column(Text(heading), justify="right", overflow="fold")
+        table.add_column("word", no_wrap=True)
+        for service, group in services.items():
+            times = {
+                (view.profile, view.section_map): (
+                    view.total.high,
+                    *(part.ns for part in view.blocking),
+                )[column]
+                for view in group
+            }
+            table.add_row(
+                Text(service),
+                Text(" / ".join(dict.fromkeys(view.at for view in group))),
+                *(grouped(math.ceil(times[key])) if key in times else "" for key in profiles),
+                Text(" / ".join(dict.fromkeys(view.word.value for view in group))),
+            )
+        parts += [table, ""]
+    notes = dict.fromkeys(note for view in shown for note in view.notes)
+    parts += [Text(f"note: {note}") for note in notes]
     return text_of(parts, width, color)
 
 
