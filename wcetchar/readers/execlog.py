@@ -94,8 +94,8 @@ class ExeclogReader:
                 Loss(
                     Knowledge.OPCODES,
                     "without an image or a known machine the instruction set is not known, so"
-                    " neither are lengths and bytes: the trace cannot be checked against an image, and"
-                    " a store-exclusive keeps the load that QEMU logs for it, which is one too many",
+                    " neither are lengths and bytes: the trace cannot be checked against an image,"
+                    " and a store-exclusive keeps the load that QEMU logs for it, one too many",
                 )
             )
         info = TraceInfo(path, f"execlog-{version}", tuple(losses), machine=machine)
