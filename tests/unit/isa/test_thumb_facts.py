@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wcetchar.isa import decode_thumb
+from wcetchar.isa.thumb_effects import SPECIAL_REGISTERS
 from wcetchar.model.access import EventKind as K
 from wcetchar.model.instruction import (
     Copy,
@@ -362,3 +363,16 @@ def test_not_in_armv6m(code: str) -> None:
 )
 def test_in_armv6m(code: str) -> None:
     decode(code, architecture="armv6-m")
+
+
+@pytest.mark.parametrize(("name", "number"), SPECIAL_REGISTERS.items())
+def test_special_registers_by_their_encoding(name: str, number: int) -> None:
+    assert decode(f"ef f3 {number:02x} 82").text == f"mrs r2, {name}"
+    flags = "_nzcvq" if number < 4 else ""
+    assert decode(f"82 f3 {number:02x} 88").text == f"msr {name}{flags}, r2"
+
+
+@pytest.mark.parametrize("number", [4, 10, 15, 21, 0x90, 0x94])
+def test_special_registers_of_other_architectures(number: int) -> None:
+    refused(f"ef f3 {number:02x} 82")
+    refused(f"82 f3 {number:02x} 88")
