@@ -1,0 +1,234 @@
+"""``make bench``: speeds and sizes, as ratios taken in one run.
+
+Prints a Markdown table; ``--write FILE`` also puts it between the markers of a page. Absolute
+figures depend on the machine; the ratios hold much better, since both sides ran moments apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from wcetchar.capture import CaptureRequest, CaptureResult, run
+from wcetchar.image import load_image
+from wcetchar.model.trace import Event
+from wcetchar.readers import open_trace
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+FREERTOS = ROOT / "build/firmware/freertos/freertos.elf"
+SERVICES = ROOT / "rtos_tests/freertos/services.yaml"
+BEGIN, END = "<!-- make bench writes from here -->", "<!-- to here -->"
+
+
+def build(folder: Path, outer: int, inner: int) -> Path:
+    """The long firmware: about outer * (6 * inner) instructions."""
+    elf = folder / f"long-{outer}-{inner}.elf"
+    sizes = f"-Wa,--defsym,OUTER={outer},--defsym,INNER={inner}"
+    command = ["arm-none-eabi-gcc", "-nostdlib", "-mcpu=cortex-m3", "-mthumb", sizes]
+    command += ["-T", str(HERE / "long.ld"), str(HERE / "long.s"), "-o", str(elf)]
+    subprocess.run(command, check=True)
+    return elf
+
+
+def capture(elf: Path, output: Path) -> CaptureResult:
+    return run(CaptureRequest(elf, load_image(str(elf)).sha256, output))
+
+
+def timed(action: Callable[[], object], repeat: int = 3) -> float:
+    """Seconds of the quickest of several runs."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def plain_run(elf: Path, arguments: tuple[str, ...]) -> None:
+    """The same run without the plugin and without the log that it reads."""
+    words = list(arguments)
+    at = words.index("-d")
+    del words[at : at + 2]
+    subprocess.run(
+        [*words, "-kernel", str(elf)],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def read_all(path: Path, **how: str) -> int:
+    """Events of a trace, its instructions printed by nobody."""
+    return sum(len(batch) for batch in open_trace(str(path), **how).batches())
+
+
+def write_execlog(trace: Path, log: Path, instructions: int) -> None:
+    """The first instructions of a trace as QEMU 8.2's execlog would have written them."""
+    opened = open_trace(str(trace))
+    for _ in opened.batches():
+        pass
+    codes = {c.address: c.code for c in opened.code}
+    left = instructions
+    with log.open("w") as file:
+        line = ""
+        for batch in opened.batches():
+            rows = zip(
+                batch.kind.tolist(), batch.address.tolist(), batch.size.tolist(), strict=True
+            )
+            for kind, address, _ in rows:
+                if kind == Event.INSTRUCTION:
+                    file.write(line)
+                    left -= 1
+                    if left < 0:
+                        return
+                    code = codes[address]
+                    word = int.from_bytes(code, "little")
+                    line = f'0, 0x{address:x}, 0x{word:x}, "instruction"\n'
+                elif kind in (Event.READ, Event.WRITE):
+                    what = "load" if kind == Event.READ else "store"
+                    line = f"{line[:-1]}, {what}, 0x{address:08x}, RAM\n"
+
+
+def naive(log: Path) -> int:
+    """What a first script would do: split each line and convert its numbers."""
+    events = 0
+    with log.open() as file:
+        for line in file:
+            parts = line.rstrip("\n").split(", ")
+            int(parts[1], 16)
+            int(parts[2], 16)
+            events += 1
+            for i in range(4, len(parts) - 1, 3):
+                int(parts[i + 1], 16)
+                events += 1
+    return events
+
+
+def peak_memory(*command: str) -> float:
+    """MB of resident memory that a command needs at most."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{command} failed")
+    return usage.ru_maxrss / 1024
+
+
+def rows(folder: Path, large: int) -> list[tuple[str, str, str]]:
+    """(what, figure, aim) for every measurement."""
+    found = []
+    outer = 200
+    elf = build(folder, outer, large // 5 // (6 * outer))
+    trace = folder / "long.wct"
+    results: list[CaptureResult] = []
+    with_plugin = timed(lambda: results.append(capture(elf, trace)))
+    result = results[-1]
+    without = timed(lambda: plain_run(elf, result.arguments))
+    count = result.instructions
+    found.append(("capture, instructions a second", f"{count / with_plugin / 1e6:.1f} M", ""))
+    found.append(("the same run without the plugin", f"{count / without / 1e6:.1f} M", ""))
+    found.append(("capture takes, times that", f"{with_plugin / without:.2f}", ""))
+    found.append(("bytes an instruction on disk", f"{result.size / count:.2f}", ""))
+    events = read_all(trace)
+    reading = timed(lambda: read_all(trace))
+    found.append(("plugin stream, events a second", f"{events / reading / 1e6:.1f} M", "30 M"))
+    log = folder / "execlog.txt"
+    write_execlog(trace, log, 1_000_000)
+    how = {"format": "execlog-8.2"}
+    text_events = read_all(log, **how)
+    ours = timed(lambda: read_all(log, **how))
+    split = timed(lambda: naive(log))
+    assert naive(log) == text_events
+    lines = timed(lambda: subprocess.run(["wc", "-l", log], check=True, stdout=subprocess.DEVNULL))
+    found.append(("execlog text, events a second", f"{text_events / ours / 1e6:.2f} M", ""))
+    found.append(("times a Python split loop", f"{split / ours:.1f}", "5"))
+    found.append(("of the speed of `wc -l`", f"{lines / ours:.4f}", ""))
+    found += memory(folder, large)
+    found += freertos(folder)
+    return found
+
+
+def memory(folder: Path, large: int) -> list[tuple[str, str, str]]:
+    """Peak memory of a whole characterization, on a short and on a long trace."""
+    found = []
+    for instructions in (large // 10, large):
+        elf = build(folder, 100, instructions // 600)
+        trace = folder / "memory.wct"
+        size = capture(elf, trace).instructions
+        command = (*WCETCHAR, "characterize", str(elf), str(trace), "--services")
+        start = time.perf_counter()
+        peak = peak_memory(*command, str(HERE / "long.yaml"), "-o", str(folder / "long.json"))
+        took = time.perf_counter() - start
+        found.append(
+            (
+                f"characterize {size / 1e6:.0f} M instructions, peak memory",
+                f"{peak:.0f} MB",
+                "500 MB",
+            )
+        )
+        found.append(("  instructions a second", f"{size / took / 1e6:.1f} M", ""))
+        trace.unlink()
+    return found
+
+
+WCETCHAR = (sys.executable, "-m", "wcetchar")
+
+
+def freertos(folder: Path) -> list[tuple[str, str, str]]:
+    """From firmware to characterization."""
+    if not FREERTOS.exists():
+        return [("FreeRTOS", "not built", "")]
+    trace, output = folder / "freertos.wct", folder / "freertos.json"
+    capturing = (*WCETCHAR, "capture", str(FREERTOS), "--machine", "mps2-an385", "-o", str(trace))
+    counting = (*WCETCHAR, "characterize", str(FREERTOS), str(trace), "--services", str(SERVICES))
+
+    def quiet(command: tuple[str, ...]) -> None:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    first = timed(lambda: quiet(capturing))
+    second = timed(lambda: quiet((*counting, "-o", str(output))))
+    start = timed(lambda: quiet((*WCETCHAR, "--version")))
+    return [
+        ("FreeRTOS: capture, whole process", f"{first:.2f} s", ""),
+        ("FreeRTOS: characterize, whole process", f"{second:.2f} s", ""),
+        (
+            "firmware to characterization, times `wcetchar --version`",
+            f"{(first + second) / start:.1f}",
+            "",
+        ),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path, help="page to put the table into")
+    parser.add_argument("--large", type=int, default=100_000_000, help="instructions, at most")
+    options = parser.parse_args()
+    for program in ("qemu-system-arm", "arm-none-eabi-gcc", "wc"):
+        if shutil.which(program) is None:
+            raise SystemExit(f"{program} is not installed")
+    with tempfile.TemporaryDirectory(prefix="wcetchar-bench-") as name:
+        measured = rows(Path(name), options.large)
+    table = ["| measured | figure | aim |", "|---|---:|---:|"]
+    table += [f"| {what} | {figure} | {aim} |" for what, figure, aim in measured]
+    text = "\n".join(table)
+    print(text)
+    print(f"\n{os.cpu_count()} processors, Python {sys.version.split()[0]}, numpy {np.__version__}")
+    if options.write:
+        page = options.write.read_text()
+        head, _, rest = page.partition(BEGIN)
+        _, _, tail = rest.partition(END)
+        options.write.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}")
+
+
+if __name__ == "__main__":
+    main()

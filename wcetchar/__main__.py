@@ -1,0 +1,5 @@
+"""``python -m wcetchar``."""
+
+from wcetchar.cli import main
+
+main()
