@@ -147,7 +147,7 @@ class RenodeBinaryReader:
         losses = [*RENODE_LOSSES]
         whole_blocks = header.multi and header.pc_width
         losses.append(_END if whole_blocks else _LOST_BLOCKS)
-        if not _Run(path, header, CodeMap(None)).accesses_in(head[header.size :]):
+        if not _Run(path, header, CodeMap(None)).accesses_in(head):
             losses += NO_ACCESSES
         if not header.pc_width:
             losses.append(NO_PC)
@@ -194,9 +194,11 @@ class _Run:
         self._left = 0  # records that the multi-ISA block still has to give
         self._next: int | None = None  # address of the record that must follow within the block
 
-    def accesses_in(self, data: bytes) -> bool:
-        """Whether the whole records of ``data`` hold a memory access."""
-        return any(bool(((b.kind == 1) | (b.kind == 2)).any()) for b in self._take(data, 0)[0])
+    def accesses_in(self, head: bytes) -> bool:
+        """Whether the whole records at the beginning of the trace hold a memory access."""
+        size = self._header.size
+        batches, _ = self._take(head[size:], size)
+        return any(np.isin(batch.kind, (Event.READ, Event.WRITE)).any() for batch in batches)
 
     def events(self) -> Iterator[EventBatch]:
         rest = b""
