@@ -7,9 +7,9 @@ import re
 from typing import Any, Final
 
 from wcetchar.errors import InputError, Location
-from wcetchar.store.source import Source, Steps, read_text, refuse_surrogates, shown
+from wcetchar.store.source import MAX_MISTAKES, Source, Steps, read_text, refuse_surrogates, shown
 
-MAX_BYTES: Final = 64 << 20
+MAX_BYTES: Final = 16 << 20
 MAX_DEPTH: Final = 32
 _MAX_DIGITS: Final = 40
 
@@ -97,33 +97,34 @@ def _after_space(text: str, offset: int) -> int:
 
 
 class _Places:
-    """Finds places by walking the text anew: only mistakes need them."""
+    """Finds places by walking the text anew: only mistakes need them. Containers on the way are
+    remembered, so that many mistakes do not walk the text many times."""
 
     def __init__(self, text: str, path: str) -> None:
         self.text = text
         self.path = path
+        self.known: dict[int, dict[str | int, tuple[int, int]]] = {}
 
     def __call__(self, steps: Steps, key: bool) -> Location | None:
         offset = _after_space(self.text, 0)
         key_offset = offset
         for step in steps:
-            found = self._child(offset, step)
+            if offset not in self.known:
+                self.known[offset] = self._children(offset)
+            found = self.known[offset].get(step)
             if found is None:
                 return None
             key_offset, offset = found
         return _location(self.text, self.path, key_offset if key else offset)
 
-    def _child(self, offset: int, step: str | int) -> tuple[int, int] | None:
+    def _children(self, offset: int) -> dict[str | int, tuple[int, int]]:
+        """Offsets of key and value of everything in the container at ``offset``."""
         sign = self.text[offset : offset + 1]
         if sign == "{":
-            for key, key_offset, value_offset in members(self.text, offset):
-                if key == step:
-                    return key_offset, value_offset
-        elif sign == "[" and isinstance(step, int):
-            for index, value_offset in enumerate(elements(self.text, offset)):
-                if index == step:
-                    return value_offset, value_offset
-        return None
+            return {key: (at, value) for key, at, value in members(self.text, offset)}
+        if sign == "[":
+            return {index: (at, at) for index, at in enumerate(elements(self.text, offset))}
+        return {}
 
 
 _decode = json.JSONDecoder(parse_int=len, parse_float=len).raw_decode
@@ -170,6 +171,8 @@ def _report_duplicates(text: str, path: str, source: Source) -> None:
                 if key not in first:
                     first[key] = key_offset
                     continue
+                if len(source.mistakes) > MAX_MISTAKES:
+                    return
                 source.mistakes.append(
                     InputError(
                         f"the key {shown(key)} is given twice; it first stands at "

@@ -45,6 +45,7 @@ class Source:
     place: Callable[[Steps, bool], Location | None]
     mistakes: list[InputError] = field(default_factory=list)
     unreadable: set[Steps] = field(default_factory=set)
+    _reported: set[tuple[Location, str]] = field(default_factory=set)
 
     def where(self, steps: Steps, *, key: bool = False) -> Location:
         """Place of a node, or of its nearest ancestor that exists."""
@@ -63,12 +64,18 @@ class Source:
         hint: str | None = None,
         key: bool = False,
     ) -> None:
-        """Note one mistake at a node, once, unless its node could not be read anyway."""
+        """Note one mistake at a node, once, unless its node could not be read anyway.
+
+        Beyond ``MAX_MISTAKES`` nothing is noted: places take time, and nobody reads on.
+        """
+        if len(self.mistakes) > MAX_MISTAKES:
+            return
         if any(steps[:length] in self.unreadable for length in range(len(steps) + 1)):
             return
-        error = InputError(message, where=self.where(steps, key=key), expected=expected, hint=hint)
-        if all((e.where, e.message) != (error.where, message) for e in self.mistakes):
-            self.mistakes.append(error)
+        where = self.where(steps, key=key)
+        if (where, message) not in self._reported:
+            self._reported.add((where, message))
+            self.mistakes.append(InputError(message, where=where, expected=expected, hint=hint))
 
     def fail_on_mistakes(self) -> None:
         """Raise everything noted so far.
@@ -83,12 +90,8 @@ class Source:
             raise self.mistakes[0]
         kept = self.mistakes[:MAX_MISTAKES]
         if len(self.mistakes) > len(kept):
-            kept.append(
-                InputError(
-                    f"and {len(self.mistakes) - len(kept)} further mistakes",
-                    where=kept[-1].where,
-                )
-            )
+            last = max((e.where for e in kept if e.where), default=None)
+            kept.append(InputError("and further mistakes", where=last, hint="correct these first"))
         raise InputErrors(kept)
 
 

@@ -4,8 +4,8 @@ The tree is built from ruamel.yaml's event stream rather than by its constructor
 line and column of every key and value, is bounded while it is read, and leaves nothing to be
 guessed. What the versions of YAML read differently is refused where it stands: leading zeros
 (`010` is 8 in YAML 1.1 and 10 in 1.2), sexagesimals (`12:30` is 750), digits with underscores,
-binary numbers, empty values. Tags, anchors and aliases are refused: none of the files needs them, and they are
-the way to constructors and to texts that grow without end.
+binary numbers, empty values. Tags, anchors and aliases are refused: none of the files needs them,
+and they are the way to constructors and to texts that grow without end.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from ruamel.yaml.events import (
 from wcetchar.errors import InputError, Location
 from wcetchar.store.source import PlainInt, Source, Steps, read_text, refuse_surrogates, shown
 
-MAX_BYTES: Final = 1 << 20
-MAX_NODES: Final = 50_000
+# Files that people write; the pure parser takes some seconds for the largest hostile ones.
+MAX_BYTES: Final = 256 << 10
+MAX_NODES: Final = 20_000
 MAX_DEPTH: Final = 32
 
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+|0o[0-7]+")

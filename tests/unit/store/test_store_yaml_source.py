@@ -209,4 +209,4 @@ def test_mistakes_are_cut_at_a_hundred() -> None:
     with pytest.raises(InputErrors) as caught:
         parse_yaml(text, "f").fail_on_mistakes()
     assert len(caught.value.errors) == 101
-    assert "50 further mistakes" in str(caught.value)
+    assert caught.value.errors[-1].message == "and further mistakes"

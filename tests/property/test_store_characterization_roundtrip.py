@@ -1,0 +1,191 @@
+"""Random characterizations: what is written reads back, and has one text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wcetchar.model.access import (
+    WIDTHS,
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Pattern,
+)
+from wcetchar.model.characterization import (
+    Blocking,
+    BlockingStretch,
+    Characterization,
+    Conservation,
+    Counts,
+    Evidence,
+    Provenance,
+    SectionInfo,
+    ServiceCharacterization,
+    StretchKind,
+    TablePoint,
+    TraceProvenance,
+    TraceSection,
+    Word,
+)
+from wcetchar.model.expression import (
+    ONE,
+    Binary,
+    BinaryOperator,
+    Call,
+    Compare,
+    Comparison,
+    Expression,
+    Function,
+    Name,
+    Number,
+)
+from wcetchar.model.service import Kernel, Parameter, ParameterKind, SectionKind, ServiceKind
+from wcetchar.store import characterization_json, load_characterization
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+NAME = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=6)
+IDENTIFIER = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True).filter(
+    lambda name: name not in {f.value for f in Function}
+)
+COUNT = st.integers(1, 2**63 - 1)
+NATURAL = st.integers(0, 2**40)
+BLOCKING = st.builds(
+    Blocking, st.booleans(), st.none() | st.integers(0, 255), st.booleans(), st.booleans()
+)
+
+
+def few(strategy: st.SearchStrategy, most: int = 3) -> st.SearchStrategy:
+    return st.lists(strategy, max_size=most).map(tuple)
+
+
+def expressions(names: tuple[str, ...]) -> st.SearchStrategy[Expression]:
+    leaves: st.SearchStrategy[Expression] = st.builds(Number, st.integers(0, 1000))
+    if names:
+        leaves |= st.builds(Name, st.sampled_from(names))
+    plain = st.sampled_from([BinaryOperator.ADD, BinaryOperator.SUBTRACT, BinaryOperator.MULTIPLY])
+
+    def grow(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+        divided = st.builds(
+            Binary, st.just(BinaryOperator.DIVIDE), inner, st.builds(Number, st.integers(1, 64))
+        )
+        return (
+            st.builds(Binary, plain, inner, inner)
+            | st.builds(Compare, st.sampled_from(Comparison), inner, inner)
+            | st.builds(
+                lambda f, a, b: Call(f, (a, b)),
+                st.sampled_from([Function.MIN, Function.MAX]),
+                inner,
+                inner,
+            )
+            | st.builds(
+                lambda f, a: Call(f, (a,)),
+                st.sampled_from([Function.CEIL, Function.FLOOR]),
+                divided,
+            )
+        )
+
+    return st.recursive(leaves, grow, max_leaves=6)
+
+
+@st.composite
+def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCharacterization:
+    names = tuple(draw(st.lists(IDENTIFIER, max_size=2, unique=True)))
+    section = st.sampled_from(sections)
+    keys: st.SearchStrategy[Key] = st.builds(
+        AccessClass,
+        section,
+        st.sampled_from(Operation),
+        st.sampled_from(WIDTHS),
+        st.sampled_from(Pattern),
+    ) | st.builds(CoreEvent, section, st.sampled_from(EventKind))
+    vectors = st.dictionaries(keys, COUNT, max_size=4).map(AccessVector)
+    values = st.tuples(*(st.integers(-(2**40), 2**40) for _ in names))
+    rows = few(st.builds(TraceSection, BLOCKING, vectors, expressions(names)))
+    point_rows = few(st.builds(TraceSection, BLOCKING, vectors, st.just(ONE)), 2)
+    points = st.dictionaries(values, point_rows, min_size=1, max_size=3).map(
+        lambda table: Counts(points=tuple(TablePoint(v, table[v]) for v in sorted(table)))
+    )
+    counts = st.builds(Counts, rows) | points
+    bounds = st.tuples(st.integers(-50, 50), st.integers(0, 50))
+    return ServiceCharacterization(
+        name=name,
+        kind=draw(st.sampled_from(ServiceKind)),
+        word=draw(st.sampled_from(Word)),
+        parameters=tuple(
+            Parameter(n, draw(st.sampled_from(ParameterKind)), low, low + span, draw(TEXT))
+            for n in names
+            for low, span in [draw(bounds)]
+        ),
+        counts=draw(counts),
+        stretches=draw(
+            few(st.builds(BlockingStretch, st.sampled_from(StretchKind), TEXT, TEXT, counts), 2)
+        ),
+        description=draw(TEXT),
+        worst_state=draw(TEXT),
+        evidence=draw(st.builds(Evidence, NATURAL, few(values), few(values))),
+        notes=draw(few(TEXT)),
+        stretches_known=draw(st.booleans()),
+    )
+
+
+@st.composite
+def characterizations(draw: st.DrawFn) -> Characterization:
+    sections = tuple(draw(st.lists(NAME, min_size=1, max_size=3, unique=True)))
+    parts = st.lists(st.tuples(TEXT, NATURAL), max_size=3).map(tuple)
+    attributed, unattributed = draw(parts), draw(parts)
+    traced = sum(n for _, n in (*attributed, *unattributed))
+    conservation = Conservation(traced, draw(NATURAL), draw(NATURAL), attributed, unattributed)
+    optional = st.none() | TEXT
+    return Characterization(
+        kernel=draw(st.builds(Kernel, TEXT, TEXT, st.dictionaries(TEXT, TEXT, max_size=3))),
+        architecture=draw(TEXT),
+        fetch_width=draw(st.sampled_from([8, 16, 32, 64])),
+        sections=tuple(
+            SectionInfo(name, draw(st.sampled_from(SectionKind)), draw(TEXT)) for name in sections
+        ),
+        services=tuple(
+            draw(services(name, (*sections, "?")))
+            for name in draw(st.lists(NAME, max_size=3, unique=True))
+        ),
+        provenance=draw(
+            st.builds(
+                Provenance,
+                TEXT,
+                st.none() | st.from_regex("[0-9a-f]{64}", fullmatch=True),
+                optional,
+                optional,
+                few(st.builds(TraceProvenance, TEXT, optional, optional, few(TEXT), few(TEXT)), 2),
+            )
+        ),
+        conservation=draw(st.sampled_from([None, conservation])),
+        assumptions=draw(few(TEXT)),
+    )
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("roundtrip") / "c.json"
+
+
+@settings(
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(characterization=characterizations())
+def test_round_trip(path: Path, characterization: Characterization) -> None:
+    text = characterization_json(characterization)
+    assert text.endswith("}\n")
+    assert json.loads(text)["schema_version"] == 1
+    path.write_bytes(text.encode())
+    again = load_characterization(str(path))
+    assert again == characterization
+    assert characterization_json(again) == text
