@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -152,11 +151,3 @@ def test_all_mistakes_come_at_once(write) -> None:
     text = GOOD.replace("mark: 2", "mark: 1").replace("1..16", "16..1").replace("HZ:", "HZ: &a")
     text = text.replace("task stack: heap", "task stack: heaps").replace("kind: call", "kind: cal")
     assert [at for at, _ in mistakes(write(text))] == ["2:77", "9:66", "14:11", "19:31", "21:16"]
-
-
-def test_the_documentation_shows_a_file_that_reads(write) -> None:
-    text = Path("docs/reference/services-file.md").read_text()
-    match = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert match
-    found = load_services(write(match[1]))
-    assert found.services[0].parameters[0].maximum == 16
