@@ -89,9 +89,12 @@ class ThumbDecoder:
             it_state: ITSTATE before it; 0 outside an IT block.
         """
         length = instruction_length(code)
-        code = bytes(code[:length])
         if length == 0 or len(code) < length:
-            return Undecodable(address, code, "", "the code range ends inside an instruction")
+            # Its bytes, all the same: who walks a range goes on behind them.
+            return Undecodable(
+                address, bytes(code), "", "the code range ends inside an instruction"
+            )
+        code = bytes(code[:length])
         decoded = self._known.get(code)
         if decoded is None:
             decoded = self._known[code] = self._encoding(code)
