@@ -62,8 +62,8 @@ def _quantities(features: Iterable[Feature]) -> int:
 def _pieces(parameter: int, features: Iterable[Feature], observed: Column) -> bool:
     """Whether the thresholds leave enough values in every piece.
 
-    A threshold before and one behind a single wrong count would explain it away. In a piece with
-    three values that cannot happen: what the pieces differ by has two quantities at most.
+    A threshold before and one behind a single wrong count would explain it away. A piece with three
+    values leaves no room for that: pieces differ by a line, which two values determine.
     """
     thresholds = {
         value
