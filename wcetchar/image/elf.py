@@ -8,6 +8,7 @@ RISC-V ELF psABI, "Mapping symbols".
 from __future__ import annotations
 
 import hashlib
+import stat
 import struct
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ MACHINES = {"EM_ARM": "arm", "EM_RISCV": "riscv"}
 MAXIMUM_SIZE = 1 << 30
 """Files from strangers: nothing larger is read."""
 
-_SHF_WRITE, _SHF_ALLOC, _SHF_EXECINSTR = 1, 2, 4
+_SAID = 200  # of an exception's text, which may quote the file
+
+_SHF_WRITE, _SHF_ALLOC, _SHF_EXECINSTR, _SHF_TLS = 1, 2, 4, 0x400
 
 # Tag_CPU_arch of the Addenda to the ABI for the Arm Architecture, table of CPU architectures.
 _ARM_ARCHITECTURES = {
@@ -63,6 +66,13 @@ def load_image(path: str) -> Image:
     where = Location(path)
     file = Path(path)
     try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise InputError(
+                "this is no file but a folder or a device",
+                where=where,
+                expected="the firmware as an executable ELF file",
+                hint="name the linker's output",
+            )
         if file.stat().st_size > MAXIMUM_SIZE:
             raise InputError(
                 f"the file has {file.stat().st_size} bytes",
@@ -81,7 +91,10 @@ def load_image(path: str) -> Image:
             return _read(ELFFile(stream), path)
     except OSError as error:
         raise InputError(
-            f"cannot be read: {error.strerror}", where=where, expected="an ELF file"
+            f"cannot be read: {error.strerror}",
+            where=where,
+            expected="the firmware as an executable ELF file",
+            hint="check the path and its permissions",
         ) from error
     except InputError:
         raise
@@ -89,8 +102,9 @@ def load_image(path: str) -> Image:
         # pyelftools fails in many ways on damaged files (construct errors, KeyError, struct.error,
         # AssertionError ...); whatever it was, the file is not one that can be trusted.
         kind = "" if isinstance(error, ELFError) else f"{type(error).__name__}: "
+        said = ascii(f"{kind}{error}"[:_SAID])[1:-1]
         raise InputError(
-            f"the ELF file is damaged ({kind}{error})",
+            f"the ELF file is damaged ({said})",
             where=where,
             expected="a complete executable",
             hint="readelf -a names the damaged part; link the firmware again",
@@ -104,7 +118,8 @@ def _read(elf: Any, path: str) -> Image:
         raise InputError(
             f"the file is for machine {elf['e_machine']}",
             where=where,
-            expected="an ELF file for Arm or RISC-V",
+            expected="an ELF file for 32-bit Arm or RISC-V",
+            hint="give the firmware that the cross compiler made, not a program of this machine",
         )
     if elf["e_type"] != "ET_EXEC":
         raise InputError(
@@ -115,7 +130,10 @@ def _read(elf: Any, path: str) -> Image:
         )
     if not elf.little_endian:
         raise InputError(
-            "the file is big-endian", where=where, expected="a little-endian executable"
+            "the file is big-endian",
+            where=where,
+            expected="a little-endian executable",
+            hint="compile and link without -mbig-endian",
         )
     sections = tuple(_sections(elf, path))
     raw_symbols = [
@@ -133,7 +151,7 @@ def _read(elf: Any, path: str) -> Image:
         sections=sections,
         symbols=tuple(_symbols(elf, raw_symbols, machine)),
         code=code_ranges(sections, raw_symbols, machine),
-        lines=source_lines(elf),
+        lines=source_lines(elf, path),
         sha256=_loadable_hash(elf, path),
         build_id=_build_id(elf),
     )
@@ -144,12 +162,22 @@ def _sections(elf: Any, path: str) -> list[Section]:
     for section in elf.iter_sections():
         if not section["sh_flags"] & _SHF_ALLOC or not section["sh_size"]:
             continue
+        if section["sh_flags"] & _SHF_TLS and section["sh_type"] == "SHT_NOBITS":
+            continue  # .tbss: a template, which takes no addresses; the next section begins there
+        if section.compressed:
+            raise InputError(
+                f"section {section.name} is loaded, yet marked as compressed",
+                where=Location(path),
+                expected="compression of debug sections only (System V ABI, SHF_COMPRESSED)",
+                hint="the file is damaged; link the firmware again",
+            )
         data = b"" if section["sh_type"] == "SHT_NOBITS" else section.data()
         if section["sh_type"] != "SHT_NOBITS" and len(data) != section["sh_size"]:
             raise InputError(
                 f"section {section.name} is cut off: {len(data)} of {section['sh_size']} bytes",
                 where=Location(path),
                 expected="a complete file",
+                hint="link the firmware again",
             )
         found.append(
             Section(
@@ -231,6 +259,7 @@ def _loadable_hash(elf: Any, path: str) -> str:
             "the file has no loadable segment",
             where=Location(path),
             expected="a linked executable with PT_LOAD program headers",
+            hint="give the linker's output; files of debug information alone load nothing",
         )
     for segment in sorted(segments, key=lambda s: (s["p_paddr"], s["p_vaddr"])):
         data = segment.data()
@@ -240,6 +269,7 @@ def _loadable_hash(elf: Any, path: str) -> str:
                 f"{len(data)} of {segment['p_filesz']} bytes",
                 where=Location(path),
                 expected="a complete file",
+                hint="link the firmware again",
             )
         digest.update(struct.pack("<QQQ", segment["p_vaddr"], segment["p_paddr"], len(data)))
         digest.update(data)

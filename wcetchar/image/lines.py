@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from wcetchar.errors import InputError, Location
 from wcetchar.model.image import SourceLine
 
+MAXIMUM_DEBUG: Final = 1 << 29
 
-def source_lines(elf: Any) -> tuple[SourceLine, ...]:
-    """All line table entries sorted by address; line 0 ends a sequence. Empty without DWARF."""
+
+def source_lines(elf: Any, path: str) -> tuple[SourceLine, ...]:
+    """All line table entries sorted by address; line 0 ends a sequence. Empty without DWARF.
+
+    Raises:
+        InputError: the debug information unpacks to more than ``MAXIMUM_DEBUG`` bytes, or is
+            compressed in the GNU format that does not say its size in the section header.
+    """
     if not elf.has_dwarf_info():
         return ()
-    dwarf = elf.get_dwarf_info()
+    _check_sizes(elf, path)
+    # The linker has relocated an executable; where it kept the relocations as well (-q), a second
+    # time would move every address. Links to further files are not followed.
+    dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False, follow_links=False)
     # Where two sequences meet, the start of the next wins over the end of the one before.
     found: dict[int, SourceLine] = {}
     for unit in dwarf.iter_CUs():
@@ -30,6 +41,28 @@ def source_lines(elf: Any) -> tuple[SourceLine, ...]:
                 name = names.get(state.file, "?")
                 found[state.address] = SourceLine(state.address, name, state.line)
     return tuple(found[address] for address in sorted(found))
+
+
+def _check_sizes(elf: Any, path: str) -> None:
+    """A few bytes can claim to unpack to gigabytes: look before anything is unpacked."""
+    total = 0
+    for section in elf.iter_sections():
+        if section.name.startswith(".zdebug"):
+            raise InputError(
+                f"the debug information is compressed in an old GNU format ({section.name})",
+                where=Location(path),
+                expected="plain or ELF-compressed debug sections",
+                hint="objcopy --decompress-debug-sections, or link with -gz=zlib",
+            )
+        if section.name.startswith(".debug_"):
+            total += section.data_size
+    if total > MAXIMUM_DEBUG:
+        raise InputError(
+            f"the debug information takes {total} bytes when unpacked",
+            where=Location(path),
+            expected=f"at most {MAXIMUM_DEBUG}",
+            hint="the file is damaged, or strip it of debug information (strip -g)",
+        )
 
 
 def _file_names(program: Any) -> dict[int, str]:
