@@ -250,7 +250,7 @@ class Labeller:
             raise InputError(
                 f"{window.service.name}: the access to 0x{at:08x}{inside} at "
                 f"{self._resolved.place(pc)} belongs to no logical section",
-                where=Location(self._resolved.services.path),
+                where=self._resolved.services.where("sections"),
                 expected="a logical section for every address that a service touches",
                 hint="add the linker section, symbol or address range to `sections`",
             )
@@ -400,7 +400,7 @@ class _Executed:
             raise InputError(
                 f"{window.service.name} executes "
                 f"{resolved.place(int(address[unclaimed[0]]))}, which lies in no logical section",
-                where=Location(resolved.services.path),
+                where=resolved.services.where("sections"),
                 expected="a logical section for all code of a service",
                 hint="add its linker section to `sections`",
             )

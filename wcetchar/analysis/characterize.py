@@ -123,11 +123,20 @@ def characterize(
         raise InputError("there is no trace", expected="at least one trace file")
     missing = [s.name for s in services.services if s.name not in collector.services]
     if missing and not partial:
+        first = services.where("services", missing[0])
         raise InputError(
             "no trace shows " + ", ".join(missing),
-            where=Location(services.path),
+            where=first,
             expected="a window for every service of the services file",
-            hint="run the firmware that calls them, or ask for a partial characterization",
+            hint="run the firmware that calls them, or ask for a partial characterization "
+            "(--partial)",
+        )
+    if len(missing) == len(services.services):
+        raise InputError(
+            "no trace shows any service",
+            where=services.where("services"),
+            expected="at least one window",
+            hint="is it a run of this firmware, with its marks?",
         )
     return Characterization(
         kernel=services.kernel,

@@ -9,6 +9,7 @@ becomes an error as soon as a window touches it.
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, InputErrors, Location
 from wcetchar.model.image import Image, Symbol
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import LogicalSection, Service, ServicesFile
@@ -31,6 +32,8 @@ class Claim:
     rank: int
     section: int
     rule: str
+    where: Location
+    """Place of the rule in the services file."""
 
 
 _SYMBOL, _RANGE, _LINKER = 0, 1, 2
@@ -90,27 +93,29 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
 
     Raises:
         InputError: a symbol or linker section that is not there, an ambiguous symbol, two
-            logical sections that claim the same address, a mark array of the wrong size.
+            logical sections that claim the same address, a mark array of the wrong size; where
+            there are several mistakes, all of them as ``InputErrors``.
     """
+    if not image.symbols:
+        image.symbol(services.marks.symbol)  # one message instead of one for each name
+    names = _Names(services, image, table)
     claims = [
         claim
         for number, section in enumerate(services.sections)
-        for claim in _claims(section, number, image, services.path)
+        for claim in names.claims(section, number)
     ]
-    starts, ends, owners = _flatten(claims, services)
-    mark = image.symbol(services.marks.symbol)
-    if mark.size == 0 or mark.size % services.marks.values:
-        raise InputError(
-            f"the mark array {mark.name} has {mark.size} bytes",
-            where=Location(services.path),
-            expected=f"a whole number of channels of {services.marks.values} values, a byte each",
-            hint="`marks: values:` must be the second dimension of the array in the firmware",
-        )
+    mark = names.mark_array()
     entries: dict[int, list[Service]] = {}
     for service in services.services:
-        for name in service.entries:
-            entries.setdefault(_entry(image, table, name, services.path), []).append(service)
+        for index in names.functions(service.entries, "services", service.name, "entries"):
+            entries.setdefault(index, []).append(service)
     lock = services.scheduler_lock
+    locks = names.functions(lock.lock if lock else (), "scheduler lock", "lock")
+    unlocks = names.functions(lock.unlock if lock else (), "scheduler lock", "unlock")
+    names.check_overlaps(claims)
+    names.fail_on_mistakes()
+    assert mark is not None
+    starts, ends, owners = _flatten(claims)
     return Resolved(
         services=services,
         image=image,
@@ -122,82 +127,139 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
         mark_start=mark.address,
         mark_end=mark.address + mark.size,
         entries={index: tuple(found) for index, found in entries.items()},
-        lock=frozenset(_entry(image, table, n, services.path) for n in (lock.lock if lock else ())),
-        unlock=frozenset(
-            _entry(image, table, n, services.path) for n in (lock.unlock if lock else ())
-        ),
+        lock=frozenset(locks),
+        unlock=frozenset(unlocks),
     )
 
 
-def _entry(image: Image, table: InstructionTable, name: str, path: str) -> int:
-    symbol = _function(image, name, path)
-    index = int(table.index_of(np.array([symbol.address], dtype=np.uint64))[0])
-    if index < 0:
-        raise InputError(
-            f"{name} at 0x{symbol.address:08x} is no decodable instruction",
-            where=Location(path),
-            expected="an entry symbol of a function",
-        )
-    return index
+class _Names:
+    """Looks the names of a services file up; every one that is not right is noted."""
 
+    def __init__(self, services: ServicesFile, image: Image, table: InstructionTable) -> None:
+        self._services = services
+        self._image = image
+        self._table = table
+        self._mistakes: list[InputError] = []
 
-def _function(image: Image, name: str, path: str) -> Symbol:
-    try:
-        return image.symbol(name)
-    except InputError as error:
-        raise InputError(
-            f"entry symbol: {error.message}",
-            where=error.where,
-            expected=error.expected,
-            hint=f"{error.hint}; it is named in {path}",
-        ) from error
+    def fail_on_mistakes(self) -> None:
+        if len(self._mistakes) == 1:
+            raise self._mistakes[0]
+        if self._mistakes:
+            raise InputErrors(self._mistakes)
 
+    def _note(self, where: Location, message: str, expected: str, hint: str | None) -> None:
+        self._mistakes.append(InputError(message, where=where, expected=expected, hint=hint))
 
-def _claims(section: LogicalSection, number: int, image: Image, path: str) -> list[Claim]:
-    found = []
-    for name in section.symbols:
-        symbol = image.symbol(name)
-        if symbol.size == 0:
-            raise InputError(
-                f"symbol {name!r} of section {section.name!r} has no size",
-                where=Location(path),
-                expected="an object with a size",
-                hint="give an address range, or .size in the assembler source",
+    def _symbol(self, name: str, what: str, where: Location) -> Symbol | None:
+        try:
+            return self._image.symbol(name)
+        except InputError as error:
+            known = {s.name for s in self._image.symbols} - {name}
+            close = [] if self._image.find(name) else difflib.get_close_matches(name, known, 1)
+            self._note(
+                where,
+                f"{what}: {error.message} ({self._image.path})",
+                error.expected or "a symbol of the image",
+                f"did you mean {close[0]!r}?" if close else error.hint,
             )
-        found.append(
-            Claim(symbol.address, symbol.address + symbol.size, _SYMBOL, number, f"symbol {name}")
-        )
-    for span in section.ranges:
-        found.append(Claim(span.start, span.end, _RANGE, number, f"range 0x{span.start:08x}"))
-    for name in section.linker_sections:
-        present = [s for s in image.sections if s.name == name]
-        if not present:
-            raise InputError(
-                f"logical section {section.name!r} names linker section {name!r}, "
-                "which the image does not have",
-                where=Location(path),
-                expected="one of " + ", ".join(s.name for s in image.sections),
+            return None
+
+    def mark_array(self) -> Symbol | None:
+        marks = self._services.marks
+        mark = self._symbol(marks.symbol, "mark array", self._services.where("marks", "symbol"))
+        if mark is not None and (mark.size == 0 or mark.size % marks.values):
+            self._note(
+                self._services.where("marks", "values"),
+                f"the mark array {mark.name} has {mark.size} bytes",
+                f"a whole number of channels of {marks.values} values, a byte each",
+                "`marks: values:` must be the second dimension of the array in the firmware",
             )
-        for s in present:
-            found.append(Claim(s.address, s.end, _LINKER, number, f"linker section {name}"))
-    return found
+        return mark
+
+    def functions(self, names: tuple[str, ...], *keys: str) -> list[int]:
+        """Table indices of the first instructions of functions that stand in a list."""
+        found = []
+        for number, name in enumerate(names):
+            where = self._services.where(*keys, number)
+            symbol = self._symbol(name, "entry symbol", where)
+            if symbol is None:
+                continue
+            index = int(self._table.index_of(np.array([symbol.address], dtype=np.uint64))[0])
+            if index < 0:
+                self._note(
+                    where,
+                    f"{name} at 0x{symbol.address:08x} is no decodable instruction",
+                    "an entry symbol of a function",
+                    "name a function; data and code for another core cannot be entered",
+                )
+            else:
+                found.append(index)
+        return found
+
+    def claims(self, section: LogicalSection, number: int) -> list[Claim]:
+        """What a logical section claims."""
+        at = ("sections", section.name)
+        found = []
+        for i, name in enumerate(section.symbols):
+            where = self._services.where(*at, "symbols", i)
+            symbol = self._symbol(name, f"section {section.name!r}", where)
+            if symbol is not None and symbol.size == 0:
+                self._note(
+                    where,
+                    f"symbol {name!r} of section {section.name!r} has no size",
+                    "an object with a size",
+                    "give an address range, or .size in the assembler source",
+                )
+            elif symbol is not None:
+                end = symbol.address + symbol.size
+                rule = f"symbol {name}"
+                found.append(Claim(symbol.address, end, _SYMBOL, number, rule, where))
+        for i, span in enumerate(section.ranges):
+            where = self._services.where(*at, "address ranges", i)
+            rule = f"range 0x{span.start:08x}"
+            found.append(Claim(span.start, span.end, _RANGE, number, rule, where))
+        for i, name in enumerate(section.linker_sections):
+            where = self._services.where(*at, "linker sections", i)
+            present = [s for s in self._image.sections if s.name == name]
+            if not present:
+                known = list(dict.fromkeys(s.name for s in self._image.sections))
+                close = difflib.get_close_matches(name, known, 1)
+                self._note(
+                    where,
+                    f"logical section {section.name!r} names linker section {name!r}, "
+                    f"which the image {self._image.path} does not have",
+                    "one of " + ", ".join(known),
+                    f"did you mean {close[0]!r}?"
+                    if close
+                    else "objdump -h lists the sections of an image; empty ones are not linked",
+                )
+            rule = f"linker section {name}"
+            found += [Claim(s.address, s.end, _LINKER, number, rule, where) for s in present]
+        return found
+
+    def check_overlaps(self, claims: list[Claim]) -> None:
+        """No address is claimed by two rules of the same rank."""
+        for rank in (_SYMBOL, _RANGE, _LINKER):
+            ordered = sorted((c for c in claims if c.rank == rank), key=lambda c: (c.start, c.end))
+            furthest: Claim | None = None
+            for claim in ordered:
+                if furthest is not None and claim.start < furthest.end:
+                    names = [self._services.sections[c.section].name for c in (furthest, claim)]
+                    self._note(
+                        claim.where,
+                        f"logical sections {names[0]!r} ({furthest.rule}, {furthest.where}) and "
+                        f"{names[1]!r} ({claim.rule}) both claim 0x{claim.start:08x}",
+                        "rules that do not overlap",
+                        "leave the address to one of them",
+                    )
+                if furthest is None or claim.end > furthest.end:
+                    furthest = claim
 
 
 def _flatten(
-    claims: list[Claim], services: ServicesFile
+    claims: list[Claim],
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
     """Cuts overlapping claims of different rank into disjoint intervals."""
-    for rank in (_SYMBOL, _RANGE, _LINKER):
-        ordered = sorted((c for c in claims if c.rank == rank), key=lambda c: (c.start, c.end))
-        for one, two in pairwise(ordered):
-            if two.start < one.end:
-                names = [services.sections[c.section].name for c in (one, two)]
-                raise InputError(
-                    f"logical sections {names[0]!r} ({one.rule}) and {names[1]!r} ({two.rule}) "
-                    f"both claim 0x{two.start:08x}",
-                    where=Location(services.path),
-                    expected="rules that do not overlap",
-                )
     points = sorted({c.start for c in claims} | {c.end for c in claims})
     starts: list[int] = []
     ends: list[int] = []

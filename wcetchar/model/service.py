@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from wcetchar.errors import Location
+
 
 class ParameterKind(StrEnum):
     ARGUMENT = "argument"
@@ -117,7 +119,8 @@ class Kernel:
 class ServicesFile:
     """Everything in one services file. ``vector_section`` names the logical section that exception
     vectors are fetched from; ``main_stack`` and ``task_stack`` those that the hardware's own
-    stacking writes to when it interrupts a handler and a thread."""
+    stacking writes to when it interrupts a handler and a thread. ``places`` says where things
+    stand in the file, by the keys that lead to them; it is no part of what the file says."""
 
     path: str
     kernel: Kernel
@@ -128,6 +131,17 @@ class ServicesFile:
     vector_section: str
     main_stack: str
     task_stack: str
+    places: Mapping[tuple[str | int, ...], Location] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def where(self, *keys: str | int) -> Location:
+        """Place of what stands under ``keys`` (as the file spells them), or of its nearest ancestor
+        whose place is known."""
+        for length in range(len(keys), -1, -1):
+            if keys[:length] in self.places:
+                return self.places[keys[:length]]
+        return Location(self.path)
 
     def service_by_mark(self, mark: int) -> Service | None:
         return next((s for s in self.services if s.mark == mark), None)

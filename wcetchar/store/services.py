@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, Location
 from wcetchar.model.expression import Function
 from wcetchar.model.service import (
     AddressRange,
@@ -159,7 +159,7 @@ class ServicesDoc(YamlModel):
     scheduler_lock: LockDoc | None = None
     services: dict[Text, ServiceDoc] = Field(description="services by name")
 
-    def to_model(self, path: str) -> ServicesFile:
+    def to_model(self, path: str, places: Mapping[Steps, Location]) -> ServicesFile:
         channels, lock = self.marks.channels, self.scheduler_lock
         return ServicesFile(
             path=path,
@@ -189,6 +189,7 @@ class ServicesDoc(YamlModel):
             vector_section=self.hardware.vector_section,
             main_stack=self.hardware.main_stack,
             task_stack=self.hardware.task_stack,
+            places=places,
         )
 
 
@@ -202,7 +203,21 @@ def load_services(path: str) -> ServicesFile:
     document = validate(ServicesDoc, source, _CHECKS)
     source.fail_on_mistakes()
     assert document is not None
-    return document.to_model(path)
+    return document.to_model(path, _places(source))
+
+
+def _places(source: Source) -> dict[Steps, Location]:
+    """Of every key and list element: what a name refers to is looked up later, in an image."""
+    found: dict[Steps, Location] = {}
+    todo: list[tuple[Steps, object]] = [((), source.data)]
+    while todo:
+        steps, value = todo.pop()
+        found[steps] = source.where(steps, key=isinstance(value, dict))
+        if isinstance(value, dict):
+            todo.extend(((*steps, key), item) for key, item in value.items())
+        elif isinstance(value, list):
+            todo.extend(((*steps, index), item) for index, item in enumerate(value))
+    return found
 
 
 def _values(source: Source) -> int | None:
