@@ -32,6 +32,8 @@ class Piece:
     index: npt.NDArray[np.int32]
     """Index into the instruction table for INSTRUCTION events, -1 otherwise."""
     blocking: Blocking
+    serial: int = 0
+    """Place in the order in which the pieces of all contexts ran."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,15 @@ class Context:
     stack: list[int] = field(default_factory=list)
     armed: Armed | None = None
     window: OpenWindow | None = None
+    parameters: dict[int, int] = field(default_factory=dict)
+    """Parameter values marked since the last end mark."""
     last: int = -1
-    """Table index of the last own instruction."""
+    """Table index of the last own instruction, -1 where it is not known."""
     returning: bool = False
-    """The last own instruction may have returned: the next one tells."""
+    """The last own instruction may have returned, or may be a call that was skipped: the next one
+    tells."""
+    resumed: bool = False
+    """A switch just went on with this thread: the next instruction has to follow its last one."""
     unlocking: list[int] = field(default_factory=list)
     """Depths of the shadow stack at which an unlock function was entered."""
     recent: deque[Piece] = field(default_factory=deque)
@@ -95,14 +102,21 @@ class Context:
     instructions: int = 0
     mask_reads: dict[int, int | None] = field(default_factory=dict)
     """Own instruction number -> value, for reads of a mask register."""
-    saved: int | None = None
-    restored: int | None = None
-    """Lowest address that a handler's own code saved registers to and restored them from."""
+    saved: tuple[int, int] | None = None
+    restored: tuple[int, int] | None = None
+    """Addresses (first, end) that a handler's own code saved registers to and restored them
+    from."""
     frame: str | None = None
-    """What the next access belongs to: ``saved``, ``restored`` or nothing."""
+    """What the next accesses belong to: ``saved``, ``restored`` or nothing."""
 
     gapped: bool = False
     """A capture filter left out some of its instructions."""
+
+    @property
+    def inside(self) -> Service | None:
+        """The service whose window is open here, or whose begin mark was seen."""
+        within = self.window or self.armed
+        return None if within is None else within.service
 
     def remember(self, piece: Piece) -> None:
         """Keeps a piece for following values backwards, and drops the oldest ones."""
@@ -118,9 +132,15 @@ class Context:
         self.mask_reads.clear()
 
     def note_frame(self, address: int) -> None:
-        """Takes the first access of a register save or restore."""
+        """Takes an access of a register save or restore."""
         if self.frame == "saved":
-            self.saved = address if self.saved is None else min(self.saved, address)
+            self.saved = _widened(self.saved, address)
         elif self.frame == "restored":
-            self.restored = address if self.restored is None else min(self.restored, address)
-        self.frame = None
+            self.restored = _widened(self.restored, address)
+
+
+def _widened(span: tuple[int, int] | None, address: int) -> tuple[int, int]:
+    """The span with one more word."""
+    if span is None:
+        return address, address + 4
+    return min(span[0], address), max(span[1], address + 4)

@@ -6,7 +6,7 @@ B5.2.3 (MSR: a write to BASEPRI_MAX takes effect only if it raises the masking).
 The value that ``msr basepri, r0`` writes decides whether interrupts are held off or let in again.
 A trace carries no registers, so the value is followed backwards along the executed instructions:
 through constants, register copies, reads of a mask register, and through memory where a load's
-address was stored to before.
+address was stored to before and nobody else wrote there in between.
 
 Soundness: whatever cannot be followed makes the register *unknown*, and unknown counts as masked
 until a known value is written.
@@ -14,7 +14,7 @@ until a known value is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -66,26 +66,55 @@ class MaskState:
 
     def blocking(self, preemption: bool) -> Blocking:
         """The blocking form under this state."""
-        everything = bool(self.primask or self.faultmask)
+        everything = any(
+            value and register not in self.unknown
+            for register, value in (
+                (MaskRegister.PRIMASK, self.primask),
+                (MaskRegister.FAULTMASK, self.faultmask),
+            )
+        )
+        known = self.basepri and MaskRegister.BASEPRI not in self.unknown
         return Blocking(
             interrupts=everything,
-            priority=self.basepri if self.basepri and not everything else None,
+            priority=self.basepri if known and not everything else None,
             preemption=preemption,
             unknown=bool(self.unknown) and not everything,
         )
 
 
+Access = tuple[int, int, bool]
+"""Address, size in bytes (0: unknown), whether it writes (an unknown direction does not)."""
+
+Undisturbed = Callable[[int, int, int], bool]
+"""(address of a word, older, newer place): nobody else wrote to it between the two places."""
+
+
 @dataclass(frozen=True)
 class Step:
-    """One executed instruction of a thread or handler with its data accesses (address, writes)."""
+    """One executed instruction of a thread or handler with its data accesses.
+
+    Attributes:
+        mask_value: what a read of a mask register gave at this step; only meaningful for a read.
+        place: among the pieces of all threads and handlers, see ``history``.
+    """
 
     instruction: Instruction
-    accesses: Sequence[tuple[int, bool]]
+    accesses: Sequence[Access]
     mask_value: int | None = None
-    """What a read of a mask register gave at this step; only meaningful for such a read."""
+    place: int = 0
 
 
-def value_of(register: int, history: Iterable[Step], address: int | None = None) -> int | None:
+def alone(word: int, older: int, newer: int) -> bool:
+    """Where there is no other thread and no handler."""
+    return True
+
+
+def value_of(
+    register: int,
+    history: Iterable[Step],
+    address: int | None = None,
+    undisturbed: Undisturbed = alone,
+) -> int | None:
     """Value of a register after the given steps (newest first), ``None`` where it is unknown.
 
     ``address`` is that of the instruction which comes next and uses the register.
@@ -95,13 +124,19 @@ def value_of(register: int, history: Iterable[Step], address: int | None = None)
     """
     wanted: int | None = register
     slot: int | None = None  # when set, the value is followed through this memory address
+    loaded_at = 0
     branches = _Branches(address)
     for step in islice(history, SEARCH_LIMIT):
         instruction = step.instruction
         equal = branches.test(instruction)
+        if instruction.flow is Flow.SUPERVISOR_CALL:
+            # Its handler passes results in the stacked registers, and may write anywhere.
+            return None
         if slot is not None:
-            if not any(w and abs(a - slot) < 4 for a, w in step.accesses):
+            if not any(_overlaps(access, slot, instruction) for access in step.accesses):
                 continue
+            if not undisturbed(slot, step.place, loaded_at):
+                return None
             wanted, slot = _stored_to(step, slot), None
             if wanted is None:
                 return None
@@ -124,10 +159,23 @@ def value_of(register: int, history: Iterable[Step], address: int | None = None)
                 return step.mask_value
             wanted = copy.source
             continue
-        slot = _loaded_from(step, wanted)
+        slot, loaded_at = _loaded_from(step, wanted), step.place
         if slot is None:
             return None
     return None
+
+
+def _overlaps(access: Access, word: int, instruction: Instruction) -> bool:
+    """The access may have written to the word. Where its size is unknown, or several elements
+    may have been taken for one, it is as long as all elements of the instruction."""
+    address, size, writes = access
+    effect = instruction.memory
+    if effect is None:
+        return writes
+    longest = max(size, 1)
+    if size == 0 or size * 8 != effect.width:
+        longest = max(size, effect.width // 8 * max(effect.reads + effect.writes, 1))
+    return writes and address < word + 4 and address + longest > word
 
 
 class _Branches:
@@ -166,32 +214,45 @@ class _Branches:
 def _stored_to(step: Step, address: int) -> int | None:
     """Register whose word the step stored at ``address``; ``None`` for any other store there
     (narrower, overlapping), whose value is not followed."""
-    effect = step.instruction.memory
-    if effect is None or effect.width != 32 or len(step.accesses) != len(effect.transfers):
-        return None
-    for (found, is_write), transfer in zip(step.accesses, effect.transfers, strict=True):
+    for register, found, is_write in _words(step):
         if is_write and found == address:
-            return transfer.register
+            return register
     return None
 
 
 def _loaded_from(step: Step, register: int) -> int | None:
     """Address that a load filled the register from, ``None`` where that is not a plain word."""
-    effect = step.instruction.memory
-    if effect is None or effect.width != 32 or len(step.accesses) != len(effect.transfers):
-        return None
-    for (address, is_write), transfer in zip(step.accesses, effect.transfers, strict=True):
-        if transfer.register == register and not is_write:
+    for filled, address, is_write in _words(step):
+        if filled == register and not is_write:
             return address
     return None
 
 
+def _words(step: Step) -> list[tuple[int | None, int, bool]]:
+    """(register, address, written) of each word that a step transferred; none where the accesses
+    are not simply the elements of the instruction."""
+    effect = step.instruction.memory
+    if effect is None or effect.width != 32 or len(step.accesses) != len(effect.transfers):
+        return []
+    if any(size not in (0, 4) for _, size, _ in step.accesses):
+        return []
+    in_order = sorted(step.accesses)
+    return [
+        (transfer.register, address, writes)
+        for transfer, (address, _, writes) in zip(effect.transfers, in_order, strict=True)
+    ]
+
+
 def apply(
-    state: MaskState, write: MaskWrite, history: Iterable[Step], address: int | None = None
+    state: MaskState,
+    write: MaskWrite,
+    history: Iterable[Step],
+    address: int | None = None,
+    undisturbed: Undisturbed = alone,
 ) -> MaskState:
     """State after the mask write of the instruction at ``address``; ``history`` is what ran
     before it, newest first."""
     if write.constant is not None:
         return state.written(write.register, write.constant)
-    value = None if write.source is None else value_of(write.source, history, address)
+    value = None if write.source is None else value_of(write.source, history, address, undisturbed)
     return state.written(write.register, value)

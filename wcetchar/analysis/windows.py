@@ -13,14 +13,18 @@ activities of their own.
 Threads are told apart by the addresses that context switch code saves registers to and restores
 them from. What a window's instructions do one after another is checked later against the
 instruction table (``accesses``), so a wrong guess here would end as an error, never as a count.
+
+Caveats: what a capture filter leaves out between windows is taken to leave interrupt masks and
+scheduler lock as they were. In a trace without exceptions an interrupt inside a window is known by
+the entry of a function of the vector table, and refused.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,89 +37,23 @@ from wcetchar.analysis.contexts import (
     Piece,
     Window,
 )
-from wcetchar.analysis.masks import SEARCH_LIMIT, MaskState, Step, apply
+from wcetchar.analysis.history import Timeline, steps
+from wcetchar.analysis.masks import SEARCH_LIMIT, MaskState, apply
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.stops import Stop, stops_of
+from wcetchar.analysis.threads import Threads
 from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import Blocking
-from wcetchar.model.instruction import Flow, Instruction, InstructionTable
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable, MaskRegister
 from wcetchar.model.service import Service, ServiceKind
 from wcetchar.model.trace import Event, EventBatch
 
 _MAXIMUM_CALL_DEPTH = 4096
+_NOWHERE = -1
+"""Return address of a call that cannot return."""
+_NON_MASKABLE = 2
+"""Exception number of NMI (Armv7-M ARM, B1.5.2)."""
 _INSTRUCTION = int(Event.INSTRUCTION)
-
-
-class _Stop:
-    """Why the search has to look at an instruction. Plain integers: an IntFlag's ``&`` costs more
-    than everything else that is done at a stop."""
-
-    ENTRY: Final = 1
-    LOCK: Final = 2
-    UNLOCK: Final = 4
-    CALL: Final = 8
-    RETURN: Final = 16
-    MASK: Final = 32
-    MASK_READ: Final = 64
-    SAVE: Final = 128
-    RESTORE: Final = 256
-    FUNCTION: Final = ENTRY | LOCK | UNLOCK
-
-
-def _stops(resolved: Resolved) -> npt.NDArray[np.uint16]:
-    """Flags of each instruction of the table."""
-    table = resolved.table
-    flags = np.zeros(len(table), dtype=np.uint16)
-    handler_code = _handler_code(resolved)
-    for i, instruction in enumerate(table.instructions):
-        stop = 0
-        if instruction.flow in (Flow.CALL, Flow.CALL_INDIRECT):
-            stop |= _Stop.CALL
-        elif instruction.flow in (Flow.RETURN, Flow.JUMP_INDIRECT):
-            stop |= _Stop.RETURN
-        if instruction.masks:
-            stop |= _Stop.MASK
-        if instruction.copy is not None and instruction.copy.mask_register is not None:
-            stop |= _Stop.MASK_READ
-        effect = instruction.memory
-        if (
-            effect is not None
-            and effect.burst
-            and effect.base not in (13, 15)
-            and any(start <= instruction.address < end for start, end in handler_code)
-        ):
-            stop |= _Stop.SAVE if effect.writes else _Stop.RESTORE
-        flags[i] = stop
-    for index in resolved.entries:
-        flags[index] |= _Stop.ENTRY
-    for index in resolved.lock:
-        flags[index] |= _Stop.LOCK
-    for index in resolved.unlock:
-        flags[index] |= _Stop.UNLOCK
-    return flags
-
-
-def _handler_code(resolved: Resolved) -> list[tuple[int, int]]:
-    """Address ranges of functions that the vector table or a HANDLER service names."""
-    image = resolved.image
-    addresses = {
-        resolved.table.instructions[index].address
-        for index, services in resolved.entries.items()
-        if any(s.kind is ServiceKind.HANDLER for s in services)
-    }
-    name = resolved.services.vector_section
-    for section in resolved.services.sections:
-        if section.name != name:
-            continue
-        for linker in image.sections:
-            if linker.name in section.linker_sections:
-                words = np.frombuffer(linker.data[: len(linker.data) & ~3], dtype="<u4")
-                addresses |= {int(word) & ~1 for word in words if word & 1}
-    ranges = []
-    for address in addresses:
-        function = image.function_at(address)
-        if function is not None:
-            ranges.append((function.address, function.address + max(function.size, 2)))
-    return ranges
 
 
 class WindowFinder:
@@ -128,7 +66,7 @@ class WindowFinder:
         undecoded: executed instructions that the table does not know, all outside windows.
     """
 
-    def __init__(self, resolved: Resolved, path: str) -> None:
+    def __init__(self, resolved: Resolved, path: str, *, has_exceptions: bool = True) -> None:
         self.attributed: Counter[str] = Counter()
         self.unattributed: Counter[str] = Counter()
         self.filtered = 0
@@ -137,15 +75,15 @@ class WindowFinder:
         self._resolved = resolved
         self._table: InstructionTable = resolved.table
         self._path = path
-        self._stops = _stops(resolved)
+        self._has_exceptions = has_exceptions
+        self._stops = stops_of(resolved)
         self._flags: list[int] = self._stops.tolist()
         self._masks = MaskState()
         self._lock = 0
         self._context = Context("thread 0")
         self._nested: list[Context] = []
-        self._suspended: dict[int, Context] = {}
-        self._threads = 1
-        self._parameters: dict[int, int] = {}
+        self._suspended = Threads()
+        self._timeline = Timeline()
         self._armed_handlers: dict[str, Armed] = {}
         self._done: list[Window] = []
         self._blocking_cache: dict[tuple[MaskState, bool], Blocking] = {}
@@ -177,6 +115,7 @@ class WindowFinder:
         known = index >= 0
         special[known] |= self._stops[index[known]] != 0
         self._batch, self._index = batch, index
+        self._suspended.begin(batch)
         self._counted = np.concatenate(([0], np.cumsum(is_instruction)))
         self._run = (0, 0)
         position = 0
@@ -204,10 +143,9 @@ class WindowFinder:
         Raises:
             InputError: a window is still open, or a begin mark has no end mark.
         """
-        contexts = [self._context, *self._nested, *self._suspended.values()]
-        for context in contexts:
-            if context.window is not None or context.armed is not None:
-                service = (context.window or context.armed).service  # type: ignore[union-attr]
+        for context in (self._context, *self._nested, *self._suspended.contexts):
+            service = context.inside
+            if service is not None:
                 raise self._error(
                     f"the trace ends inside {service.name}",
                     expected="an end mark for every begin mark",
@@ -224,16 +162,14 @@ class WindowFinder:
     def _pass(self, low: int, high: int) -> None:
         """Events low..high hold nothing special, except perhaps what a stop waits for."""
         context = self._context
-        if context.frame is not None or context.returning:
+        if context.frame is not None or context.returning or context.resumed:
             assert self._batch is not None
             for i in range(low, high):
                 at = int(self._index[i])
                 if at >= 0:
-                    context.frame = None
-                    if context.returning:
-                        self._extend(low, i)
-                        low = i
-                        self._resolve_return(context, int(self._batch.address[i]))
+                    self._extend(low, i)
+                    low = i
+                    context = self._arrived(int(self._batch.address[i]))
                     break
                 if context.frame is not None:
                     context.note_frame(int(self._batch.address[i]))
@@ -277,6 +213,7 @@ class WindowFinder:
             self._blocking,
         )
         context.remember(piece)
+        self._timeline.add(context, piece)
         if window is not None:
             self.attributed[window.service.name] += instructions
             window.pieces.append(piece)
@@ -299,7 +236,7 @@ class WindowFinder:
         elif kind == Event.EXCEPTION:
             self._exception(address)
         elif kind == Event.EXCEPTION_EXIT:
-            self._exception_exit()
+            self._exception_exit(at, address)
         elif kind in (Event.WRITE, Event.ACCESS):
             self._extend(at, at + 1)
             self._mark(address)
@@ -307,42 +244,49 @@ class WindowFinder:
             self._gap(address)
         else:
             self._undecoded(address)
+            # The emulator may have lost more than this one, calls and returns among it.
+            self._lost()
 
     def _instruction(self, at: int, address: int, index: int) -> None:
-        context = self._context
-        context.frame = None
-        if context.returning:
-            self._resolve_return(context, address)
+        context = self._arrived(address)
         if index < 0:
             self._undecoded(address)
             self._extend(at, at + 1)
             return
         stop = self._flags[index]
         instruction = self._table.instructions[index]
-        if stop & _Stop.FUNCTION and self._entered(context, index):
-            if stop & _Stop.ENTRY:
+        if stop & Stop.HANDLER and not self._has_exceptions:
+            self._check_interrupt(context, instruction)
+        if stop & Stop.FUNCTION and self._entered(context, index):
+            if stop & Stop.ENTRY:
                 self._open(context, index)
-            if stop & _Stop.LOCK:
+            if stop & Stop.LOCK:
                 self._lock += 1
                 self._changed()
-            if stop & _Stop.UNLOCK:
+            if stop & Stop.UNLOCK:
                 context.unlocking.append(len(context.stack))
+                if self._lock < self._unlocking():
+                    # It was locked where the trace does not show it, and is until this returns.
+                    self._lock = self._unlocking()
+                    self._changed()
         self._extend(at, at + 1)
         context.last = index
-        if stop & _Stop.MASK_READ:
+        if stop & Stop.MASK_READ:
             self._read_mask(context, instruction)
-        if stop & _Stop.MASK:
+        if stop & Stop.MASK:
             self._write_mask(context, instruction)
-        if stop & _Stop.CALL:
-            context.stack.append(instruction.end)
+        if stop & Stop.CALL:
+            context.stack.append(_NOWHERE if stop & Stop.NO_RETURN else instruction.end)
             if len(context.stack) > _MAXIMUM_CALL_DEPTH and context.window is None:
-                del context.stack[: _MAXIMUM_CALL_DEPTH // 2]
+                half = _MAXIMUM_CALL_DEPTH // 2
+                del context.stack[:half]
+                context.unlocking = [max(0, depth - half) for depth in context.unlocking]
+            context.returning = instruction.conditional
+        elif stop & Stop.RETURN:
             context.returning = True
-        elif stop & _Stop.RETURN:
-            context.returning = True
-        if stop & _Stop.SAVE:
+        if stop & Stop.SAVE:
             context.frame = "saved"
-        elif stop & _Stop.RESTORE:
+        elif stop & Stop.RESTORE:
             context.frame = "restored"
 
     def _entered(self, context: Context, index: int) -> bool:
@@ -355,10 +299,45 @@ class WindowFinder:
         function = self._resolved.image.function_at(self._table.instructions[index].address)
         return function is None or before.address not in function
 
+    def _arrived(self, address: int) -> Context:
+        """The next own instruction of the current context is at ``address``: what it shows of the
+        one before. Returns the current context, which is another one where a thread turns out not
+        to be the one that it was taken for."""
+        context = self._context
+        context.frame = None
+        if context.resumed:
+            context.resumed = False
+            if not self._follows(context, address):
+                self._gone(context)
+                context = self._context = Context("thread")
+        if context.returning:
+            self._resolve_return(context, address)
+        return context
+
+    def _follows(self, context: Context, address: int) -> bool:
+        """Control can be at ``address`` after the last instruction of a context."""
+        if context.last < 0:
+            return True
+        last = self._table.instructions[context.last]
+        if last.flow in (Flow.NEXT, Flow.SUPERVISOR_CALL, Flow.STOP):
+            return address == last.end
+        if last.flow in (Flow.JUMP, Flow.CALL):
+            return address == last.target or (last.conditional and address == last.end)
+        return True
+
     def _resolve_return(self, context: Context, address: int) -> None:
-        """The next own instruction after a call or a possible return is at ``address``."""
+        """The next own instruction after a possible return, or after a call that may have been
+        skipped, is at ``address``."""
         context.returning = False
         stack = context.stack
+        last = self._table.instructions[context.last]
+        skipped = last.conditional and address == last.end
+        if last.flow in (Flow.CALL, Flow.CALL_INDIRECT):
+            if skipped and stack:
+                stack.pop()
+            return
+        if skipped:
+            return
         for depth in range(len(stack) - 1, -1, -1):
             if stack[depth] == address:
                 break
@@ -376,6 +355,10 @@ class WindowFinder:
             self._close(context)
         if unlocked:
             self._changed()
+
+    def _unlocking(self) -> int:
+        """Unlock functions that are being executed."""
+        return sum(len(c.unlocking) for c in (self._context, *self._nested))
 
     # --- windows ----------------------------------------------------------------------------
 
@@ -437,7 +420,13 @@ class WindowFinder:
         elif channel == marks.end:
             self._disarm(self._service(value))
         elif channel >= marks.first_parameter:
-            self._parameters[channel - marks.first_parameter] = value
+            self._context.parameters[channel - marks.first_parameter] = value
+        else:
+            raise self._error(
+                f"a mark in channel {channel}, which has no meaning",
+                expected=f"channel {marks.begin}, {marks.end}, or {marks.first_parameter} and on",
+                hint="`marks: channels:` of the services file must be those of the firmware",
+            )
 
     def _service(self, mark: int) -> Service:
         service = self._resolved.services.service_by_mark(mark)
@@ -457,7 +446,7 @@ class WindowFinder:
             )
         values = []
         for number, parameter in enumerate(service.parameters):
-            value = self._parameters.get(number)
+            value = context.parameters.get(number)
             if value is None:
                 raise self._error(
                     f"{service.name} begins, but parameter {parameter.name} was not marked",
@@ -504,7 +493,7 @@ class WindowFinder:
                 expected="a call of " + " or ".join(service.entries),
                 hint="the compiler may have inlined it, or it is reached by another symbol",
             )
-        self._parameters.clear()
+        context.parameters.clear()
 
     # --- exceptions and threads ---------------------------------------------------------------
 
@@ -514,56 +503,77 @@ class WindowFinder:
         self._context = Context(f"exception {number}", exception=number)
         self._changed()
 
-    def _exception_exit(self) -> None:
+    def _exception_exit(self, at: int, number: int) -> None:
         self._flush()
         handler = self._context
-        if handler.window is not None:
-            self._close(handler)
-        if handler.armed is not None:
+        inside = handler.armed or (handler.window if handler.exception is None else None)
+        if inside is not None:
             raise self._error(
-                f"the handler returned inside {handler.armed.service.name}",
+                f"the handler returned inside {inside.service.name}",
                 expected="the end mark in the same handler",
             )
+        if handler.exception is not None and number not in (0, handler.exception):
+            raise self._error(
+                f"exception {number} returns, but exception {handler.exception} was being handled",
+                expected="exceptions that nest",
+                hint="the trace is damaged, or its reader lost an exception",
+            )
+        if handler.window is not None:
+            self._close(handler)
+        if (number or handler.exception) not in (None, _NON_MASKABLE):
+            # Armv7-M ARM, B1.5.8: a return from any exception but NMI clears FAULTMASK.
+            self._masks = self._masks.written(MaskRegister.FAULTMASK, 0)
         if handler.exception is None:
             # The trace began inside a handler: what was interrupted is not known.
-            self._context = self._new_thread()
+            self._context = Context("thread")
         else:
             self._context = self._nested.pop()
             if self._context.exception is None and handler.gapped:
                 self._lose_thread()
             elif self._context.exception is None and handler.restored is not None:
-                self._switch(handler)
+                self._switch(handler, at)
         self._changed()
 
-    def _switch(self, handler: Context) -> None:
+    def _switch(self, handler: Context, at: int) -> None:
         """The handler restored a thread's registers: the thread that saved them there goes on."""
         before = self._context
         assert handler.restored is not None
         if handler.saved is not None:
-            self._suspended[handler.saved] = before
-        after = self._suspended.pop(handler.restored, None) or self._new_thread()
+            displaced = self._suspended.suspend(before, *handler.saved, at)
+            if displaced is not None:
+                self._gone(displaced)
+        frame = self._suspended.resume(handler.restored[0], at)
+        if frame is not None and frame.lost:
+            self._gone(frame.context)
+            frame = None
+        after = Context("thread") if frame is None else frame.context
         if after is not before:
             self._lock = 0
             before.unlocking.clear()
             if before.window is not None:
                 before.window.switched = True
+            after.resumed = frame is not None
         self._context = after
+
+    def _gone(self, thread: Context) -> None:
+        """The thread can never go on: its saved registers are lost."""
+        if thread.inside is not None:
+            raise self._error(
+                f"the thread that was switched away inside {thread.inside.name} does not go on",
+                expected="every marked call to return",
+                hint="a thread that is deleted must not be between marks",
+            )
 
     def _lose_thread(self) -> None:
         """A filter left out code of the handler, which may have switched threads there."""
-        before = self._context
-        if before.window is not None or before.armed is not None:
-            service = (before.window or before.armed).service  # type: ignore[union-attr]
+        inside = self._context.inside
+        if inside is not None:
             raise self._error(
-                f"the capture left out part of a handler that interrupted {service.name}",
+                f"the capture left out part of a handler that interrupted {inside.name}",
                 expected="handlers that are traced whole between marks",
                 hint="filter nothing that an interrupt may execute",
             )
-        self._context = self._new_thread()
-
-    def _new_thread(self) -> Context:
-        self._threads += 1
-        return Context("thread")
+        self._context = Context("thread")
 
     # --- the rest -----------------------------------------------------------------------------
 
@@ -577,12 +587,26 @@ class WindowFinder:
                 expected="windows that are traced whole",
                 hint="filter nothing that a service may execute",
             )
-        # Calls and returns may be among what was left out.
         context.gapped = True
+        self._lost()
+
+    def _lost(self) -> None:
+        """Instructions ran that the trace does not show, calls and returns perhaps among them."""
+        context = self._context
+        self._timeline.cut()
         context.forget()
         context.stack.clear()
-        context.returning = False
+        context.returning = context.resumed = False
         context.last = -1
+
+    def _check_interrupt(self, context: Context, instruction: Instruction) -> None:
+        if context.window is not None:
+            raise self._error(
+                f"an exception handler, {self._resolved.place(instruction.address)}, runs inside "
+                f"{context.window.service.name}",
+                expected="a trace that shows exceptions, or windows without interrupts",
+                hint="capture with `wcetchar capture`, or keep interrupts away from the calls",
+            )
 
     def _undecoded(self, address: int) -> None:
         context = self._context
@@ -621,8 +645,14 @@ class WindowFinder:
                 self._masks = self._masks.written(write.register, None)
                 continue
             # The newest step is the write itself; the others are made only as far as needed.
-            history = islice(_steps(context, self._table), 1, None)
-            self._masks = apply(self._masks, write, history, instruction.address)
+            history = islice(steps(context, self._table), 1, None)
+            self._masks = apply(
+                self._masks,
+                write,
+                history,
+                instruction.address,
+                partial(self._timeline.undisturbed, context),
+            )
         self._changed()
 
     def _error(
@@ -634,28 +664,6 @@ class WindowFinder:
             expected=expected,
             hint=hint,
         )
-
-
-def _steps(context: Context, table: InstructionTable) -> Iterator[Step]:
-    """Own steps of a context, newest first."""
-    number = context.instructions
-    accesses: list[tuple[int, bool]] = []
-    for piece in reversed(context.recent):
-        kinds, addresses, indices = (
-            piece.kind.tolist(),
-            piece.address.tolist(),
-            piece.index.tolist(),
-        )
-        for i in range(len(kinds) - 1, -1, -1):
-            if indices[i] >= 0:
-                number -= 1
-                accesses.reverse()
-                yield Step(table.instructions[indices[i]], accesses, context.mask_reads.get(number))
-                accesses = []
-            elif indices[i] == -2:
-                return
-            elif kinds[i] in (Event.READ, Event.WRITE):
-                accesses.append((addresses[i], kinds[i] == Event.WRITE))
 
 
 def find_windows(batches: Iterable[EventBatch], finder: WindowFinder) -> Iterator[Window]:

@@ -1,0 +1,133 @@
+"""Which instructions of an image the window search has to look at, and why.
+
+Inputs: a :class:`Resolved`. Output: one number of flags per instruction of the table. Everything
+without a flag is passed over by whole slices of a batch.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.analysis.resolve import Resolved
+from wcetchar.model.instruction import Flow, Instruction
+from wcetchar.model.service import ServiceKind
+
+SAVED_BY_CALLEE: Final = 4
+"""Register 4, the first that a called function has to preserve (AAPCS, 6.1.1). The hardware does
+not stack it, so that every switch of threads on M-profile saves and restores it in software."""
+
+STACK_POINTER, PROGRAM_COUNTER = 13, 15
+
+
+class Stop:
+    """Why the search has to look at an instruction. Plain integers: an IntFlag's ``&`` costs more
+    than everything else that is done at a stop."""
+
+    ENTRY: Final = 1
+    LOCK: Final = 2
+    UNLOCK: Final = 4
+    CALL: Final = 8
+    RETURN: Final = 16
+    MASK: Final = 32
+    MASK_READ: Final = 64
+    SAVE: Final = 128
+    RESTORE: Final = 256
+    HANDLER: Final = 512
+    """First instruction of a function that the vector table names."""
+    NO_RETURN: Final = 1024
+    """A call behind which another function begins: nothing can return there."""
+    FUNCTION: Final = ENTRY | LOCK | UNLOCK
+
+
+def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
+    """Flags of each instruction of the table."""
+    table, image = resolved.table, resolved.image
+    flags = np.zeros(len(table), dtype=np.uint16)
+    vectors = vector_targets(resolved)
+    handlers = vectors | {
+        table.instructions[index].address
+        for index, services in resolved.entries.items()
+        if any(s.kind is ServiceKind.HANDLER for s in services)
+    }
+    functions = {symbol.address for symbol in image.symbols if symbol.kind == "function"}
+    for i, instruction in enumerate(table.instructions):
+        stop = 0
+        if instruction.flow in (Flow.CALL, Flow.CALL_INDIRECT):
+            stop |= Stop.CALL
+            if instruction.end in functions:
+                stop |= Stop.NO_RETURN
+        elif may_return(instruction):
+            stop |= Stop.RETURN
+        if instruction.masks:
+            stop |= Stop.MASK
+        if instruction.copy is not None and instruction.copy.mask_register is not None:
+            stop |= Stop.MASK_READ
+        if _transfers_a_frame(instruction):
+            function = image.function_at(instruction.address)
+            if function is not None and function.address in handlers:
+                effect = instruction.memory
+                stop |= Stop.SAVE if effect is not None and effect.writes else Stop.RESTORE
+        if instruction.address in vectors:
+            stop |= Stop.HANDLER
+        flags[i] = stop
+    for indices, flag in (
+        (resolved.entries, Stop.ENTRY),
+        (resolved.lock, Stop.LOCK),
+        (resolved.unlock, Stop.UNLOCK),
+    ):
+        for index in indices:
+            flags[index] |= flag
+    return flags
+
+
+def may_return(instruction: Instruction) -> bool:
+    """The instruction can be a return from a function.
+
+    Of the indirect jumps these are ``bx`` of another register than lr and loads from the stack; a
+    switch by a table of addresses, or by arithmetic on pc, goes to a label of its own function,
+    which in a recursive one may well be a return address too.
+    """
+    if instruction.flow is Flow.RETURN:
+        return True
+    if instruction.flow is not Flow.JUMP_INDIRECT:
+        return False
+    if instruction.memory is not None:
+        return instruction.memory.base == STACK_POINTER
+    return instruction.text.startswith("bx")
+
+
+def _transfers_a_frame(instruction: Instruction) -> bool:
+    """A multiple transfer of registers that a switch has to save, not through the stack pointer.
+
+    Copies of structures use multiple transfers too, but of the registers from r0 on.
+    """
+    effect = instruction.memory
+    return (
+        effect is not None
+        and effect.burst
+        and effect.base not in (STACK_POINTER, PROGRAM_COUNTER)
+        and any(transfer.register == SAVED_BY_CALLEE for transfer in effect.transfers)
+    )
+
+
+def vector_targets(resolved: Resolved) -> set[int]:
+    """Addresses of code that the vector section points at (Thumb bit removed)."""
+    image, services = resolved.image, resolved.services
+    section = next(s for s in services.sections if s.name == services.vector_section)
+    tables = [s.data for s in image.sections if s.name in section.linker_sections]
+    wanted = [(r.start, r.end) for r in section.ranges]
+    for name in section.symbols:
+        symbol = image.symbol(name)
+        wanted.append((symbol.address, symbol.address + symbol.size))
+    for start, end in wanted:
+        holder = image.section_at(start)
+        if holder is not None:
+            tables.append(holder.data[start - holder.address : end - holder.address])
+    targets = set()
+    for data in tables:
+        words = np.frombuffer(data[: len(data) & ~3], dtype="<u4")
+        targets |= {int(word) & ~1 for word in words if word & 1}
+    return targets
