@@ -1,0 +1,80 @@
+"""Fixtures of the tests of the whole chain: one run of the firmware, and everything made of it.
+
+Each part is made once per test session, also where several pytest workers run: whoever comes first
+makes it, under a lock, in the session's own folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import chain_stream
+import pytest
+from chain_listing import Listing, listing_of
+from chain_made import SERVICES, Oracle, Shared, command, make_oracle
+from ruamel.yaml import YAML
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "chain"
+    folder.mkdir(exist_ok=True)
+    return Shared(folder)
+
+
+@pytest.fixture(scope="session")
+def services() -> dict[str, Any]:
+    document: dict[str, Any] = YAML(typ="safe", pure=True).load(SERVICES)
+    return document
+
+
+@pytest.fixture(scope="session")
+def listing(firmware: Path, shared: Shared) -> Listing:
+    return shared.made("listing", lambda: listing_of(firmware))
+
+
+@pytest.fixture(scope="session")
+def capture(firmware: Path, shared: Shared) -> Path:
+    """The trace of the whole run, by ``wcetchar capture``."""
+
+    def make() -> Path:
+        path = shared.folder / "freertos.trace"
+        command("capture", firmware, "--machine", "mps2-an385", "-o", path)
+        return path
+
+    return shared.made("capture", make)
+
+
+@pytest.fixture(scope="session")
+def run(capture: Path, shared: Shared) -> chain_stream.Run:
+    return shared.made("run", lambda: chain_stream.run_of(chain_stream.decode(capture)))
+
+
+@pytest.fixture(scope="session")
+def published(firmware: Path, capture: Path, shared: Shared) -> dict[str, Any]:
+    """The characterization of the whole run, by ``wcetchar characterize``, as JSON."""
+
+    def make() -> dict[str, Any]:
+        path = shared.folder / "freertos.json"
+        command("characterize", firmware, capture, "--services", SERVICES, "-o", path)
+        document: dict[str, Any] = json.loads(path.read_text())
+        return document
+
+    return shared.made("published", make)
+
+
+@pytest.fixture(scope="session")
+def oracle(
+    firmware: Path,
+    listing: Listing,
+    run: chain_stream.Run,
+    services: dict[str, Any],
+    shared: Shared,
+) -> Oracle:
+    return shared.made(
+        "oracle", lambda: make_oracle(firmware, shared.folder, listing, run, services)
+    )

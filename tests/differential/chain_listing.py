@@ -1,0 +1,238 @@
+"""What the firmware's instructions do, from the text of ``arm-none-eabi-objdump -d`` alone.
+
+Nothing of wcetchar is used here: the text is split by columns, and mnemonics are looked up in the
+tables below, which follow the Armv7-M Architecture Reference Manual (DDI 0403), chapter A7.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CONDITIONS = ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le"]
+_LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?) *\t(\S+)(?:\t(.*))?$")
+_SECTION = re.compile(r"\] (\S+) +\S+ +([0-9a-f]{8}) [0-9a-f]{6} ([0-9a-f]{6}) \d\d +([A-Z]*) ")
+
+# Bytes of one element.
+LOADS = {"ldr": 4, "ldrb": 1, "ldrh": 2, "ldrsb": 1, "ldrsh": 2}
+STORES = {"str": 4, "strb": 1, "strh": 2}
+BARRIERS = {"dmb", "dsb", "isb"}
+OTHERS = {
+    "nop": "hint",
+    "it": "hint",
+    "mul": "multiply",
+    "muls": "multiply",
+    "mla": "multiply accumulate",
+    "umull": "multiply long",
+    "smull": "multiply long",
+    "udiv": "divide",
+    "sdiv": "divide",
+    "mrs": "system register",
+    "msr": "system register",
+    "svc": "supervisor call",
+    "bkpt": "breakpoint",
+}
+ALU = set(
+    [
+        "adc",
+        "adcs",
+        "add",
+        "adds",
+        "and",
+        "ands",
+        "asr",
+        "asrs",
+        "bic",
+        "bics",
+        "clz",
+        "cmn",
+        "cmp",
+        "eor",
+        "eors",
+        "lsl",
+        "lsls",
+        "lsr",
+        "lsrs",
+        "mov",
+        "movs",
+        "movt",
+        "movw",
+        "mvn",
+        "mvns",
+        "neg",
+        "negs",
+        "orn",
+        "orr",
+        "orrs",
+        "ror",
+        "rsb",
+        "rsbs",
+        "sbc",
+        "sbcs",
+        "sbfx",
+        "sub",
+        "subs",
+        "sxtb",
+        "sxth",
+        "teq",
+        "tst",
+        "ubfx",
+        "uxtb",
+        "uxth",
+        "bfi",
+        "bfc",
+        "rev",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One instruction.
+
+    Attributes:
+        predicated: inside an IT block.
+        reads, writes: elements that it transfers when it takes effect; ``width`` in bytes of each.
+        jumps: it can send control elsewhere; ``always``: it does whenever it takes effect.
+        event: what it counts as; of a conditional branch, when it is not taken.
+    """
+
+    address: int
+    length: int
+    code: bytes
+    mnemonic: str
+    operands: str
+    predicated: bool
+    reads: int = 0
+    writes: int = 0
+    width: int = 0
+    jumps: bool = False
+    always: bool = False
+    event: str = "alu"
+
+    @property
+    def end(self) -> int:
+        return self.address + self.length
+
+
+@dataclass(frozen=True)
+class Listing:
+    """``sections``: name -> (address, size); ``symbols``: name -> (address, size)."""
+
+    lines: dict[int, Line]
+    sections: dict[str, tuple[int, int]]
+    symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def section_of(self, address: int) -> str:
+        for name, (start, size) in self.sections.items():
+            if start <= address < start + size:
+                return name
+        return ""
+
+
+def listing_of(elf: Path) -> Listing:
+    lines: dict[int, Line] = {}
+    predicated = 0
+    for row in _said("objdump", "-d", "-z", elf).splitlines():
+        found = _LINE.match(row)
+        if found is None or found[3].startswith("."):
+            continue
+        mnemonic, operands = found[3], (found[4] or "").split("\t")[0].strip()
+        mnemonic = re.sub(r"\.[wn]$", "", mnemonic)
+        inside = predicated > 0
+        predicated = max(0, predicated - 1)
+        if re.fullmatch("it[te]{0,3}", mnemonic):
+            predicated, mnemonic = len(mnemonic) - 1, "it"
+        elif inside:
+            assert mnemonic[-2:] in CONDITIONS, row
+            mnemonic = mnemonic[:-2]
+        halves = [int(half, 16).to_bytes(2, "little") for half in found[2].split()]
+        line = Line(
+            int(found[1], 16), 2 * len(halves), b"".join(halves), mnemonic, operands, inside
+        )
+        lines[line.address] = Line(**{**line.__dict__, **_effects(line)})
+    sections = {
+        name: (int(at, 16), int(size, 16))
+        for name, at, size, flags in _SECTION.findall(_said("readelf", "-SW", elf))
+        if "A" in flags
+    }
+    symbols = {}
+    for row in _said("nm", "-S", elf).splitlines():
+        part = row.split()
+        if len(part) == 4:
+            symbols[part[3]] = (int(part[0], 16), int(part[1], 16))
+    return Listing(lines, sections, symbols)
+
+
+def _said(tool: str, *arguments: str | Path) -> str:
+    command = [f"arm-none-eabi-{tool}", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def registers(operands: str) -> list[str]:
+    """Names in a register list; ranges are spelled out."""
+    found = []
+    for part in operands[operands.index("{") + 1 : operands.index("}")].split(","):
+        low, _, high = part.strip().partition("-")
+        if high:
+            found += [f"r{n}" for n in range(int(low[1:]), int(high[1:]) + 1)]
+        else:
+            found.append(low)
+    return found
+
+
+def _effects(line: Line) -> dict[str, object]:
+    name, operands = line.mnemonic, line.operands
+    if name in LOADS:
+        jump = operands.startswith("pc,")
+        return {
+            "reads": 1,
+            "width": LOADS[name],
+            "jumps": jump,
+            "always": jump,
+            "event": "load",
+        }
+    if name in STORES:
+        return {"writes": 1, "width": STORES[name], "event": "store"}
+    if name == "ldrd":
+        return {"reads": 2, "width": 4, "event": "load multiple"}
+    if name == "strd":
+        return {"writes": 2, "width": 4, "event": "store multiple"}
+    if name in ("ldmia", "ldmdb", "ldm", "pop"):
+        names = registers(operands)
+        jump = "pc" in names
+        return {
+            "reads": len(names),
+            "width": 4,
+            "jumps": jump,
+            "always": jump,
+            "event": "load multiple",
+        }
+    if name in ("stmia", "stmdb", "stm", "push"):
+        return {"writes": len(registers(operands)), "width": 4, "event": "store multiple"}
+    if name in ("tbb", "tbh"):
+        width = 1 if name == "tbb" else 2
+        table = {"reads": 1, "width": width, "event": "branch table"}
+        return {**table, "jumps": True, "always": True}
+    if name == "bl":
+        return {"jumps": True, "always": True, "event": "call"}
+    if name == "blx":
+        return {"jumps": True, "always": True, "event": "call indirect"}
+    if name == "bx":
+        event = "return" if operands == "lr" else "branch taken"
+        return {"jumps": True, "always": True, "event": event}
+    if name == "b":
+        return {"jumps": True, "always": True, "event": "branch taken"}
+    if name in ("cbz", "cbnz") or (name[0] == "b" and name[1:] in CONDITIONS):
+        return {"jumps": True, "event": "branch untaken"}
+    if name in BARRIERS:
+        return {"event": "barrier"}
+    if name in ("cpsie", "cpsid"):
+        return {"event": "interrupt mask"}
+    if name in OTHERS:
+        return {"event": OTHERS[name]}
+    assert name in ALU, f"{line.address:x}: {name} {operands}"
+    assert not operands.startswith("pc,"), f"{line.address:x}: {name} {operands}"
+    return {"event": "alu"}
