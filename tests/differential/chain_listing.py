@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CONDITIONS = ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le"]
+CONDITIONS = re.findall("..", "eqnecsccmiplvsvchilsgeltgtle")
 _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?) *\t(\S+)(?:\t(.*))?$")
 _SECTION = re.compile(r"\] (\S+) +\S+ +([0-9a-f]{8}) [0-9a-f]{6} ([0-9a-f]{6}) \d\d +([A-Z]*) ")
 
@@ -34,57 +34,11 @@ OTHERS = {
     "svc": "supervisor call",
     "bkpt": "breakpoint",
 }
-ALU = set(
-    [
-        "adc",
-        "adcs",
-        "add",
-        "adds",
-        "and",
-        "ands",
-        "asr",
-        "asrs",
-        "bic",
-        "bics",
-        "clz",
-        "cmn",
-        "cmp",
-        "eor",
-        "eors",
-        "lsl",
-        "lsls",
-        "lsr",
-        "lsrs",
-        "mov",
-        "movs",
-        "movt",
-        "movw",
-        "mvn",
-        "mvns",
-        "neg",
-        "negs",
-        "orn",
-        "orr",
-        "orrs",
-        "ror",
-        "rsb",
-        "rsbs",
-        "sbc",
-        "sbcs",
-        "sbfx",
-        "sub",
-        "subs",
-        "sxtb",
-        "sxth",
-        "teq",
-        "tst",
-        "ubfx",
-        "uxtb",
-        "uxth",
-        "bfi",
-        "bfc",
-        "rev",
-    ]
+ALU = re.findall(
+    r"\w+",
+    "adc adcs add adds and ands asr asrs bfc bfi bic bics clz cmn cmp eor eors lsl lsls lsr lsrs mov"
+    " movs movt movw mvn mvns neg negs orn orr orrs rev ror rsb rsbs sbc sbcs sbfx sub subs sxtb"
+    " sxth teq tst ubfx uxtb uxth",
 )
 
 

@@ -35,8 +35,8 @@ def record(elf: Path, log: Path, items: str = "in_asm,exec,nochain,int,cpu", *mo
 
 
 _ITEM = re.compile(
-    rb"^(?:Trace 0: (?P<block>0x[0-9a-f]+) \[[0-9a-f]+/(?P<pc>[0-9a-f]{8})/.*\n(?P<cpu>(?:R\d\d=.*\n)+)"
-    rb"XPSR=.*"
+    rb"^(?:Trace 0: (?P<block>0x[0-9a-f]+) \[[0-9a-f]+/(?P<pc>[0-9a-f]{8})/.*\n"
+    rb"(?P<cpu>(?:R\d\d=.*\n)+)XPSR=.*"
     rb"|IN: .*\n(?P<listing>(?:0x.*\n)+)"
     rb"|Stopped execution of TB chain before 0x[0-9a-f]+ \[(?P<stopped>[0-9a-f]+)\].*"
     rb"|cpu_io_recompile: rewound execution of TB to (?P<rewound>[0-9a-f]+)"
