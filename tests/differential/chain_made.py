@@ -105,6 +105,12 @@ def _differences(listing: Listing, log: chain_log.Log, run: Run) -> list[str]:
     for address, code in log.code.items():
         if listing.lines[address].code != code:
             found.append(f"{address:#x} is {code.hex()} in the log")
+    return found + access_differences(listing, run)
+
+
+def access_differences(listing: Listing, run: Run) -> list[str]:
+    """Accesses of the run that are not what the mnemonics say."""
+    found = []
     for step, pc in enumerate(run.pcs):
         line = listing.lines[pc]
         accesses = run.data.get(step, [])

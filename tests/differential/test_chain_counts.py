@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import chain_log
 import chain_stream
 import pytest
 from chain_listing import Listing
-from chain_made import SERVICES, Oracle
+from chain_made import SERVICES, Oracle, access_differences
 from chain_oracle import Key
 from chain_published import by_key, counts_at, evaluate
 from ruamel.yaml import YAML
@@ -60,12 +61,20 @@ def test_the_trace_is_qemus_own_log_and_the_listing(oracle: Oracle) -> None:
     assert oracle.accesses > 500_000
 
 
-def test_a_changed_run_would_be_seen(listing: Listing, run: chain_stream.Run) -> None:
-    """The comparison can fail: the listing contradicts a width and a missing access."""
+def test_a_changed_access_would_be_seen(listing: Listing, run: chain_stream.Run) -> None:
     step = next(s for s in run.data if not listing.lines[run.pcs[s]].predicated)
-    line = listing.lines[run.pcs[step]]
-    assert line.reads + line.writes == len(run.data[step])
-    assert {size for _, size, _ in run.data[step]} == {line.width}
+    (write, size, address), *others = run.data[step]
+    changed: list[list[tuple[bool, int, int]]] = [
+        [],
+        [(write, size, address)] * 2 + others,
+        [(not write, size, address), *others],
+        [(write, 3 - size // 2, address), *others],
+    ]
+    for accesses in changed:
+        one = chain_stream.Run([run.pcs[step]], {0: accesses}, [])
+        assert len(access_differences(listing, one)) == 1, accesses
+    same = chain_stream.Run([run.pcs[step]], {0: run.data[step]}, [])
+    assert access_differences(listing, same) == []
 
 
 # ---- windows -----------------------------------------------------------------------------------
@@ -79,11 +88,8 @@ def test_every_value_of_every_parameter_has_a_window(
         seen.setdefault(window.service, []).append(window.values)
     for name, service in services["services"].items():
         spans = [p["range"].split("..") for p in service.get("parameters", {}).values()]
-        expected = (
-            [()] if not spans else [(v,) for v in range(int(spans[0][0]), 1 + int(spans[0][1]))]
-        )
-        assert len(spans) <= 1
-        assert seen[name] == expected, name
+        ranges = [range(int(low), int(high) + 1) for low, high in spans]
+        assert seen[name] == list(product(*ranges)), name
 
 
 def test_conservation(oracle: Oracle, published: dict[str, Any]) -> None:
