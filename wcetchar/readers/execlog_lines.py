@@ -128,7 +128,7 @@ class Parser:
 
     def parse(self, lines: Lines) -> Columns:
         """Raises InputError with line and column for what does not fit the format."""
-        text = Text(lines.data)
+        text = Text(lines.data, lines.ends)
         count = len(text.starts)
         if self.cpu is None:
             first = next((i for i in range(count) if text.starts[i] < text.ends[i]), None)
@@ -214,16 +214,18 @@ class Parser:
             word = text.words(at)
             more = word_has(word, b", load, ") | word_has(word, b", store,")
             ram = word_has(word, b", RAM,") | word_has(word, b", RAM\n")
-            nvic = word_has(word, b", nvic_s") & text.has(at + 8, b"ysregs")
             next_at = np.where(ram, at + 5, at)
+            device = np.where(ram, _RAM, _OTHER)
             other = np.flatnonzero(good & ~more & ~ram & (at < ends))
             if len(other):
                 if commas is None:
                     commas = np.append(text.find(ord(",")), len(text.data))
-                good[other] &= text.has(at[other], b", ")
-                ends_here = commas[np.searchsorted(commas, at[other] + 2)]
+                name = at[other]
+                good[other] &= text.has(name, b", ")
+                nvic = text.has(name, b", nvic_s") & text.has(name + 8, b"ysregs")
+                device[other[nvic]] = _NVIC
+                ends_here = commas[np.searchsorted(commas, name + 2)]
                 next_at[other] = np.minimum(ends_here, ends[other])
-            device = np.where(ram, _RAM, np.where(nvic & ~more, _NVIC, _OTHER))
             kind = np.where(load, int(Event.READ), int(Event.WRITE)).astype(np.uint8)
             slow[rows[~good]] = True
             parts.append((rows, np.full(len(rows), order), kind, address, device))

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
-import numpy as np
-
 from wcetchar.errors import InputError, Location
+from wcetchar.readers.columns import Positions, positions
 
-CHUNK_BYTES: Final = 1 << 20
+CHUNK_BYTES: Final = 1 << 19
 MAX_LINE_BYTES: Final = 1 << 16
 """A longer line belongs to no trace format; the limit keeps memory bounded on foreign files."""
 
@@ -86,11 +85,12 @@ def read_head(path: str, size: int) -> bytes:
 @dataclass(frozen=True)
 class Lines:
     """Whole lines of a text file: ``data`` ends with a newline; ``first`` is the number of its
-    first line, counted from 1."""
+    first line, counted from 1; ``ends`` are the places of the newlines."""
 
     path: str
     data: bytes
     first: int
+    ends: Positions
 
     def at(self, index: int) -> Location:
         """Location of the start of the line with this index in ``data``."""
@@ -113,8 +113,9 @@ def lines(path: str, expected: str, size: int = CHUNK_BYTES) -> Iterator[Lines]:
         end = block.rfind(b"\n") + 1
         if end:
             data = rest + block[:end]
-            yield Lines(path, data, number)
-            number += int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == 10))
+            ends = positions(data, ord("\n"))
+            yield Lines(path, data, number, ends)
+            number += len(ends)
             rest = block[end:]
         else:
             rest += block

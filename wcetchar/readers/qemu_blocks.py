@@ -50,6 +50,7 @@ class EventTable:
     _address: list[int] = field(default_factory=list)
     _size: list[int] = field(default_factory=list)
     _known: dict[object, int] = field(default_factory=dict)
+    _blocks: dict[int, Block] = field(default_factory=dict)
     _columns: tuple[npt.NDArray[np.int64], EventBatch] | None = None
 
     def block(self, block: Block) -> int:
@@ -58,7 +59,11 @@ class EventTable:
         if number is None:
             sizes = [len(code) for code in block.codes]
             number = self._add(block, [int(Event.INSTRUCTION)] * len(block), block.addresses, sizes)
+            self._blocks[number] = block
         return number
+
+    def block_of(self, number: int) -> Block:
+        return self._blocks[number]
 
     def event(self, kind: Event, address: int) -> int:
         """Number of a single event."""
@@ -78,7 +83,7 @@ class EventTable:
         self._columns = None
         return number
 
-    def expand(self, numbers: list[int]) -> EventBatch:
+    def expand(self, numbers: npt.NDArray[np.int64]) -> EventBatch:
         """The events of these rows, one after the other."""
         if self._columns is None:
             rows = np.array(self._rows, dtype=np.int64).reshape(-1, 2)
@@ -89,7 +94,7 @@ class EventTable:
             )
             self._columns = (rows, columns)
         rows, columns = self._columns
-        chosen = rows[np.array(numbers, dtype=np.int64)]
+        chosen = rows[numbers]
         length = chosen[:, 1]
         ends = np.cumsum(length)
         index = np.arange(int(ends[-1]) if len(ends) else 0)

@@ -26,21 +26,30 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
 from wcetchar.model.trace import Event, EventBatch, Knowledge, Loss, Trace, TraceInfo
+from wcetchar.readers.columns import KnownLines, Text
 from wcetchar.readers.encoding import CodeMap
 from wcetchar.readers.files import Lines, lines, malformed, plain_head, read_head
 from wcetchar.readers.machines import machine_named
 from wcetchar.readers.qemu_blocks import Block, EventTable, block_from_image
 from wcetchar.readers.recording import CodeSeen, RecordedTrace
 
+Numbers = npt.NDArray[np.int64]
+
 EXPECTED: Final = "a line of QEMU's log for -d in_asm,exec,nochain,int"
 _HEAD_BYTES: Final = 1 << 16
 _MAX_KNOWN_LINES: Final = 1 << 17
+_LOOKED_UP: Final = 4096
+"""Lines looked up at once. A new translation of a block has the rest of them looked up again."""
 
 _TRACE = re.compile(
-    rb"Trace (\d+): 0x[0-9a-f]+ \[([0-9a-f]+)/([0-9a-f]+)/([0-9a-f]+)/([0-9a-f]+)\](?: .*)?"
+    rb"Trace (\d+): 0x[0-9a-f]{1,16} \[([0-9a-f]{1,16})/([0-9a-f]{1,16})/([0-9a-f]{1,16})"
+    rb"/([0-9a-f]{1,16})\](?: .*)?"
 )
 _LISTED = re.compile(rb"0x([0-9a-f]+):  ([0-9a-f]{8}|[0-9a-f]{4}(?: [0-9a-f]{4})?)(?:\s{2,}.*|\s*)")
 _STOPPED = re.compile(rb"Stopped execution of TB chain before 0x[0-9a-f]+ \[([0-9a-f]+)\](?: .*)?")
@@ -119,19 +128,9 @@ class _QemuLogTrace(RecordedTrace):
         return _QemuLogRun(self.info.path, self._code_map)
 
 
-class _Entered:
-    """A ``Trace`` line's block and its number in the event table."""
-
-    __slots__ = ("block", "number")
-
-    def __init__(self, block: Block, number: int) -> None:
-        self.block = block
-        self.number = number
-
-
 class _QemuLogRun:
-    """Reads line by line; equal ``Trace`` lines are looked up whole, so that each distinct one is
-    parsed once."""
+    """Equal ``Trace`` lines are looked up whole, many at a time, so that each distinct one is
+    parsed once; the number that is found is that of the block in the event table."""
 
     def __init__(self, path: str, code: CodeMap) -> None:
         self.code = CodeSeen()
@@ -139,39 +138,69 @@ class _QemuLogRun:
         self._path = path
         self._map = code
         self._table = EventTable()
-        self._known: dict[bytes, _Entered] = {}
+        self._known: dict[bytes, int] = {}
+        self._stale = False
         self._lines_at: dict[int, list[bytes]] = {}
         self._blocks: dict[bytes, Block] = {}
         self._translated: dict[int, Block] = {}
         self._listing: list[tuple[int, bytes]] | None = None
-        self._pending: _Entered | None = None
-        self._out: list[int] = []
+        self._pending: int | None = None
+        self._heads: KnownLines | None = None
+        self._out: list[Numbers] = []
+        self._single: list[int] = []
         self._where = Location(path)
 
     def events(self) -> Iterator[EventBatch]:
         for piece in lines(self._path, EXPECTED):
             self._piece(piece)
-            if self._out:
-                yield self._table.expand(self._out)
-                self._out = []
+            yield from self._batch()
         self._finish_pending()
+        yield from self._batch()
+
+    def _batch(self) -> Iterator[EventBatch]:
+        self._flush()
         if self._out:
-            yield self._table.expand(self._out)
+            yield self._table.expand(np.concatenate(self._out))
+            self._out = []
 
     def _piece(self, piece: Lines) -> None:
-        known = self._known
-        out = self._out
-        rows = piece.data.split(b"\n")
-        rows.pop()
-        for index, line in enumerate(rows):
-            entered = known.get(line)
-            if entered is not None:
-                if self._pending is not None:
-                    out.append(self._pending.number)
-                self._pending = entered
-                continue
-            self._where = Location(self._path, piece.first + index, 1)
-            self._other(line)
+        text = Text(piece.data, piece.ends)
+        at = 0
+        while at < len(text.starts):
+            self._stale = False
+            end = min(at + _LOOKED_UP, len(text.starts))
+            numbers = self._lookup(text, at, end)
+            done = 0
+            for row in np.flatnonzero(numbers < 0).tolist():
+                self._append(numbers[done:row])
+                line = piece.data[text.starts[at + row] : text.ends[at + row]]
+                number = self._known.get(line)  # the table of lines may have lost it
+                if number is None:
+                    self._where = Location(self._path, piece.first + at + row, 1)
+                    self._other(line)
+                else:
+                    self._finish_pending()
+                    self._pending = number
+                done = row + 1
+                if self._stale:
+                    break
+            else:
+                self._append(numbers[done:])
+                done = end - at
+            at += done
+
+    def _lookup(self, text: Text, start: int, end: int) -> Numbers:
+        if self._heads is None:
+            return np.full(end - start, -1, dtype=np.int64)
+        return self._heads.find(text, slice(start, end))
+
+    def _append(self, numbers: Numbers) -> None:
+        """Blocks entered one after the other; what becomes of the last one is not known yet."""
+        if len(numbers):
+            self._finish_pending()
+            self._flush()
+            self._out.append(numbers[:-1])
+            self._pending = int(numbers[-1])
 
     def _other(self, line: bytes) -> None:
         """Any line but a ``Trace`` line that was seen before."""
@@ -196,11 +225,11 @@ class _QemuLogRun:
         elif line.startswith(b"...taking pending"):
             entry = self._match(_ENTRY, line)
             self._finish_pending()
-            self._out.append(self._table.event(Event.EXCEPTION, int(entry[1])))
+            self._put(self._table.event(Event.EXCEPTION, int(entry[1])))
         elif line.startswith(b"Exception return: magic"):
             back = self._match(_RETURN, line)
             self._finish_pending()
-            self._out.append(self._table.event(Event.EXCEPTION_EXIT, int(back[1])))
+            self._put(self._table.event(Event.EXCEPTION_EXIT, int(back[1])))
         elif line.startswith(b"riscv_cpu_do_interrupt"):
             self._riscv(self._match(_RISCV, line))
         elif line.startswith(b"Linking TBs"):
@@ -263,6 +292,9 @@ class _QemuLogRun:
         # Blocks at this address are being translated anew: what they stood for is out of date.
         for line in self._lines_at.pop(start, ()):
             self._known.pop(line, None)
+            if self._heads is not None:
+                self._heads.set(line, -1)
+            self._stale = True
 
     # Lines of exec.
 
@@ -296,19 +328,39 @@ class _QemuLogRun:
             # Host addresses change when QEMU's code buffer is emptied, so lines can pile up.
             self._known.clear()
             self._lines_at.clear()
-        entered = _Entered(block, self._table.block(block))
-        self._known[line] = entered
+            self._heads = None
+            self._stale = True
+        self._pending = self._table.block(block)
+        self._known[line] = self._pending
+        if self._heads is None:
+            # All of it up to the bracket: host address, address and state of the block.
+            self._heads = KnownLines(found.end(5) + 1)
+            self._stale = True
+        self._heads.set(line, self._pending)
         self._lines_at.setdefault(pc, []).append(line)
-        self._pending = entered
 
     def _finish_pending(self) -> None:
         if self._pending is not None:
-            self._out.append(self._pending.number)
+            self._put(self._pending)
             self._pending = None
+
+    def _put(self, number: int) -> None:
+        self._single.append(number)
+
+    def _flush(self) -> None:
+        if self._single:
+            self._out.append(np.array(self._single, dtype=np.int64))
+            self._single = []
+
+    @property
+    def _entered(self) -> Block | None:
+        """The block of the last ``Trace`` line, while what became of it is not known."""
+        return None if self._pending is None else self._table.block_of(self._pending)
 
     def _stopped(self, found: re.Match[bytes]) -> None:
         pc = int(found[1], 16)
-        if self._pending is None or self._pending.block.start != pc:
+        block = self._entered
+        if block is None or block.start != pc:
             raise InputError(
                 f"the block at 0x{pc:08x} was not executed, but was not entered either",
                 where=self._where,
@@ -320,7 +372,8 @@ class _QemuLogRun:
 
     def _rewound(self, found: re.Match[bytes]) -> None:
         pc = int(found[1], 16)
-        part = self._pending.block.before(pc) if self._pending else None
+        block = self._entered
+        part = block.before(pc) if block is not None else None
         if part is None:
             raise InputError(
                 f"execution was taken back to 0x{pc:08x}, which is not in the block before",
@@ -333,7 +386,7 @@ class _QemuLogRun:
     def _cut(self, part: Block) -> None:
         self._pending = None
         if len(part):
-            self._out.append(self._table.block(part))
+            self._put(self._table.block(part))
 
     # Lines of int.
 
@@ -341,20 +394,18 @@ class _QemuLogRun:
         if found[3] != b"0":
             raise malformed(self._where, found[0], "exceptions of CPU 0 only")
         number = int(found[1])
-        if number not in _AT_BLOCK_END and self._pending and len(self._pending.block) > 1:
-            self.unread[WHOLE_BLOCKS] += len(self._pending.block)
+        block = self._entered
+        if number not in _AT_BLOCK_END and block is not None and len(block) > 1:
+            self.unread[WHOLE_BLOCKS] += len(block)
         self._finish_pending()
         self.unread["lines about an exception or a state"] += 1
 
     def _riscv(self, found: re.Match[bytes]) -> None:
         asynchronous = found[2] != b"0"
         epc = int(found[4], 16)
-        if self._pending is not None and not asynchronous:
-            block = self._pending.block
-            if epc in block.addresses:
-                self._cut(block.first(block.addresses.index(epc) + 1))
+        block = self._entered
+        if block is not None and not asynchronous and epc in block.addresses:
+            self._cut(block.first(block.addresses.index(epc) + 1))
         self._finish_pending()
         cause = int(found[3], 16) & 0x7FFFFFFF
-        self._out.append(
-            self._table.event(Event.EXCEPTION, cause | (0x80000000 if asynchronous else 0))
-        )
+        self._put(self._table.event(Event.EXCEPTION, cause | (0x80000000 if asynchronous else 0)))

@@ -262,7 +262,7 @@ class _RenodeTextRun:
             yield self._piece(piece)
 
     def _piece(self, piece: Lines) -> EventBatch:
-        text = Text(piece.data)
+        text = Text(piece.data, piece.ends)
         count = len(text.starts)
         kind = np.full(count, 255, dtype=np.uint8)
         address = np.zeros(count, dtype=np.uint64)
