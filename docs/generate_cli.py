@@ -19,9 +19,9 @@ INTRODUCTION = """\
 
 <!-- Written by docs/generate_cli.py from the programs' own help; do not edit. -->
 
-Results go to standard output, progress and errors to standard error. With `--json` a verb prints one
-JSON document. `-o FILE` is written to a temporary file first and then renamed, so that a run that
-fails or is killed leaves the old file. The same inputs give the same bytes.
+Results go to standard output, progress and errors to standard error. With `--json` a verb prints
+one JSON document. `-o FILE` is written to a temporary file first and then renamed, so that a run
+that fails or is killed leaves the old file. The same inputs give the same bytes.
 
 What the exit codes mean: [exit-codes.md](exit-codes.md). Verbs one after another, with real files:
 [the tutorial](../tutorials/xTaskCreate.md).

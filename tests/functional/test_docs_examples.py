@@ -1,0 +1,186 @@
+"""The documentation's commands are run, and what it quotes must stand in their output.
+
+A page marks what is checked by an HTML comment before a fenced block:
+
+* ``<!-- run -->``: shell commands. A page's blocks run in order, in one folder that looks like the
+  repository's root after ``make demo``; what they write stays in that folder.
+* ``<!-- output -->``: lines of the last run's output, in order. ``...`` stands for left-out lines.
+* ``<!-- from: PATH -->``: lines of a source file, in order.
+
+Every figure in ns that a page's prose names must also stand in some output of that page.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+FIRMWARE = ROOT / "build" / "firmware" / "freertos"
+COMPILER = "12.2.1"  # the figures hold for the code that this version makes
+
+_BLOCK = re.compile(
+    r"^<!-- (?P<what>run|output|from: (?P<path>\S+)) -->\n+```\w*\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_FIGURE = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?) ns\b")
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Block:
+    what: str
+    body: str
+    path: str | None
+    line: int
+
+
+def blocks(text: str) -> Iterator[Block]:
+    for match in _BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Block(match["what"], match["body"], match["path"], line)
+
+
+PAGES = sorted(p for p in DOCS.rglob("*.md") if _BLOCK.search(p.read_text(encoding="utf-8")))
+
+
+def environment() -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+
+
+def shell(commands: str, folder: Path) -> tuple[str, int]:
+    """Output and errors of the commands, in one text, and the exit status."""
+    done = subprocess.run(
+        ["bash", "-e", "-c", commands],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.stdout, done.returncode
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what ``make demo`` leaves in build/demo, made by its own commands."""
+    if not (FIRMWARE / "freertos.elf").exists():
+        pytest.skip("the FreeRTOS firmware is not built (make firmware)")
+    for program in ("qemu-system-arm", "arm-none-eabi-objdump", "bash", "wcetchar"):
+        if shutil.which(program, path=environment()["PATH"]) is None:
+            pytest.skip(f"{program} is not installed")
+    if COMPILER not in (FIRMWARE / "tools").read_text():
+        pytest.skip(f"the documentation's figures hold for GCC {COMPILER}, which is not installed")
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # shared by all workers
+    made = base / "docs-demo"
+    with (base / "docs-demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (made / "freertos.json").exists():
+            made.mkdir(exist_ok=True)
+            output, status = shell(
+                f"wcetchar capture {FIRMWARE}/freertos.elf --machine mps2-an385 -o freertos.trace\n"
+                f"wcetchar characterize {FIRMWARE}/freertos.elf freertos.trace "
+                f"--services {ROOT}/rtos_tests/freertos/services.yaml -o freertos.json",
+                made,
+            )
+            assert status == 0, output
+    return made
+
+
+@pytest.fixture
+def workplace(demo: Path, tmp_path: Path) -> Path:
+    """The repository's root, but nothing that a page writes reaches the repository."""
+    for name in ("docs", "hwprofiles", "rtos_tests", "traces", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "build" / "demo").mkdir(parents=True)
+    (tmp_path / "build" / "firmware").symlink_to(FIRMWARE.parent)
+    for file in demo.iterdir():
+        (tmp_path / "build" / "demo" / file.name).symlink_to(file)
+    return tmp_path
+
+
+def missing_lines(quoted: str, text: str) -> str | None:
+    """The first quoted lines that do not follow one another in ``text``, or ``None``."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    position = 0
+    for part in re.split(r"^\s*\.\.\.\s*$", quoted, flags=re.MULTILINE):
+        wanted = [line.rstrip() for line in part.strip("\n").splitlines()]
+        if not wanted:
+            continue
+        for start in range(position, len(lines) - len(wanted) + 1):
+            if lines[start : start + len(wanted)] == wanted:
+                position = start + len(wanted)
+                break
+        else:
+            return "\n".join(wanted)
+    return None
+
+
+def exact(number: str) -> Fraction:
+    return Fraction(number.replace(",", ""))
+
+
+@pytest.mark.firmware
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_quotes_is_what_its_commands_print(page: Path, workplace: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    outputs: list[str] = []
+    problems = []
+    for block in blocks(text):
+        where = f"{page.relative_to(ROOT)}:{block.line}"
+        if block.what == "run":
+            output, status = shell(block.body, workplace)
+            assert status == 0, f"{where}: exit status {status}\n{block.body}\n{output}"
+            outputs.append(output)
+        elif block.what == "output":
+            assert outputs, f"{where}: nothing was run before"
+            missing = missing_lines(block.body, outputs[-1])
+            if missing is not None:
+                problems.append(f"{where}: not in the output:\n{missing}\n--- it is\n{outputs[-1]}")
+    printed = {exact(number) for output in outputs for number in _NUMBER.findall(output)}
+    for figure in _FIGURE.findall(_FENCED.sub("", text)):
+        if exact(figure) not in printed:
+            problems.append(f"{page.relative_to(ROOT)}: no command prints {figure} ns")
+    assert not problems, "\n\n".join(problems)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_quoted_sources_stand_in_their_files(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.path is None:
+            continue
+        source = ROOT / block.path
+        if not source.exists() and block.path.startswith("build/"):
+            pytest.skip(f"{block.path} is not built (make firmware)")
+        missing = missing_lines(block.body, source.read_text(encoding="utf-8"))
+        assert missing is None, f"{page.relative_to(ROOT)}:{block.line}: not there:\n{missing}"
+
+
+def test_the_checks_can_fail() -> None:
+    assert missing_lines("a\nb", "x\na\nb\n") is None
+    assert missing_lines("a\n...\nc", "a\nb\nc") is None
+    assert missing_lines("a\nc", "a\nb\nc") == "a\nc"
+    assert missing_lines("c\n...\na", "a\nb\nc") == "a"
+    page = (
+        "text 1,234 ns\n\n<!-- run -->\n```sh\necho 5 ns\n```\n\n"
+        "<!-- output -->\n```text\n5 ns\n```\n"
+    )
+    assert [b.what for b in blocks(page)] == ["run", "output"]
+    assert _FIGURE.findall(_FENCED.sub("", page)) == ["1,234"]

@@ -1,0 +1,65 @@
+"""The documentation's pages: links lead somewhere, and the generated page is current."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as GitHub makes them."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        plain = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+        found.add(plain.replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    broken = []
+    for link in _LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, fragment = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (fragment and fragment not in anchors(target)):
+            broken.append(link)
+    assert not broken, f"{page.relative_to(ROOT)}: {', '.join(broken)}"
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    linked = {(ROOT / "docs" / link.partition("#")[0]).resolve() for link in _LINK.findall(index)}
+    pages = {p for p in (ROOT / "docs").rglob("*.md") if p.name != "README.md"}
+    assert pages - linked == set()
+
+
+def test_the_command_line_page_is_current() -> None:
+    pinned = re.search(
+        r"^click==(\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert pinned is not None
+    if version("click") != pinned[1]:
+        pytest.skip(f"help is formatted by click {version('click')}, the page by {pinned[1]}")
+    generator = runpy.run_path(str(ROOT / "docs" / "generate_cli.py"))
+    committed = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    assert committed == generator["page"](), "run: python docs/generate_cli.py"
+
+
+def test_the_changelog_has_this_version() -> None:
+    metadata = (ROOT / "setup.cfg").read_text(encoding="utf-8")
+    (number,) = re.findall(r"^version = (\S+)$", metadata, re.MULTILINE)
+    assert f"[{number}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
