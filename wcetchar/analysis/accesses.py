@@ -42,6 +42,7 @@ from wcetchar.analysis.columns import (
     Columns,
     access_code,
     event_code,
+    is_realigned,
     pack,
 )
 from wcetchar.analysis.contexts import Window
@@ -57,6 +58,47 @@ FRAME_WORDS = 8
 
 
 @dataclass(frozen=True)
+class Fetches:
+    """Instruction fetches of a window, one entry for each of its instructions.
+
+    Attributes:
+        width, granule: bytes of one fetch, and what addresses of instructions are multiples of.
+        start, end: addresses of the instruction.
+        opens: it begins a run of sequential instructions.
+        words: fetches that it needs and the ones before it in its run did not make.
+        code: its realigned fetch as an access class.
+    """
+
+    width: int
+    granule: int
+    start: Codes
+    end: Codes
+    opens: npt.NDArray[np.bool_]
+    words: Codes
+    code: Codes
+
+    def realigned(self, first: int, last: int) -> tuple[Codes, Codes]:
+        """How much more the instructions first..last can need at another address.
+
+        Of b bytes at offset o of a fetch, a whole run needs ceil((o + b) / width) fetches, at most
+        ceil((b + width - granule) / width). A run that was entered before ``first`` needs those
+        that begin within the b bytes, at most ceil(b / width).
+
+        Returns: the last instruction of each run within first..last, and the difference.
+        """
+        inside = slice(first, last + 1)
+        opens = self.opens[inside].copy()
+        opens[0] = True
+        firsts = np.flatnonzero(opens)
+        lasts = np.append(firsts[1:], len(opens)) - 1
+        size = self.end[inside][lasts] - self.start[inside][firsts]
+        lead = np.where(self.opens[inside][firsts], self.width - self.granule, 0)
+        worst = -((-(size + lead)) // self.width)
+        words = np.add.reduceat(self.words[inside], firsts)
+        return lasts + first, worst - words
+
+
+@dataclass(frozen=True)
 class Labelled:
     """Parallel columns, one row per counted unit.
 
@@ -65,12 +107,26 @@ class Labelled:
         position: which instruction of the window (0..n-1) the row belongs to.
         blocking: per instruction of the window, its blocking number.
         index: per instruction of the window, its table index.
+        fetches: what each instruction fetches.
     """
 
     packed: Codes
     position: Codes
     blocking: Codes
     index: Codes
+    fetches: Fetches
+
+    @property
+    def is_realigned(self) -> npt.NDArray[np.bool_]:
+        """Which rows are realigned fetches."""
+        return is_realigned(self.packed)
+
+    def realigned(self, first: int, last: int) -> Codes:
+        """Fetches, packed, that the instructions first..last can need more at another address."""
+        where, more = self.fetches.realigned(first, last)
+        return np.repeat(
+            pack(self.blocking[where], self.fetches.code[where], self.index[where]), more
+        )
 
 
 class Labeller:
@@ -126,10 +182,10 @@ class Labeller:
         seen = self._data(window, executed, accesses, rows)
         taken = executed.taken()
         self._issue(executed, taken, seen, rows)
-        self._fetch(window, executed, taken, rows)
+        fetches = self._fetch(executed, taken, rows)
         if window.exception is not None:
             self._frame(window, rows, len(at))
-        return rows.finish()
+        return rows.finish(fetches)
 
     # --- core events ------------------------------------------------------------------------
 
@@ -173,11 +229,9 @@ class Labeller:
 
     # --- fetches ----------------------------------------------------------------------------
 
-    def _fetch(
-        self, window: Window, executed: _Executed, taken: npt.NDArray[np.bool_], rows: _Rows
-    ) -> None:
+    def _fetch(self, executed: _Executed, taken: npt.NDArray[np.bool_], rows: _Rows) -> Fetches:
         table = self._resolved.table
-        width, granule = table.fetch_bytes, table.granule
+        width = table.fetch_bytes
         start, end = executed.address, executed.end
         count = len(start)
         opens = np.ones(count, dtype=bool)
@@ -187,29 +241,26 @@ class Labeller:
         before[1:] = last_word[:-1]
         before[opens] = start[opens] // width - 1
         words = last_word - before
-        operation = OPERATION[Operation.FETCH]
-        size = np.full(count, WIDTH_OF_BYTES[width])
-        firsts = np.flatnonzero(opens)
 
-        def add(pattern: Pattern, where: Codes) -> None:
-            code = access_code(
-                executed.section[where],
-                operation,
-                size[where],
-                np.full(len(where), PATTERN[pattern]),
+        def codes(pattern: Pattern) -> Codes:
+            return access_code(
+                executed.section,
+                OPERATION[Operation.FETCH],
+                np.full(count, WIDTH_OF_BYTES[width]),
+                np.full(count, PATTERN[pattern]),
             )
-            rows.add(code, where)
 
-        add(Pattern.FIRST, firsts)
+        firsts = np.flatnonzero(opens)
+        rows.add(codes(Pattern.FIRST)[firsts], firsts)
         further = words.copy()
         further[firsts] -= 1
-        add(Pattern.NEXT, np.repeat(np.arange(count), further))
-        run = np.cumsum(opens) - 1
-        lasts = np.append(firsts[1:], count) - 1
-        run_bytes = end[lasts] - start[firsts]
-        run_words = np.bincount(run, weights=words).astype(np.int64)
-        worst = -((-(run_bytes + width - granule)) // width)
-        add(Pattern.REALIGNED, np.repeat(lasts, worst - run_words))
+        nexts = np.repeat(np.arange(count), further)
+        rows.add(codes(Pattern.NEXT)[nexts], nexts)
+        fetches = Fetches(width, table.granule, start, end, opens, words, codes(Pattern.REALIGNED))
+        lasts, more = fetches.realigned(0, count - 1)
+        realigned = np.repeat(lasts, more)
+        rows.add(fetches.code[realigned], realigned)
+        return fetches
 
     # --- data -------------------------------------------------------------------------------
 
@@ -492,13 +543,14 @@ class _Rows:
     def section_of(self, positions: Codes, resolved: Resolved) -> Codes:
         return resolved.code_section[self._index[positions]].astype(np.int64)
 
-    def finish(self) -> Labelled:
+    def finish(self, fetches: Fetches) -> Labelled:
         codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
         return Labelled(
             pack(self._blocking[positions], codes, self._index[positions]),
             positions,
             self._blocking,
             self._index,
+            fetches,
         )
 
 

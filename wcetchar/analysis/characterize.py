@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from wcetchar.analysis.accesses import Labelled, Labeller
-from wcetchar.analysis.blocking import Stretch, stretches
+from wcetchar.analysis.blocking import rows_of, stretches
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.repetition import (
     Observations,
@@ -208,7 +208,7 @@ def _add_stretches(
     """Counts each stretch of a window; equal ones within it by their elementwise maximum."""
     found: dict[StretchKey, Packed] = {}
     for stretch in stretches(labelled, labeller.blockings):
-        counts = _counts_of(stretch, labelled)
+        counts = packed_counts(rows_of(labelled, stretch))
         key = (stretch.kind, stretch.begin, stretch.end)
         known = found.get(key)
         if known is not None:
@@ -216,11 +216,6 @@ def _add_stretches(
         found[key] = counts
     for key, counts in found.items():
         collector.stretches[name][key].add(values, counts)
-
-
-def _counts_of(stretch: Stretch, labelled: Labelled) -> Packed:
-    inside = (labelled.position >= stretch.first) & (labelled.position <= stretch.last)
-    return packed_counts(labelled.packed[inside])
 
 
 def _service(

@@ -105,3 +105,10 @@ def unpack(packed: int) -> tuple[int, int, int]:
         packed >> INSTRUCTION_BITS & ((1 << CODE_BITS) - 1),
         packed & ((1 << INSTRUCTION_BITS) - 1),
     )
+
+
+def is_realigned(packed: Codes) -> npt.NDArray[np.bool_]:
+    """Which packed codes are realigned fetches."""
+    code = packed >> INSTRUCTION_BITS
+    found: npt.NDArray[np.bool_] = (code & 1 << 8 == 0) & (code & 3 == PATTERN[Pattern.REALIGNED])
+    return found
