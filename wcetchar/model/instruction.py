@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,32 +18,84 @@ class Flow(StrEnum):
     ``Instruction.conditional`` set as well and may also fall through."""
 
     NEXT = "next"
-    JUMP = "jump"  # direct branch
-    JUMP_INDIRECT = "indirect jump"  # bx/mov pc/ldr pc with a register that is not lr
+    JUMP = "jump"  # direct branch; RISC-V: jal without a link
+    JUMP_INDIRECT = "indirect jump"  # bx/mov pc/ldr pc with a register that is not lr; jalr
     JUMP_TABLE = "table jump"  # tbb, tbh
-    CALL = "call"  # bl
-    CALL_INDIRECT = "indirect call"  # blx reg
-    RETURN = "return"  # bx lr, pop {.., pc}, ldm with pc: function or exception return
-    SUPERVISOR_CALL = "supervisor call"
-    STOP = "stop"  # udf, bkpt: no successor
+    CALL = "call"  # bl; jal ra, jal t0
+    CALL_INDIRECT = "indirect call"  # blx reg; jalr ra, jalr t0
+    # Function or exception return: bx lr, pop {.., pc}, ldm with pc; jalr x0, 0(ra), mret.
+    RETURN = "return"
+    SUPERVISOR_CALL = "supervisor call"  # svc; ecall
+    STOP = "stop"  # udf, bkpt; ebreak, unimp: no successor
 
 
 class MaskRegister(StrEnum):
-    """Registers that mask interrupts. M-profile: PRIMASK, FAULTMASK, BASEPRI."""
+    """Registers that mask interrupts, or fields of them.
+
+    M-profile: PRIMASK, FAULTMASK, BASEPRI. RISC-V (privileged architecture, 3.1.6.1 and 3.1.9):
+    two fields of ``mstatus``, and ``mie``; there a set bit lets interrupts *in*.
+    """
 
     PRIMASK = "primask"
     FAULTMASK = "faultmask"
     BASEPRI = "basepri"
     BASEPRI_MAX = "basepri_max"  # a write that can only raise
+    MSTATUS_MIE = "mstatus.mie"  # clear: no interrupt is taken in machine mode
+    # What mret puts into MIE. A trap moves MIE here and clears MIE; this alone masks nothing.
+    MSTATUS_MPIE = "mstatus.mpie"
+    MIE = "mie"  # one enable bit for each interrupt; not the field of mstatus
+
+    @property
+    def bits(self) -> int:
+        """Where it stands in the register that instructions read and write."""
+        return _MASK_BITS.get(self, 0xFFFFFFFF)
+
+    @property
+    def enables(self) -> bool:
+        """A set bit lets interrupts in (RISC-V) rather than holding them off (M-profile)."""
+        return self in _ENABLES
+
+
+_MASK_BITS = {
+    MaskRegister.PRIMASK: 1,
+    MaskRegister.FAULTMASK: 1,
+    MaskRegister.BASEPRI: 0xFF,
+    MaskRegister.BASEPRI_MAX: 0xFF,
+    MaskRegister.MSTATUS_MIE: 1 << 3,
+    MaskRegister.MSTATUS_MPIE: 1 << 7,
+}
+_ENABLES = frozenset({MaskRegister.MSTATUS_MIE, MaskRegister.MSTATUS_MPIE, MaskRegister.MIE})
+
+
+class MaskOperation(StrEnum):
+    """What a write does to a mask register, given the written value."""
+
+    WRITE = "write"  # the value's bits become the register's
+    SET = "set"  # where the value has ones (csrrs, csrrsi), the register gets ones
+    CLEAR = "clear"  # where the value has ones (csrrc, csrrci), the register gets zeros
 
 
 @dataclass(frozen=True)
 class MaskWrite:
-    """The instruction writes a mask register: a constant (cps) or a register's value (msr)."""
+    """The instruction writes a mask register: a constant (cps), a register's value (msr), or what
+    another mask register holds (mret: MIE from MPIE).
+
+    Exactly one of ``constant``, ``source`` and ``mask_register`` is given. Of a constant or a
+    register's value only the bits ``register.bits`` count; ``mask_register`` moves a truth from
+    one field to another. An ``operation`` other than WRITE leaves the register's other bits, so
+    that an unknown value leaves it unknown as well.
+    """
 
     register: MaskRegister
     constant: int | None = None
     source: int | None = None
+    operation: MaskOperation = MaskOperation.WRITE
+    mask_register: MaskRegister | None = None
+
+    @property
+    def bits(self) -> int:
+        """Bits of the written value that concern the register."""
+        return self.register.bits
 
 
 @dataclass(frozen=True)
@@ -50,7 +103,9 @@ class Transfer:
     """One memory element of an instruction and the core register that it fills or empties."""
 
     register: int | None
-    """Register number 0..15; ``None`` when the element is no core register (tbb's table entry)."""
+    """Register number 0..15 (RISC-V: 0..31); ``None`` when the element is no core register: tbb's
+    table entry, a load into x0, what an atomic operation other than a swap computes. A store of
+    register 0 of RISC-V stores the constant zero."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +114,12 @@ class MemoryEffect:
 
     Attributes:
         width: bits of each element.
-        reads, writes: how many elements. Only ``swp``-like instructions have both.
+        reads, writes: how many elements. Only ``swp``-like instructions (RISC-V: amo*) have both,
+            the read first.
         burst: a multi-register transfer (first, next, next ...) rather than single accesses.
         transfers: one per element, in the order of ascending addresses.
-        base: register that the address is formed from (15: the literal pool; 13: the stack).
+        base: register that the address is formed from (Arm: 15 is the literal pool, 13 the stack;
+            RISC-V: 2 is the stack, 0 stands for the constant zero).
     """
 
     width: int
@@ -76,7 +133,13 @@ class MemoryEffect:
 @dataclass(frozen=True)
 class Copy:
     """What a register gets, where that is easy to follow: a constant, another register's value,
-    or a mask register's. Anything else has no ``Copy`` and just stands in ``defs``."""
+    or a mask register's. Anything else has no ``Copy`` and just stands in ``defs``.
+
+    A read of ``mstatus`` or ``mie`` (RISC-V) gives the whole register as it was before the
+    instruction. ``mstatus`` is named MSTATUS_MIE; of its value only the bits of MSTATUS_MIE and
+    MSTATUS_MPIE can be known, and all others are unknown. So the value may be followed into
+    a write of those fields, or through a :class:`BitwiseAnd` with them, and nowhere else.
+    """
 
     destination: int
     constant: int | None = None
@@ -85,12 +148,23 @@ class Copy:
 
 
 @dataclass(frozen=True)
+class BitwiseAnd:
+    """``destination`` gets the bits ``constant`` of ``source``: how one field is taken out of
+    ``mstatus`` to be restored later."""
+
+    destination: int
+    source: int
+    constant: int
+
+
+@dataclass(frozen=True)
 class Test:
     """Whether a register equals a constant, as a branch or the Z flag tells.
 
     Attributes:
-        equal_when_taken: of a branch that tests by itself (cbz: True, cbnz: False); ``None`` for
-            an instruction that sets the Z flag, whose value a later branch shows.
+        equal_when_taken: of a branch that tests by itself (cbz, beq with x0: True; cbnz, bne with
+            x0: False); ``None`` for an instruction that sets the Z flag, whose value a later branch
+            shows.
     """
 
     register: int
@@ -111,8 +185,11 @@ class Instruction:
         further_masks: those beside ``mask`` (``cpsid if`` writes PRIMASK and FAULTMASK).
         test: what a compare-and-branch tests, or what the Z flag says after this instruction.
         sets_flags: it may change the Z flag.
-        condition: of a conditional branch or predicated instruction: ``eq``, ``ne`` ...
-        defs, uses: bit masks over registers 0..15 that it writes and reads (pc excluded).
+        condition: of a conditional branch or predicated instruction: ``eq``, ``ne`` ...; ``""``
+            on RISC-V, which has no flags that it could name.
+        defs, uses: bit masks over registers that it writes and reads. Arm: 0..15, pc excluded;
+            RISC-V: 0..31, x0 excluded. ``InstructionTable.registers`` says what they are for.
+        bitwise_and: of an instruction that takes bits out of a register.
     """
 
     address: int
@@ -132,6 +209,7 @@ class Instruction:
     test: Test | None = None
     sets_flags: bool = False
     condition: str = ""
+    bitwise_and: BitwiseAnd | None = None
 
     @property
     def end(self) -> int:
@@ -154,18 +232,67 @@ class Undecodable:
 
 
 @dataclass(frozen=True)
+class RegisterRoles:
+    """What the core registers of an instruction set are for, by number.
+
+    Attributes:
+        names: by number.
+        stack_pointer: the register that addresses the stack.
+        links: registers that calls leave the return address in, the usual one first.
+        saved_by_callee: bit mask of those that a called function preserves, the stack pointer
+            excluded.
+        program_counter: number that a memory operand's base has where it is pc; ``None``: never.
+        zero: the register that always reads as zero; ``None``: there is none.
+    """
+
+    names: tuple[str, ...]
+    stack_pointer: int
+    links: tuple[int, ...]
+    saved_by_callee: int
+    program_counter: int | None = None
+    zero: int | None = None
+
+
+ARM_REGISTERS: Final = RegisterRoles(
+    names=(*(f"r{n}" for n in range(13)), "sp", "lr", "pc"),
+    stack_pointer=13,
+    links=(14,),
+    saved_by_callee=0x0FF0,
+    program_counter=15,
+)
+"""Procedure Call Standard for the Arm Architecture (AAPCS32), 6.1.1; r9 as a variable register."""
+
+RISCV_REGISTERS: Final = RegisterRoles(
+    names=(
+        *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
+        *(f"a{n}" for n in range(8)),
+        *(f"s{n}" for n in range(2, 12)),
+        *("t3", "t4", "t5", "t6"),
+    ),
+    stack_pointer=2,
+    links=(1, 5),
+    saved_by_callee=0x0FFC0300,
+    zero=0,
+)
+"""RISC-V Calling Conventions (psABI), "Integer Register Convention". x5 is the alternate link
+register (unprivileged architecture, 2.5)."""
+
+
+@dataclass(frozen=True)
 class InstructionTable:
     """All instructions of an image, sorted by address, with columns for vectorised analysis.
 
     Attributes:
         fetch_bytes: width of one instruction fetch of this core family in bytes.
-        granule: instruction alignment in bytes (Thumb 2).
+        granule: instruction alignment in bytes (Thumb 2; RISC-V 2, and 4 without the C extension).
+        registers: what the registers of ``defs``, ``uses`` and memory operands are for.
     """
 
     instructions: tuple[Instruction, ...]
     undecodable: tuple[Undecodable, ...] = ()
     fetch_bytes: int = 4
     granule: int = 2
+    registers: RegisterRoles = ARM_REGISTERS
 
     def __len__(self) -> int:
         return len(self.instructions)
