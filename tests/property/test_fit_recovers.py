@@ -11,7 +11,7 @@ from itertools import pairwise, product
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from wcetchar.analysis.fit import decompose, fit
+from wcetchar.analysis.fitting.fit import decompose, fit
 from wcetchar.formula import evaluate, parse, to_text
 
 Term = Callable[[int], int]

@@ -3,7 +3,7 @@
 Input: per point (values of the parameters) a sparse count of (blocking, key, instruction).
 Each instruction's count is a function of the parameters. Instructions with the same function
 share a repetition, so fitting every distinct count vector exactly (``fit``) and splitting the
-formula into multiplicity times repetition (``fit.decompose``) groups them into trace sections:
+formula into multiplicity times repetition (``decompose``) groups them into trace sections:
 
     count(p) = sum over rows of repetition_row(p) * vector_row
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from wcetchar import formula
 from wcetchar.analysis.columns import CODE_BITS, INSTRUCTION_BITS, key_of, unpack
-from wcetchar.analysis.fit import decompose, fit, hold_out_points
+from wcetchar.analysis.fitting import decompose, fit, hold_out_points
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import Blocking, Counts, TablePoint, TraceSection
 from wcetchar.model.expression import ONE, Expression

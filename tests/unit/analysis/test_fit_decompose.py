@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from wcetchar.analysis.fit import decompose
+from wcetchar.analysis.fitting.fit import decompose
 from wcetchar.formula import parse, to_text
 
 

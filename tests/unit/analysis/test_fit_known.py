@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from wcetchar.analysis.fit import fit, hold_out_points
+from wcetchar.analysis.fitting.fit import fit, hold_out_points
 from wcetchar.formula import parse, to_text
 
 Point = tuple[int, ...]

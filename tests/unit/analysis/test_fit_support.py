@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from wcetchar.analysis.fit_bounds import ends, never_negative, probes
-from wcetchar.analysis.fit_features import features
-from wcetchar.analysis.fit_search import Screen
-from wcetchar.analysis.fit_support import (
+from wcetchar.analysis.fitting.bounds import ends, never_negative, probes
+from wcetchar.analysis.fitting.features import features
+from wcetchar.analysis.fitting.search import Screen
+from wcetchar.analysis.fitting.support import (
     basis_rows,
     inverse,
     survives_loss_of_two,

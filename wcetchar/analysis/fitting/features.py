@@ -31,7 +31,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from wcetchar.analysis.fit_terms import difference, number, plus, product, quotient, remainder
+from wcetchar.analysis.fitting.terms import difference, number, plus, product, quotient, remainder
 from wcetchar.model.expression import (
     Call,
     Compare,

@@ -4,7 +4,7 @@ Given the counts n(p) that were observed at parameter values p, find the simples
 
     n(p) = c0 + c1*f1(p) + .. + ct*ft(p),    t <= 3,    all ci integers
 
-with f from the families of :mod:`wcetchar.analysis.fit_features`, such that it meets *every*
+with f from the families of :mod:`wcetchar.analysis.fitting.features`, such that it meets *every*
 observed count. The coefficients are solved for with the points that are not held out, exactly, in
 rationals; the formula is checked on all others. No floating point takes part.
 
@@ -37,8 +37,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from wcetchar.analysis.fit_choice import Fitter
-from wcetchar.analysis.fit_decompose import decompose
+from wcetchar.analysis.fitting.choice import Fitter
+from wcetchar.analysis.fitting.decompose import decompose
 from wcetchar.model.expression import Expression
 
 __all__ = ["decompose", "fit", "hold_out_points"]

@@ -1,6 +1,6 @@
 """One set of observed points, and the choice of a formula for each vector of counts at them.
 
-The rules are those that :mod:`wcetchar.analysis.fit` states; this module applies them.
+The rules are those that :mod:`wcetchar.analysis.fitting.fit` states; this module applies them.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from wcetchar.analysis.fit_bounds import never_negative, probes
-from wcetchar.analysis.fit_features import THRESHOLD, Feature, features
-from wcetchar.analysis.fit_search import Screen
-from wcetchar.analysis.fit_support import (
+from wcetchar.analysis.fitting.bounds import never_negative, probes
+from wcetchar.analysis.fitting.features import THRESHOLD, Feature, features
+from wcetchar.analysis.fitting.search import Screen
+from wcetchar.analysis.fitting.support import (
     basis_rows,
     inverse,
     survives_loss_of_two,
     untested_interactions,
 )
-from wcetchar.analysis.fit_terms import combine
+from wcetchar.analysis.fitting.terms import combine
 from wcetchar.formula import evaluate_many, to_text
 from wcetchar.model.expression import Expression, Number
 

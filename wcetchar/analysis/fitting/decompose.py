@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
 from math import gcd
 
-from wcetchar.analysis.fit_bounds import Range, never_negative
-from wcetchar.analysis.fit_terms import combine, difference, remainder, times
+from wcetchar.analysis.fitting.bounds import Range, never_negative
+from wcetchar.analysis.fitting.terms import combine, difference, remainder, times
 from wcetchar.formula import evaluate, names
 from wcetchar.model.expression import (
     ONE,

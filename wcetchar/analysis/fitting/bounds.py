@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from wcetchar.analysis.fit_terms import quotient, times
+from wcetchar.analysis.fitting.terms import quotient, times
 from wcetchar.formula import evaluate_many, names
 from wcetchar.model.expression import (
     Binary,
