@@ -14,6 +14,7 @@ MAX_DEPTH: Final = 32
 _MAX_DIGITS: Final = 40
 
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_REFUSED = re.compile(rf'"(?:[^"\\]|\\.)*"?|NaN|-?Infinity|-?[0-9]{{{_MAX_DIGITS},}}', re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -60,7 +61,10 @@ def parse_json(text: str, path: str) -> Source:
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"not valid JSON: {error}", where=Location(path), expected="JSON"
+            f"not valid JSON: {error}",
+            where=_unreadable(text, path),
+            expected="JSON, with numbers of a sensible size",
+            hint="the file is generated: generate it again instead of mending it",
         ) from error
     source = Source(path, data, _Places(text, path))
     if "\\u" in text or not text.isascii():
@@ -68,6 +72,15 @@ def parse_json(text: str, path: str) -> Source:
     if duplicates:
         _report_duplicates(text, path, source)
     return source
+
+
+def _unreadable(text: str, path: str) -> Location:
+    """Place of the first value that the decoder hands back without saying where it stands."""
+    for match in _REFUSED.finditer(text):
+        found = match.group()
+        if found[0] in "NI" or found[:2] == "-I" or (found[0] != '"' and len(found) > _MAX_DIGITS):
+            return _location(text, path, match.start())
+    return Location(path)
 
 
 def _check_depth(text: str, path: str) -> None:

@@ -24,8 +24,17 @@ def locate(name_or_path: str, *keys: str | int) -> Location:
             break
         except InputError:
             continue
-    source = read_json(path) if path.endswith(".json") else read_yaml(path)
+    source = read_json(path) if path.endswith(".json") or _is_json(path) else read_yaml(path)
     return source.where(_spelled(source.data, keys))
+
+
+def _is_json(path: str) -> bool:
+    """A characterization under any name; the YAML files begin with a key."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(64).lstrip().startswith(b"{")
+    except OSError:
+        return False
 
 
 def _spelled(data: object, keys: Steps) -> Steps:

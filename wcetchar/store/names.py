@@ -85,8 +85,12 @@ def _resolve(asked: str, names: tuple[str, ...], folder: Path, suffix: str, what
     if asked in names:
         return str(folder / (asked + suffix))
     if exists:
+        folder_or_device = "a folder" if Path(asked).is_dir() else "a device or a pipe"
         raise InputError(
-            "is a folder, not a file", where=Location(asked), expected=f"a file: a {what}"
+            f"is {folder_or_device}, not a file",
+            where=Location(asked),
+            expected=f"a file: a {what}",
+            hint="name a file; it is read more than once, so that mistakes can be located",
         )
     raise InputError(
         f"no such {what}: {shown(asked)}",
