@@ -18,6 +18,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def one_line(text: str) -> str:
+    """``text`` with everything that is not a printable character written as an escape.
+
+    Names come from files of strangers: a terminal must not act on them, and a line break in one
+    must not make a line of its own in a message.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+
+
 @dataclass(frozen=True, order=True)
 class Location:
     """A place in an input file. Lines and columns count from 1; ``None`` means unknown."""
@@ -36,7 +49,10 @@ class Location:
 
 
 class WcetcharError(Exception):
-    """Root of all errors. ``str()`` gives the whole message, one fact a line."""
+    """Root of all errors. ``str()`` gives the whole message, one fact a line, safe to print.
+
+    ``details`` are lines that belong to the message, such as a compiler's own words.
+    """
 
     exit_code = 3
 
@@ -47,20 +63,23 @@ class WcetcharError(Exception):
         where: Location | None = None,
         expected: str | None = None,
         hint: str | None = None,
+        details: tuple[str, ...] = (),
     ) -> None:
         self.message = message
         self.where = where
         self.expected = expected
         self.hint = hint
+        self.details = details
         super().__init__(message)
 
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.message}" if self.where else self.message]
+        lines += [f"  {detail}" for detail in self.details]
         if self.expected:
             lines.append(f"  expected: {self.expected}")
         if self.hint:
             lines.append(f"  next: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join(one_line(line) for line in lines)
 
 
 class CheckFailed(WcetcharError):

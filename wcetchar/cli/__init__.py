@@ -6,16 +6,20 @@ is called is imported, so that pricing an estimate needs neither a decoder nor a
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any, Final
 
 import click
 
 from wcetchar import __version__
-from wcetchar.cli.common import discard_output
+from wcetchar.cli.common import discard_output, say
 from wcetchar.errors import WcetcharError
-from wcetchar.report.view import printable
 
 VERBS: Final = (
     "demo",
@@ -41,22 +45,63 @@ class _Verbs(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        _open_standard_descriptors()
+        with _cleaning_up_when_ended():
+            try:
+                return super().main(*args, **extra)
+            except OSError as error:  # of --help and --version; verbs end in invoke()
+                discard_output()
+                say(f"standard output cannot be written: {error.strerror or error}")
+                sys.exit(WcetcharError.exit_code)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
             # A reader that went away shows only when the buffer is written.
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except WcetcharError as error:
-            for line in str(error).splitlines():
-                click.echo(printable(line), err=True)
+            say(str(error))
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            say("interrupted")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             discard_output()
             ctx.exit(BROKEN_PIPE)
         return result
+
+
+def _open_standard_descriptors() -> None:
+    """A closed standard stream (``>&-``) leaves its number to the next file that is opened; what
+    a child process then writes to its standard output would land in that file."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+@contextlib.contextmanager
+def _cleaning_up_when_ended() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the program as an interrupt does: emulators are ended and temporary
+    files removed. Whoever ignores or handles them already is left alone."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    changed = []
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with contextlib.suppress(ValueError):  # not the main thread
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, end)
+                changed.append(number)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})

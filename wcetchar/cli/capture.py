@@ -3,22 +3,47 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import click
 
-from wcetchar.cli.common import json_option, progress_bar
+from wcetchar.cli.common import check_output, json_option, progress_bar, say
+from wcetchar.errors import one_line
 from wcetchar.pipeline import capture as pipeline
 
+_NO_NAME = ""  # --machine without a name behind it
 
-@click.command("capture")
-@click.argument("firmware", type=click.Path(dir_okay=False))
-@click.option("--machine", required=True, metavar="NAME", help="Emulated board: mps2-an385.")
+
+def _machine(ctx: click.Context, param: click.Parameter, name: str) -> str:
+    if name in pipeline.MACHINES:
+        return name
+    listed = "\n".join(f"  {machine}: {what}" for machine, what in pipeline.MACHINES.items())
+    problem = f"there is no machine {name!r}" if name != _NO_NAME else "it needs a name"
+    raise click.BadParameter(f"{problem}; the machines there are:\n{listed}")
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, seconds: float) -> float:
+    if math.isnan(seconds) or seconds <= 0:
+        raise click.BadParameter(f"{seconds:g} is no time; it needs a number of seconds above 0")
+    return seconds
+
+
+@click.command("capture", short_help="Run a firmware under an emulator and write its trace.")
+@click.argument("firmware")
+@click.option(
+    "--machine",
+    required=True,
+    is_flag=False,
+    flag_value=_NO_NAME,
+    callback=_machine,
+    metavar="NAME",
+    help=f"Emulated board: {', '.join(pipeline.MACHINES)}. Without a name, lists them.",
+)
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(dir_okay=False),
     metavar="RUN",
     help="The trace, written whole or not at all.",
 )
@@ -26,16 +51,22 @@ from wcetchar.pipeline import capture as pipeline
     "--exclude",
     multiple=True,
     metavar="FUNCTION|0xSTART-0xEND",
-    help="Leave out what executes there, an idle loop for instance; repeatable.",
+    help="Leave out what executes there, an idle loop for instance (END not included); repeatable.",
 )
 @click.option(
     "--marked",
-    type=click.Path(dir_okay=False),
     metavar="SERVICES",
     help="Record only what lies between the marks that this services file names.",
 )
 @click.option("--qemu", metavar="PROGRAM", help="Emulator to use instead of the machine's own.")
-@click.option("--timeout", default=600.0, show_default=True, help="Seconds of real time.")
+@click.option(
+    "--timeout",
+    default=600.0,
+    show_default=True,
+    callback=_seconds,
+    metavar="SECONDS",
+    help="Real time after which the run is given up.",
+)
 @json_option
 def command(
     firmware: str,
@@ -47,10 +78,24 @@ def command(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Run FIRMWARE on an emulated machine and write its trace.
+    """Run FIRMWARE (a linked ELF file) on an emulated machine and write its trace: instructions,
+    data addresses with widths and directions, exceptions.
 
-    The firmware ends the run by a semihosting exit. Two runs give the same bytes.
+    The firmware ends the run by the semihosting call SYS_EXIT with status 0. Two runs give the same
+    bytes. What the firmware prints is shown on standard error.
+
+    \b
+    Semihosting lets firmware open, write and remove files of this machine with
+    your rights: run only firmware that you trust.
+
+    A run that is interrupted or fails leaves an older RUN as it was. One that is killed outright
+    can leave a hidden file .RUN.*.part beside it; the next capture to RUN removes it.
+
+    \b
+    Example:
+      wcetchar capture firmware.elf --machine mps2-an385 -o firmware.trace
     """
+    check_output(output, (firmware, *([marked] if marked else [])))
     request = pipeline.Request(firmware, output, machine, exclude, marked, qemu, timeout)
     with progress_bar("capturing", "bytes") as advance:
         result = pipeline.run(request, advance)
@@ -69,12 +114,11 @@ def command(
         }
         click.echo(json.dumps(document, indent=2))
         return
-    if result.console:
-        click.echo(result.console.rstrip("\n"), err=True)
+    say(result.console)
     click.echo(
-        f"{Path(result.output).name}: {result.instructions:,} instructions, "
+        f"{one_line(Path(result.output).name)}: {result.instructions:,} instructions, "
         f"{result.accesses:,} accesses, {result.exceptions:,} exceptions in "
-        f"{result.size:,} bytes ({result.emulator})"
+        f"{result.size:,} bytes ({one_line(result.emulator)})"
     )
     if result.filtered:
         click.echo(f"left out by the filter: {result.filtered:,} instructions")

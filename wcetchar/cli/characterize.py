@@ -5,32 +5,41 @@ from __future__ import annotations
 import click
 
 from wcetchar import store
-from wcetchar.cli.common import json_option, progress_bar, table_color, table_width
+from wcetchar.cli.common import (
+    check_output,
+    emit,
+    json_option,
+    progress_bar,
+    table_color,
+    table_width,
+)
 from wcetchar.errors import CheckFailed
 from wcetchar.pipeline import characterize as pipeline
 from wcetchar.report import summary
 
 
-@click.command("characterize")
-@click.argument("firmware", type=click.Path(dir_okay=False))
-@click.argument("runs", nargs=-1, required=True, type=click.Path(dir_okay=False), metavar="RUN...")
-@click.option(
-    "--services",
-    required=True,
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The vendor's services file.",
-)
+@click.command("characterize", short_help="Turn traces into a kernel's characterization.")
+@click.argument("firmware")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--services", required=True, metavar="FILE", help="The vendor's services file.")
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(dir_okay=False),
     metavar="FILE",
     help="The characterization, written whole or not at all.",
 )
-@click.option("--format", "form", metavar="NAME", help="Trace format, where content is ambiguous.")
-@click.option("--machine", metavar="NAME", help="Emulated machine, where the trace does not say.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(pipeline.FORMATS),
+    help="Trace format, where content is ambiguous.",
+)
+@click.option(
+    "--machine",
+    metavar="NAME",
+    help="Emulated machine, where the trace does not say; QEMU's name of it, such as mps2-an385.",
+)
 @click.option("--partial", is_flag=True, help="Leave out services that no trace shows.")
 @json_option
 def command(
@@ -43,10 +52,19 @@ def command(
     partial: bool,
     as_json: bool,
 ) -> None:
-    """Turn traces of FIRMWARE into the characterization of its kernel.
+    """Turn traces of FIRMWARE (the ELF file that ran, with its symbols) into the characterization
+    of its kernel: for each service how often it touches which section, under which blocking, as
+    formulas of its parameters.
 
-    Each RUN is a trace of any known format; formats are told apart by content.
+    Each RUN is a trace of any known format; formats are told apart by content. The summary counts
+    instructions; nothing here is time.
+
+    \b
+    Example:
+      wcetchar characterize firmware.elf firmware.trace \\
+          --services services.yaml -o kernel.json
     """
+    check_output(output, (firmware, *runs, services))
     request = pipeline.Request(firmware, runs, services, form, machine, partial)
     with progress_bar("characterizing", "instructions") as advance:
         characterization = pipeline.run(request, advance)
@@ -58,6 +76,6 @@ def command(
         )
     store.write_atomically(output, store.characterization_json(characterization))
     if as_json:
-        click.echo(summary.json_of(found), nl=False)
+        emit(summary.json_of(found), None)
     else:
-        click.echo(summary.render(found, table_width(None), table_color(None)), nl=False)
+        emit(summary.render(found, table_width(None), table_color(None)), None)

@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
 import click
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from wcetchar import store
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, Location, UsageError, one_line
 
 TABLE_WIDTH: Final = 120
 """Columns of tables that no terminal shows, so that files are the same on every machine."""
@@ -33,10 +33,60 @@ def output_option(function: _F) -> _F:
     return click.option(
         "-o",
         "--output",
-        type=click.Path(dir_okay=False),
         help="Write to FILE, whole or not at all, instead of standard output.",
         metavar="FILE",
     )(function)
+
+
+def say(text: str) -> None:
+    """Print lines on standard error, with nothing in them that a terminal would act on.
+
+    Where even that cannot be written, the exit code has to do.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        for line in text.splitlines():
+            click.echo(one_line(line.expandtabs()), err=True)
+
+
+def check_output(output: str | None, inputs: Iterable[str]) -> None:
+    """Refuse an output that cannot be written, before any work is done for it.
+
+    Raises:
+        UsageError: it is one of the inputs, which it would replace.
+        InputError: it is a folder, or its folder is missing or cannot be written.
+    """
+    if output is None or output == "-":
+        return
+    for path in inputs:
+        with contextlib.suppress(OSError, ValueError):
+            if os.path.isfile(output) and os.path.samefile(output, path):
+                raise UsageError(
+                    f"the output {output} is also an input, which it would replace",
+                    expected="a file of its own for the output",
+                )
+    where = Location(output)
+    if os.path.isdir(output) or not output:
+        raise InputError(
+            "is a folder, not a file" if output else "the output has an empty name",
+            where=where if output else None,
+            expected="a file",
+            hint="name a file in that folder" if output else "name a file",
+        )
+    folder = os.path.dirname(os.path.realpath(output))
+    if not os.path.isdir(folder):
+        raise InputError(
+            "cannot be written: its folder does not exist",
+            where=where,
+            expected="a file in a folder that exists and is writable",
+            hint="create the folder or choose another path",
+        )
+    if not os.path.exists(output) and not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(
+            "cannot be written: permission to its folder is denied",
+            where=where,
+            expected="a file in a folder that exists and is writable",
+            hint="choose another path",
+        )
 
 
 def emit(text: str, output: str | None) -> None:
@@ -48,6 +98,8 @@ def emit(text: str, output: str | None) -> None:
     if output is not None and output != "-":
         store.write_atomically(output, text)
         return
+    if sys.stdout is None:
+        raise InputError("standard output cannot be written: it is closed")
     if isinstance(sys.stdout, io.TextIOWrapper):
         if sys.stdout.isatty():
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -81,7 +133,8 @@ def table_color(output: str | None) -> bool:
 
 
 def on_terminal(output: str | None) -> bool:
-    return (output is None or output == "-") and sys.stdout.isatty()
+    shown = output is None or output == "-"
+    return shown and sys.stdout is not None and sys.stdout.isatty()
 
 
 @contextlib.contextmanager

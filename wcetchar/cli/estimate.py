@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
-from wcetchar.cli.common import emit, json_option, output_option, table_color, table_width
+from wcetchar.cli.common import (
+    check_output,
+    emit,
+    json_option,
+    output_option,
+    table_color,
+    table_width,
+)
 from wcetchar.errors import UsageError
 from wcetchar.pipeline import estimate as pipeline
 from wcetchar.report import csv, jsondoc, markdown, terminal
 from wcetchar.report.view import views_of
+
+# int() alone would take 1_000 and digits of any script.
+_WHOLE = re.compile(r"[-+]?(?:[0-9]{1,40}|0[xX][0-9a-fA-F]{1,32})")
 
 FORMATS = ("table", "summary", "csv", "markdown", "json")
 
@@ -20,18 +32,15 @@ def _assignments(
     values: dict[str, int] = {}
     for assignment in assignments:
         name, _, digits = (part.strip() for part in assignment.partition("="))
-        try:
-            value = int(digits, 16 if digits.lower().startswith("0x") else 10)
-        except ValueError:
-            name = ""
-        if not name:
+        if not name or not _WHOLE.fullmatch(digits):
             raise click.BadParameter(f"{assignment!r} is not NAME=VALUE with a whole number")
+        value = int(digits, 16 if "x" in digits.lower() else 10)
         if values.setdefault(name, value) != value:
             raise click.BadParameter(f"{name} has two values: {values[name]} and {value}")
     return values
 
 
-@click.command("estimate")
+@click.command("estimate", short_help="Price the services of a characterization on hardware.")
 @click.argument("characterization")
 @click.option(
     "profiles",
@@ -83,10 +92,21 @@ def command(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Price the services of CHARACTERIZATION (a name or a file) on hardware profiles.
+    """Price the services of CHARACTERIZATION (a name or a file) on hardware profiles: execution
+    time in ns and core cycles, and how long interrupts and preemption are held off.
 
-    Every figure is a bound, a high-water mark or an estimate, and says so.
+    Times are exact and rounded up where they are printed. Every figure is a bound, a high-water
+    mark or an estimate, and says so. Profiles and maps are files, or names of shipped ones, such as
+    cortex-m3/flash-3ws and cortex-m3/map-flash-3ws.
+
+    \b
+    Examples:
+      wcetchar estimate kernel.json --profile cortex-m3/flash-3ws \\
+          --map cortex-m3/map-flash-3ws --service xTaskCreate --set N=13
+      wcetchar estimate renaux2010 --profile renaux2010/platform1 \\
+          --map renaux2010/map1 --set N=13 --json
     """
+    check_output(output, (characterization, *profiles, *maps))
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json and --format {form} contradict each other")
     estimates = pipeline.run(

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wcetchar import formula
-from wcetchar.engine.errors import PricingError
+from wcetchar.engine.errors import PricingError, several
 from wcetchar.errors import InputError
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import (
@@ -53,38 +53,50 @@ def values_of(service: ServiceCharacterization, parameters: Mapping[str, int]) -
     """The values in the order of the service's parameters.
 
     Raises:
-        InputError: a value is missing, out of range, or of a parameter that the service has not.
+        InputError: a value is missing, out of range, or of a parameter that the service has not;
+            all of these at once.
     """
+    problems: list[InputError] = []
     names = {parameter.name for parameter in service.parameters}
     for name in parameters:
         if name not in names:
-            raise PricingError(
-                f"{service.name} has no parameter {name}",
-                expected=f"one of {', '.join(sorted(names))}" if names else "no parameters",
-                file="parameters",
-                keys=(name,),
+            problems.append(
+                PricingError(
+                    f"{service.name} has no parameter {name}",
+                    expected=f"one of {', '.join(sorted(names))}" if names else "no parameters",
+                    file="parameters",
+                    keys=(name,),
+                )
             )
     values = []
     for parameter in service.parameters:
         if parameter.name not in parameters:
-            raise PricingError(
-                f"{service.name} needs a value for {parameter.name} ({parameter.meaning})",
-                expected=_range(parameter),
-                hint=f"--set {parameter.name}=VALUE, parameters in the section map, or --maximum",
-                file="parameters",
-                keys=(parameter.name,),
+            problems.append(
+                PricingError(
+                    f"{service.name} needs a value for {parameter.name} ({parameter.meaning})",
+                    expected=_range(parameter),
+                    hint=f"--set {parameter.name}=VALUE, parameters in the section map, "
+                    "or --maximum",
+                    file="parameters",
+                    keys=(parameter.name,),
+                )
             )
+            continue
         value = parameters[parameter.name]
         if not parameter.minimum <= value <= parameter.maximum:
-            raise PricingError(
-                f"{parameter.name} of {service.name} ({parameter.meaning}) is out of range: "
-                f"{value}",
-                expected=_range(parameter),
-                hint="outside of this range the service was not characterized",
-                file="parameters",
-                keys=(parameter.name,),
+            problems.append(
+                PricingError(
+                    f"{parameter.name} of {service.name} ({parameter.meaning}) is out of range: "
+                    f"{value}",
+                    expected=_range(parameter),
+                    hint="outside of this range the service was not characterized",
+                    file="parameters",
+                    keys=(parameter.name,),
+                )
             )
         values.append(value)
+    if problems:
+        raise several(problems)
     return tuple(values)
 
 

@@ -15,6 +15,7 @@ interrupts holds off preemption as well.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -65,10 +66,12 @@ def service_named(characterization: Characterization, name: str) -> ServiceChara
     for service in characterization.services:
         if service.name == name:
             return service
-    names = ", ".join(service.name for service in characterization.services)
+    names = [service.name for service in characterization.services]
+    close = difflib.get_close_matches(name, names, 1)
     raise InputError(
         f"the characterization of {characterization.kernel.name} has no service {name}",
-        expected=f"one of {names}" if names else "a characterization with services",
+        expected=f"one of {', '.join(names)}" if names else "a characterization with services",
+        hint=f"did you mean {close[0]!r}?" if close else None,
     )
 
 

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wcetchar import capture, store
+from wcetchar import capture, isa, store
 from wcetchar.capture import CaptureFilter, CaptureRequest, CaptureResult
-from wcetchar.errors import UsageError
+from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.image import load_image
 from wcetchar.model.image import Image
 from wcetchar.model.service import AddressRange
+
+MACHINES = {machine.name: f"{machine.qemu}, {machine.cpu}" for machine in capture.MACHINES}
+"""Names of the machines there are, and what stands behind each."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,12 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
     """Captures one run of a firmware.
 
     Raises:
-        InputError: the firmware is no executable, it fails, or a name of the filter is not in it.
+        InputError: the firmware is no executable for such a machine, it fails, or a name of the
+            filter is not in it.
         ToolMissing: there is no emulator or no C compiler.
     """
     image = load_image(request.firmware)
+    isa.find(image)  # else QEMU would run it into a fault, or refuse it without a word
     start, stop = _between_marks(image, request.services)
     return capture.run(
         CaptureRequest(
@@ -60,18 +65,30 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
 
 
 def _range(image: Image, text: str) -> AddressRange:
-    low, dash, high = text.partition("-")
-    if dash and low.lower().startswith("0x"):
+    low, _, high = text.partition("-")
+    if low.lower().startswith("0x"):
         try:
             return AddressRange(int(low, 16), int(high, 16))
         except ValueError:
             raise UsageError(
-                f"{text!r} is no address range", expected="0xSTART-0xEND, END not included"
+                f"--exclude {text}: this is no address range",
+                expected="0xSTART-0xEND, END not included",
             ) from None
-    symbol = image.symbol(text)
+    try:
+        symbol = image.symbol(text)
+    except InputError as error:
+        raise InputError(
+            f"--exclude: {error.message}",
+            where=error.where,
+            expected="a function of the image, or 0xSTART-0xEND",
+            hint=error.hint,
+        ) from error
     if symbol.size == 0:
-        raise UsageError(
-            f"{text!r} has no size in the image", expected="a function, or 0xSTART-0xEND"
+        raise InputError(
+            f"--exclude: the size of {text!r} is not stated in the image",
+            where=Location(image.path),
+            expected="a function with a size",
+            hint="give its addresses: 0xSTART-0xEND",
         )
     return AddressRange(symbol.address, symbol.address + symbol.size)
 
@@ -82,8 +99,29 @@ def _between_marks(
     """Address ranges of the marks that start recording (parameters, begin) and stop it (end)."""
     if services is None:
         return (), ()
-    marks = store.load_services(services).marks
-    array = image.symbol(marks.symbol)
+    described = store.load_services(services)
+    marks = described.marks
+    try:
+        array = image.symbol(marks.symbol)
+    except InputError as error:
+        raise InputError(
+            f"mark array: {error.message} ({image.path})",
+            where=described.where("marks", "symbol"),
+            expected=error.expected,
+            hint=error.hint,
+        ) from error
+    used = max(
+        marks.begin,
+        marks.end,
+        *(marks.first_parameter + len(s.parameters) - 1 for s in described.services),
+    )
+    if array.size < (used + 1) * marks.values:
+        raise InputError(
+            f"the mark array {array.name} has {array.size} bytes ({image.path})",
+            where=described.where("marks", "values"),
+            expected=f"at least {used + 1} channels of {marks.values} values, a byte each",
+            hint="`marks: values:` must be the second dimension of the array in the firmware",
+        )
     channels = [
         AddressRange(array.address + k * marks.values, array.address + (k + 1) * marks.values)
         for k in range(array.size // marks.values)

@@ -9,7 +9,9 @@ from wcetchar import __version__, isa, store
 from wcetchar.analysis.characterize import characterize
 from wcetchar.image import load_image
 from wcetchar.model.characterization import Characterization
-from wcetchar.readers import open_trace
+from wcetchar.readers import READERS, open_trace
+
+FORMATS = tuple(reader.name for reader in READERS)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -59,13 +60,68 @@ def run(request: Request) -> tuple[Estimate, ...]:
     """
     pairs = _pairs(request)
     characterization = store.load_characterization(request.characterization)
-    names = request.services or tuple(s.name for s in characterization.services)
-    services = [service_named(characterization, name) for name in dict.fromkeys(names)]
+    services = _services(request, characterization)
     _refuse_strangers(request, services)
     platforms = [_platform(request, characterization, services, *pair) for pair in pairs]
-    return tuple(
-        _estimate(request, service, platform) for service in services for platform in platforms
-    )
+    numbers = {service.name: n for n, service in enumerate(characterization.services)}
+    chosen = [
+        (service, numbers[service.name], platform) for service in services for platform in platforms
+    ]
+    _check_values(request, chosen)
+    known = {p.name for service in characterization.services for p in service.parameters}
+    return tuple(_estimate(request, *one, known) for one in chosen)
+
+
+def _services(
+    request: Request, characterization: Characterization
+) -> list[ServiceCharacterization]:
+    if not characterization.services:
+        raise InputError(
+            "there is no service in this characterization",
+            where=store.locate(request.characterization, "services"),
+            expected="at least one",
+            hint="characterize again, with traces that show services",
+        )
+    if not request.services:
+        return list(characterization.services)
+    try:
+        return [service_named(characterization, n) for n in dict.fromkeys(request.services)]
+    except InputError as error:
+        error.where = error.where or Location("--service")
+        raise
+
+
+def _check_values(
+    request: Request, chosen: list[tuple[ServiceCharacterization, int, _Platform]]
+) -> None:
+    """Every parameter that has no value, or one out of range, at once."""
+    problems: dict[str, InputError] = {}
+    seen: set[tuple[int, str | None]] = set()
+    for service, number, platform in chosen:
+        values, searched = _given(request, service, platform)
+        if searched or (number, platform.map_file) in seen:
+            continue  # the search checks those that are given
+        seen.add((number, platform.map_file))
+        try:
+            values_of(service, values)
+        except InputError as error:
+            located = _located(error, platform.profile_file, platform.map_file, request, number)
+            found = located.errors if isinstance(located, InputErrors) else (located,)
+            problems.update({str(one): one for one in found})
+    if len(problems) > 1:
+        raise InputErrors(list(problems.values()))
+    for one in problems.values():
+        raise one
+
+
+def _given(
+    request: Request, service: ServiceCharacterization, platform: _Platform
+) -> tuple[dict[str, int], list[str]]:
+    """Values that the options and the map give, and the parameters to be searched."""
+    names = [parameter.name for parameter in service.parameters]
+    given = {**platform.section_map.parameters, **request.values}
+    values = {name: given[name] for name in names if name in given}
+    return values, [name for name in names if name not in given] if request.maximum else []
 
 
 def _pairs(request: Request) -> list[tuple[str, str | None]]:
@@ -87,9 +143,11 @@ def _refuse_strangers(request: Request, services: list[ServiceCharacterization])
     known = {parameter.name for service in services for parameter in service.parameters}
     for name in request.values:
         if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
             raise InputError(
                 f"no selected service has a parameter {name}",
                 expected=f"one of {', '.join(sorted(known))}" if known else "no --set at all",
+                hint=f"did you mean {close[0]!r}?" if close else None,
                 where=Location("--set"),
             )
 
@@ -115,25 +173,36 @@ def _platform(
             characterization, profile, section_map, [service.name for service in services]
         )
     except InputError as error:
-        raise _located(error, profile_file, map_file, request) from None
+        raise _located(error, profile_file, map_file, request, None) from None
     return _Platform(profile_file, map_file, section_map, prices)
 
 
-def _estimate(request: Request, service: ServiceCharacterization, platform: _Platform) -> Estimate:
-    names = [parameter.name for parameter in service.parameters]
-    given = {**platform.section_map.parameters, **request.values}
-    values = {name: given[name] for name in names if name in given}
-    searched = [name for name in names if name not in given] if request.maximum else []
+def _estimate(
+    request: Request,
+    service: ServiceCharacterization,
+    number: int,
+    platform: _Platform,
+    known: set[str],
+) -> Estimate:
+    """``number``: of the service in the characterization; ``known``: the parameters of all its
+    services."""
+    values, searched = _given(request, service, platform)
     try:
         if searched:
             values = worst_parameters(service, platform.prices, values)
         estimate = estimate_at(service, platform.prices, values_of(service, values))
     except InputError as error:
-        raise _located(error, platform.profile_file, platform.map_file, request) from None
-    if not searched:
-        return estimate
-    note = f"largest total over the whole range of {', '.join(searched)}"
-    return replace(estimate, notes=(*estimate.notes, note))
+        raise _located(error, platform.profile_file, platform.map_file, request, number) from None
+    notes = list(estimate.notes)
+    if searched:
+        notes.append(f"largest total over the whole range of {', '.join(searched)}")
+    strange = [name for name in platform.section_map.parameters if name not in known]
+    if strange:
+        notes.append(
+            f"section map {platform.section_map.name} gives {', '.join(strange)}, which no service "
+            "of this characterization has"
+        )
+    return replace(estimate, notes=tuple(notes))
 
 
 def _located(
@@ -141,12 +210,16 @@ def _located(
     profile_file: str,
     map_file: str | None,
     request: Request,
+    number: int | None,
 ) -> InputError:
-    """The same error with the place in the file whose value it is about."""
+    """The same error with the place in the file whose value it is about; ``number`` is that of
+    the service in the characterization."""
     for one in error.errors if isinstance(error, InputErrors) else (error,):
-        if not isinstance(one, PricingError) or one.where is not None:
+        if one.where is not None:
             continue
-        if one.file == "parameters" and one.keys[0] in request.values:
+        if not isinstance(one, PricingError):  # The counts themselves do not hold.
+            one.where = _place_of(request, number)
+        elif one.file == "parameters" and one.keys[0] in request.values:
             one.where = Location("--set")
         elif one.file == "parameters" and map_file is not None:
             one.where = store.locate(map_file, "parameters", *one.keys)
@@ -157,7 +230,13 @@ def _located(
         elif one.file == "map":
             one.where = store.locate(profile_file, "default_map")
         else:  # A parameter that nobody gave a value: the characterization asks for it.
-            one.where = store.locate(request.characterization, "services")
+            one.where = _place_of(request, number)
     if isinstance(error, InputErrors):
         return InputErrors(list(error.errors))  # in the order of the file, now that it is known
     return error
+
+
+def _place_of(request: Request, number: int | None) -> Location:
+    """Place of a service in the characterization."""
+    steps = () if number is None else (number,)
+    return store.locate(request.characterization, "services", *steps)

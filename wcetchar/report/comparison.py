@@ -11,10 +11,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from wcetchar.errors import one_line
 from wcetchar.report.jsondoc import text_of as json_text
 from wcetchar.report.numbers import for_json, grouped, nearest_tenth
 from wcetchar.report.terminal import estimate_parts, notes_part, text_of
-from wcetchar.report.view import EstimateView, printable
+from wcetchar.report.view import EstimateView
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def render(platforms: Sequence[Compared], source: str, width: int, color: bool) 
         table.add_column(name, justify="right")
     for platform in platforms:
         table.add_row(
-            Text(printable(platform.name)),
+            Text(one_line(platform.name)),
             grouped(platform.view.total.high),
             grouped(platform.measured_ns),
             f"{float(nearest_tenth(platform.overestimation_percent)):.1f} %",
@@ -50,7 +51,7 @@ def render(platforms: Sequence[Compared], source: str, width: int, color: bool) 
     parts.append(table)
     parts.append("")
     parts.extend(notes_part(dict.fromkeys(note for p in platforms for note in p.view.notes)))
-    parts.append(Text(f"measured: {printable(source)}"))
+    parts.append(Text(f"measured: {one_line(source)}"))
     return text_of(parts, width, color)
 
 

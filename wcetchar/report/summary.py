@@ -11,10 +11,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from wcetchar.errors import one_line
 from wcetchar.formula import to_text
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.report.terminal import text_of
-from wcetchar.report.view import printable
 
 JSON_SCHEMA_VERSION = 1
 
@@ -59,13 +59,13 @@ def summary_of(characterization: Characterization) -> Summary:
     kernel = characterization.kernel
     parts = (*conservation.attributed, *conservation.unattributed) if conservation else ()
     return Summary(
-        kernel=printable(f"{kernel.name} {kernel.version}".strip()),
-        architecture=printable(characterization.architecture),
+        kernel=one_line(f"{kernel.name} {kernel.version}".strip()),
+        architecture=one_line(characterization.architecture),
         services=tuple(_row(service) for service in characterization.services),
         traced=conservation.traced if conservation else 0,
         filtered=conservation.filtered if conservation else 0,
         undecoded=conservation.undecoded if conservation else 0,
-        conservation=tuple((printable(name), count) for name, count in parts),
+        conservation=tuple((one_line(name), count) for name, count in parts),
         conserved=conservation is None or conservation.holds,
     )
 
@@ -75,20 +75,20 @@ def _row(service: ServiceCharacterization) -> ServiceRow:
     # A table has no repetitions: its largest point stands for it.
     rows = counts.rows if counts.is_formula else counts.points[-1].rows
     return ServiceRow(
-        service=printable(service.name),
+        service=one_line(service.name),
         parameters=tuple(
-            f"{printable(p.name)} {p.minimum}..{p.maximum}" for p in service.parameters
+            f"{one_line(p.name)} {p.minimum}..{p.maximum}" for p in service.parameters
         ),
         form="formula" if counts.is_formula else "table",
         word=service.word.value,
         sections=tuple(
-            (printable(to_text(r.repetition)), printable(str(r.blocking)), r.vector.instructions)
+            (one_line(to_text(r.repetition)), one_line(str(r.blocking)), r.vector.instructions)
             for r in rows
         ),
         windows=service.evidence.windows,
         fitted=len(service.evidence.fitted),
         held_out=len(service.evidence.held_out),
-        notes=tuple(printable(note) for note in service.notes),
+        notes=tuple(one_line(note) for note in service.notes),
     )
 
 

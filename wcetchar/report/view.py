@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from wcetchar.errors import one_line
 from wcetchar.model.access import AccessClass, Key, Pattern
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Estimate, EstimateColumn
@@ -100,20 +101,20 @@ def view_of(estimate: Estimate) -> EstimateView:
         headings = {key: _group_heading(key) for key in headings}
     order = list(dict.fromkeys(headings.values()))
     return EstimateView(
-        service=printable(estimate.service),
-        profile=printable(estimate.profile),
-        section_map=printable(estimate.section_map),
-        parameters=tuple((printable(n), v) for n, v in estimate.parameters.items()),
+        service=one_line(estimate.service),
+        profile=one_line(estimate.profile),
+        section_map=one_line(estimate.section_map),
+        parameters=tuple((one_line(n), v) for n, v in estimate.parameters.items()),
         word=estimate.word,
         total=estimate.total,
         total_cycles=estimate.total_cycles,
         core_clock_hz=estimate.core_clock_hz,
         sections=tuple(
             SectionView(
-                section=printable(row.section),
-                repetition=printable(row.repetition),
+                section=one_line(row.section),
+                repetition=one_line(row.repetition),
                 repetitions=row.repetitions,
-                blocking=printable(row.blocking),
+                blocking=one_line(row.blocking),
                 counts=tuple((class_name(key), count) for key, count in row.vector.items()),
                 groups=tuple(_grouped(row.vector, headings, order)),
                 ns=row.time.high,
@@ -135,15 +136,15 @@ def view_of(estimate: Estimate) -> EstimateView:
             BlockingView(
                 "interrupts",
                 estimate.blocking_interrupts.high,
-                printable(estimate.interrupts_stretch),
+                one_line(estimate.interrupts_stretch),
             ),
             BlockingView(
                 "preemption",
                 estimate.blocking_preemption.high,
-                printable(estimate.preemption_stretch),
+                one_line(estimate.preemption_stretch),
             ),
         ),
-        notes=tuple(printable(note) for note in estimate.notes),
+        notes=tuple(one_line(note) for note in estimate.notes),
     )
 
 
@@ -153,20 +154,13 @@ def views_of(estimates: Iterable[Estimate]) -> tuple[EstimateView, ...]:
 
 def class_name(key: Key) -> str:
     """The name of a class in every report: ``.text fetch 32 single``, ``.text branch taken``."""
-    return printable(str(key).strip())
-
-
-def printable(text: str) -> str:
-    """``text`` with everything that is not a printable character written as an escape."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
-    )
+    return one_line(str(key).strip())
 
 
 def _column(column: EstimateColumn) -> ColumnView:
     return ColumnView(
         name=class_name(column.key),
-        region=printable(column.region),
+        region=one_line(column.region),
         count=column.count,
         price_ns=column.price.high,
         ns=column.time.high,
@@ -174,7 +168,7 @@ def _column(column: EstimateColumn) -> ColumnView:
 
 
 def _heading(key: Key) -> tuple[str, ...]:
-    section = printable(key.section)
+    section = one_line(key.section)
     if not isinstance(key, AccessClass):
         return (section or "core", *key.kind.value.split(" "))
     width = str(key.width) if key.width else "?"
@@ -184,7 +178,7 @@ def _heading(key: Key) -> tuple[str, ...]:
 
 def _group_heading(key: Key) -> tuple[str, ...]:
     if isinstance(key, AccessClass):
-        return (printable(key.section), key.operation.value)
+        return (one_line(key.section), key.operation.value)
     return ("core", "events")
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wcetchar.errors import one_line
 from wcetchar.model.access import (
     AccessClass,
     AccessVector,
@@ -24,7 +25,7 @@ from wcetchar.model.estimate import Estimate, EstimateColumn, EstimateRow
 from wcetchar.model.interval import Interval
 from wcetchar.report import comparison, jsondoc, markdown, terminal
 from wcetchar.report import csv as csv_report
-from wcetchar.report.view import class_name, printable, view_of
+from wcetchar.report.view import class_name, view_of
 
 
 def exactly(value: int | Fraction) -> Interval:
@@ -163,7 +164,7 @@ def test_tolerances_are_shown() -> None:
 
 @given(st.text(max_size=20))
 def test_nothing_printable_can_drive_a_terminal(text: str) -> None:
-    assert printable(text).isprintable()
+    assert one_line(text).isprintable()
 
 
 HOSTILE = "=1+1|<b>\x1b[2J\n`x`"
