@@ -1,7 +1,7 @@
 """What an instruction does, one file per instruction set: the only user of capstone.
 
-``decode_image`` fills the instruction table that the analysis works on; ``decode_thumb`` decodes
-one instruction. ``INSTRUCTION_SETS`` lists what is supported.
+``decode_image`` fills the instruction table that the analysis works on; ``decode_thumb`` and
+``decode_riscv`` decode one instruction. ``INSTRUCTION_SETS`` lists what is supported.
 """
 
 from __future__ import annotations
@@ -10,16 +10,27 @@ from typing import Final
 
 from wcetchar.errors import InputError, Location
 from wcetchar.isa.instruction_set import InstructionSet
+from wcetchar.isa.riscv import decode_riscv
+from wcetchar.isa.riscv_architecture import SUPPORTED
+from wcetchar.isa.riscv_image import decode_rv32, refusal
 from wcetchar.isa.thumb import decode_thumb
 from wcetchar.isa.thumb_image import ARMV6M_NAMES, ARMV7M_NAMES, decode_armv6m, decode_armv7m
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 
-__all__ = ["INSTRUCTION_SETS", "InstructionSet", "decode_image", "decode_thumb", "find"]
+__all__ = [
+    "INSTRUCTION_SETS",
+    "InstructionSet",
+    "decode_image",
+    "decode_riscv",
+    "decode_thumb",
+    "find",
+]
 
 INSTRUCTION_SETS: Final = (
     InstructionSet("Armv6-M Thumb", "arm", ARMV6M_NAMES, decode_armv6m),
     InstructionSet("Armv7-M Thumb", "arm", ARMV7M_NAMES, decode_armv7m),
+    InstructionSet("RISC-V RV32IMAC", "riscv", (SUPPORTED,), decode_rv32, refusal),
 )
 
 
@@ -27,23 +38,44 @@ def find(image: Image) -> InstructionSet:
     """The instruction set of an image.
 
     Raises:
-        InputError: no entry of the registry decodes it; the message lists what is supported.
+        InputError: no entry of the registry decodes it; the message lists what is supported, and
+            says what is in the way where the machine is supported otherwise.
     """
+    reasons = []
     for entry in INSTRUCTION_SETS:
-        if image.machine == entry.machine and image.architecture in entry.architectures:
-            return entry
+        if image.machine == entry.machine:
+            reason = entry.refusal(image.architecture)
+            if reason is None:
+                return entry
+            reasons.append(reason)
     stated = image.architecture or "no architecture stated"
-    supported = ", ".join(name for entry in INSTRUCTION_SETS for name in entry.architectures)
+    said = next((f": {reason}" for reason in reasons if reason and image.architecture), "")
+    attributes, example = _ADVICE.get(image.machine, _ADVICE["arm"])
     raise InputError(
-        f"the image is for {image.machine} ({stated})",
+        f"the image is for {image.machine} ({stated}){said}",
         where=Location(image.path),
-        expected=f"an image for arm with one of {supported}",
+        expected="an image for " + "; or for ".join(_supported()),
         hint=(
-            "compile for the core, for example -mcpu=cortex-m3 -mthumb"
+            f"compile for the core, for example {example}"
             if image.architecture
-            else "keep the section .ARM.attributes: link without stripping it"
+            else f"keep the section {attributes}: link without stripping it"
         ),
     )
+
+
+_ADVICE: Final = {
+    "arm": (".ARM.attributes", "-mcpu=cortex-m3 -mthumb"),
+    "riscv": (".riscv.attributes", "-march=rv32imac_zicsr -mabi=ilp32"),
+}
+"""For each machine, the section that states the architecture, and options of a compiler."""
+
+
+def _supported() -> list[str]:
+    """One entry for each machine: ``arm with one of armv6-m, armv7-m``."""
+    names: dict[str, list[str]] = {}
+    for entry in INSTRUCTION_SETS:
+        names.setdefault(entry.machine, []).extend(entry.architectures)
+    return [f"{machine} with one of {', '.join(found)}" for machine, found in names.items()]
 
 
 def decode_image(image: Image) -> InstructionTable:

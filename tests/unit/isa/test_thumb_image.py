@@ -106,7 +106,7 @@ def test_armv6m_is_checked() -> None:
 @pytest.mark.parametrize(
     ("machine", "architecture"),
     [
-        ("riscv", "rv32imac"),
+        ("riscv", "rv64imac"),
         ("arm", "armv7-a"),
         ("arm", "armv8-m.main"),
         ("arm", ""),
