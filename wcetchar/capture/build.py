@@ -26,8 +26,17 @@ def cache_directory() -> Path:
     """``$XDG_CACHE_HOME/wcetchar``, or ``~/.cache/wcetchar`` (XDG base directory specification;
     a relative path in the variable is to be ignored)."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return root / "wcetchar"
+    if os.path.isabs(base):
+        return Path(base) / "wcetchar"
+    try:
+        return Path.home() / ".cache" / "wcetchar"
+    except RuntimeError as error:
+        raise InputError(
+            "there is no home folder to keep the QEMU plugin in",
+            where=Location("$HOME"),
+            expected="a folder for caches",
+            hint="set XDG_CACHE_HOME to one",
+        ) from error
 
 
 def plugin_path() -> Path:
@@ -75,10 +84,11 @@ def _build(compiler: str, target: Path) -> Path:
             done = _run([compiler, *FLAGS, "-o", str(made), str(SOURCE)])
             if done.returncode:
                 raise InputError(
-                    "the QEMU plugin does not compile:\n" + done.stderr.strip()[-2000:],
+                    f"the QEMU plugin does not compile with {compiler}",
                     where=Location(str(SOURCE)),
                     expected="gcc or clang with the C library's headers",
                     hint="apt-get install gcc libc6-dev",
+                    details=tuple(done.stderr.strip()[-2000:].splitlines()),
                 )
             os.replace(made, target)
     except OSError as error:

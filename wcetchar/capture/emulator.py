@@ -9,6 +9,7 @@ into the trace.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -16,18 +17,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
 from wcetchar.capture import trace_file
 from wcetchar.capture.build import plugin_path
 from wcetchar.capture.machines import Machine, find_machine
+from wcetchar.capture.part import part_of, unwritable
 from wcetchar.capture.request import CaptureRequest, CaptureResult
 from wcetchar.errors import InputError, Location, ToolMissing
 
 _CONSOLE_BYTES: Final = 1 << 20
 _MESSAGE_BYTES: Final = 2000
+_VERSION_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
 _HARMLESS: Final = "has no peer"  # the board's Ethernet, which nothing is connected to
 _PLUGIN_SAYS: Final = "wcetchar-plugin: "
@@ -70,23 +73,14 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
             "machine": request.machine,
         }
     )
-    part = request.output.with_name(f".{request.output.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as trace:
+    with part_of(request.output) as (part, trace):
+        with _writing(request.output):
             trace.write(header)
             trace.flush()
-            command = [qemu, *options]
-            console = _execute(command, plugin, request, trace, crc, progress)
-        end = _check_end(part, request)
-        os.replace(part, request.output)
-    except OSError as error:
-        raise InputError(
-            f"the trace cannot be written: {error.strerror}",
-            where=Location(str(request.output)),
-            expected="a file in an existing folder that can be written",
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+        console = _execute([qemu, *options], plugin, request, trace, crc, progress)
+        with _writing(request.output):
+            end = _check_end(part, request)
+            os.replace(part, os.path.realpath(request.output))
     return CaptureResult(
         output=request.output,
         emulator=emulator,
@@ -99,6 +93,14 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
         size=request.output.stat().st_size,
         console=console,
     )
+
+
+@contextlib.contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(output, error.strerror or str(error)) from error
 
 
 def _find_qemu(machine: Machine, override: str | None) -> str:
@@ -116,11 +118,22 @@ def _version(qemu: str) -> str:
     """``QEMU 7.2.22 (Debian ...)``."""
     try:
         done = subprocess.run(
-            [qemu, "--version"], capture_output=True, text=True, errors="replace", check=False
+            [qemu, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_VERSION_SECONDS,
         )
     except OSError as error:
+        raise _not_run(qemu, error) from error
+    except subprocess.TimeoutExpired as error:
         raise InputError(
-            f"the emulator cannot be run: {error.strerror}", where=Location(qemu)
+            f"the emulator did not answer --version within {_VERSION_SECONDS} s",
+            where=Location(qemu),
+            expected="QEMU 7.2 to 10, built with TCG plugins",
+            hint="check --qemu",
         ) from error
     found = re.match(r"QEMU emulator version (.+)", done.stdout)
     if found is None:
@@ -128,6 +141,7 @@ def _version(qemu: str) -> str:
             "this does not look like QEMU",
             where=Location(qemu),
             expected="a program that answers --version as qemu-system-arm does",
+            hint="check --qemu",
         )
     return "QEMU " + found.group(1).strip()
 
@@ -209,9 +223,16 @@ def _start(
             pass_fds=inherited,
         )
     except OSError as error:
-        raise InputError(
-            f"the emulator cannot be run: {error.strerror}", where=Location(command[0])
-        ) from error
+        raise _not_run(command[0], error) from error
+
+
+def _not_run(qemu: str, error: OSError) -> InputError:
+    return InputError(
+        f"the emulator cannot be run: {error.strerror}",
+        where=Location(qemu),
+        expected="QEMU 7.2 to 10, built with TCG plugins",
+        hint="check --qemu, and that it is a program for this machine",
+    )
 
 
 def _wait(
@@ -243,16 +264,17 @@ def _tail(file: IO[bytes], size: int) -> str:
 
 
 def _failed(request: CaptureRequest, what: str, output: str, said: str, hint: str) -> InputError:
-    lines = [what]
+    lines = []
     for name, text in (("QEMU said", said), ("the firmware's last output", output)):
         shown = [line for line in text.splitlines() if not line.endswith(_HARMLESS)][-20:]
         if shown:
-            lines += [f"  {name}:", *(f"    {line}" for line in shown)]
+            lines += [f"{name}:", *(f"  {line.expandtabs()}" for line in shown)]
     return InputError(
-        "\n".join(lines),
+        what,
         where=Location(str(request.firmware)),
         expected="a firmware that ends by a semihosting exit call with status 0",
         hint=hint,
+        details=tuple(lines),
     )
 
 
