@@ -15,11 +15,11 @@ from wcetchar.pipeline import capture as pipeline
 _NO_NAME = ""  # --machine without a name behind it
 
 
-def _machine(ctx: click.Context, param: click.Parameter, name: str) -> str:
-    if name in pipeline.MACHINES:
+def _machine(ctx: click.Context, param: click.Parameter, name: str | None) -> str:
+    if name is not None and name in pipeline.MACHINES:
         return name
     listed = "\n".join(f"  {machine}: {what}" for machine, what in pipeline.MACHINES.items())
-    problem = f"there is no machine {name!r}" if name != _NO_NAME else "it needs a name"
+    problem = f"there is no machine {name!r}" if name else "it needs a name"
     raise click.BadParameter(f"{problem}; the machines there are:\n{listed}")
 
 
@@ -33,12 +33,11 @@ def _seconds(ctx: click.Context, param: click.Parameter, seconds: float) -> floa
 @click.argument("firmware")
 @click.option(
     "--machine",
-    required=True,
     is_flag=False,
     flag_value=_NO_NAME,
     callback=_machine,
     metavar="NAME",
-    help=f"Emulated board: {', '.join(pipeline.MACHINES)}. Without a name, lists them.",
+    help=f"Emulated board: {', '.join(pipeline.MACHINES)}. Without a name, lists them.  [required]",
 )
 @click.option(
     "-o",

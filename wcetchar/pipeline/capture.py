@@ -44,7 +44,7 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
         ToolMissing: there is no emulator or no C compiler.
     """
     image = load_image(request.firmware)
-    isa.find(image)  # else QEMU would run it into a fault, or refuse it without a word
+    _check_core(image, request.machine)
     start, stop = _between_marks(image, request.services)
     return capture.run(
         CaptureRequest(
@@ -62,6 +62,18 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
         ),
         progress,
     )
+
+
+def _check_core(image: Image, machine: str) -> None:
+    """Else QEMU would run it into a fault, or refuse it without a word."""
+    isa.find(image)
+    if image.machine != "arm":
+        raise InputError(
+            f"the image is for {image.machine}, but {machine} has an Arm core",
+            where=Location(image.path),
+            expected="an image for " + MACHINES.get(machine, machine),
+            hint="name another machine, or compile for its core",
+        )
 
 
 def _range(image: Image, text: str) -> AddressRange:
