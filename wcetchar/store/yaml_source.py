@@ -262,6 +262,9 @@ class _Builder:
 
     def _scalar(self, event: Any, steps: Steps) -> object:
         text = str(event.value)
+        if event.style == ">":
+            # The round-trip scanner marks where it folded; YAML allows no such character in a text.
+            return text.replace("\a", "")
         if event.style is not None:
             return text
         if text in _NULL:

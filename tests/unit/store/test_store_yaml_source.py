@@ -210,3 +210,8 @@ def test_mistakes_are_cut_at_a_hundred() -> None:
         parse_yaml(text, "f").fail_on_mistakes()
     assert len(caught.value.errors) == 101
     assert caught.value.errors[-1].message == "and further mistakes"
+
+
+def test_folded_text_has_nothing_but_its_words() -> None:
+    source = parse_yaml("a: >-\n  one\n  two\n\n  three\nb: >\n  four\n  five\n", "f")
+    assert source.data == {"a": "one two\nthree", "b": "four five\n"}
