@@ -6,6 +6,8 @@ A reader says whether a file is its own by the file's first bytes, and opens it 
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import Final, Protocol
 
 from wcetchar.errors import InputError, Location
@@ -79,6 +81,22 @@ def open_trace(
     """
     names = ", ".join(reader.name for reader in READERS)
     where = Location(path)
+    try:
+        regular = stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the trace cannot be read: {getattr(error, 'strerror', None) or error}",
+            where=where,
+            expected="a readable trace file",
+            hint="check the path; `wcetchar capture` writes traces",
+        ) from error
+    if not regular:
+        raise InputError(
+            "this is no file but a folder, a device or a pipe",
+            where=where,
+            expected="a readable trace file",
+            hint="a trace is read more than once: write it to a file first",
+        )
     if format is not None:
         for reader in READERS:
             if reader.name == format:
@@ -94,6 +112,7 @@ def open_trace(
             f"the trace cannot be read: {error.strerror}",
             where=where,
             expected="a readable trace file",
+            hint="check its permissions",
         ) from error
     claims = [reader for reader in READERS if reader.recognises(head, path)]
     if len(claims) == 1:
