@@ -81,6 +81,10 @@ def open_trace(
     """
     names = ", ".join(reader.name for reader in READERS)
     where = Location(path)
+    if format is not None and format not in [reader.name for reader in READERS]:
+        raise InputError(
+            f"there is no trace format {format!r}", where=where, expected=f"one of {names}"
+        )
     try:
         regular = stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError) as error:
@@ -97,13 +101,9 @@ def open_trace(
             expected="a readable trace file",
             hint="a trace is read more than once: write it to a file first",
         )
-    if format is not None:
-        for reader in READERS:
-            if reader.name == format:
-                return reader.open(path, image=image, machine=machine)
-        raise InputError(
-            f"there is no trace format {format!r}", where=where, expected=f"one of {names}"
-        )
+    for reader in READERS:
+        if reader.name == format:
+            return reader.open(path, image=image, machine=machine)
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
