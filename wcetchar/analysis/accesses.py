@@ -187,6 +187,11 @@ class Labeller:
             self._frame(window, rows, len(at))
         return rows.finish(fetches)
 
+    def makes_supervisor_calls(self, labelled: Labelled) -> bool:
+        """The window enters a handler by itself, and goes on when that has returned."""
+        flow = self._columns.flow[labelled.index]
+        return bool((flow == FLOW[Flow.SUPERVISOR_CALL]).any())
+
     # --- core events ------------------------------------------------------------------------
 
     def _issue(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from wcetchar.analysis.accesses import Labelled, Labeller
 from wcetchar.analysis.blocking import rows_of, stretches
 from wcetchar.analysis.columns import unpack
+from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.repetition import (
     Observations,
     Packed,
@@ -51,10 +53,24 @@ ASSUMPTIONS = (
 )
 
 
+@dataclass
+class _Source:
+    """What the windows of one trace rest on."""
+
+    losses: dict[Knowledge, str]
+    filtered: int = 0
+    undecoded: int = 0
+
+
 class _Collector:
     """Everything observed so far, over all traces."""
 
     def __init__(self) -> None:
+        self.sources: list[_Source] = []
+        self.shown_by: dict[str, set[int]] = defaultdict(set)
+        """Service -> numbers of the traces that its windows are from."""
+        self.incomplete: set[str] = set()
+        """Services that do part of their work outside of their windows."""
         self.services: dict[str, Observations] = defaultdict(Observations)
         self.stretches: dict[str, dict[StretchKey, Observations]] = defaultdict(
             lambda: defaultdict(Observations)
@@ -64,7 +80,39 @@ class _Collector:
         self.unattributed: Counter[str] = Counter()
         self.traced = self.filtered = self.undecoded = 0
 
+    def sources_of(self, name: str) -> list[_Source]:
+        return [self.sources[number] for number in sorted(self.shown_by[name])]
+
+    def begin(self, trace: Trace) -> None:
+        """What follows is from this trace."""
+        self.sources.append(_Source({x.lacks: x.consequence for x in trace.info.losses}))
+
+    def add(self, window: Window, labelled: Labelled, labeller: Labeller) -> None:
+        """Counts a window of the current trace."""
+        name = window.service.name
+        self.shown_by[name].add(len(self.sources) - 1)
+        self.services[name].add(window.values, packed_counts(labelled.packed))
+        _add_stretches(self, name, window.values, labelled, labeller)
+        if window.switched:
+            self.notes[name].add(
+                "another thread ran in between; only the calling thread's part is counted"
+            )
+        if labeller.makes_supervisor_calls(labelled):
+            self.incomplete.add(name)
+            self.notes[name].add(
+                "it makes a supervisor call, whose handler is an activity of its own and is not "
+                "counted here"
+            )
+        first, last = (labeller.blockings[int(labelled.blocking[i])] for i in (0, -1))
+        if window.exception is None and last.holds_preemption and not first.holds_preemption:
+            self.notes[name].add(
+                f"it returns with {last} held off; what follows in the caller adds to that stretch"
+            )
+
     def take(self, finder: WindowFinder) -> None:
+        """What the whole of the current trace showed."""
+        self.sources[-1].filtered = finder.filtered
+        self.sources[-1].undecoded = finder.undecoded
         self.attributed.update(finder.attributed)
         self.unattributed.update(finder.unattributed)
         self.traced += finder.traced
@@ -96,29 +144,22 @@ def characterize(
     resolved = resolve(services, image, table)
     collector = _Collector()
     blocking_labeller: Labeller | None = None
-    losses: dict[Knowledge, str] = {}
     for trace in traces:
         _check_origin(trace, image)
-        has_addresses = trace.info.knows(Knowledge.ADDRESSES)
-        labeller = Labeller(resolved, trace.info.path, has_addresses=has_addresses)
+        knows = trace.info.knows
+        labeller = Labeller(resolved, trace.info.path, has_addresses=knows(Knowledge.ADDRESSES))
         if blocking_labeller is not None:
             labeller.adopt(blocking_labeller)
         blocking_labeller = labeller
-        finder = WindowFinder(resolved, trace.info.path)
+        finder = WindowFinder(resolved, trace.info.path, has_exceptions=knows(Knowledge.EXCEPTIONS))
+        collector.begin(trace)
         for window in find_windows(trace.batches(), finder):
-            labelled = labeller.label(window)
-            name = window.service.name
-            collector.services[name].add(window.values, packed_counts(labelled.packed))
-            _add_stretches(collector, name, window.values, labelled, labeller)
-            if window.switched:
-                collector.notes[name].add(
-                    "another thread ran in between; only the calling thread's part is counted"
-                )
+            collector.add(window, labeller.label(window), labeller)
             if progress is not None:
                 progress(collector.traced + finder.traced)
         _check_code(trace, image)
+        _check_totals(trace, finder)
         collector.take(finder)
-        losses.update({loss.lacks: loss.consequence for loss in trace.info.losses})
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")
     missing = [s.name for s in services.services if s.name not in collector.services]
@@ -144,7 +185,7 @@ def characterize(
         fetch_width=table.fetch_bytes * 8,
         sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in services.sections),
         services=tuple(
-            _service(service, collector, blocking_labeller, resolved, losses)
+            _service(service, collector, blocking_labeller, resolved)
             for service in services.services
             if service.name in collector.services
         ),
@@ -175,6 +216,14 @@ def characterize(
 
 
 def _check_origin(trace: Trace, image: Image) -> None:
+    """The trace is of this image, as far as it says, and can show where its services run."""
+    if not trace.info.knows(Knowledge.PROGRAM_COUNTERS):
+        raise InputError(
+            "the trace has no program counters, so no service can be found in it",
+            where=Location(trace.info.path),
+            expected="a trace that says where each instruction lies",
+            hint="record it in another format of the same emulator",
+        )
     if trace.info.image_sha256 not in (None, image.sha256):
         raise InputError(
             f"the trace was made with image {trace.info.image_sha256}, "
@@ -202,6 +251,31 @@ def _check_code(trace: Trace, image: Image) -> None:
             )
 
 
+def _check_totals(trace: Trace, finder: WindowFinder) -> None:
+    """Conservation: every instruction that the reader yielded is in a window or in a bucket."""
+    totals = trace.totals
+    if totals.complete is False:
+        raise InputError(
+            "the trace is truncated: its end record is missing",
+            where=Location(trace.info.path),
+            expected="a trace of the whole run",
+            hint="capture it again",
+        )
+    tallied = sum(finder.attributed.values()) + sum(finder.unattributed.values())
+    for what, mine, theirs in (
+        ("instructions", finder.traced, totals.instructions),
+        ("instructions in windows and outside of them", tallied, totals.instructions),
+        ("instructions left out by a filter", finder.filtered, totals.filtered),
+    ):
+        if mine != theirs:
+            raise InputError(
+                f"{mine} {what} were counted, but the trace's reader counted {theirs}",
+                where=Location(trace.info.path),
+                expected="equal totals",
+                hint="this is a mistake of wcetchar; please report it with the trace",
+            )
+
+
 def _add_stretches(
     collector: _Collector, name: str, values: Point, labelled: Labelled, labeller: Labeller
 ) -> None:
@@ -223,7 +297,6 @@ def _service(
     collector: _Collector,
     labeller: Labeller,
     resolved: Resolved,
-    losses: dict[Knowledge, str],
 ) -> ServiceCharacterization:
     observations = collector.services[service.name]
     fitted, held_out = evidence_points(list(observations.points))
@@ -234,10 +307,27 @@ def _service(
             f"windows with the same parameters differed at {len(observations.differing)} of "
             f"{len(observations.points)} points; the elementwise maximum is published"
         )
-    for lacks in (Knowledge.ADDRESSES,):
-        if lacks in losses:
+    if service.name in collector.incomplete:
+        word = Word.ESTIMATE
+    for source in collector.sources_of(service.name):
+        lost = source.losses.get(Knowledge.ADDRESSES)
+        if lost is not None:
             word = Word.ESTIMATE
-            notes.add(f"the trace has no {lacks.value}: {losses[lacks]}")
+            notes.add(f"the trace has no {Knowledge.ADDRESSES.value}: {lost}")
+        if source.undecoded:
+            word = Word.ESTIMATE
+            notes.add(
+                "the trace has instructions outside of this service that were not decoded: what "
+                "they did to interrupt masks and threads is not known"
+            )
+        if source.filtered:
+            notes.add(
+                "the capture left out instructions outside of this service: interrupt masks and "
+                "scheduler lock at its entry are taken as they were before"
+            )
+    packed = (code for counts in observations.points.values() for code in counts)
+    if any(labeller.blockings[b].unknown for b in {unpack(code)[0] for code in packed}):
+        notes.add("an interrupt mask was written whose value is not known: counted as blocking")
     counts = publish(
         observations.points, service.parameters, labeller.blockings, resolved.section_names
     )

@@ -97,6 +97,8 @@ class Context:
     """A switch just went on with this thread: the next instruction has to follow its last one."""
     unlocking: list[int] = field(default_factory=list)
     """Depths of the shadow stack at which an unlock function was entered."""
+    handlers: list[int] = field(default_factory=list)
+    """In a trace without exceptions: depths of the shadow stack at which handlers began."""
     recent: deque[Piece] = field(default_factory=deque)
     recent_events: int = 0
     instructions: int = 0

@@ -19,10 +19,21 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from wcetchar.model.characterization import Blocking
-from wcetchar.model.instruction import Flow, Instruction, MaskRegister, MaskWrite, Test
+from wcetchar.model.instruction import (
+    Flow,
+    Instruction,
+    MaskOperation,
+    MaskRegister,
+    MaskWrite,
+    Test,
+)
 
 SEARCH_LIMIT = 4096
 """Instructions that are searched backwards before a value counts as unknown."""
+
+
+_FOLLOWED = (MaskRegister.PRIMASK, MaskRegister.FAULTMASK, MaskRegister.BASEPRI)
+"""Registers whose values are followed; any other is unknown as soon as it is written."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class MaskState:
     def written(self, register: MaskRegister, value: int | None) -> MaskState:
         """State after a write; ``None``: a value that could not be followed."""
         target = MaskRegister.BASEPRI if register is MaskRegister.BASEPRI_MAX else register
-        if value is None:
+        if value is None or target not in _FOLLOWED:
             return replace(self, unknown=self.unknown | {target})
         if register is MaskRegister.BASEPRI_MAX:
             # It takes effect only where it raises: never lower than what was there before, and an
@@ -56,7 +67,7 @@ class MaskState:
     def value(self, register: MaskRegister) -> int | None:
         """What a read of the register gives, ``None`` where that is unknown."""
         target = MaskRegister.BASEPRI if register is MaskRegister.BASEPRI_MAX else register
-        if target in self.unknown:
+        if target in self.unknown or target not in _FOLLOWED:
             return None
         return {
             MaskRegister.PRIMASK: self.primask,
@@ -252,6 +263,8 @@ def apply(
 ) -> MaskState:
     """State after the mask write of the instruction at ``address``; ``history`` is what ran
     before it, newest first."""
+    if write.operation is not MaskOperation.WRITE or write.mask_register is not None:
+        return state.written(write.register, None)
     if write.constant is not None:
         return state.written(write.register, write.constant)
     value = None if write.source is None else value_of(write.source, history, address, undisturbed)

@@ -156,11 +156,12 @@ def _rows(
     )
 
 
-def _order(blocking: Blocking) -> tuple[bool, bool, int, bool, bool]:
+def _order(blocking: Blocking) -> tuple[bool, bool, int, bool, bool, bool]:
     return (
         blocking.holds_preemption,
         blocking.masks,
         -1 if blocking.priority is None else blocking.priority,
         blocking.preemption,
         blocking.interrupts,
+        blocking.unknown,
     )

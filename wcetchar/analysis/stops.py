@@ -12,14 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.resolve import Resolved
-from wcetchar.model.instruction import Flow, Instruction
+from wcetchar.model.instruction import Flow, Instruction, RegisterRoles
 from wcetchar.model.service import ServiceKind
-
-SAVED_BY_CALLEE: Final = 4
-"""Register 4, the first that a called function has to preserve (AAPCS, 6.1.1). The hardware does
-not stack it, so that every switch of threads on M-profile saves and restores it in software."""
-
-STACK_POINTER, PROGRAM_COUNTER = 13, 15
 
 
 class Stop:
@@ -59,13 +53,13 @@ def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
             stop |= Stop.CALL
             if instruction.end in functions:
                 stop |= Stop.NO_RETURN
-        elif may_return(instruction):
+        elif may_return(instruction, table.registers):
             stop |= Stop.RETURN
         if instruction.masks:
             stop |= Stop.MASK
         if instruction.copy is not None and instruction.copy.mask_register is not None:
             stop |= Stop.MASK_READ
-        if _transfers_a_frame(instruction):
+        if _transfers_a_frame(instruction, table.registers):
             function = image.function_at(instruction.address)
             if function is not None and function.address in handlers:
                 effect = instruction.memory
@@ -83,7 +77,7 @@ def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
     return flags
 
 
-def may_return(instruction: Instruction) -> bool:
+def may_return(instruction: Instruction, registers: RegisterRoles) -> bool:
     """The instruction can be a return from a function.
 
     Of the indirect jumps these are ``bx`` of another register than lr and loads from the stack; a
@@ -95,21 +89,24 @@ def may_return(instruction: Instruction) -> bool:
     if instruction.flow is not Flow.JUMP_INDIRECT:
         return False
     if instruction.memory is not None:
-        return instruction.memory.base == STACK_POINTER
+        return instruction.memory.base == registers.stack_pointer
     return instruction.text.startswith("bx")
 
 
-def _transfers_a_frame(instruction: Instruction) -> bool:
+def _transfers_a_frame(instruction: Instruction, registers: RegisterRoles) -> bool:
     """A multiple transfer of registers that a switch has to save, not through the stack pointer.
 
-    Copies of structures use multiple transfers too, but of the registers from r0 on.
+    Every switch of threads saves and restores the registers that functions preserve, which the
+    hardware of M-profile does not stack; their first one tells. Copies of structures use multiple
+    transfers too, but of the registers from r0 on.
     """
     effect = instruction.memory
+    first = (registers.saved_by_callee & -registers.saved_by_callee).bit_length() - 1
     return (
         effect is not None
         and effect.burst
-        and effect.base not in (STACK_POINTER, PROGRAM_COUNTER)
-        and any(transfer.register == SAVED_BY_CALLEE for transfer in effect.transfers)
+        and effect.base not in (registers.stack_pointer, registers.program_counter)
+        and any(transfer.register == first for transfer in effect.transfers)
     )
 
 

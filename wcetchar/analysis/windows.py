@@ -256,7 +256,7 @@ class WindowFinder:
         stop = self._flags[index]
         instruction = self._table.instructions[index]
         if stop & Stop.HANDLER and not self._has_exceptions:
-            self._check_interrupt(context, instruction)
+            self._unseen_exception(context, instruction)
         if stop & Stop.FUNCTION and self._entered(context, index):
             if stop & Stop.ENTRY:
                 self._open(context, index)
@@ -338,6 +338,10 @@ class WindowFinder:
             return
         if skipped:
             return
+        if context.handlers and len(stack) <= context.handlers[-1]:
+            function = self._resolved.image.function_at(address)
+            if last.flow is Flow.RETURN or function is None or function.address != address:
+                context.handlers.pop()
         for depth in range(len(stack) - 1, -1, -1):
             if stack[depth] == address:
                 break
@@ -375,6 +379,12 @@ class WindowFinder:
         armed = context.armed
         if armed is None or armed.service not in services:
             return
+        if context.handlers:
+            raise self._error(
+                f"{armed.service.name} is called by an exception handler",
+                expected="a trace that shows exceptions",
+                hint="capture with `wcetchar capture`: what blocks preemption is not known here",
+            )
         if not context.stack:
             raise self._error(
                 f"{armed.service.name} was entered, but no call of it was seen",
@@ -596,10 +606,17 @@ class WindowFinder:
         self._timeline.cut()
         context.forget()
         context.stack.clear()
+        context.handlers.clear()
         context.returning = context.resumed = False
         context.last = -1
 
-    def _check_interrupt(self, context: Context, instruction: Instruction) -> None:
+    def _unseen_exception(self, context: Context, instruction: Instruction) -> None:
+        """In a trace without exceptions: a function of the vector table begins. Unless it is
+        called, it handles an exception."""
+        if context.last < 0:
+            return  # out of reset, or after a gap
+        if self._table.instructions[context.last].flow in (Flow.CALL, Flow.CALL_INDIRECT):
+            return
         if context.window is not None:
             raise self._error(
                 f"an exception handler, {self._resolved.place(instruction.address)}, runs inside "
@@ -607,6 +624,7 @@ class WindowFinder:
                 expected="a trace that shows exceptions, or windows without interrupts",
                 hint="capture with `wcetchar capture`, or keep interrupts away from the calls",
             )
+        context.handlers.append(len(context.stack))
 
     def _undecoded(self, address: int) -> None:
         context = self._context

@@ -221,7 +221,15 @@ class HandTrace:
     def __init__(self, rows: list[Row], size: int = 64, losses: tuple[Loss, ...] = ()) -> None:
         self.rows, self.size = rows, size
         self.info = TraceInfo("hand", "hand", losses)
-        self.totals = TraceTotals()
+        kinds = [kind for kind, _, _ in rows]
+        self.totals = TraceTotals(
+            instructions=kinds.count(Event.INSTRUCTION),
+            accesses=sum(Event.READ <= kind <= Event.ACCESS for kind in kinds),
+            exceptions=kinds.count(Event.EXCEPTION),
+            filtered=sum(count for kind, count, _ in rows if kind == Event.GAP),
+            undecoded=kinds.count(Event.UNDECODED),
+            complete=True,
+        )
         self.code: tuple[CodeBytes, ...] = ()
 
     def batches(self) -> Iterator[EventBatch]:

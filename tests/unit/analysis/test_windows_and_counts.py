@@ -17,7 +17,6 @@ from listing import (
     STACK,
     TABLE,
     TICK,
-    HandTrace,
     Row,
     batches,
     body,
