@@ -8,8 +8,11 @@ need() { # program package
 	command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
 need qemu-system-arm qemu-system-arm
+need qemu-system-riscv32 qemu-system-misc
 need arm-none-eabi-gcc gcc-arm-none-eabi
 need arm-none-eabi-objdump binutils-arm-none-eabi
+need riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf
+need riscv64-unknown-elf-objdump binutils-riscv64-unknown-elf
 need cc gcc
 need git git
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing="$missing ca-certificates"

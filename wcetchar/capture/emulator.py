@@ -23,6 +23,7 @@ from typing import IO, Final
 
 from wcetchar.capture import trace_file
 from wcetchar.capture.build import plugin_path
+from wcetchar.capture.firmware import entry_of
 from wcetchar.capture.machines import Machine, find_machine
 from wcetchar.capture.part import part_of, unwritable
 from wcetchar.capture.request import CaptureRequest, CaptureResult
@@ -32,6 +33,7 @@ _CONSOLE_BYTES: Final = 1 << 20
 _MESSAGE_BYTES: Final = 2000
 _VERSION_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
+_LOG_BYTES: Final = 1 << 20  # the plugin keeps the log below 64 KiB as long as anything executes
 _HARMLESS: Final = "has no peer"  # the board's Ethernet, which nothing is connected to
 _PLUGIN_SAYS: Final = "wcetchar-plugin: "
 
@@ -57,12 +59,7 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
     qemu = _find_qemu(machine, request.qemu)
     emulator = _version(qemu)
     plugin = plugin_path()
-    if not request.firmware.is_file():
-        raise InputError(
-            "the firmware cannot be read",
-            where=Location(str(request.firmware)),
-            expected="an ELF file for " + request.machine,
-        )
+    entry = entry_of(request.firmware, machine.image_machine)
     options = _options(machine, request)
     arguments = (machine.qemu, *options, *request.filter.arguments())
     header, crc = trace_file.opening(
@@ -77,7 +74,11 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
         with _writing(request.output):
             trace.write(header)
             trace.flush()
-        console = _execute([qemu, *options], plugin, request, trace, crc, progress)
+        settings = [str(plugin).replace(",", ",,"), f"crc={crc}"]
+        if machine.starts_at_entry:
+            settings.append(f"entry={entry:#x}")
+        command = [qemu, *options, *_load(machine, request.firmware)]
+        console = _execute(command, settings, request, trace, progress)
         with _writing(request.output):
             end = _check_end(part, request)
             os.replace(part, os.path.realpath(request.output))
@@ -149,7 +150,7 @@ def _version(qemu: str) -> str:
 def _options(machine: Machine, request: CaptureRequest) -> tuple[str, ...]:
     """Options that decide what is executed, none of them with a path."""
     return (
-        *("-M", machine.name, "-cpu", machine.cpu),
+        *("-M", machine.name, "-cpu", machine.cpu, *machine.options),
         *("-nodefaults", "-no-user-config", "-nic", "none", "-display", "none"),
         *("-no-reboot", "-icount", f"shift={request.icount_shift},sleep=off"),
         *("-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console"),
@@ -159,22 +160,28 @@ def _options(machine: Machine, request: CaptureRequest) -> tuple[str, ...]:
     )
 
 
+def _load(machine: Machine, firmware: Path) -> tuple[str, str]:
+    path = os.path.abspath(firmware)
+    if machine.starts_at_entry:
+        # With -kernel, QEMU's own code in ROM would run first, and then the first byte of RAM.
+        return ("-device", "loader,cpu-num=0,file=" + path.replace(",", ",,"))
+    return ("-kernel", path)
+
+
 def _execute(
     command: list[str],
-    plugin: Path,
+    plugin: list[str],
     request: CaptureRequest,
     trace: IO[bytes],
-    crc: int,
     progress: Callable[[int], None] | None,
 ) -> str:
     """Run QEMU to its end; returns the firmware's output."""
     log = os.memfd_create("wcetchar-interrupt-log", 0)
     try:
         settings = (
-            str(plugin).replace(",", ",,"),
+            *plugin,
             f"out={trace.fileno()}",
             f"log={log}",
-            f"crc={crc}",
             f"limit={request.max_instructions}",
             *request.filter.arguments(),
         )
@@ -184,13 +191,12 @@ def _execute(
                     *command,
                     *("-D", f"/proc/self/fd/{log}"),
                     *("-plugin", ",".join(settings)),
-                    *("-kernel", os.path.abspath(request.firmware)),
                 ],
                 (console, messages),
                 (trace.fileno(), log),
             )
             try:
-                in_time = _wait(process, request.timeout, trace, progress)
+                stopped = _wait(process, request.timeout, (trace, log), progress)
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -198,14 +204,9 @@ def _execute(
             output, said = _tail(console, _CONSOLE_BYTES), _tail(messages, _MESSAGE_BYTES)
     finally:
         os.close(log)
-    if not in_time:
-        raise _failed(
-            request,
-            f"the firmware did not end within {request.timeout:g} s",
-            output,
-            said,
-            "let it end by the semihosting call SYS_EXIT, or allow it more time",
-        )
+    if stopped is not None:
+        what, hint = stopped
+        raise _failed(request, what, output, said, hint)
     if process.returncode:
         raise _explain(request, process.returncode, output, said)
     return output
@@ -238,23 +239,32 @@ def _not_run(qemu: str, error: OSError) -> InputError:
 def _wait(
     process: subprocess.Popen[bytes],
     timeout: float,
-    trace: IO[bytes],
+    files: tuple[IO[bytes], int],
     progress: Callable[[int], None] | None,
-) -> bool:
-    """False when the time was over first."""
+) -> tuple[str, str] | None:
+    """Why it has to be stopped, and what to do about it; ``None`` when it ended by itself."""
+    trace, log = files
     deadline = time.monotonic() + timeout
     while True:
         try:
             process.wait(_POLL_SECONDS)
         except subprocess.TimeoutExpired:
             if time.monotonic() > deadline:
-                return False
+                return (
+                    f"the firmware did not end within {timeout:g} s",
+                    "let it end by the semihosting call SYS_EXIT, or allow it more time",
+                )
+            if os.fstat(log).st_size > _LOG_BYTES:
+                return (
+                    "the firmware traps again and again and executes nothing in between",
+                    "let the trap vector name a handler before anything can trap",
+                )
             if progress is not None:
                 progress(os.fstat(trace.fileno()).st_size)
         else:
             if progress is not None:
                 progress(os.fstat(trace.fileno()).st_size)
-            return True
+            return None
 
 
 def _tail(file: IO[bytes], size: int) -> str:

@@ -29,13 +29,16 @@ class RamBlock:
 
 @dataclass(frozen=True)
 class Machine:
-    """An emulated board with one M-profile core.
+    """An emulated board with one core.
 
     Attributes:
         name: of QEMU's ``-M``.
         qemu: the emulator's program.
         package: Debian package that has it.
         ram: the same in QEMU 7.2 and 10.0.
+        image_machine: of the images it executes, as ``Image.machine`` names it.
+        options: QEMU's, beside those that every machine gets.
+        starts_at_entry: the core begins at the ELF file's entry; else where its reset vector says.
     """
 
     name: str
@@ -43,6 +46,9 @@ class Machine:
     package: str
     cpu: str
     ram: tuple[RamBlock, ...]
+    image_machine: str = "arm"
+    options: tuple[str, ...] = ()
+    starts_at_entry: bool = False
 
 
 MACHINES: Final[tuple[Machine, ...]] = (
@@ -63,6 +69,23 @@ MACHINES: Final[tuple[Machine, ...]] = (
             RamBlock("mps.ssram23", 0x20000000, 0x20400000, 0x1410000, ((0x20400000, 0x20800000),)),
             RamBlock("mps.ram", 0x21000000, 0x22000000, 0x0),
         ),
+    ),
+    Machine(
+        name="virt",
+        qemu="qemu-system-riscv32",
+        package="qemu-system-misc",
+        # Machine mode and user mode only, as microcontrollers are: so every trap is taken in
+        # machine mode, and every return from one is an mret.
+        cpu="rv32,s=off,h=off",
+        ram=(RamBlock("riscv_virt_board.ram", 0x80000000, 0x88000000, 0x0),),
+        image_machine="riscv",
+        options=(
+            *("-m", "128M", "-bios", "none"),
+            # The device tree that QEMU puts into RAM has a random number, and the real-time clock
+            # is the host's: both made the same for every run.
+            *("-seed", "0", "-rtc", "base=2000-01-01T00:00:00,clock=vm"),
+        ),
+        starts_at_entry=True,
     ),
 )
 

@@ -65,7 +65,7 @@ class CaptureRequest:
     """One run of a firmware.
 
     Attributes:
-        firmware: ELF file, loaded as QEMU's ``-kernel`` does. It ends by the semihosting call
+        firmware: ELF file for the machine's core. It ends by the semihosting call
             SYS_EXIT or SYS_EXIT_EXTENDED with status 0. Semihosting lets it reach files of this
             machine, so run only firmware that you trust.
         image_sha256: ``Image.sha256`` of the same file; the trace carries it.

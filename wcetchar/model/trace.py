@@ -21,7 +21,9 @@ class Event(IntEnum):
                    has none (Knowledge.PROGRAM_COUNTERS)
     READ, WRITE    data address                            width in bytes, 0 = unknown
     ACCESS         data address, direction unknown         width in bytes, 0 = unknown
-    EXCEPTION      exception number (M-profile: IPSR)      0
+    EXCEPTION      exception number (M-profile: IPSR;      0
+                   RISC-V: mcause of 32 bits, so bit 31 is
+                   set for interrupts)
     EXCEPTION_EXIT number of the exception that is left,   0
                    0 = unknown
     GAP            number of instructions left out here    0

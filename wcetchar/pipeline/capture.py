@@ -67,9 +67,11 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
 def _check_core(image: Image, machine: str) -> None:
     """Else QEMU would run it into a fault, or refuse it without a word."""
     isa.find(image)
-    if image.machine != "arm":
+    core = capture.find_machine(machine).image_machine
+    if image.machine != core:
+        named = {"arm": "an Arm", "riscv": "a RISC-V"}[core]
         raise InputError(
-            f"the image is for {image.machine}, but {machine} has an Arm core",
+            f"the image is for {image.machine}, but {machine} has {named} core",
             where=Location(image.path),
             expected="an image for " + MACHINES.get(machine, machine),
             hint="name another machine, or compile for its core",

@@ -1,5 +1,6 @@
 /*
- * wcetchar TCG plugin: writes what an M-profile firmware executes as a wcetchar trace stream.
+ * wcetchar TCG plugin: writes what an M-profile or RISC-V firmware executes as a wcetchar trace
+ * stream.
  *
  * Copyright (C) the wcetchar authors
  *
@@ -20,7 +21,8 @@
  * at the first byte and, where that is not zero, reads the lines, emits the events and rewinds the
  * file. Exceptions are only ever taken between blocks, so the order is exact. Everything that the
  * log says is checked: a line that is not understood, or a handler that does not start where the
- * log says, ends the run.
+ * log says, ends the run. What differs between the instruction sets is in one table, "struct
+ * instruction_set".
  *
  * The stream's format is described in docs/reference/trace-format.md.
  *
@@ -29,6 +31,7 @@
  *   log=FD           the memory file that QEMU logs to (-d int -D /proc/self/fd/FD)
  *   crc=N            CRC of the header chunk: the chain of checksums starts there
  *   limit=N          instructions after which the run is given up
+ *   entry=A          where execution has to start (RISC-V; M-profile: the log says it)
  *   exclude=A-B+...  instructions in A <= pc < B are counted, not recorded
  *   start=A-B+...    record only from a store to one of these addresses on ...
  *   stop=A-B+...     ... up to and including the instruction that stores to one of these
@@ -38,6 +41,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -135,6 +139,15 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
     fputc('\n', stderr);
     fflush(stderr);
     _exit(86);
+}
+
+static void *grow(void *old, size_t n, size_t size)
+{
+    void *memory = realloc(old, n * size);
+    if (!memory) {
+        fail("out of memory");
+    }
+    return memory;
 }
 
 /* ---- The stream ------------------------------------------------------------------------------- */
@@ -418,8 +431,6 @@ enum { LOG_SIZE = 1 << 16 };
 static int log_fd = -1, qemu_log_fd = -1;
 static char *log_text;
 static bool log_open;
-static uint64_t handler; /* where the next instruction must be; 1: anywhere */
-static bool exit_call;   /* the newest thing in the log is the firmware's exit call */
 
 static void open_log(void)
 {
@@ -461,19 +472,61 @@ static const char *begins(const char *line, const char *text)
     return strncmp(line, text, n) ? NULL : line + n;
 }
 
+static void put_entry(uint32_t number)
+{
+    if (attention & LEFT_OUT) {
+        put_gap();
+    }
+    totals.exceptions++;
+    put_with(WORD_EXCEPTION, number);
+}
+
+static void put_exit(uint32_t number)
+{
+    if (attention & LEFT_OUT) {
+        put_gap();
+    }
+    totals.exits++;
+    put_with(WORD_EXCEPTION_EXIT, number);
+}
+
+/* ---- What differs between the instruction sets ------------------------------------------------ */
+
+enum role {
+    PLAIN,
+    RETURN, /* returns from an exception, and the log does not show it */
+    MOVES_HANDLERS,
+};
+
+static struct instruction_set {
+    const char *target; /* as QEMU calls it */
+    uint32_t (*length)(const struct definition *d);
+    /* QEMU compares before it stores; the load that this takes is not the instruction's. */
+    bool (*store_exclusive)(const struct definition *d);
+    enum role (*role)(const struct definition *d);
+    unsigned widest; /* log2 of the bytes of the widest access; QEMU may join several of them */
+    void (*read)(char *lines);         /* the log; ends each line with a zero in place */
+    void (*check_first)(uint64_t address); /* of the first instruction after lines in the log */
+    bool (*ended)(void);               /* the newest thing that happened is the exit call */
+} isa;
+
+static bool returned;       /* the newest instruction was of role RETURN */
+static pthread_t executing; /* QEMU's thread that executes */
+static uint64_t entry = 1;  /* where the first instruction must be; 1: anywhere */
+
+/* ---- M-profile -------------------------------------------------------------------------------- */
+
+static uint64_t handler = 1; /* where the next instruction must be; 1: anywhere */
+static bool exit_call;       /* the newest thing in the log is the firmware's exit call */
+
 /* Lines of QEMU's target/arm M-profile code, 7.2 and 10.0; each group begins with "Taking
  * exception" and must come to one of three ends: a handler is entered, an exception is left
  * (and perhaps another one entered at once), a semihosting call is served. */
-static void read_log(void)
+static void m_profile_log(char *line)
 {
     bool open = false;
     long pending = -1;
-    char *line = log_text;
-    size_t used = strnlen(log_text, LOG_SIZE);
 
-    if (used == LOG_SIZE || log_text[used - 1] != '\n') {
-        fail("the interrupt log ends within a line");
-    }
     while (*line) {
         char *end = strchr(line, '\n');
         const char *value;
@@ -498,11 +551,7 @@ static void read_log(void)
             if (!value) {
                 fail("not understood in the interrupt log: %s", line);
             }
-            if (attention & LEFT_OUT) {
-                put_gap();
-            }
-            totals.exits++;
-            put_with(WORD_EXCEPTION_EXIT, (uint32_t)strtoul(value, NULL, 10));
+            put_exit((uint32_t)strtoul(value, NULL, 10));
             handler = 1;
             open = false;
         } else if ((value = after(line, "...taking pending "))) {
@@ -516,11 +565,7 @@ static void read_log(void)
             if (pending <= 0) {
                 fail("the interrupt log enters a handler without an exception");
             }
-            if (attention & LEFT_OUT) {
-                put_gap();
-            }
-            totals.exceptions++;
-            put_with(WORD_EXCEPTION, (uint32_t)pending);
+            put_entry((uint32_t)pending);
             handler = strtoull(value, NULL, 16) & ~1ull;
             pending = -1;
             open = false;
@@ -534,37 +579,26 @@ static void read_log(void)
     if (open || pending >= 0) {
         fail("the interrupt log says nothing of how an exception ended");
     }
-    memset(log_text, 0, used);
-    if (lseek(qemu_log_fd, 0, SEEK_SET)) {
-        fail("the interrupt log cannot be rewound: %s", strerror(errno));
-    }
 }
 
-static void check_handler(uint32_t word)
+static void m_profile_first(uint64_t address)
 {
-    uint64_t address = definitions[word - WORD_INSTRUCTION].address;
     if (handler != 1 && handler != address) {
         fail("a handler at 0x%" PRIx64 " was entered, but the next instruction is at 0x%" PRIx64,
              handler, address);
     }
     handler = 1;
+    exit_call = false; /* it executes on, so that call did not end it */
 }
 
-static inline void block_start(uint32_t word)
+static bool m_profile_ended(void)
 {
-    if (UNLIKELY(*(volatile char *)log_text)) {
-        read_log();
-        check_handler(word);
-        exit_call = false; /* it executes on, so that call did not end it */
-    }
-    if (UNLIKELY(total >= limit)) {
-        fail("limit: %" PRIu64 " instructions executed", total);
-    }
+    return exit_call;
 }
 
 /* Store-exclusive, and its store-release kin of Armv8-M (Armv7-M ARM, A7.7.167..169; Armv8-M ARM,
  * C2.4). QEMU compares before it stores; the load that this takes is not the instruction's. */
-static bool is_store_exclusive(const struct definition *d)
+static bool thumb_store_exclusive(const struct definition *d)
 {
     if (d->length != 4) {
         return false;
@@ -573,6 +607,227 @@ static bool is_store_exclusive(const struct definition *d)
     return (first & 0xfff0) == 0xe840 ||
            ((first & 0xfff0) == 0xe8c0 && (kind == 0x4 || kind == 0x5 || kind == 0x7 ||
                                            kind == 0xc || kind == 0xd || kind == 0xe || kind == 0xf));
+}
+
+/* Bytes of a Thumb instruction by its first halfword (Armv7-M ARM, A5.1); M-profile cores execute
+ * nothing else. QEMU's own size cannot be taken: before the end of a page it looks at one halfword
+ * more, to see whether the next instruction crosses the page, and counts it to this one. */
+static uint32_t thumb_length(const struct definition *d)
+{
+    return d->code[1] >> 3 >= 0x1d ? 4 : 2;
+}
+
+static enum role thumb_role(const struct definition *d)
+{
+    (void)d;
+    return PLAIN;
+}
+
+/* ---- RISC-V, machine mode alone --------------------------------------------------------------- */
+
+/* What QEMU decodes: two lengths (Unprivileged ISA, 1.5, has longer ones, which it traps on). */
+static uint32_t riscv_length(const struct definition *d)
+{
+    return (d->code[0] & 3) == 3 ? 4 : 2;
+}
+
+static uint32_t riscv_word(const struct definition *d)
+{
+    uint32_t word;
+    memcpy(&word, d->code, 4); /* a compressed one has zeros behind */
+    return word;
+}
+
+/* sc.w (Unprivileged ISA, 8.2). */
+static bool riscv_store_exclusive(const struct definition *d)
+{
+    return (riscv_word(d) & 0xf800707f) == 0x1800202f;
+}
+
+static bool riscv_ebreak(const struct definition *d)
+{
+    return riscv_word(d) == 0x00100073;
+}
+
+static enum role riscv_role(const struct definition *d)
+{
+    uint32_t word = riscv_word(d), function = word >> 12 & 7;
+    if (word == 0x30200073) { /* mret */
+        return RETURN;
+    }
+    /* csrrw to mtvec always writes, csrrs and csrrc with a mask that is not x0 or 0 do. */
+    if ((word & 0xfff0007f) == 0x30500073 && (function & 3) &&
+        ((function & 3) == 1 || (word >> 15 & 31))) {
+        return MOVES_HANDLERS;
+    }
+    return PLAIN;
+}
+
+/* Goes on behind itself, unless it traps. */
+static bool riscv_falls_through(const struct definition *d)
+{
+    uint32_t word = riscv_word(d), quadrant = word & 3, function = word >> 13 & 7;
+    if (quadrant == 3) {
+        uint32_t opcode = word & 0x7f;
+        return opcode != 0x63 && opcode != 0x67 && opcode != 0x6f && riscv_role(d) != RETURN;
+    }
+    /* c.jal, c.j, c.beqz, c.bnez; c.jr, c.jalr */
+    return !(quadrant == 1 && (function == 1 || function >= 5)) &&
+           !(quadrant == 2 && function == 4 && !(word >> 2 & 31));
+}
+
+enum { MISALIGNED_FETCH = 0, FETCH_FAULT = 1, ILLEGAL = 2, FETCH_PAGE_FAULT = 12 };
+static const uint32_t INTERRUPT = 1u << 31;
+
+static uint32_t *active, n_active, room_active; /* causes of traps that were not left */
+static bool entered; /* active[n_active - 1], and its handler has not begun */
+
+/* Where handlers are, as far as entries have shown since mtvec was written: base and mode can be
+ * in two ways, until an entry contradicts one of them. */
+enum { DIRECT = 1, VECTORED = 2 };
+static unsigned modes; /* 0: nothing is known */
+static uint64_t direct_base, vectored_base;
+
+static void begin_handler(uint64_t address)
+{
+    uint32_t cause = active[n_active - 1];
+    uint64_t skipped = cause & INTERRUPT ? 4ull * (cause & ~INTERRUPT) : 0;
+    unsigned possible = 0;
+
+    if (!(address & 3) && (!modes || address == direct_base)) {
+        possible |= DIRECT;
+    }
+    if (!(address & 3) && address >= skipped && (!modes || address - skipped == vectored_base)) {
+        possible |= VECTORED;
+    }
+    if (!modes) {
+        direct_base = address;
+        vectored_base = address - skipped;
+    } else {
+        possible &= modes;
+    }
+    if (!possible) {
+        fail("the handler of trap 0x%" PRIx32 " began at 0x%" PRIx64
+             ", which is neither the base of mtvec nor base + 4 * cause as of the traps before",
+             cause, address);
+    }
+    modes = possible;
+    entered = false;
+}
+
+static void enter(uint32_t cause)
+{
+    if (n_active == room_active) {
+        room_active = room_active ? 2 * room_active : 64;
+        active = grow(active, room_active, sizeof *active);
+    }
+    active[n_active++] = cause;
+    entered = true;
+    put_entry(cause);
+}
+
+/* mret names no trap: it is the newest one that was not left, if there is any. */
+static void leave(void)
+{
+    returned = false;
+    if (n_active) {
+        put_exit(active[--n_active]);
+    }
+}
+
+/* Traps of QEMU's target/riscv, 7.2 and 10.0, one a line. Semihosting calls are not logged. */
+static void riscv_log(char *line)
+{
+    while (*line) {
+        char *end = strchr(line, '\n');
+        unsigned hart, async;
+        uint32_t cause, epc, tval;
+        int n = 0;
+        *end = 0;
+        if (sscanf(line,
+                   "riscv_cpu_do_interrupt: hart:%u, async:%u, cause:%" SCNx32 ", epc:0x%" SCNx32
+                   ", tval:0x%" SCNx32 ", desc=%n",
+                   &hart, &async, &cause, &epc, &tval, &n) != 5 ||
+            !n || hart || async > 1 || cause >= INTERRUPT) {
+            fail("not understood in the interrupt log: %s", line);
+        }
+        const struct definition *newest = last ? &definitions[last - WORD_INSTRUCTION] : NULL;
+        bool fetch = !async && (cause == MISALIGNED_FETCH || cause == FETCH_FAULT ||
+                                cause == FETCH_PAGE_FAULT);
+        if (returned && !async && cause == ILLEGAL && newest->address == epc) {
+            returned = false; /* below machine mode: it did not return */
+        } else if (returned) {
+            leave();
+        }
+        if (entered) {
+            begin_handler(epc); /* the handler of the trap before cannot be fetched */
+        } else if (!fetch && !async && (!newest || newest->address != epc)) {
+            fail("trap 0x%" PRIx32 " was taken at 0x%" PRIx32 ", not by the newest instruction",
+                 cause, epc);
+        } else if (async && newest && riscv_falls_through(newest) &&
+                   newest->address + newest->length != epc) {
+            fail("interrupt 0x%" PRIx32 " was taken at 0x%" PRIx32
+                 ", not behind the newest instruction",
+                 cause, epc);
+        }
+        enter(async ? cause | INTERRUPT : cause);
+        line = end + 1;
+    }
+}
+
+static void riscv_first(uint64_t address)
+{
+    if (entered) {
+        begin_handler(address);
+    }
+}
+
+/* A call of SYS_EXIT ends QEMU within the instruction, in the thread that executes it; of all
+ * other calls it returns. A breakpoint trap would be in the log. */
+static bool riscv_ended(void)
+{
+    return last && riscv_ebreak(&definitions[last - WORD_INSTRUCTION]) && !entered &&
+           pthread_equal(pthread_self(), executing);
+}
+
+/* ---- Blocks ----------------------------------------------------------------------------------- */
+
+static const struct instruction_set instruction_sets[] = {
+    {"arm", thumb_length, thumb_store_exclusive, thumb_role, 2, m_profile_log, m_profile_first,
+     m_profile_ended},
+    {"riscv32", riscv_length, riscv_store_exclusive, riscv_role, 3, riscv_log, riscv_first,
+     riscv_ended},
+};
+
+static void read_log(void)
+{
+    size_t used = strnlen(log_text, LOG_SIZE);
+    if (used == LOG_SIZE || log_text[used - 1] != '\n') {
+        fail("the interrupt log ends within a line");
+    }
+    isa.read(log_text);
+    memset(log_text, 0, used);
+    if (lseek(qemu_log_fd, 0, SEEK_SET)) {
+        fail("the interrupt log cannot be rewound: %s", strerror(errno));
+    }
+}
+
+static inline void block_start(uint32_t word)
+{
+    if (UNLIKELY(*(volatile char *)log_text)) {
+        read_log();
+        isa.check_first(definitions[word - WORD_INSTRUCTION].address);
+    }
+    if (UNLIKELY(returned)) {
+        leave();
+    }
+    if (UNLIKELY(!total) && entry != 1 && entry != definitions[word - WORD_INSTRUCTION].address) {
+        fail("execution begins at 0x%" PRIx64 ", not at the entry 0x%" PRIx64,
+             definitions[word - WORD_INSTRUCTION].address, entry);
+    }
+    if (UNLIKELY(total >= limit)) {
+        fail("limit: %" PRIu64 " instructions executed", total);
+    }
 }
 
 /* ---- Callbacks -------------------------------------------------------------------------------- */
@@ -608,17 +863,45 @@ static void on_next_excluded(unsigned int vcpu, void *udata)
     step_excluded(word_of(udata));
 }
 
+static void step_role(uint32_t word)
+{
+    const struct definition *d = &definitions[word - WORD_INSTRUCTION];
+    if (within(exclude, n_exclude, d->address)) {
+        step_excluded(word);
+    } else {
+        step(word);
+    }
+    if (isa.role(d) == RETURN) {
+        returned = true;
+    } else {
+        modes = 0;
+    }
+}
+
+static void on_first_role(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    block_start(word_of(udata));
+    step_role(word_of(udata));
+}
+
+static void on_next_role(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    step_role(word_of(udata));
+}
+
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
 {
     (void)vcpu;
     unsigned shift = qemu_plugin_mem_size_shift(info);
     uint32_t word = qemu_plugin_mem_is_store(info) ? WORD_WRITE : WORD_READ;
     check_access(word_of(udata));
-    if (UNLIKELY(shift > 2)) {
+    if (UNLIKELY(shift > isa.widest)) {
         /* M-profile: ldrd and strd are two word accesses (Armv7-M ARM, A7.7.50, A7.7.166); newer
          * QEMU makes one of 64 bits. */
-        for (uint32_t i = 0; i < 1u << (shift - 2); i++) {
-            access_one(word + 2, (uint32_t)vaddr + 4 * i);
+        for (uint32_t i = 0; i < 1u << (shift - isa.widest); i++) {
+            access_one(word + isa.widest, (uint32_t)vaddr + (i << isa.widest));
         }
         return;
     }
@@ -640,23 +923,14 @@ static void on_access_excluded(unsigned int vcpu, qemu_plugin_meminfo_t info, ui
     (void)vaddr;
     unsigned shift = qemu_plugin_mem_size_shift(info);
     check_access(word_of(udata));
-    if (is_store_exclusive(&definitions[word_of(udata) - WORD_INSTRUCTION]) &&
+    if (isa.store_exclusive(&definitions[word_of(udata) - WORD_INSTRUCTION]) &&
         !qemu_plugin_mem_is_store(info)) {
         return;
     }
-    totals.filtered_accesses += shift > 2 ? 1u << (shift - 2) : 1;
+    totals.filtered_accesses += shift > isa.widest ? 1u << (shift - isa.widest) : 1;
 }
 
 /* ---- Translation ------------------------------------------------------------------------------ */
-
-static void *grow(void *old, size_t n, size_t size)
-{
-    void *memory = realloc(old, n * size);
-    if (!memory) {
-        fail("out of memory");
-    }
-    return memory;
-}
 
 static uint32_t slot_of(uint64_t address)
 {
@@ -698,20 +972,13 @@ static uint32_t define(const struct definition *new)
     return n_definitions++;
 }
 
-/* Bytes of a Thumb instruction by its first halfword (Armv7-M ARM, A5.1); M-profile cores execute
- * nothing else. QEMU's own size cannot be taken: before the end of a page it looks at one halfword
- * more, to see whether the next instruction crosses the page, and counts it to this one. */
-static uint32_t thumb_length(const struct definition *d)
-{
-    return d->code[1] >> 3 >= 0x1d ? 4 : 2;
-}
-
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
     size_t n = qemu_plugin_tb_n_insns(tb);
     if (!log_open) {
         open_log();
+        executing = pthread_self();
     }
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -732,17 +999,18 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
             insn_data_pointer pointer = (insn_data_pointer)qemu_plugin_insn_data;
             memcpy(new.code, pointer(insn), size);
         }
-        new.length = thumb_length(&new);
+        new.length = isa.length(&new);
         if (new.length > size) {
             fail("half an instruction at 0x%" PRIx64, new.address);
         }
         memset(new.code + new.length, 0, sizeof new.code - new.length);
         bool out = within(exclude, n_exclude, new.address);
         mem_cb accesses = out ? on_access_excluded
-                              : is_store_exclusive(&new) ? on_store : on_access;
+                              : isa.store_exclusive(&new) ? on_store : on_access;
         void *udata = (void *)(uintptr_t)(define(&new) + WORD_INSTRUCTION);
-        exec_cb executes = out ? (i ? on_next_excluded : on_first_excluded)
-                               : (i ? on_next : on_first);
+        exec_cb executes = isa.role(&new) != PLAIN ? (i ? on_next_role : on_first_role)
+                           : out                   ? (i ? on_next_excluded : on_first_excluded)
+                                                   : (i ? on_next : on_first);
         qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, CB_NO_REGS, udata);
         qemu_plugin_register_vcpu_mem_cb(insn, accesses, CB_NO_REGS, MEM_RW, udata);
     }
@@ -756,6 +1024,9 @@ static void on_end(qemu_plugin_id_t id, void *udata)
     if (log_open && *log_text) {
         read_log();
     }
+    if (returned) {
+        leave();
+    }
     totals.filtered_accesses += n_held;
     n_held = 0;
     if (gap) {
@@ -763,7 +1034,7 @@ static void on_end(qemu_plugin_id_t id, void *udata)
     }
     flush_events();
     totals.definitions = n_written;
-    totals.ended = exit_call;
+    totals.ended = isa.ended();
     memcpy(buffer + 2, &totals, sizeof totals);
     write_chunk(buffer, "DONE", sizeof totals);
 }
@@ -799,9 +1070,14 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
                 NEWEST_API);
         return 1;
     }
-    if (!info->system_emulation || strcmp(info->target_name, "arm") ||
-        info->system.smp_vcpus != 1) {
-        fprintf(stderr, "wcetchar-plugin: needs qemu-system-arm and a machine with one core\n");
+    for (size_t i = 0; i < sizeof instruction_sets / sizeof *instruction_sets; i++) {
+        if (!strcmp(info->target_name, instruction_sets[i].target)) {
+            isa = instruction_sets[i];
+        }
+    }
+    if (!info->system_emulation || !isa.target || info->system.smp_vcpus != 1) {
+        fprintf(stderr, "wcetchar-plugin: needs qemu-system-arm or qemu-system-riscv32 and a "
+                        "machine with one core\n");
         return 1;
     }
     for (int i = 0; i < argc; i++) {
@@ -815,6 +1091,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
             chain = (uint32_t)strtoul(value, NULL, 0);
         } else if ((value = begins(argv[i], "limit="))) {
             limit = strtoull(value, NULL, 0);
+        } else if ((value = begins(argv[i], "entry="))) {
+            entry = strtoull(value, NULL, 0);
         } else if ((value = begins(argv[i], "exclude="))) {
             good = parse_ranges(value, exclude, &n_exclude);
         } else if ((value = begins(argv[i], "start="))) {
@@ -836,7 +1114,6 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
     /* A run whose caller was killed is of no use to anybody. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     crc_init();
-    handler = 1;
     attention = n_starts ? OFF : 0;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
     qemu_plugin_register_atexit_cb(id, on_end, NULL);
