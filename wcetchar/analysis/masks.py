@@ -53,9 +53,10 @@ class MaskState:
         if register is MaskRegister.BASEPRI_MAX:
             # It takes effect only where it raises: never lower than what was there before, and an
             # unknown value stays unknown.
-            if target in self.unknown or value == 0:
+            priority = value & 0xFF
+            if target in self.unknown or priority == 0:
                 return self
-            raised = value if self.basepri == 0 else min(value, self.basepri)
+            raised = priority if self.basepri == 0 else min(priority, self.basepri)
             return replace(self, basepri=raised)
         known = self.unknown - {target}
         if register is MaskRegister.PRIMASK:

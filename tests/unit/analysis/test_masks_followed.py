@@ -1,0 +1,227 @@
+"""Values of mask registers, followed backwards through assembled instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from listing import SCRIPT, load
+
+from wcetchar.analysis.masks import Access, MaskState, Step, alone, apply, value_of
+from wcetchar.model.characterization import Blocking
+from wcetchar.model.instruction import MaskRegister, MaskWrite
+
+P, F, B, M = (
+    MaskRegister.PRIMASK,
+    MaskRegister.FAULTMASK,
+    MaskRegister.BASEPRI,
+    MaskRegister.BASEPRI_MAX,
+)
+STACK = 0x20020100
+
+Line = tuple[str, list[Access]]
+Follow = Callable[..., "int | None"]
+
+
+def none(text: str) -> Line:
+    return text, []
+
+
+def load_(text: str, *addresses: int, size: int = 4) -> Line:
+    return text, [(a, size, False) for a in addresses]
+
+
+def store(text: str, *addresses: int, size: int = 4) -> Line:
+    return text, [(a, size, True) for a in addresses]
+
+
+@pytest.fixture
+def follow(assemble: Callable[..., Path]) -> Follow:
+    def run(register: int, *lines: Line, skip: tuple[int, ...] = (), **options: int) -> int | None:
+        """Value of a register after lines that ran in this order, but for those of ``skip``.
+
+        The last line is the one that uses the register. ``mask``: what reads of masks gave.
+        """
+        source = "\n".join(text for text, _ in lines)
+        heading = ".global wcet_mark\n.type wcet_mark,%object\nwcet_mark: .word 0\n.text\n"
+        _, table = load(assemble(heading + ".type f,%function\nf:\n" + source + "\n", SCRIPT))
+        assert len(table) == len(lines)
+        steps = [
+            Step(instruction, accesses, options.get("mask"), place)
+            for place, (instruction, (_, accesses)) in enumerate(
+                zip(table.instructions, lines, strict=True)
+            )
+            if place not in skip
+        ]
+        return value_of(register, reversed(steps[:-1]), steps[-1].instruction.address)
+
+    return run
+
+
+USE = none("msr basepri, r3")
+
+
+def test_constants_and_copies(follow: Follow) -> None:
+    assert follow(3, none("movs r5, #7"), none("mov r3, r5"), USE) == 7
+    assert follow(3, none("movw r3, #0x1234"), USE) == 0x1234
+    assert follow(3, none("mvn r3, #0"), USE) == 0xFFFFFFFF
+    assert follow(3, none("movw r3, #0x1234"), none("movt r3, #1"), USE) is None
+    assert follow(3, none("movs r3, #1"), none("lsls r3, r3, #4"), USE) is None
+    assert follow(3, none("nop"), USE) is None
+
+
+def test_a_read_mask_is_known_until_it_is_changed(follow: Follow) -> None:
+    assert follow(3, none("mrs r3, basepri"), USE, mask=0x40) == 0x40
+    assert follow(3, none("mrs r3, basepri"), none("orr r3, r3, #2"), USE, mask=0x40) is None
+    assert follow(3, none("mrs r3, basepri"), USE) is None
+
+
+def test_predicated_assignments_are_not_known(follow: Follow) -> None:
+    assert follow(3, none("movs r3, #1"), none("it eq"), none("moveq r3, #2"), USE) is None
+
+
+def test_a_supervisor_call_may_change_registers(follow: Follow) -> None:
+    """Its handler returns results in the stacked r0 to r3."""
+    assert follow(3, none("movs r3, #0"), none("svc #1"), USE) is None
+    compare = [none("cmp r3, #0"), none("svc #1"), none("bne.n ."), USE]
+    assert follow(3, *compare) is None
+
+
+def test_through_the_stack(follow: Follow) -> None:
+    kept = [none("movs r3, #9"), store("str r3, [sp, #4]", STACK)]
+    back = [load_("ldr r3, [sp, #4]", STACK), USE]
+    assert follow(3, *kept, *back) == 9
+    assert follow(3, *kept, store("str r0, [r1]", STACK + 4), *back) == 9
+    assert follow(3, *kept, store("str r0, [r1]", STACK - 4), *back) == 9
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        store("strb r0, [r1]", STACK + 3, size=1),
+        store("strh r0, [r1]", STACK + 2, size=2),
+        store("str r0, [r1]", STACK + 2),
+        store("str r0, [r1]", STACK - 3),
+        store("str r0, [r1]", STACK - 3, size=0),
+        # a pair that the emulator stores as one access of eight bytes
+        store("strd r0, r2, [r1]", STACK - 4, size=8),
+        # one whose elements are not told apart
+        store("strd r0, r2, [r1]", STACK - 4, size=0),
+    ],
+)
+def test_what_is_written_over_is_not_known(follow: Follow, between: Line) -> None:
+    kept = [none("movs r3, #9"), store("str r3, [sp, #4]", STACK)]
+    assert follow(3, *kept, between, load_("ldr r3, [sp, #4]", STACK), USE) is None
+
+
+def test_narrow_loads_are_not_followed(follow: Follow) -> None:
+    kept = [none("movs r3, #9"), store("str r3, [sp, #4]", STACK)]
+    assert follow(3, *kept, load_("ldrb.w r3, [sp, #4]", STACK, size=1), USE) is None
+    pair = load_("ldrd r2, r3, [sp]", STACK - 4, size=8)
+    assert follow(3, *kept, pair, USE) is None
+
+
+def test_elements_belong_to_registers_by_address(follow: Follow) -> None:
+    """In whatever order the emulator made them."""
+    kept = [none("movs r3, #9"), none("movs r4, #5")]
+    down = store("push {r3, r4}", STACK + 4, STACK)
+    assert follow(3, *kept, down, load_("pop {r3, r4}", STACK, STACK + 4), USE) == 9
+    assert follow(3, *kept, down, load_("pop {r3, r4}", STACK + 4, STACK), USE) == 9
+
+
+def test_others_that_write_the_word(assemble: Callable[..., Path]) -> None:
+    lines = [none("movs r3, #9"), store("str r3, [r1]", STACK), load_("ldr r3, [r1]", STACK)]
+    source = "\n".join(text for text, _ in lines)
+    _, table = load(assemble(f".text\n.type f,%function\nf:\n{source}\n", SCRIPT))
+    steps = [
+        Step(instruction, accesses, None, 10 * place)
+        for place, (instruction, (_, accesses)) in enumerate(
+            zip(table.instructions, lines, strict=True)
+        )
+    ]
+    asked: list[tuple[int, int, int]] = []
+
+    def disturbed(word: int, older: int, newer: int) -> bool:
+        asked.append((word, older, newer))
+        return False
+
+    assert value_of(3, reversed(steps), None, disturbed) is None
+    assert asked == [(STACK, 10, 20)]
+    assert value_of(3, reversed(steps), None, alone) == 9
+
+
+@pytest.mark.parametrize(
+    ("lines", "skip", "value"),
+    [
+        # fell through cbnz: zero
+        ([none("cbnz r3, 1f"), none("nop"), none("1: msr basepri, r3")], (), 0),
+        # took it
+        ([none("cbnz r3, 1f"), none("nop"), none("1: msr basepri, r3")], (1,), None),
+        ([none("cbz r3, 1f"), none("nop"), none("1: msr basepri, r3")], (1,), 0),
+        ([none("cmp r3, #5"), none("bne.n 1f"), none("1: msr basepri, r3")], (), None),
+        ([none("cmp r3, #5"), none("bne.n 1f"), none("nop"), none("1: msr basepri, r3")], (), 5),
+        # the register changes between the comparison and the branch
+        (
+            [none("cmp r3, #5"), none("mov r3, r4"), none("bne.n 1f"), none("nop"),
+             none("1: msr basepri, r3")], (), None,
+        ),
+        # and after the branch
+        (
+            [none("cmp r3, #5"), none("bne.n 1f"), none("add r3, r3, #1"),
+             none("1: msr basepri, r3")], (), None,
+        ),
+        # other flags in between
+        (
+            [none("cmp r3, #5"), none("tst r0, r1"), none("bne.n 1f"), none("nop"),
+             none("1: msr basepri, r3")], (), None,
+        ),
+        (
+            [none("cmp r3, #5"), none("msr apsr_nzcvq, r0"), none("bne.n 1f"), none("nop"),
+             none("1: msr basepri, r3")], (), None,
+        ),
+        # another condition tells nothing of equality
+        ([none("cmp r3, #5"), none("bhi.n 1f"), none("nop"), none("1: msr basepri, r3")], (), None),
+        # the result of an addition is zero
+        ([none("subs r3, #1"), none("bne.n 1f"), none("nop"), none("1: msr basepri, r3")], (), 0),
+    ],
+)  # fmt: skip
+def test_decided_branches(
+    follow: Follow, lines: list[Line], skip: tuple[int, ...], value: int | None
+) -> None:
+    assert follow(3, *lines, skip=skip) == value
+
+
+# ---- states --------------------------------------------------------------------------------------
+
+
+def test_basepri_max_only_raises() -> None:
+    """B5.2.3: written if the value is not 0 and BASEPRI is 0 or larger."""
+    state = MaskState()
+    for old in (0, 0x20, 0x80):
+        for value in (0, 0x10, 0x40, 0xFF, 0x140):
+            before = state.written(B, old)
+            bits = value & 0xFF
+            expected = bits if bits and (old == 0 or bits < old) else old
+            assert before.written(M, value).value(B) == expected, (old, value)
+
+
+def test_an_unknown_value_counts_as_blocking_and_says_so() -> None:
+    state = MaskState().written(P, 1)
+    assert state.blocking(False) == Blocking(interrupts=True)
+    unknown = state.written(P, None)
+    assert unknown.value(P) is None
+    assert unknown.blocking(False) == Blocking(unknown=True)
+    assert unknown.written(P, 0).blocking(False) == Blocking()
+    # one that is known to mask everything leaves nothing open
+    assert unknown.written(F, 1).blocking(False) == Blocking(interrupts=True)
+    raised = MaskState().written(B, 0x40).written(M, None)
+    assert raised.blocking(True) == Blocking(preemption=True, unknown=True)
+    assert raised.written(M, 0x20).value(B) is None
+
+
+def test_masks_of_another_architecture_are_unknown() -> None:
+    write = MaskWrite(MaskRegister.MSTATUS_MIE, constant=8)
+    state = apply(MaskState(), write, [])
+    assert state.blocking(False) == Blocking(unknown=True)
+    assert state.value(MaskRegister.MSTATUS_MIE) is None
