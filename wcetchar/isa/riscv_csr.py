@@ -62,6 +62,6 @@ def refusal(number: int) -> str | None:
         return None
     if number in (1, 2, 3):
         return f"CSR {number:#05x} belongs to the floating-point extension, which is not supported"
-    if number >> 8 & 3 == 1 or number in (0x302, 0x303, 0x312):
+    if number >> 8 & 3 == 1 or number in (0x302, 0x303, 0x312, 0x313):
         return f"CSR {number:#05x} belongs to supervisor mode, which is not supported"
     return f"CSR {number:#05x} is not a known one of machine mode; it may mask interrupts"
