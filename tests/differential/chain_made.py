@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import chain_log
 from chain_listing import Listing
-from chain_oracle import Counts, Machine, Stretch
+from chain_oracle import Blocking, Counts, Machine, Stretch
 from chain_stream import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,11 +44,12 @@ class Shared:
 
 @dataclass
 class Counted:
-    """One window as the oracle sees it."""
+    """One window as the oracle sees it; ``forms``: the blocking form at each of its steps."""
 
     service: str
     values: tuple[int, ...]
     steps: list[int]
+    forms: list[Blocking]
     counts: Counts
     stretches: list[Stretch]
 
@@ -83,7 +84,10 @@ def make_oracle(
     windows = []
     for window in machine.windows():
         counts, stretches = machine.count(window)
-        windows.append(Counted(window.service, window.values, window.steps, counts, stretches))
+        forms = [machine.blocking(step) for step in window.steps]
+        windows.append(
+            Counted(window.service, window.values, window.steps, forms, counts, stretches)
+        )
     return Oracle(
         windows,
         _differences(listing, log, run),

@@ -230,34 +230,50 @@ class Machine:
     def count(self, window: Window) -> tuple[Counts, list[Stretch]]:
         """All counts of a window by blocking form, and its blocking stretches."""
         rows: dict[int, list[Key]] = {step: [] for step in window.steps}
-        for step, key in self.rows(window):
+        runs = list(self._runs(window.steps))
+        for step, key in self._rows(window, runs):
             rows[step].append(key)
         forms = {step: self.blocking(step) for step in window.steps}
         counts = Counter((forms[step], key) for step, keys in rows.items() for key in keys)
-        return counts, list(self._stretches(rows, forms))
+        for run in runs:
+            counts.update((forms[run[-1]], key) for key in self._realigned(run, run))
+        return counts, list(self._stretches(rows, runs, forms))
 
-    def rows(self, window: Window) -> Iterator[tuple[int, Key]]:
-        """(step, what is counted once there)."""
-        steps = window.steps
-        following = [self.run.pcs[step] for step in steps[1:]] + [-1]  # the last one returns
+    def _follows(self, step: int, after: int) -> bool:
+        """The instruction at ``after`` comes next without a transfer of control or a barrier."""
+        line = self.line(step)
+        if line.mnemonic in BARRIERS or (line.jumps and after != line.end):
+            return False
+        assert after == line.end, f"{line} is followed by {after:#x}"
+        return True
+
+    def _runs(self, steps: list[int]) -> Iterator[list[int]]:
+        """Stretches of instructions that the core fetches one after the other."""
         run: list[int] = []
-        for step, after in zip(steps, following, strict=True):
-            line = self.line(step)
-            where = self.section(line.address)
-            accesses = self.run.data.get(step, [])
-            jumped = line.jumps and after != line.end
-            yield step, (where, self._event(line, jumped, bool(accesses)))
-            run.append(step)
-            if jumped or line.mnemonic in BARRIERS:
-                yield step, (where, "pipeline refill")
-                yield from self._fetches(run)
+        for step in steps:
+            if run and not self._follows(run[-1], self.run.pcs[step]):
+                yield run
                 run = []
-            else:
-                assert after == line.end, f"{line} is followed by {after:#x}"
-            yield from ((step, key) for key in self._accesses(line, accesses))
-        yield from self._fetches(run)
+            run.append(step)
+        yield run
+
+    def _rows(self, window: Window, runs: list[list[int]]) -> Iterator[tuple[int, Key]]:
+        """(step, what is counted once there), realigned fetches excepted."""
+        for run in runs:
+            for step in run:
+                line = self.line(step)
+                where = self.section(line.address)
+                accesses = self.run.data.get(step, [])
+                jumped = line.jumps and step == run[-1]
+                yield step, (where, self._event(line, jumped, bool(accesses)))
+                yield from ((step, key) for key in self._accesses(line, accesses))
+            # Every run ends in a transfer of control (the last one returns) or a barrier.
+            yield run[-1], (self.section(self.run.pcs[run[-1]]), "pipeline refill")
+            for number, (step, _) in enumerate(self._words(run, 0)):
+                where = self.section(self.run.pcs[step])
+                yield step, (where, "fetch", "32", "next" if number else "first")
         if window.exception:
-            yield from self._frame(steps)
+            yield from self._frame(window.steps)
 
     def _event(self, line: Line, jumped: bool, accessed: bool) -> str:
         if line.event == "branch untaken" and jumped:
@@ -268,28 +284,25 @@ class Machine:
                 return "branch untaken" if line.mnemonic == "b" else "skipped"
         return line.event
 
-    def _fetches(self, run: list[int]) -> Iterator[tuple[int, Key]]:
-        """Words that a straight run of instructions fetches, each with the step that needs it."""
-        if not run:
-            return
-        fetched: set[int] = set()
+    def _words(self, run: list[int], shift: int) -> Iterator[tuple[int, int]]:
+        """(step that needs it first, word) that a run fetches, linked ``shift`` bytes higher."""
+        last = -1
         for step in run:
             line = self.line(step)
-            words = range(line.address // FETCH_BYTES, (line.end - 1) // FETCH_BYTES + 1)
-            for word in words:
-                if word not in fetched:
-                    pattern = "next" if fetched else "first"
-                    fetched.add(word)
-                    yield step, (self.section(line.address), "fetch", "32", pattern)
-        first, last = self.line(run[0]), self.line(run[-1])
-        most = max(
-            len(
-                {(last_byte + shift) // FETCH_BYTES for last_byte in range(first.address, last.end)}
-            )
+            low, high = line.address + shift, line.end - 1 + shift
+            for word in range(low // FETCH_BYTES, high // FETCH_BYTES + 1):
+                if word > last:
+                    last = word
+                    yield step, word
+
+    def _realigned(self, run: list[int], part: list[int]) -> list[Key]:
+        """Fetches more that ``part`` of a run needs at the worst address."""
+        needed = [
+            sum(step in part for step, _ in self._words(run, shift))
             for shift in range(0, FETCH_BYTES, HALFWORD)
-        )
-        for _ in range(most - len(fetched)):
-            yield run[-1], (self.section(last.address), "fetch", "32", "realigned")
+        ]
+        where = self.section(self.run.pcs[part[-1]])
+        return [(where, "fetch", "32", "realigned")] * (max(needed) - needed[0])
 
     def _accesses(self, line: Line, accesses: list[tuple[bool, int, int]]) -> Iterator[Key]:
         if line.predicated and not accesses:
@@ -316,19 +329,25 @@ class Machine:
             yield last, (stack, "read", "32", pattern)
 
     def _stretches(
-        self, rows: dict[int, list[Key]], forms: dict[int, Blocking]
+        self, rows: dict[int, list[Key]], runs: list[list[int]], forms: dict[int, Blocking]
     ) -> Iterator[Stretch]:
         """Longest unbroken sequences of own steps under a mask, or without preemption."""
         for kind in ("interrupts", "preemption"):
             holds = {
-                s: m is not None or (p and kind == "preemption") for s, (m, p) in forms.items()
+                step: mask is not None or (preemption and kind == "preemption")
+                for step, (mask, preemption) in forms.items()
             }
             for held, group in groupby(rows, holds.__getitem__):
                 steps = list(group)
-                if held:
-                    first, last = self.run.pcs[steps[0]], self.run.pcs[steps[-1]]
-                    counts = Counter(key for step in steps for key in rows[step])
-                    yield Stretch(kind, first, last, counts)
+                if not held:
+                    continue
+                counts = Counter(key for step in steps for key in rows[step])
+                inside = set(steps)
+                for run in runs:
+                    part = [step for step in run if step in inside]
+                    if part:
+                        counts.update(self._realigned(run, part))
+                yield Stretch(kind, self.run.pcs[steps[0]], self.run.pcs[steps[-1]], counts)
 
 
 def _at(changes: list[tuple[int, int]], step: int) -> int:
