@@ -38,9 +38,15 @@ class Oracle:
     def __init__(self, image: Image, table: InstructionTable, services: ServicesFile) -> None:
         self.image, self.table, self.services = image, table, services
         self.instructions = {i.address: i for i in table.instructions}
+        self._sections: dict[int, str] = {}
 
     def section(self, address: int) -> str:
         """The most specific rule that claims an address: symbols, ranges, linker sections."""
+        if address not in self._sections:
+            self._sections[address] = self._section(address)
+        return self._sections[address]
+
+    def _section(self, address: int) -> str:
         by_rank: list[set[str]] = [set(), set(), set()]
         for section in self.services.sections:
             for name in section.symbols:
@@ -173,13 +179,17 @@ class Oracle:
         code = self.section(one.instruction.address)
         return keys + [(code, "unaligned access")] * misaligned
 
-    def realigned(self, done: Sequence[Done], first: int, last: int) -> int:
-        """Fetches that instructions first..last can need more at another address, run by run."""
+    def realigned(
+        self, done: Sequence[Done], needed: Sequence[Sequence[int]], first: int, last: int
+    ) -> int:
+        """Fetches that instructions first..last can need more at another address, run by run.
+
+        ``needed``: what :meth:`fetched` gives for each of :meth:`shifts`.
+        """
         extra = 0
-        counts = [self.fetched(done, shift) for shift in self.shifts()]
-        for run in self.runs(done):
-            part = [k for k in run if first <= k <= last]
-            sums = [sum(count[k] for k in part) for count in counts]
+        for run in self.runs(done[: last + 1]):
+            part = [k for k in run if k >= first]
+            sums = [sum(one[k] for k in part) for one in needed]
             extra += max(sums) - sums[0]
         return extra
 

@@ -54,9 +54,9 @@ def check(window: Window, labeller: Labeller, resolved: Resolved, oracle: Oracle
         frame = services.main_stack if window.from_handler else services.task_stack
     plain, realigned = split(counted(labelled.packed, labeller, resolved))
     assert plain == oracle.count(done, frame)
-    assert realigned == oracle.realigned(done, 0, len(done) - 1)
-    most = max(sum(oracle.fetched(done, shift)) for shift in oracle.shifts())
-    assert fetches(plain) + realigned >= most
+    needed = [oracle.fetched(done, shift) for shift in oracle.shifts()]
+    assert realigned == oracle.realigned(done, needed, 0, len(done) - 1)
+    assert fetches(plain) + realigned >= max(map(sum, needed))
     for kind in StretchKind:
         holds = [held(one.blocking, kind) for one in done]
         mine = [s for s in stretches(labelled, labeller.blockings) if s.kind is kind]
@@ -65,10 +65,10 @@ def check(window: Window, labeller: Labeller, resolved: Resolved, oracle: Oracle
             part = done[stretch.first : stretch.last + 1]
             rows = counted(rows_of(labelled, stretch), labeller, resolved)
             plain, realigned = split(rows)
-            assert realigned == oracle.realigned(done, stretch.first, stretch.last)
-            for shift in oracle.shifts():
-                needed = oracle.fetched(done, shift)[stretch.first : stretch.last + 1]
-                assert fetches(plain) + realigned >= sum(needed)
+            assert realigned == oracle.realigned(done, needed, stretch.first, stretch.last)
+            for at_shift in needed:
+                wanted = sum(at_shift[stretch.first : stretch.last + 1])
+                assert fetches(plain) + realigned >= wanted
             if frame is None:
                 without = Counter({k: n for k, n in plain.items() if k[1][1] != "fetch"})
                 expected = oracle.count(part)
