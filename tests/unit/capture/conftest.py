@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -48,6 +49,47 @@ finish:
  .global \\name
  \\name:
  .endm
+"""
+
+RISCV_LINKER_SCRIPT = """
+ENTRY(reset)
+SECTIONS {
+  .text 0x80000000 : { *(.text) }
+  .data 0x80100000 (NOLOAD) : { *(.data) }
+}
+"""
+
+# The entry is not the first instruction of the RAM: finish and fault stand before it.
+RISCV_PRELUDE = """
+ .text
+ .macro semihost
+ .balign 16
+ .option push
+ .option norvc
+ slli x0, x0, 0x1f
+ ebreak
+ srai x0, x0, 7
+ .option pop
+ .endm
+ .macro function name
+ .balign 4
+ .globl \\name
+ \\name:
+ .endm
+ function fault
+ li a0, 0x18
+ li a1, 0
+ j exit_call
+ function finish
+ li a0, 0x18
+ li a1, 0x20026
+exit_call:
+ .option push
+ .option norvc
+ slli x0, x0, 0x1f
+exit_break: ebreak
+ srai x0, x0, 7
+ .option pop
 """
 
 SHA = "5a" * 32
@@ -114,32 +156,81 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 
 @pytest.fixture(scope="session")
-def assemble(toolchain: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmware]:
-    folder = tmp_path_factory.mktemp("firmware")
-    (folder / "link.ld").write_text(LINKER_SCRIPT)
-    known: dict[str, Firmware] = {}
+def riscv_toolchain() -> str:
+    compiler = shutil.which("riscv64-unknown-elf-gcc")
+    if compiler is None:
+        pytest.skip("riscv64-unknown-elf-gcc is not installed")
+    return compiler
 
-    def build(source: str) -> Firmware:
-        if source not in known:
-            stem = folder / f"f{len(known)}"
-            stem.with_suffix(".s").write_text(PRELUDE + source + "\n .pool\n")
+
+@pytest.fixture(scope="session")
+def riscv_qemu() -> str:
+    """``$WCETCHAR_RISCV_QEMU`` runs the same tests under another QEMU."""
+    program = os.environ.get("WCETCHAR_RISCV_QEMU", "qemu-system-riscv32")
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed")
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler to build the plugin with")
+    return found
+
+
+class Assembler:
+    """Firmware of one instruction set, each source assembled once."""
+
+    def __init__(
+        self, folder: Path, command: list[str], script: str, prelude: str, end: str
+    ) -> None:
+        self._folder = folder
+        self._command = command
+        self._prelude = prelude
+        self._end = end
+        self._known: dict[str, Firmware] = {}
+        (folder / "link.ld").write_text(script)
+
+    def __call__(self, source: str) -> Firmware:
+        if source not in self._known:
+            stem = self._folder / f"f{len(self._known)}"
+            stem.with_suffix(".s").write_text(self._prelude + source + self._end)
             elf = stem.with_suffix(".elf")
-            subprocess.run(
-                [
-                    *(toolchain, "-nostdlib", "-mcpu=cortex-m3", "-mthumb"),
-                    *("-T", folder / "link.ld", "-o", elf, stem.with_suffix(".s")),
-                ],
-                check=True,
-                capture_output=True,
-            )
-            listing = subprocess.run(
-                ["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True
-            ).stdout
+            files = ["-T", self._folder / "link.ld", "-o", elf, stem.with_suffix(".s")]
+            subprocess.run([*self._command, *files], check=True, capture_output=True)
+            nm = self._command[0].removesuffix("gcc") + "nm"
+            listing = subprocess.run([nm, elf], check=True, capture_output=True, text=True).stdout
             rows = [line.split() for line in listing.splitlines()]
-            known[source] = Firmware(elf, {r[-1]: int(r[0], 16) for r in rows if len(r) == 3})
-        return known[source]
+            symbols = {r[-1]: int(r[0], 16) for r in rows if len(r) == 3}
+            self._known[source] = Firmware(elf, symbols)
+        return self._known[source]
 
-    return build
+
+@pytest.fixture(scope="session")
+def assemble(toolchain: str, tmp_path_factory: pytest.TempPathFactory) -> Assembler:
+    command = [toolchain, "-nostdlib", "-mcpu=cortex-m3", "-mthumb"]
+    return Assembler(
+        tmp_path_factory.mktemp("firmware"), command, LINKER_SCRIPT, PRELUDE, "\n .pool\n"
+    )
+
+
+@pytest.fixture(scope="session")
+def assemblers(
+    riscv_toolchain: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Assembler]:
+    """By architecture, with compressed instructions and without."""
+    return {
+        architecture: Assembler(
+            tmp_path_factory.mktemp(architecture),
+            [riscv_toolchain, "-nostdlib", f"-march={architecture}", "-mabi=ilp32"],
+            RISCV_LINKER_SCRIPT,
+            RISCV_PRELUDE,
+            "\n",
+        )
+        for architecture in ("rv32imac_zicsr_zifencei", "rv32ima_zicsr_zifencei")
+    }
+
+
+@pytest.fixture(scope="session")
+def riscv_assemble(assemblers: dict[str, Assembler]) -> Assembler:
+    return assemblers["rv32imac_zicsr_zifencei"]
 
 
 @pytest.fixture
@@ -147,17 +238,36 @@ def capture(
     qemu: str, assemble: Callable[[str], Firmware], tmp_path: Path
 ) -> Callable[..., Captured]:
     def go(source: str, filter: CaptureFilter | None = None, **settings: object) -> Captured:
-        output = tmp_path / "run.wct"
-        request = CaptureRequest(
-            firmware=assemble(source).path,
-            image_sha256=SHA,
-            output=output,
-            filter=filter or CaptureFilter(),
-            **settings,  # type: ignore[arg-type]
-        )
-        return read(run(request))
+        return captured(assemble(source), tmp_path, filter, **settings)
 
     return go
+
+
+@pytest.fixture
+def riscv_capture(
+    riscv_qemu: str, riscv_assemble: Callable[[str], Firmware], tmp_path: Path
+) -> Callable[..., Captured]:
+    def go(
+        source: str | Firmware, filter: CaptureFilter | None = None, **settings: object
+    ) -> Captured:
+        firmware = source if isinstance(source, Firmware) else riscv_assemble(source)
+        settings = {"machine": "virt", "qemu": riscv_qemu, **settings}
+        return captured(firmware, tmp_path, filter, **settings)
+
+    return go
+
+
+def captured(
+    firmware: Firmware, folder: Path, filter: CaptureFilter | None = None, **settings: object
+) -> Captured:
+    request = CaptureRequest(
+        firmware=firmware.path,
+        image_sha256=SHA,
+        output=folder / "run.wct",
+        filter=filter or CaptureFilter(),
+        **settings,  # type: ignore[arg-type]
+    )
+    return read(run(request))
 
 
 def read(result: CaptureResult) -> Captured:
