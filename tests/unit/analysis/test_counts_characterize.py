@@ -1,0 +1,262 @@
+"""``characterize``: from traces written by hand to the published table."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from listing import (
+    BEGIN,
+    END,
+    SCRIPT,
+    SERVICES,
+    SOURCE,
+    TABLE,
+    TICK,
+    HandTrace,
+    Row,
+    body,
+    call,
+    i,
+    load,
+    mark,
+    w,
+)
+
+from wcetchar import formula, store
+from wcetchar.analysis.characterize import characterize
+from wcetchar.errors import InputError
+from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, Pattern
+from wcetchar.model.characterization import (
+    Blocking,
+    Characterization,
+    Counts,
+    ServiceCharacterization,
+    StretchKind,
+    Word,
+)
+from wcetchar.model.image import Image
+from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.service import Service, ServicesFile
+from wcetchar.model.trace import Event, Knowledge, Loss, TraceTotals
+
+Loaded = tuple[Image, InstructionTable]
+FREE, MASKED, LOCKED = Blocking(), Blocking(interrupts=True), Blocking(preemption=True)
+TICKS: list[Row] = [i(0x100), mark(BEGIN, 8), i(0x102), *TICK, i(0x108), mark(END, 8)]
+
+
+@pytest.fixture
+def loaded(assemble: Callable[..., Path]) -> Loaded:
+    return load(assemble(SOURCE, SCRIPT))
+
+
+def characterized(
+    loaded: Loaded, *traces: HandTrace, services: ServicesFile = SERVICES, partial: bool = False
+) -> Characterization:
+    image, table = loaded
+    return characterize(traces, image, table, services, tool="test", partial=partial)
+
+
+def all_calls(values: Sequence[int] = range(1, 17)) -> list[Row]:
+    return [row for n in values for row in call(n)]
+
+
+def only(result: Characterization, name: str) -> ServiceCharacterization:
+    (found,) = [s for s in result.services if s.name == name]
+    return found
+
+
+def event(kind: EventKind) -> CoreEvent:
+    return CoreEvent(".text", kind)
+
+
+def fetch(pattern: Pattern) -> AccessClass:
+    return AccessClass(".text", Operation.FETCH, 32, pattern)
+
+
+def evaluated(counts: Counts, values: dict[str, int]) -> Counter[tuple[Blocking, object]]:
+    found: Counter[tuple[Blocking, object]] = Counter()
+    for row in counts.rows:
+        times = formula.evaluate(row.repetition, values)
+        assert times >= 0
+        for key, count in row.vector.items():
+            assert count > 0
+            found[row.blocking, key] += times * count
+    return +found
+
+
+def test_rows_by_hand(loaded: Loaded) -> None:
+    """Read off the listing: the loop of two to four instructions runs N times under cpsid."""
+    result = characterized(loaded, HandTrace(all_calls() + TICKS))
+    service = only(result, "service")
+    assert service.word is Word.HIGH_WATER_MARK
+    assert service.counts.is_formula
+    assert service.notes == ()
+    assert service.evidence.windows == 16
+    assert sorted(service.evidence.fitted + service.evidence.held_out) == [
+        (n,) for n in range(1, 17)
+    ]
+    texts = [(formula.to_text(row.repetition), row.blocking) for row in service.counts.rows]
+    assert set(texts) >= {("1", FREE), ("1", MASKED), ("1", LOCKED), ("N", MASKED)}
+    for n in range(1, 17):
+        at = evaluated(service.counts, {"N": n})
+        assert at[MASKED, event(EventKind.STORE)] == n
+        assert at[MASKED, event(EventKind.ALU)] == n
+        assert at[MASKED, event(EventKind.BRANCH_TAKEN)] == n - 1
+        assert at[MASKED, event(EventKind.BRANCH_UNTAKEN)] == 1
+        assert at[MASKED, AccessClass("data", Operation.WRITE, 32)] == n
+        assert at[FREE, AccessClass("stack", Operation.WRITE, 32, Pattern.NEXT)] == 1
+        assert at[LOCKED, event(EventKind.RETURN)] == 2
+        assert at[MASKED, fetch(Pattern.FIRST)] == n - 1
+        assert at[MASKED, fetch(Pattern.NEXT)] == 2 + n
+        # A run of 12 bytes from 0x10c and, where the loop goes round, one from 0x112 on.
+        assert at[MASKED, fetch(Pattern.REALIGNED)] == (n > 1)
+
+
+def test_stretches_by_hand(loaded: Loaded) -> None:
+    service = only(characterized(loaded, HandTrace(all_calls() + TICKS)), "service")
+    kinds = [(s.kind, s.begin.split()[0], s.end.split()[0]) for s in service.stretches]
+    assert kinds == [
+        (StretchKind.INTERRUPTS, "service+4", "service+12"),
+        (StretchKind.PREEMPTION, "service+4", "service+12"),
+        (StretchKind.PREEMPTION, "lock", "unlock+4"),
+    ]
+    for n in range(1, 17):
+        at = evaluated(service.stretches[0].counts, {"N": n})
+        assert at[MASKED, event(EventKind.STORE)] == n
+        assert at[MASKED, fetch(Pattern.FIRST)] == n - 1
+        assert at[MASKED, fetch(Pattern.NEXT)] == 2 + n
+        # The first run is entered before the stretch: 8 bytes (2 words) where the loop goes round,
+        # else 10 bytes to 0x119 (3 words). Each other run of 6 bytes needs 2 words anywhere; the
+        # last one, 8 bytes to 0x119, at most 3 and 3 here.
+        assert at[MASKED, fetch(Pattern.REALIGNED)] == 0
+
+
+def test_the_order_of_traces_does_not_matter(loaded: Loaded) -> None:
+    calls = [HandTrace(call(n), size) for n in range(1, 17) for size in (1 + n % 5,)]
+    ticks = HandTrace(TICKS)
+    rng = random.Random(1)
+    first = characterized(loaded, *calls, ticks)
+    whole = characterized(loaded, HandTrace(all_calls() + TICKS))
+    for _ in range(3):
+        traces = [*calls, ticks]
+        rng.shuffle(traces)
+        again = characterized(loaded, *traces)
+        assert again.services == first.services == whole.services
+        assert again.conservation == first.conservation == whole.conservation
+
+
+def test_the_same_input_gives_the_same_bytes(loaded: Loaded) -> None:
+    texts = {
+        store.characterization_json(characterized(loaded, HandTrace(all_calls() + TICKS, size)))
+        for size in (1, 7, 1000)
+    }
+    assert len(texts) == 1
+
+
+def test_windows_that_differ(loaded: Loaded) -> None:
+    """The elementwise maximum, not either of them."""
+    tall = [w(TABLE + 8) if row == w(TABLE + 4) else row for row in body(3)]
+    aligned = [(Event.READ, TABLE + 2, 4) if row == (Event.READ, TABLE, 4) else row for row in tall]
+    rows = call(3) + call(3, aligned) + call(3)
+    service = only(characterized(loaded, HandTrace(rows), partial=True), "service")
+    assert "differed at 1 of 1 points" in service.notes[0]
+    (point,) = service.counts.points or [None]
+    counts: Counter[object] = Counter()
+    for row in service.counts.rows if point is None else point.rows:
+        counts.update(dict(row.vector))
+    assert counts[AccessClass("data", Operation.READ, 32)] == 1
+    assert counts[AccessClass("data", Operation.READ, 16)] == 2
+
+
+# ---- conservation ------------------------------------------------------------------------------
+
+
+def test_conservation(loaded: Loaded) -> None:
+    rows = all_calls([3]) + TICKS + [i(0x111), (Event.GAP, 7, 0), i(0x10A)]
+    conservation = characterized(loaded, HandTrace(rows)).conservation
+    assert conservation is not None
+    assert conservation.holds
+    assert (conservation.filtered, conservation.undecoded) == (7, 1)
+    inside = sum(row[0] == Event.INSTRUCTION for row in body(3))
+    assert dict(conservation.attributed) == {"service": inside, "tick": 5}
+    assert conservation.traced == sum(row[0] == Event.INSTRUCTION for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("totals", "message"),
+    [
+        ({"instructions": 1}, "instructions were counted, but the trace's reader counted 1"),
+        ({"filtered": 3}, "0 instructions left out by a filter"),
+        ({"complete": False}, "truncated"),
+    ],
+)
+def test_a_readers_totals_must_be_met(loaded: Loaded, totals: dict[str, int], message: str) -> None:
+    trace = HandTrace(all_calls([3]))
+    trace.totals = replace(trace.totals, **totals)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=message):
+        characterized(loaded, trace, partial=True)
+    assert TraceTotals().complete is None
+
+
+# ---- what traces lack ----------------------------------------------------------------------------
+
+
+def test_a_loss_concerns_only_the_services_of_its_trace(loaded: Loaded) -> None:
+    undecoded = HandTrace([*TICKS, i(0x111), i(0x10A)])
+    filtered = HandTrace([(Event.GAP, 9, 0), *all_calls()])
+    result = characterized(loaded, undecoded, filtered)
+    service, tick = only(result, "service"), only(result, "tick")
+    assert (service.word, tick.word) == (Word.HIGH_WATER_MARK, Word.ESTIMATE)
+    (note,) = service.notes
+    assert note.startswith("the capture left out instructions outside of this service")
+    assert len(tick.notes) == 1
+    assert "not decoded" in tick.notes[0]
+
+
+def test_a_trace_without_program_counters_is_refused(loaded: Loaded) -> None:
+    lacking = HandTrace(all_calls(), losses=(Loss(Knowledge.PROGRAM_COUNTERS, "nothing"),))
+    with pytest.raises(InputError, match="no program counters"):
+        characterized(loaded, lacking, partial=True)
+
+
+def test_a_trace_without_data_addresses_shows_no_service(loaded: Loaded) -> None:
+    rows = [row for row in all_calls() if row[0] == Event.INSTRUCTION]
+    lacking = HandTrace(rows, losses=(Loss(Knowledge.ADDRESSES, "nothing"),))
+    with pytest.raises(InputError, match="no data addresses"):
+        characterized(loaded, lacking, partial=True)
+
+
+def test_interrupts_are_refused_where_they_cannot_be_seen(loaded: Loaded) -> None:
+    interrupted = call(2, body(2, (13, TICK[1:-1])))
+    lacking = HandTrace(interrupted, losses=(Loss(Knowledge.EXCEPTIONS, "nothing"),))
+    with pytest.raises(InputError):
+        characterized(loaded, lacking, partial=True)
+
+
+def test_a_mask_that_is_not_known_is_said(assemble: Callable[..., Path]) -> None:
+    """The tick's first msr writes a constant; without it the value is not known."""
+    source = SOURCE.replace("movs r0, #0x20", "nop")
+    result = characterized(load(assemble(source, SCRIPT)), HandTrace(TICKS), partial=True)
+    service = only(result, "tick")
+    assert "not known: counted as blocking" in service.notes[0]
+    assert any(row.blocking.unknown for row in service.counts.rows)
+
+
+def service_of(name: str, entry: str) -> ServicesFile:
+    return replace(SERVICES, services=(Service(name, 7, SERVICES.services[0].kind, (entry,)),))
+
+
+def test_a_service_that_leaves_the_scheduler_locked(loaded: Loaded) -> None:
+    rows = [
+        i(0x102), mark(BEGIN, 7), i(0x11A), i(0x128), (Event.READ, TABLE + 1, 1), i(0x12A),
+        i(0x11E), mark(END, 7), i(0x120),
+    ]  # fmt: skip
+    services = service_of("locking", "lock")
+    service = only(characterized(loaded, HandTrace(rows), services=services), "locking")
+    assert [row.blocking for row in service.counts.rows] == [LOCKED]
+    assert service.notes == ()  # all of it runs under the lock, its first instruction included
