@@ -36,6 +36,7 @@ _POLL_SECONDS: Final = 0.05
 _LOG_BYTES: Final = 1 << 20  # the plugin keeps the log below 64 KiB as long as anything executes
 _HARMLESS: Final = "has no peer"  # the board's Ethernet, which nothing is connected to
 _PLUGIN_SAYS: Final = "wcetchar-plugin: "
+_NO_ROOM: Final = "the trace cannot be written: "
 
 
 def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) -> CaptureResult:
@@ -302,6 +303,8 @@ def _explain(request: CaptureRequest, status: int, output: str, said: str) -> In
             "",
             "let it end by the semihosting call SYS_EXIT, or allow it more instructions",
         )
+    if plugin_says and plugin_says[-1].startswith(_NO_ROOM):
+        return unwritable(request.output, plugin_says[-1].removeprefix(_NO_ROOM))
     if plugin_says:
         return _failed(
             request,
