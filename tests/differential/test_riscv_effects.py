@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("unicorn")
 
 from riscv_machine import CODE, CODE_SIZE, CSRS, MACHINE_MODE, Access, Machine, Outcome, State
-from riscv_patterns import PATTERNS, manual
+from riscv_patterns import PATTERNS, Pattern, manual
 
 from wcetchar.isa import decode_riscv
 from wcetchar.isa.riscv_compressed import COMPRESSED
@@ -59,6 +59,8 @@ def samples() -> list[bytes]:
             if manual(code) == pattern.name and len(drawn) < 8 and not above:
                 drawn.add(code)
         assert drawn, pattern.name
+        if "d" in pattern.bits and "c" not in pattern.bits:
+            drawn |= {code for code in neutral(pattern, rng) if manual(code) == pattern.name}
         codes += [struct.pack("<I", code) for code in sorted(drawn)]
     narrow: dict[str, list[bytes]] = {}
     for halfword in range(0x10000):
@@ -69,6 +71,17 @@ def samples() -> list[bytes]:
                 narrow.setdefault(row_name(found), []).append(code)
     for same in narrow.values():
         codes += rng.sample(same, min(12, len(same)))
+    return codes
+
+
+def neutral(pattern: Pattern, rng: random.Random) -> list[int]:
+    """Encodings with x0 or the constant 0 as each operand, which a copy may be told of."""
+    codes = []
+    for letter in "sti":
+        zero = int("".join("1" if field == letter else "0" for field in pattern.bits), 2)
+        if zero and pattern.value & 0x5F != 0x03:  # no load or store
+            code = pattern.fill(rng) & ~zero
+            codes.append(code & ~(31 << 7) | rng.randrange(1, 32) << 7)
     return codes
 
 
