@@ -174,6 +174,16 @@ class _Names:
                 f"a whole number of channels of {marks.values} values, a byte each",
                 "`marks: values:` must be the second dimension of the array in the firmware",
             )
+        elif mark is not None:
+            most = max((len(s.parameters) for s in self._services.services), default=0)
+            wanted = max(marks.begin, marks.end, marks.first_parameter + most - 1) + 1
+            if mark.size // marks.values < wanted:
+                self._note(
+                    self._services.where("marks", "channels"),
+                    f"the mark array {mark.name} has {mark.size // marks.values} channels",
+                    f"{wanted} channels at least: begin, end and {most} parameters",
+                    "a store behind the array would be no mark; enlarge it in the firmware",
+                )
         return mark
 
     def functions(self, names: tuple[str, ...], *keys: str) -> list[int]:
