@@ -152,6 +152,11 @@ class Labeller:
             self.blockings.append(blocking)
         return number
 
+    @property
+    def is_call(self) -> npt.NDArray[np.bool_]:
+        """By table index: the instruction calls a function."""
+        return np.isin(self._columns.flow, [FLOW[Flow.CALL], FLOW[Flow.CALL_INDIRECT]])
+
     def adopt(self, other: Labeller) -> None:
         """Goes on with the blocking numbers of another trace's labeller."""
         self.blockings, self._numbers = other.blockings, other._numbers

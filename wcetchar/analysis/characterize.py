@@ -43,7 +43,8 @@ from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import Service, ServicesFile
 from wcetchar.model.trace import Knowledge, Trace
 
-StretchKey = tuple[StretchKind, int, int]
+StretchKey = tuple[StretchKind, int, int, int, int]
+"""Kind, first and last instruction, and the calls that each was reached through."""
 
 ASSUMPTIONS = (
     "the kernel is linked from the same objects, so that its instructions are the same",
@@ -146,6 +147,7 @@ def characterize(
     blocking_labeller: Labeller | None = None
     for trace in traces:
         _check_origin(trace, image)
+        _check_filter(trace, resolved)
         knows = trace.info.knows
         labeller = Labeller(resolved, trace.info.path, has_addresses=knows(Knowledge.ADDRESSES))
         if blocking_labeller is not None:
@@ -224,6 +226,13 @@ def _check_origin(trace: Trace, image: Image) -> None:
             expected="a trace that says where each instruction lies",
             hint="record it in another format of the same emulator",
         )
+    if not trace.info.knows(Knowledge.ADDRESSES):
+        raise InputError(
+            "the trace has no data addresses, so the firmware's marks cannot be seen in it",
+            where=Location(trace.info.path),
+            expected="a trace of a format that records the addresses of stores",
+            hint="capture with wcetchar, or record execlog or a memory-access log",
+        )
     if trace.info.image_sha256 not in (None, image.sha256):
         raise InputError(
             f"the trace was made with image {trace.info.image_sha256}, "
@@ -231,6 +240,24 @@ def _check_origin(trace: Trace, image: Image) -> None:
             where=Location(trace.info.path),
             expected="a trace of this image",
             hint="capture again with this executable, or give the one that was traced",
+        )
+
+
+def _check_filter(trace: Trace, resolved: Resolved) -> None:
+    """A capture may leave out what it likes outside of services, except what lasts: writes of
+    interrupt masks, and the entries of functions that lock the scheduler."""
+    table = resolved.table.instructions
+    lasting = [i.address for i in table if i.masks]
+    lasting += [table[index].address for index in resolved.lock | resolved.unlock]
+    hidden = [address for address in sorted(lasting) if not trace.info.filter.shows(address)]
+    if hidden:
+        raise InputError(
+            f"the capture's filter may have left out {resolved.place(hidden[0])} and "
+            f"{len(hidden) - 1} more instructions that mask interrupts or lock the scheduler, so "
+            "what is blocked at the entry of a service is not known",
+            where=Location(trace.info.path),
+            expected="a trace that holds every one of them",
+            hint="capture again with --marked and the services file, which keeps them",
         )
 
 
@@ -281,9 +308,9 @@ def _add_stretches(
 ) -> None:
     """Counts each stretch of a window; equal ones within it by their elementwise maximum."""
     found: dict[StretchKey, Packed] = {}
-    for stretch in stretches(labelled, labeller.blockings):
+    for stretch in stretches(labelled, labeller.blockings, labeller.is_call):
         counts = packed_counts(rows_of(labelled, stretch))
-        key = (stretch.kind, stretch.begin, stretch.end)
+        key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
         known = found.get(key)
         if known is not None:
             counts = {c: max(known.get(c, 0), counts.get(c, 0)) for c in known | counts}
@@ -322,8 +349,8 @@ def _service(
             )
         if source.filtered:
             notes.add(
-                "the capture left out instructions outside of this service: interrupt masks and "
-                "scheduler lock at its entry are taken as they were before"
+                "the capture left out instructions outside of this service, but none that masks "
+                "interrupts or locks the scheduler"
             )
     packed = (code for counts in observations.points.values() for code in counts)
     if any(labeller.blockings[b].unknown for b in {unpack(code)[0] for code in packed}):
@@ -361,21 +388,31 @@ def _published_stretches(
         others = [k for k in everywhere if k != key and k[0] == key[0]]
         if not any(_dominates(everywhere[o], everywhere[key], o, key) for o in others):
             kept.append(key)
-    table = resolved.table.instructions
     return tuple(
         BlockingStretch(
             kind=kind,
-            begin=resolved.place(table[begin].address),
-            end=resolved.place(table[end].address),
+            begin=_place(resolved, begin, entered),
+            end=_place(resolved, end, left),
             counts=publish(
-                everywhere[(kind, begin, end)],
+                everywhere[(kind, begin, end, entered, left)],
                 service.parameters,
                 labeller.blockings,
                 resolved.section_names,
             ),
         )
-        for kind, begin, end in kept
+        for kind, begin, end, entered, left in kept
     )
+
+
+def _place(resolved: Resolved, index: int, call: int) -> str:
+    """Where an instruction is, and who called its function, where that is known."""
+    table = resolved.table.instructions
+    place = resolved.place(table[index].address)
+    target = table[call].target if call >= 0 else None
+    function = resolved.image.function_at(table[index].address)
+    if target is None or function is None or function.address != target:
+        return place
+    return f"{place}, called at {resolved.place(table[call].address)}"
 
 
 def _dominates(

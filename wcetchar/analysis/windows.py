@@ -14,9 +14,10 @@ Threads are told apart by the addresses that context switch code saves registers
 them from. What a window's instructions do one after another is checked later against the
 instruction table (``accesses``), so a wrong guess here would end as an error, never as a count.
 
-Caveats: what a capture filter leaves out between windows is taken to leave interrupt masks and
-scheduler lock as they were. In a trace without exceptions an interrupt inside a window is known by
-the entry of a function of the vector table, and refused.
+Caveats: what a capture filter leaves out between windows must not write interrupt masks nor enter
+scheduler lock functions (``characterize`` checks that the filter kept those). In a trace without
+exceptions an interrupt inside a window is known by the entry of a function of the vector table, and
+refused.
 """
 
 from __future__ import annotations
@@ -607,6 +608,12 @@ class WindowFinder:
         context.forget()
         context.stack.clear()
         context.handlers.clear()
+        # An unlock function of which the rest was left out has returned before the next window:
+        # no mark stands inside of one.
+        if context.unlocking:
+            self._lock = max(0, self._lock - len(context.unlocking))
+            context.unlocking = []
+            self._changed()
         context.returning = context.resumed = False
         context.last = -1
 

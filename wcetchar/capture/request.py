@@ -33,14 +33,17 @@ class CaptureFilter:
             empty: with the first instruction.
         stop: recording ends after the instruction that stores to one of these addresses, until
             the next start.
+        keep: program counters of instructions to record whatever the others say: those that mask
+            interrupts, whose effect lasts. A mark that is stored from there is not seen.
     """
 
     exclude: tuple[AddressRange, ...] = ()
     start: tuple[AddressRange, ...] = ()
     stop: tuple[AddressRange, ...] = ()
+    keep: tuple[AddressRange, ...] = ()
 
     def __post_init__(self) -> None:
-        for ranges in (self.exclude, self.start, self.stop):
+        for ranges in (self.exclude, self.start, self.stop, self.keep):
             if len(ranges) > MAX_RANGES:
                 raise UsageError(
                     f"{len(ranges)} address ranges in one filter",
@@ -56,7 +59,12 @@ class CaptureFilter:
 
     def arguments(self) -> tuple[str, ...]:
         """As the plugin takes them."""
-        parts = (("exclude", self.exclude), ("start", self.start), ("stop", self.stop))
+        parts = (
+            ("exclude", self.exclude),
+            ("keep", self.keep),
+            ("start", self.start),
+            ("stop", self.stop),
+        )
         return tuple(f"{name}={_text(ranges)}" for name, ranges in parts if ranges)
 
 

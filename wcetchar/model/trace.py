@@ -10,6 +10,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from wcetchar.model.service import AddressRange
+
 
 class Event(IntEnum):
     """Kinds of event, the values of ``EventBatch.kind``.
@@ -84,6 +86,22 @@ class Loss:
 
 
 @dataclass(frozen=True)
+class TraceFilter:
+    """What a capture left out: instructions in ``excluded``, and, with ``between_marks``, all
+    outside of marks; but nothing in ``kept``."""
+
+    excluded: tuple[AddressRange, ...] = ()
+    kept: tuple[AddressRange, ...] = ()
+    between_marks: bool = False
+
+    def shows(self, address: int) -> bool:
+        """Every execution of the instruction at ``address`` is in the trace."""
+        if any(r.start <= address < r.end for r in self.kept):
+            return True
+        return not self.between_marks and not any(r.start <= address < r.end for r in self.excluded)
+
+
+@dataclass(frozen=True)
 class TraceInfo:
     """What a trace says of itself before its first event."""
 
@@ -94,6 +112,7 @@ class TraceInfo:
     machine: str | None = None
     emulator: str | None = None
     arguments: tuple[str, ...] = ()
+    filter: TraceFilter = TraceFilter()
 
     def knows(self, knowledge: Knowledge) -> bool:
         return all(loss.lacks is not knowledge for loss in self.losses)

@@ -46,6 +46,7 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
     image = load_image(request.firmware)
     _check_core(image, request.machine)
     start, stop = _between_marks(image, request.services)
+    exclude = tuple(_range(image, text) for text in request.exclude)
     return capture.run(
         CaptureRequest(
             firmware=Path(request.firmware),
@@ -53,9 +54,10 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
             output=Path(request.output),
             machine=request.machine,
             filter=CaptureFilter(
-                exclude=tuple(_range(image, text) for text in request.exclude),
+                exclude=exclude,
                 start=start,
                 stop=stop,
+                keep=_lasting(image, request.services) if exclude or start else (),
             ),
             qemu=request.qemu,
             timeout=request.timeout,
@@ -105,6 +107,40 @@ def _range(image: Image, text: str) -> AddressRange:
             hint="give its addresses: 0xSTART-0xEND",
         )
     return AddressRange(symbol.address, symbol.address + symbol.size)
+
+
+SMALL_FUNCTION = 128
+BYTES_BEFORE = 16
+
+
+def _lasting(image: Image, services: str | None) -> tuple[AddressRange, ...]:
+    """Code whose effect outlasts it, which no filter may leave out: writes of interrupt masks, with
+    what computes the written value (a small function whole, else the bytes before), and the entries
+    of functions that lock the scheduler."""
+    table = isa.decode_image(image)
+    ranges = []
+    for instruction in table.instructions:
+        if not instruction.masks:
+            continue
+        function = image.function_at(instruction.address)
+        if function is not None and 0 < function.size <= SMALL_FUNCTION:
+            ranges.append((function.address, function.address + function.size))
+        else:
+            start = instruction.address - BYTES_BEFORE
+            if function is not None:
+                start = max(start, function.address)
+            ranges.append((start, instruction.end))
+    lock = store.load_services(services).scheduler_lock if services is not None else None
+    for name in (*lock.lock, *lock.unlock) if lock is not None else ():
+        address = image.symbol(name).address
+        ranges.append((address, address + 2))
+    joined: list[AddressRange] = []
+    for low, high in sorted(ranges):
+        if joined and low <= joined[-1].end:
+            joined[-1] = AddressRange(joined[-1].start, max(high, joined[-1].end))
+        else:
+            joined.append(AddressRange(max(0, low), high))
+    return tuple(joined)
 
 
 def _between_marks(

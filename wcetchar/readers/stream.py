@@ -20,7 +20,15 @@ import numpy.typing as npt
 
 from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
-from wcetchar.model.trace import CodeBytes, Event, EventBatch, TraceInfo, TraceTotals
+from wcetchar.model.service import AddressRange
+from wcetchar.model.trace import (
+    CodeBytes,
+    Event,
+    EventBatch,
+    TraceFilter,
+    TraceInfo,
+    TraceTotals,
+)
 
 NAME: Final = "wcetchar"
 MAGIC: Final = b"\x89WCT\r\n\x1a\n"
@@ -328,6 +336,30 @@ def _header(chunks: _Chunks) -> tuple[dict[str, object], tuple[str, ...]]:
     return header, tuple(arguments)
 
 
+def _filter(arguments: tuple[str, ...], path: str) -> TraceFilter:
+    """The capture's filter, from the plugin arguments that the header carries."""
+
+    def ranges(name: str) -> tuple[AddressRange, ...]:
+        found = []
+        for argument in arguments:
+            if not argument.startswith(f"{name}="):
+                continue
+            for text in argument[len(name) + 1 :].split("+"):
+                low, _, high = text.partition("-")
+                try:
+                    found.append(AddressRange(int(low, 0), int(high, 0)))
+                except ValueError:
+                    raise InputError(
+                        f"the header's filter {argument!r} is malformed",
+                        where=Location(path),
+                        expected=f"{name}=START-END+...",
+                        hint=_AGAIN,
+                    ) from None
+        return tuple(found)
+
+    return TraceFilter(ranges("exclude"), ranges("keep"), bool(ranges("start") or ranges("stop")))
+
+
 class StreamReader:
     """Reader of the plugin's stream. The format states everything, so it has no losses."""
 
@@ -357,6 +389,7 @@ class StreamReader:
             machine=_text(header, "machine"),
             emulator=_text(header, "emulator"),
             arguments=arguments,
+            filter=_filter(arguments, path),
         )
         if image is not None and info.image_sha256 not in (None, image.sha256):
             raise InputError(

@@ -120,7 +120,7 @@ def render(summary: Summary, width: int = 120, color: bool = False) -> str:
         Text(f"{summary.kernel} on {summary.architecture}", style="bold"),
         table,
         Text(
-            f"{len(summary.services)} services: {summary.by_formula} by exact formula, "
+            f"services: {len(summary.services)}, {summary.by_formula} by exact formula, "
             f"{len(summary.services) - summary.by_formula} by table of observed values"
         ),
         "",

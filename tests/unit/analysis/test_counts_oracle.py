@@ -59,7 +59,9 @@ def check(window: Window, labeller: Labeller, resolved: Resolved, oracle: Oracle
     assert fetches(plain) + realigned >= max(map(sum, needed))
     for kind in StretchKind:
         holds = [held(one.blocking, kind) for one in done]
-        mine = [s for s in stretches(labelled, labeller.blockings) if s.kind is kind]
+        mine = [
+            s for s in stretches(labelled, labeller.blockings, labeller.is_call) if s.kind is kind
+        ]
         assert [(s.first, s.last) for s in mine] == oracle.stretches(done, holds)
         for stretch in mine:
             part = done[stretch.first : stretch.last + 1]

@@ -174,7 +174,8 @@ def test_stretches(resolved: Resolved) -> None:
     labelled = labeller.label(window)
     address = [resolved.table.instructions[k].address for k in labelled.index.tolist()]
     found = [
-        (s.kind, address[s.first], address[s.last]) for s in stretches(labelled, labeller.blockings)
+        (s.kind, address[s.first], address[s.last])
+        for s in stretches(labelled, labeller.blockings, labeller.is_call)
     ]
     assert found == [
         (StretchKind.INTERRUPTS, 0x110, 0x118),

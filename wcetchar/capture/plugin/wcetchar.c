@@ -33,6 +33,7 @@
  *   limit=N          instructions after which the run is given up
  *   entry=A          where execution has to start (RISC-V; M-profile: the log says it)
  *   exclude=A-B+...  instructions in A <= pc < B are counted, not recorded
+ *   keep=A-B+...     instructions in A <= pc < B are recorded whatever the other filters say
  *   start=A-B+...    record only from a store to one of these addresses on ...
  *   stop=A-B+...     ... up to and including the instruction that stores to one of these
  */
@@ -295,8 +296,8 @@ struct range {
 };
 
 enum { MAX_RANGES = 256, MAX_HELD = 64 };
-static struct range exclude[MAX_RANGES], starts[MAX_RANGES], stops[MAX_RANGES];
-static unsigned n_exclude, n_starts, n_stops;
+static struct range exclude[MAX_RANGES], keep[MAX_RANGES], starts[MAX_RANGES], stops[MAX_RANGES];
+static unsigned n_exclude, n_keep, n_starts, n_stops;
 
 enum {
     OFF = 1,      /* waiting for a start mark */
@@ -373,6 +374,19 @@ static inline void step_excluded(uint32_t word)
         attention = (attention & ~STOPPING) | OFF;
     }
     leave_out();
+}
+
+/* An instruction that is recorded even while nothing else is. */
+static inline void step_kept(uint32_t word)
+{
+    last = word;
+    total++;
+    if (attention & STOPPING) {
+        attention = (attention & ~STOPPING) | OFF;
+    }
+    put_gap();
+    totals.instructions++;
+    put(word);
 }
 
 static inline void put_access(uint32_t word, uint32_t address)
@@ -863,10 +877,25 @@ static void on_next_excluded(unsigned int vcpu, void *udata)
     step_excluded(word_of(udata));
 }
 
+static void on_first_kept(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    block_start(word_of(udata));
+    step_kept(word_of(udata));
+}
+
+static void on_next_kept(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    step_kept(word_of(udata));
+}
+
 static void step_role(uint32_t word)
 {
     const struct definition *d = &definitions[word - WORD_INSTRUCTION];
-    if (within(exclude, n_exclude, d->address)) {
+    if (within(keep, n_keep, d->address)) {
+        step_kept(word);
+    } else if (within(exclude, n_exclude, d->address)) {
         step_excluded(word);
     } else {
         step(word);
@@ -897,6 +926,15 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
     unsigned shift = qemu_plugin_mem_size_shift(info);
     uint32_t word = qemu_plugin_mem_is_store(info) ? WORD_WRITE : WORD_READ;
     check_access(word_of(udata));
+    if (UNLIKELY(n_keep) &&
+        within(keep, n_keep, definitions[word_of(udata) - WORD_INSTRUCTION].address)) {
+        /* Recorded even while nothing else is; no mark, which the caller's code stores. */
+        for (uint32_t i = 0; i < (shift > isa.widest ? 1u << (shift - isa.widest) : 1u); i++) {
+            put_access(word + (shift > isa.widest ? isa.widest : shift),
+                       (uint32_t)vaddr + (i << isa.widest));
+        }
+        return;
+    }
     if (UNLIKELY(shift > isa.widest)) {
         /* M-profile: ldrd and strd are two word accesses (Armv7-M ARM, A7.7.50, A7.7.166); newer
          * QEMU makes one of 64 bits. */
@@ -1004,11 +1042,13 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
             fail("half an instruction at 0x%" PRIx64, new.address);
         }
         memset(new.code + new.length, 0, sizeof new.code - new.length);
-        bool out = within(exclude, n_exclude, new.address);
+        bool kept = within(keep, n_keep, new.address);
+        bool out = !kept && within(exclude, n_exclude, new.address);
         mem_cb accesses = out ? on_access_excluded
                               : isa.store_exclusive(&new) ? on_store : on_access;
         void *udata = (void *)(uintptr_t)(define(&new) + WORD_INSTRUCTION);
         exec_cb executes = isa.role(&new) != PLAIN ? (i ? on_next_role : on_first_role)
+                           : kept                  ? (i ? on_next_kept : on_first_kept)
                            : out                   ? (i ? on_next_excluded : on_first_excluded)
                                                    : (i ? on_next : on_first);
         qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, CB_NO_REGS, udata);
@@ -1095,6 +1135,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
             entry = strtoull(value, NULL, 0);
         } else if ((value = begins(argv[i], "exclude="))) {
             good = parse_ranges(value, exclude, &n_exclude);
+        } else if ((value = begins(argv[i], "keep="))) {
+            good = parse_ranges(value, keep, &n_keep);
         } else if ((value = begins(argv[i], "start="))) {
             good = parse_ranges(value, starts, &n_starts);
         } else if ((value = begins(argv[i], "stop="))) {
