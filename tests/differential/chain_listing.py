@@ -47,7 +47,7 @@ class Line:
     """One instruction.
 
     Attributes:
-        predicated: inside an IT block.
+        condition: of one inside an IT block (``predicated``), else empty.
         reads, writes: elements that it transfers when it takes effect; ``width`` in bytes of each.
         jumps: it can send control elsewhere; ``always``: it does whenever it takes effect.
         event: what it counts as; of a conditional branch, when it is not taken.
@@ -58,13 +58,17 @@ class Line:
     code: bytes
     mnemonic: str
     operands: str
-    predicated: bool
+    condition: str = ""
     reads: int = 0
     writes: int = 0
     width: int = 0
     jumps: bool = False
     always: bool = False
     event: str = "alu"
+
+    @property
+    def predicated(self) -> bool:
+        return self.condition != ""
 
     @property
     def end(self) -> int:
@@ -97,14 +101,15 @@ def listing_of(elf: Path) -> Listing:
         mnemonic = re.sub(r"\.[wn]$", "", mnemonic)
         inside = predicated > 0
         predicated = max(0, predicated - 1)
+        condition = ""
         if re.fullmatch("it[te]{0,3}", mnemonic):
             predicated, mnemonic = len(mnemonic) - 1, "it"
         elif inside:
-            assert mnemonic[-2:] in CONDITIONS, row
-            mnemonic = mnemonic[:-2]
+            mnemonic, condition = mnemonic[:-2], mnemonic[-2:]
+            assert condition in CONDITIONS, row
         halves = [int(half, 16).to_bytes(2, "little") for half in found[2].split()]
         line = Line(
-            int(found[1], 16), 2 * len(halves), b"".join(halves), mnemonic, operands, inside
+            int(found[1], 16), 2 * len(halves), b"".join(halves), mnemonic, operands, condition
         )
         lines[line.address] = Line(**{**line.__dict__, **_effects(line)})
     sections = {

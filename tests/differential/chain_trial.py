@@ -1,0 +1,46 @@
+"""Characterizes short runs quickly: the image is decoded once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from chain_excerpt import Step
+from chain_made import SERVICES
+from trace_writers import stream
+
+from wcetchar import isa, store
+from wcetchar.analysis.characterize import characterize
+from wcetchar.image import load_image
+from wcetchar.model.characterization import ServiceCharacterization
+from wcetchar.model.image import Image
+from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.service import ServicesFile
+from wcetchar.readers import open_trace
+
+Services = tuple[ServiceCharacterization, ...]
+
+
+@dataclass
+class Trial:
+    folder: Path
+    image: Image
+    table: InstructionTable
+    services: ServicesFile
+
+    @classmethod
+    def of(cls, firmware: Path, folder: Path) -> Trial:
+        image = load_image(str(firmware))
+        services = store.load_services(str(SERVICES))
+        return cls(folder, image, isa.decode_image(image), services)
+
+    def of_bytes(self, data: bytes, format: str | None = None) -> Services:
+        path = self.folder / "run.trace"
+        path.write_bytes(data)
+        trace = open_trace(str(path), image=self.image, format=format)
+        return characterize(
+            [trace], self.image, self.table, self.services, tool="test", partial=True
+        ).services
+
+    def of_steps(self, steps: list[Step]) -> Services:
+        return self.of_bytes(stream(steps))
