@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from wcetchar.cli.common import check_output, json_option, progress_bar, say
+from wcetchar.cli.common import check_output, emit, json_option, progress_bar, say
 from wcetchar.errors import one_line
 from wcetchar.pipeline import capture as pipeline
 
@@ -111,13 +111,14 @@ def command(
             "bytes": result.size,
             "console": result.console,
         }
-        click.echo(json.dumps(document, indent=2))
+        emit(json.dumps(document, indent=2) + "\n", None)
         return
     say(result.console)
-    click.echo(
+    text = (
         f"{one_line(Path(result.output).name)}: {result.instructions:,} instructions, "
         f"{result.accesses:,} accesses, {result.exceptions:,} exceptions in "
-        f"{result.size:,} bytes ({one_line(result.emulator)})"
+        f"{result.size:,} bytes ({one_line(result.emulator)})\n"
     )
     if result.filtered:
-        click.echo(f"left out by the filter: {result.filtered:,} instructions")
+        text += f"left out by the filter: {result.filtered:,} instructions\n"
+    emit(text, None)

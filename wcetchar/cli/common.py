@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -100,18 +100,31 @@ def emit(text: str, output: str | None) -> None:
         return
     if sys.stdout is None:
         raise InputError("standard output cannot be written: it is closed")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        if sys.stdout.isatty():
-            sys.stdout.reconfigure(errors="backslashreplace")
-        else:  # The same bytes whatever the locale.
-            sys.stdout.reconfigure(encoding="utf-8")
     try:
-        click.echo(text, nl=False)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            _write(sys.stdout, text)
+        else:
+            click.echo(text, nl=False)
     except BrokenPipeError:
         raise
     except OSError as error:
         discard_output()
         raise InputError(f"standard output cannot be written: {error.strerror or error}") from error
+
+
+def _write(stream: io.TextIOWrapper, text: str) -> None:
+    """All of it, or an error. An unbuffered stream (PYTHONUNBUFFERED) may take a part, when the
+    disk fills up or the reader goes, and Python then drops the rest without a word."""
+    if stream.isatty():
+        stream.reconfigure(errors="backslashreplace")
+    else:  # The same bytes whatever the locale.
+        stream.reconfigure(encoding="utf-8")
+    stream.flush()
+    rest = memoryview(text.encode(stream.encoding, stream.errors or "strict"))
+    binary = cast(BinaryIO, stream.buffer)
+    while rest:
+        rest = rest[binary.write(rest) :]
+    stream.flush()
 
 
 def discard_output() -> None:
