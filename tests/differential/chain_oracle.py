@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
@@ -49,7 +49,15 @@ class Stretch:
     first: int
     last: int
     """Addresses of its first and last instruction."""
+    entered: int | None
+    left: int | None
+    """Addresses of the calls that led into the functions of the first and the last one, where the
+    window's last call before them did."""
     counts: Counter[Key]
+
+    @property
+    def place(self) -> tuple[str | int | None, ...]:
+        return (self.kind, self.first, self.entered, self.last, self.left)
 
 
 @dataclass(frozen=True)
@@ -347,7 +355,19 @@ class Machine:
                     part = [step for step in run if step in inside]
                     if part:
                         counts.update(self._realigned(run, part))
-                yield Stretch(kind, self.run.pcs[steps[0]], self.run.pcs[steps[-1]], counts)
+                calls = (self._called(rows, steps[0]), self._called(rows, steps[-1]))
+                ends = (self.run.pcs[steps[0]], self.run.pcs[steps[-1]])
+                yield Stretch(kind, *ends, *calls, counts)
+
+    def _called(self, own: Iterable[int], step: int) -> int | None:
+        call = max((s for s in own if s < step and self.line(s).mnemonic == "bl"), default=-1)
+        if call < 0:
+            return None
+        target = int(self.line(call).operands.split()[0], 16)
+        for start, size in self.listing.symbols.values():
+            if start == target:
+                return self.run.pcs[call] if target <= self.run.pcs[step] < start + size else None
+        return None
 
 
 def _at(changes: list[tuple[int, int]], step: int) -> int:

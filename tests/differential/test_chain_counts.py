@@ -179,11 +179,15 @@ def test_loads_and_stores_by_hand(
 # ---- stretches ---------------------------------------------------------------------------------
 
 
-def address_of(listing: Listing, place: str) -> int:
-    """``function+offset (file:line)`` -> address."""
-    found = re.match(r"(\S+?)(?:\+(\d+))? \(", place)
+_PLACE = re.compile(r"(\S+?)(?:\+(\d+))? \([^)]*\)(?:, called at (\S+?)(?:\+(\d+))? \([^)]*\))?")
+
+
+def addresses_of(listing: Listing, place: str) -> tuple[int, int | None]:
+    """``function+offset (file:line), called at function+offset (file:line)`` -> addresses."""
+    found = _PLACE.fullmatch(place)
     assert found is not None, place
-    return listing.symbols[found[1]][0] + int(found[2] or 0)
+    own = listing.symbols[found[1]][0] + int(found[2] or 0)
+    return own, listing.symbols[found[3]][0] + int(found[4] or 0) if found[3] else None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -192,7 +196,7 @@ def test_blocking_stretches_cover_those_of_the_oracle(
 ) -> None:
     """Every real stretch is within a published one, class by class; a published one is a real one.
 
-    Where a window has several stretches between the same two places, the published one is their
+    Where a window has several stretches between the same places, the published one is their
     elementwise maximum: by instruction, which can be more than by class, never less.
     """
     service = service_of(published, name)
@@ -200,27 +204,22 @@ def test_blocking_stretches_cover_those_of_the_oracle(
         if window.service != name:
             continue
         values = values_of(service, window.values)
-        stated = [
-            (
-                (s["kind"], address_of(listing, s["begin"]), address_of(listing, s["end"])),
-                by_key(counts_at(s["counts"], values)),
-            )
-            for s in service.get("stretches", [])
-        ]
-        real: dict[tuple[str, int, int], list[Counter[Key]]] = {}
-        for stretch in window.stretches:
-            key = (stretch.kind, stretch.first, stretch.last)
-            real.setdefault(key, []).append(stretch.counts)
-        for (kind, first, last), found in real.items():
-            for counts in found:
-                covered = [place for place, held in stated if place[0] == kind and counts <= held]
-                assert covered, f"{kind} from {first:#x} to {last:#x} at {values}"
+        stated = []
+        for s in service.get("stretches", []):
+            ends = addresses_of(listing, s["begin"]) + addresses_of(listing, s["end"])
+            stated.append(((s["kind"], *ends), by_key(counts_at(s["counts"], values))))
+        for real in window.stretches:
+            covered = [p for p, held in stated if p[0] == real.kind and real.counts <= held]
+            assert covered, f"{real.place} at {values}"
         for place, held in stated:
-            found = real.get(place, [Counter()])
-            assert held >= found[0]
+            found = [real.counts for real in window.stretches if real.place == place]
+            if not found:
+                assert not held, f"{place} at {values}"
+                continue
+            assert all(counts <= held for counts in found)
+            assert held <= sum(found, Counter())
             if all(counts == found[0] for counts in found):
                 assert held == found[0], f"{place} at {values}"
-            assert held <= sum(found, Counter())
 
 
 # ---- the tests' own tools ----------------------------------------------------------------------

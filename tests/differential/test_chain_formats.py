@@ -89,7 +89,7 @@ def gzipped(write: Write) -> Write:
 
 TEXT = frozenset({K.WIDTHS, K.EXCEPTIONS, K.END})
 NO_DATA = frozenset({K.ADDRESSES, K.WIDTHS, K.DIRECTIONS, K.END})
-NO_MARKS = "no trace shows"
+NO_MARKS = "no data addresses"
 NO_PLACES = "program counters"
 
 CASES = [
