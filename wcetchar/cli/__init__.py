@@ -109,5 +109,7 @@ def _cleaning_up_when_ended() -> Iterator[None]:
 def main() -> None:
     """Worst-case execution time of kernel services: characterized once, priced for any hardware.
 
+    `wcetchar demo` needs nothing else; `wcetchar VERB --help` has units and examples.
+
     Exit codes: 0 done, 1 a check failed, 2 usage, 3 bad input, 4 no sound bound.
     """

@@ -33,7 +33,8 @@ from wcetchar.report import summary
     "--format",
     "form",
     type=click.Choice(pipeline.FORMATS),
-    help="Trace format, where content is ambiguous.",
+    metavar="NAME",
+    help=f"Trace format, where content is ambiguous: {', '.join(pipeline.FORMATS)}.",
 )
 @click.option(
     "--machine",

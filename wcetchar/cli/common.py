@@ -25,7 +25,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def json_option(function: _F) -> _F:
     """``--json``: the result as one JSON document on standard output."""
-    return click.option("--json", "as_json", is_flag=True, help="One JSON document.")(function)
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
+    )(function)
 
 
 def output_option(function: _F) -> _F:

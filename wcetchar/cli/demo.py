@@ -26,6 +26,10 @@ def command(as_json: bool, output: str | None) -> None:
     Needs neither compiler nor emulator. Times are in ns. The characterization, the three hardware
     profiles and the section maps come with this package and go through the same code as every
     other estimate.
+
+    \b
+    Example:
+      wcetchar demo --json
     """
     check_output(output, ())
     demo = pipeline.run()
