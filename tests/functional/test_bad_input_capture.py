@@ -173,13 +173,14 @@ def test_a_full_disk() -> None:
 
 
 def test_closed_standard_streams() -> None:
-    """The numbers of closed streams are not given to the trace, which QEMU's output would spoil."""
+    """The numbers of closed streams are not given to the trace, which QEMU's output would spoil.
+    What cannot be printed afterwards is an error; the trace is whole all the same."""
     words = [*PROGRAM, "capture", str(linked()), "--machine", "mps2-an385", "-o", "out.trace"]
     good = captured(linked()).read_bytes()
     for closed in (">&-", "2>&-", "<&-", "<&- >&- 2>&-"):
         shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *words]
         result = subprocess.run(shell, capture_output=True, check=False)
-        assert result.returncode == 0, result
+        assert result.returncode == (3 if " >&-" in f" {closed}" else 0), result
         assert Path("out.trace").read_bytes() == good
         write("out.trace", "older")
 

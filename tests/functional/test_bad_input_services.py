@@ -238,3 +238,29 @@ def test_what_cannot_be_excluded(text: str, code: int, said: str) -> None:
     result = run("capture", linked(), "--machine", "mps2-an385", "-o", "x", "--exclude", text)
     refused(result, code, said)
     assert not Path("x").exists()
+
+
+def test_all_mistakes_of_a_services_file_in_its_order() -> None:
+    services = changed(
+        ("  name: tiny", "  nmae: tiny"),
+        ("    linker sections: [.vectors]\n", ""),
+        ("    linker sections: [.bss]\n", "    linker sections: [.text]\n"),
+        ("main stack: stack", "main stack: stakc"),
+        ("kind: call", "kind: cal"),
+        ("range: 1..6", "range: 6..1"),
+    )
+    error = refused(
+        characterize(services),
+        3,
+        "the key `name` is missing",
+        "did you mean `name`?",
+        "nothing belongs to the logical section `vectors`",
+        "the linker section `.text` is listed twice",
+        "did you mean `stack`?",
+        "did you mean `call`?",
+        "the lower end of `6..1` is above its upper end",
+    )
+    lines = [int(line.split(":")[1]) for line in error.splitlines() if line.startswith("s.yaml")]
+    assert lines == sorted(lines)
+    for text in ("nmae", ".text]\n  stack", "stakc", "cal\n", "6..1"):
+        assert at(services, text) in error

@@ -115,11 +115,17 @@ def test_foreign_files_in_the_name_of_a_format(name: str) -> None:
 
 
 def test_text_traces_are_refused_by_line() -> None:
-    good = "0x1C: 0x2018\n"
-    write("log", good * 9000 + "0x1E: oops\n")
-    refused(characterize("log"), 3, "log:9001:1: a line that does not fit the format")
-    write("log", good * 9000 + good[:-3])
-    refused(characterize("log"), 3, "log:9001:", "cut off")
+    write("out.json", "older")
+    options = ("--services", "s.yaml", "-o", "out.json", "--format", "execlog-8.2")
+    good = '0, 0x20, 0x6a03, "ldr r3, [r0, #0x20]", load, 0x20000000, RAM\n'
+    for bad, said in (
+        ("0, 0x22, oops\n", "log:9001:"),
+        ('0, 0x22, 0x6a03, "ldr r3", load\n', "log:9001:"),
+        (good[:-6], f"log:9001:{len(good) - 5}: the last line is cut off"),
+    ):
+        write("log", good * 9000 + bad)
+        refused(run("characterize", linked(), "log", *options), 3, said)
+        assert Path("out.json").read_text() == "older"
 
 
 def test_what_cannot_be_read() -> None:
