@@ -7,6 +7,8 @@ associativity must be the same. The second evaluator works on ``Fraction`` throu
 from __future__ import annotations
 
 import ast
+import keyword
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -208,6 +210,8 @@ def test_any_text_is_a_formula_or_an_input_error(text: str) -> None:
         assert len(message) < 1000
         return
     assert parse(to_text(tree)) == tree
+    if any(map(keyword.iskeyword, re.findall(r"\w+", text))):
+        return  # CPython's keywords are names here
     try:
         python = ast.parse(text.strip(" \t\r\n"), mode="eval").body
     except SyntaxError:
