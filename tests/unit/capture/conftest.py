@@ -251,7 +251,7 @@ def riscv_capture(
         source: str | Firmware, filter: CaptureFilter | None = None, **settings: object
     ) -> Captured:
         firmware = source if isinstance(source, Firmware) else riscv_assemble(source)
-        settings = {"machine": "virt", "qemu": riscv_qemu, **settings}
+        settings = {"machine": "virt", "qemu": riscv_qemu, "timeout": 60, **settings}
         return captured(firmware, tmp_path, filter, **settings)
 
     return go
