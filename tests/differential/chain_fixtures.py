@@ -1,7 +1,8 @@
 """Fixtures of the tests of the whole chain: one run of the firmware, and everything made of it.
 
 Each part is made once per test session, also where several pytest workers run: whoever comes first
-makes it, under a lock, in the session's own folder.
+makes it, under a lock, in the session's own folder. What takes longer is marked ``long`` and only
+run by ``pytest -m long tests/differential``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,20 @@ import pytest
 from chain_listing import Listing, listing_of
 from chain_made import SERVICES, Oracle, Shared, command, make_oracle
 from ruamel.yaml import YAML
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the long tests of the chain out unless they are asked for: ``pytest -m long``."""
+    if "long" in config.getoption("markexpr"):
+        return
+    long = [
+        item
+        for item in items
+        if item.path.name.startswith("test_chain_") and item.get_closest_marker("long")
+    ]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in set(long)]
 
 
 @pytest.fixture(scope="session")

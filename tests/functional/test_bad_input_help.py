@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,16 @@ def test_a_process_ends_with_the_same_status() -> None:
     result = process("--version")
     assert (result.returncode, result.stderr) == (0, "")
     assert re.fullmatch(r"wcetchar, version \d+\.\d+\.\d+\n", result.stdout)
+
+
+def test_an_interrupt_is_answered_from_the_start() -> None:
+    """What is imported before main() runs cannot be interrupted without a traceback: little is."""
+    code = (
+        "import sys, wcetchar.cli\n"
+        "heavy = {'numpy', 'pydantic', 'rich', 'ruamel', 'capstone', 'elftools', 'lark'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"

@@ -1,4 +1,8 @@
-"""What several verbs share: the options of results, and getting them where they belong."""
+"""What several verbs share: the options of results, and getting them where they belong.
+
+Imported before the program can answer an interrupt, so what takes long to import is imported where
+it is used.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from wcetchar import store
 from wcetchar.errors import InputError, Location, UsageError, one_line
 
 TABLE_WIDTH: Final = 120
@@ -98,6 +99,8 @@ def emit(text: str, output: str | None) -> None:
         InputError: it cannot be written.
     """
     if output is not None and output != "-":
+        from wcetchar import store
+
         store.write_atomically(output, text)
         return
     if sys.stdout is None:
@@ -157,6 +160,9 @@ def progress_bar(
     title: str, unit: str, total: int | None = None
 ) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error, shown only on a terminal; yields ``advance_to(done)``."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     with Progress(
         TextColumn(title),
