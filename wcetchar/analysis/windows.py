@@ -22,78 +22,29 @@ refused.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
-from wcetchar.analysis.contexts import (
-    HISTORY_EVENTS,
-    Armed,
-    Context,
-    OpenWindow,
-    Piece,
-    Window,
-)
-from wcetchar.analysis.history import Timeline, steps
-from wcetchar.analysis.masks import SEARCH_LIMIT, MaskState, apply
-from wcetchar.analysis.resolve import Resolved
-from wcetchar.analysis.stops import Stop, stops_of
-from wcetchar.analysis.threads import Threads
-from wcetchar.errors import InputError, Location
-from wcetchar.model.characterization import Blocking
-from wcetchar.model.instruction import Flow, Instruction, InstructionTable, MaskRegister
-from wcetchar.model.service import Service, ServiceKind
+from wcetchar.analysis.contexts import Context, Window
+from wcetchar.analysis.history import steps
+from wcetchar.analysis.marking import Marking
+from wcetchar.analysis.masks import SEARCH_LIMIT, apply
+from wcetchar.analysis.stops import Stop
+from wcetchar.model.instruction import Flow, Instruction
 from wcetchar.model.trace import Event, EventBatch
 
 _MAXIMUM_CALL_DEPTH = 4096
 _NOWHERE = -1
 """Return address of a call that cannot return."""
-_NON_MASKABLE = 2
-"""Exception number of NMI (Armv7-M ARM, B1.5.2)."""
 _INSTRUCTION = int(Event.INSTRUCTION)
 
 
-class WindowFinder:
-    """Consumes a trace batch by batch; see :func:`find_windows`.
-
-    Attributes:
-        attributed: instructions in windows, by service.
-        unattributed: instructions outside every window, by bucket.
-        filtered: instructions that the capture left out.
-        undecoded: executed instructions that the table does not know, all outside windows.
-    """
-
-    def __init__(self, resolved: Resolved, path: str, *, has_exceptions: bool = True) -> None:
-        self.attributed: Counter[str] = Counter()
-        self.unattributed: Counter[str] = Counter()
-        self.filtered = 0
-        self.undecoded = 0
-        self.traced = 0
-        self._resolved = resolved
-        self._table: InstructionTable = resolved.table
-        self._path = path
-        self._has_exceptions = has_exceptions
-        self._stops = stops_of(resolved)
-        self._flags: list[int] = self._stops.tolist()
-        self._masks = MaskState()
-        self._lock = 0
-        self._context = Context("thread 0")
-        self._nested: list[Context] = []
-        self._suspended = Threads()
-        self._timeline = Timeline()
-        self._armed_handlers: dict[str, Armed] = {}
-        self._done: list[Window] = []
-        self._blocking_cache: dict[tuple[MaskState, bool], Blocking] = {}
-        # the current batch and the run of it that is not yet given to the current context
-        self._batch: EventBatch | None = None
-        self._index: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
-        self._counted: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        self._run = (0, 0)
-        self._blocking = Blocking()
+class WindowFinder(Marking):
+    """Consumes a trace batch by batch; see :func:`find_windows`. Its layers, the lowest first:
+    ``recorder``, ``activities``, ``marking``, and this one."""
 
     # --- the stream -------------------------------------------------------------------------
 
@@ -179,55 +130,6 @@ class WindowFinder:
             if self._index[i] >= 0:
                 context.last = int(self._index[i])
                 break
-
-    def _extend(self, low: int, high: int) -> None:
-        if low == high:
-            return
-        start, end = self._run
-        if end == low and start != end:
-            self._run = (start, high)
-        else:
-            self._flush()
-            self._run = (low, high)
-
-    def _flush(self) -> None:
-        """Gives the pending run of events to the current context."""
-        low, high = self._run
-        if low == high or self._batch is None:
-            return
-        self._run = (high, high)
-        context = self._context
-        instructions = int(self._counted[high]) - int(self._counted[low])
-        context.instructions += instructions
-        window = context.window
-        if window is None:
-            self.unattributed[context.name] += instructions
-            if high - low > HISTORY_EVENTS:
-                # What came before would no longer join on.
-                context.forget()
-                low = high - HISTORY_EVENTS
-        piece = Piece(
-            self._batch.kind[low:high],
-            self._batch.address[low:high],
-            self._batch.size[low:high],
-            self._index[low:high],
-            self._blocking,
-        )
-        context.remember(piece)
-        self._timeline.add(context, piece)
-        if window is not None:
-            self.attributed[window.service.name] += instructions
-            window.pieces.append(piece)
-
-    def _changed(self) -> None:
-        """The masks, the lock or the context changed: what follows has another blocking form."""
-        self._flush()
-        locked = self._lock > 0 or self._context.exception is not None
-        key = (self._masks, locked)
-        blocking = self._blocking_cache.get(key)
-        if blocking is None:
-            blocking = self._blocking_cache[key] = self._masks.blocking(locked)
-        self._blocking = blocking
 
     # --- stops ------------------------------------------------------------------------------
 
@@ -361,295 +263,7 @@ class WindowFinder:
         if unlocked:
             self._changed()
 
-    def _unlocking(self) -> int:
-        """Unlock functions that are being executed."""
-        return sum(len(c.unlocking) for c in (self._context, *self._nested))
-
-    # --- windows ----------------------------------------------------------------------------
-
-    def _open(self, context: Context, index: int) -> None:
-        if context.window is not None:
-            return
-        services = self._resolved.entries[index]
-        if context.exception is not None and context.last < 0:
-            for service in services:
-                armed = self._armed_handlers.get(service.name)
-                if armed is not None:
-                    self._begin(context, armed, depth=0, exception=context.exception)
-                    return
-        armed = context.armed
-        if armed is None or armed.service not in services:
-            return
-        if context.handlers:
-            raise self._error(
-                f"{armed.service.name} is called by an exception handler",
-                expected="a trace that shows exceptions",
-                hint="capture with `wcetchar capture`: what blocks preemption is not known here",
-            )
-        if not context.stack:
-            raise self._error(
-                f"{armed.service.name} was entered, but no call of it was seen",
-                expected="a call between the begin mark and the entry",
-                hint="the capture filter must not leave out the caller",
-            )
-        self._begin(context, armed, depth=len(context.stack), exception=None)
-
-    def _begin(self, context: Context, armed: Armed, depth: int, exception: int | None) -> None:
-        self._flush()
-        armed.windows += 1
-        context.window = OpenWindow(
-            armed.service,
-            armed.values,
-            depth,
-            exception=exception,
-            from_handler=bool(self._nested and self._nested[-1].exception is not None),
-        )
-
-    def _close(self, context: Context) -> None:
-        self._flush()
-        window = context.window
-        assert window is not None
-        context.window = None
-        self._done.append(
-            Window(
-                window.service,
-                window.values,
-                tuple(window.pieces),
-                window.exception,
-                window.from_handler,
-                window.switched,
-            )
-        )
-
-    # --- marks ------------------------------------------------------------------------------
-
-    def _mark(self, address: int) -> None:
-        marks = self._resolved.services.marks
-        channel, value = divmod(address - self._resolved.mark_start, marks.values)
-        if channel == marks.begin:
-            self._arm(self._service(value))
-        elif channel == marks.end:
-            self._disarm(self._service(value))
-        elif channel >= marks.first_parameter:
-            self._context.parameters[channel - marks.first_parameter] = value
-        else:
-            raise self._error(
-                f"a mark in channel {channel}, which has no meaning",
-                expected=f"channel {marks.begin}, {marks.end}, or {marks.first_parameter} and on",
-                hint="`marks: channels:` of the services file must be those of the firmware",
-            )
-
-    def _service(self, mark: int) -> Service:
-        service = self._resolved.services.service_by_mark(mark)
-        if service is None:
-            raise self._error(
-                f"the firmware marks service number {mark}, which no service has",
-                expected="a service with this `mark` in the services file",
-            )
-        return service
-
-    def _arm(self, service: Service) -> None:
-        context = self._context
-        if context.armed is not None:
-            raise self._error(
-                f"begin mark of {service.name} inside {context.armed.service.name}",
-                expected="an end mark before the next begin mark of the same thread",
-            )
-        values = []
-        for number, parameter in enumerate(service.parameters):
-            value = context.parameters.get(number)
-            if value is None:
-                raise self._error(
-                    f"{service.name} begins, but parameter {parameter.name} was not marked",
-                    expected="a store of its value before the begin mark",
-                )
-            if not parameter.minimum <= value <= parameter.maximum:
-                raise self._error(
-                    f"{service.name} begins with {parameter.name} = {value}",
-                    expected=f"a value in {parameter.minimum}..{parameter.maximum}",
-                    hint="correct the range in the services file, or the firmware",
-                )
-            values.append(value)
-        armed = Armed(service, tuple(values))
-        if service.kind is ServiceKind.HANDLER:
-            if service.name in self._armed_handlers:
-                raise self._error(
-                    f"a second begin mark of {service.name}",
-                    expected="an end mark in between",
-                )
-            self._armed_handlers[service.name] = armed
-        else:
-            context.armed = armed
-
-    def _disarm(self, service: Service) -> None:
-        context = self._context
-        if service.kind is ServiceKind.HANDLER:
-            armed = self._armed_handlers.pop(service.name, None)
-        else:
-            armed, context.armed = context.armed, None
-        if armed is None or armed.service is not service:
-            raise self._error(
-                f"end mark of {service.name} without its begin mark",
-                expected="marks in pairs, in the same thread",
-            )
-        if context.window is not None and context.window.service is service:
-            raise self._error(
-                f"end mark of {service.name} before it returned",
-                expected="the end mark after the call",
-                hint="the call must return to its caller; was the thread told apart wrongly?",
-            )
-        if armed.windows == 0:
-            raise self._error(
-                f"{service.name} was never entered between its marks",
-                expected="a call of " + " or ".join(service.entries),
-                hint="the compiler may have inlined it, or it is reached by another symbol",
-            )
-        context.parameters.clear()
-
-    # --- exceptions and threads ---------------------------------------------------------------
-
-    def _exception(self, number: int) -> None:
-        self._flush()
-        self._nested.append(self._context)
-        self._context = Context(f"exception {number}", exception=number)
-        self._changed()
-
-    def _exception_exit(self, at: int, number: int) -> None:
-        self._flush()
-        handler = self._context
-        inside = handler.armed or (handler.window if handler.exception is None else None)
-        if inside is not None:
-            raise self._error(
-                f"the handler returned inside {inside.service.name}",
-                expected="the end mark in the same handler",
-            )
-        if handler.exception is not None and number not in (0, handler.exception):
-            raise self._error(
-                f"exception {number} returns, but exception {handler.exception} was being handled",
-                expected="exceptions that nest",
-                hint="the trace is damaged, or its reader lost an exception",
-            )
-        if handler.window is not None:
-            self._close(handler)
-        if (number or handler.exception) not in (None, _NON_MASKABLE):
-            # Armv7-M ARM, B1.5.8: a return from any exception but NMI clears FAULTMASK.
-            self._masks = self._masks.written(MaskRegister.FAULTMASK, 0)
-        if handler.exception is None:
-            # The trace began inside a handler: what was interrupted is not known.
-            self._context = Context("thread")
-        else:
-            self._context = self._nested.pop()
-            if self._context.exception is None and handler.gapped:
-                self._lose_thread()
-            elif self._context.exception is None and handler.restored is not None:
-                self._switch(handler, at)
-        self._changed()
-
-    def _switch(self, handler: Context, at: int) -> None:
-        """The handler restored a thread's registers: the thread that saved them there goes on."""
-        before = self._context
-        assert handler.restored is not None
-        if handler.saved is not None:
-            displaced = self._suspended.suspend(before, *handler.saved, at)
-            if displaced is not None:
-                self._gone(displaced)
-        frame = self._suspended.resume(handler.restored[0], at)
-        if frame is not None and frame.lost:
-            self._gone(frame.context)
-            frame = None
-        after = Context("thread") if frame is None else frame.context
-        if after is not before:
-            self._lock = 0
-            before.unlocking.clear()
-            if before.window is not None:
-                before.window.switched = True
-            after.resumed = frame is not None
-        self._context = after
-
-    def _gone(self, thread: Context) -> None:
-        """The thread can never go on: its saved registers are lost."""
-        if thread.inside is not None:
-            raise self._error(
-                f"the thread that was switched away inside {thread.inside.name} does not go on",
-                expected="every marked call to return",
-                hint="a thread that is deleted must not be between marks",
-            )
-
-    def _lose_thread(self) -> None:
-        """A filter left out code of the handler, which may have switched threads there."""
-        inside = self._context.inside
-        if inside is not None:
-            raise self._error(
-                f"the capture left out part of a handler that interrupted {inside.name}",
-                expected="handlers that are traced whole between marks",
-                hint="filter nothing that an interrupt may execute",
-            )
-        self._context = Context("thread")
-
-    # --- the rest -----------------------------------------------------------------------------
-
-    def _gap(self, count: int) -> None:
-        self._flush()
-        self.filtered += count
-        context = self._context
-        if context.window is not None:
-            raise self._error(
-                f"the capture left out {count} instructions inside {context.window.service.name}",
-                expected="windows that are traced whole",
-                hint="filter nothing that a service may execute",
-            )
-        context.gapped = True
-        self._lost()
-
-    def _lost(self) -> None:
-        """Instructions ran that the trace does not show, calls and returns perhaps among them."""
-        context = self._context
-        self._timeline.cut()
-        context.forget()
-        context.stack.clear()
-        context.handlers.clear()
-        # An unlock function of which the rest was left out has returned before the next window:
-        # no mark stands inside of one.
-        if context.unlocking:
-            self._lock = max(0, self._lock - len(context.unlocking))
-            context.unlocking = []
-            self._changed()
-        context.returning = context.resumed = False
-        context.last = -1
-
-    def _unseen_exception(self, context: Context, instruction: Instruction) -> None:
-        """In a trace without exceptions: a function of the vector table begins. Unless it is
-        called, it handles an exception."""
-        if context.last < 0:
-            return  # out of reset, or after a gap
-        if self._table.instructions[context.last].flow in (Flow.CALL, Flow.CALL_INDIRECT):
-            return
-        if context.window is not None:
-            raise self._error(
-                f"an exception handler, {self._resolved.place(instruction.address)}, runs inside "
-                f"{context.window.service.name}",
-                expected="a trace that shows exceptions, or windows without interrupts",
-                hint="capture with `wcetchar capture`, or keep interrupts away from the calls",
-            )
-        context.handlers.append(len(context.stack))
-
-    def _undecoded(self, address: int) -> None:
-        context = self._context
-        self.undecoded += 1
-        if context.window is None:
-            context.last = -1
-            return
-        reason = next(
-            (u for u in self._table.undecodable if u.address == address),
-            None,
-        )
-        text = f" ({reason.text}: {reason.reason})" if reason else ""
-        raise self._error(
-            f"unknown instruction at {self._resolved.place(address)}, "
-            f"0x{address:08x}{text}, inside {context.window.service.name}",
-            expected="an instruction of the image that the instruction set's table knows",
-            hint="check that the trace belongs to this image and its instruction set",
-        )
+    # --- interrupt masks ---------------------------------------------------------------------
 
     def _read_mask(self, context: Context, instruction: Instruction) -> None:
         assert instruction.copy is not None
@@ -679,16 +293,6 @@ class WindowFinder:
                 partial(self._timeline.undisturbed, context),
             )
         self._changed()
-
-    def _error(
-        self, message: str, *, expected: str | None = None, hint: str | None = None
-    ) -> InputError:
-        return InputError(
-            f"{message} (after {self.traced} instructions at most)",
-            where=Location(self._path),
-            expected=expected,
-            hint=hint,
-        )
 
 
 def find_windows(batches: Iterable[EventBatch], finder: WindowFinder) -> Iterator[Window]:

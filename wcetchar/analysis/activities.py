@@ -1,0 +1,160 @@
+"""Exceptions, threads, and what a trace does not show of them.
+
+Exceptions nest. A handler that restores another thread's registers than it saved switches threads
+(``threads`` tells which). What a filter left out, or the emulator could not decode, may hold calls,
+returns and switches: what rested on them is forgotten, and inside a window it is an error.
+"""
+
+from __future__ import annotations
+
+from wcetchar.analysis.contexts import Context
+from wcetchar.analysis.recorder import Recorder
+from wcetchar.model.instruction import Flow, Instruction, MaskRegister
+
+_NON_MASKABLE = 2
+"""Exception number of NMI (Armv7-M ARM, B1.5.2)."""
+
+
+class Activities(Recorder):
+    """The search's knowledge of who executes."""
+
+    def _exception(self, number: int) -> None:
+        self._flush()
+        self._nested.append(self._context)
+        self._context = Context(f"exception {number}", exception=number)
+        self._changed()
+
+    def _exception_exit(self, at: int, number: int) -> None:
+        self._flush()
+        handler = self._context
+        inside = handler.armed or (handler.window if handler.exception is None else None)
+        if inside is not None:
+            raise self._error(
+                f"the handler returned inside {inside.service.name}",
+                expected="the end mark in the same handler",
+            )
+        if handler.exception is not None and number not in (0, handler.exception):
+            raise self._error(
+                f"exception {number} returns, but exception {handler.exception} was being handled",
+                expected="exceptions that nest",
+                hint="the trace is damaged, or its reader lost an exception",
+            )
+        if handler.window is not None:
+            self._close(handler)
+        if (number or handler.exception) not in (None, _NON_MASKABLE):
+            # Armv7-M ARM, B1.5.8: a return from any exception but NMI clears FAULTMASK.
+            self._masks = self._masks.written(MaskRegister.FAULTMASK, 0)
+        if handler.exception is None:
+            # The trace began inside a handler: what was interrupted is not known.
+            self._context = Context("thread")
+        else:
+            self._context = self._nested.pop()
+            if self._context.exception is None and handler.gapped:
+                self._lose_thread()
+            elif self._context.exception is None and handler.restored is not None:
+                self._switch(handler, at)
+        self._changed()
+
+    def _switch(self, handler: Context, at: int) -> None:
+        """The handler restored a thread's registers: the thread that saved them there goes on."""
+        before = self._context
+        assert handler.restored is not None
+        if handler.saved is not None:
+            displaced = self._suspended.suspend(before, *handler.saved, at)
+            if displaced is not None:
+                self._gone(displaced)
+        frame = self._suspended.resume(handler.restored[0], at)
+        if frame is not None and frame.lost:
+            self._gone(frame.context)
+            frame = None
+        after = Context("thread") if frame is None else frame.context
+        if after is not before:
+            self._lock = 0
+            before.unlocking.clear()
+            if before.window is not None:
+                before.window.switched = True
+            after.resumed = frame is not None
+        self._context = after
+
+    def _gone(self, thread: Context) -> None:
+        """The thread can never go on: its saved registers are lost."""
+        if thread.inside is not None:
+            raise self._error(
+                f"the thread that was switched away inside {thread.inside.name} does not go on",
+                expected="every marked call to return",
+                hint="a thread that is deleted must not be between marks",
+            )
+
+    def _lose_thread(self) -> None:
+        """A filter left out code of the handler, which may have switched threads there."""
+        inside = self._context.inside
+        if inside is not None:
+            raise self._error(
+                f"the capture left out part of a handler that interrupted {inside.name}",
+                expected="handlers that are traced whole between marks",
+                hint="filter nothing that an interrupt may execute",
+            )
+        self._context = Context("thread")
+
+    def _gap(self, count: int) -> None:
+        self._flush()
+        self.filtered += count
+        context = self._context
+        if context.window is not None:
+            raise self._error(
+                f"the capture left out {count} instructions inside {context.window.service.name}",
+                expected="windows that are traced whole",
+                hint="filter nothing that a service may execute",
+            )
+        context.gapped = True
+        self._lost()
+
+    def _lost(self) -> None:
+        """Instructions ran that the trace does not show, calls and returns perhaps among them."""
+        context = self._context
+        self._timeline.cut()
+        context.forget()
+        context.stack.clear()
+        context.handlers.clear()
+        # An unlock function of which the rest was left out has returned before the next window:
+        # no mark stands inside of one.
+        if context.unlocking:
+            self._lock = max(0, self._lock - len(context.unlocking))
+            context.unlocking = []
+            self._changed()
+        context.returning = context.resumed = False
+        context.last = -1
+
+    def _unseen_exception(self, context: Context, instruction: Instruction) -> None:
+        """In a trace without exceptions: a function of the vector table begins. Unless it is
+        called, it handles an exception."""
+        if context.last < 0:
+            return  # out of reset, or after a gap
+        if self._table.instructions[context.last].flow in (Flow.CALL, Flow.CALL_INDIRECT):
+            return
+        if context.window is not None:
+            raise self._error(
+                f"an exception handler, {self._resolved.place(instruction.address)}, runs inside "
+                f"{context.window.service.name}",
+                expected="a trace that shows exceptions, or windows without interrupts",
+                hint="capture with `wcetchar capture`, or keep interrupts away from the calls",
+            )
+        context.handlers.append(len(context.stack))
+
+    def _undecoded(self, address: int) -> None:
+        context = self._context
+        self.undecoded += 1
+        if context.window is None:
+            context.last = -1
+            return
+        reason = next(
+            (u for u in self._table.undecodable if u.address == address),
+            None,
+        )
+        text = f" ({reason.text}: {reason.reason})" if reason else ""
+        raise self._error(
+            f"unknown instruction at {self._resolved.place(address)}, "
+            f"0x{address:08x}{text}, inside {context.window.service.name}",
+            expected="an instruction of the image that the instruction set's table knows",
+            hint="check that the trace belongs to this image and its instruction set",
+        )

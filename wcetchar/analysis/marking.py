@@ -1,0 +1,124 @@
+"""The firmware's marks: which services are armed, with which parameter values.
+
+A begin mark arms a service of its thread (a handler: of any); the next entry of it opens a window.
+"""
+
+from __future__ import annotations
+
+from wcetchar.analysis.activities import Activities
+from wcetchar.analysis.contexts import Armed, Context
+from wcetchar.model.service import Service, ServiceKind
+
+
+class Marking(Activities):
+    """The search's knowledge of marks."""
+
+    def _mark(self, address: int) -> None:
+        marks = self._resolved.services.marks
+        channel, value = divmod(address - self._resolved.mark_start, marks.values)
+        if channel == marks.begin:
+            self._arm(self._service(value))
+        elif channel == marks.end:
+            self._disarm(self._service(value))
+        elif channel >= marks.first_parameter:
+            self._context.parameters[channel - marks.first_parameter] = value
+        else:
+            raise self._error(
+                f"a mark in channel {channel}, which has no meaning",
+                expected=f"channel {marks.begin}, {marks.end}, or {marks.first_parameter} and on",
+                hint="`marks: channels:` of the services file must be those of the firmware",
+            )
+
+    def _service(self, mark: int) -> Service:
+        service = self._resolved.services.service_by_mark(mark)
+        if service is None:
+            raise self._error(
+                f"the firmware marks service number {mark}, which no service has",
+                expected="a service with this `mark` in the services file",
+            )
+        return service
+
+    def _arm(self, service: Service) -> None:
+        context = self._context
+        if context.armed is not None:
+            raise self._error(
+                f"begin mark of {service.name} inside {context.armed.service.name}",
+                expected="an end mark before the next begin mark of the same thread",
+            )
+        values = []
+        for number, parameter in enumerate(service.parameters):
+            value = context.parameters.get(number)
+            if value is None:
+                raise self._error(
+                    f"{service.name} begins, but parameter {parameter.name} was not marked",
+                    expected="a store of its value before the begin mark",
+                )
+            if not parameter.minimum <= value <= parameter.maximum:
+                raise self._error(
+                    f"{service.name} begins with {parameter.name} = {value}",
+                    expected=f"a value in {parameter.minimum}..{parameter.maximum}",
+                    hint="correct the range in the services file, or the firmware",
+                )
+            values.append(value)
+        armed = Armed(service, tuple(values))
+        if service.kind is ServiceKind.HANDLER:
+            if service.name in self._armed_handlers:
+                raise self._error(
+                    f"a second begin mark of {service.name}",
+                    expected="an end mark in between",
+                )
+            self._armed_handlers[service.name] = armed
+        else:
+            context.armed = armed
+
+    def _disarm(self, service: Service) -> None:
+        context = self._context
+        if service.kind is ServiceKind.HANDLER:
+            armed = self._armed_handlers.pop(service.name, None)
+        else:
+            armed, context.armed = context.armed, None
+        if armed is None or armed.service is not service:
+            raise self._error(
+                f"end mark of {service.name} without its begin mark",
+                expected="marks in pairs, in the same thread",
+            )
+        if context.window is not None and context.window.service is service:
+            raise self._error(
+                f"end mark of {service.name} before it returned",
+                expected="the end mark after the call",
+                hint="the call must return to its caller; was the thread told apart wrongly?",
+            )
+        if armed.windows == 0:
+            raise self._error(
+                f"{service.name} was never entered between its marks",
+                expected="a call of " + " or ".join(service.entries),
+                hint="the compiler may have inlined it, or it is reached by another symbol",
+            )
+        context.parameters.clear()
+
+    def _open(self, context: Context, index: int) -> None:
+        if context.window is not None:
+            return
+        services = self._resolved.entries[index]
+        if context.exception is not None and context.last < 0:
+            for service in services:
+                armed = self._armed_handlers.get(service.name)
+                if armed is not None:
+                    self._begin(context, armed, depth=0, exception=context.exception)
+                    return
+        armed = context.armed
+        if armed is None or armed.service not in services:
+            return
+        if context.handlers:
+            raise self._error(
+                f"{armed.service.name} is called by an exception handler",
+                expected="a trace that shows exceptions",
+                hint="capture with `wcetchar capture`: what blocks preemption is not known here",
+            )
+        if not context.stack:
+            raise self._error(
+                f"{armed.service.name} was entered, but no call of it was seen",
+                expected="a call between the begin mark and the entry",
+                hint="the capture filter must not leave out the caller",
+            )
+        self._begin(context, armed, depth=len(context.stack), exception=None)

@@ -1,0 +1,161 @@
+"""What executes now, and under which blocking form: the state that the window search runs on.
+
+Inputs: runs of events of the current batch. Output: :class:`Piece` objects, each given to the
+thread or handler that executed it and to the window that is open there, and the tallies for
+conservation. The layers above decide when the context, the masks or the lock change: ``activities``
+(exceptions and threads), ``marking`` (marks), ``windows`` (calls, returns, the stream itself).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.analysis.contexts import (
+    HISTORY_EVENTS,
+    Armed,
+    Context,
+    OpenWindow,
+    Piece,
+    Window,
+)
+from wcetchar.analysis.history import Timeline
+from wcetchar.analysis.masks import MaskState
+from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.stops import stops_of
+from wcetchar.analysis.threads import Threads
+from wcetchar.errors import InputError, Location
+from wcetchar.model.characterization import Blocking
+from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.trace import EventBatch
+
+
+class Recorder:
+    """The state of the search.
+
+    Attributes:
+        attributed: instructions in windows, by service.
+        unattributed: instructions outside every window, by bucket.
+        filtered: instructions that the capture left out.
+        undecoded: executed instructions that the table does not know, all outside windows.
+    """
+
+    def __init__(self, resolved: Resolved, path: str, *, has_exceptions: bool = True) -> None:
+        self.attributed: Counter[str] = Counter()
+        self.unattributed: Counter[str] = Counter()
+        self.filtered = 0
+        self.undecoded = 0
+        self.traced = 0
+        self._resolved = resolved
+        self._table: InstructionTable = resolved.table
+        self._path = path
+        self._has_exceptions = has_exceptions
+        self._stops = stops_of(resolved)
+        self._flags: list[int] = self._stops.tolist()
+        self._masks = MaskState()
+        self._lock = 0
+        self._context = Context("thread 0")
+        self._nested: list[Context] = []
+        self._suspended = Threads()
+        self._timeline = Timeline()
+        self._armed_handlers: dict[str, Armed] = {}
+        self._done: list[Window] = []
+        self._blocking_cache: dict[tuple[MaskState, bool], Blocking] = {}
+        # the current batch and the run of it that is not yet given to the current context
+        self._batch: EventBatch | None = None
+        self._index: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self._counted: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self._run = (0, 0)
+        self._blocking = Blocking()
+
+    def _extend(self, low: int, high: int) -> None:
+        if low == high:
+            return
+        start, end = self._run
+        if end == low and start != end:
+            self._run = (start, high)
+        else:
+            self._flush()
+            self._run = (low, high)
+
+    def _flush(self) -> None:
+        """Gives the pending run of events to the current context."""
+        low, high = self._run
+        if low == high or self._batch is None:
+            return
+        self._run = (high, high)
+        context = self._context
+        instructions = int(self._counted[high]) - int(self._counted[low])
+        context.instructions += instructions
+        window = context.window
+        if window is None:
+            self.unattributed[context.name] += instructions
+            if high - low > HISTORY_EVENTS:
+                # What came before would no longer join on.
+                context.forget()
+                low = high - HISTORY_EVENTS
+        piece = Piece(
+            self._batch.kind[low:high],
+            self._batch.address[low:high],
+            self._batch.size[low:high],
+            self._index[low:high],
+            self._blocking,
+        )
+        context.remember(piece)
+        self._timeline.add(context, piece)
+        if window is not None:
+            self.attributed[window.service.name] += instructions
+            window.pieces.append(piece)
+
+    def _changed(self) -> None:
+        """The masks, the lock or the context changed: what follows has another blocking form."""
+        self._flush()
+        locked = self._lock > 0 or self._context.exception is not None
+        key = (self._masks, locked)
+        blocking = self._blocking_cache.get(key)
+        if blocking is None:
+            blocking = self._blocking_cache[key] = self._masks.blocking(locked)
+        self._blocking = blocking
+
+    def _unlocking(self) -> int:
+        """Unlock functions that are being executed."""
+        return sum(len(c.unlocking) for c in (self._context, *self._nested))
+
+    def _begin(self, context: Context, armed: Armed, depth: int, exception: int | None) -> None:
+        self._flush()
+        armed.windows += 1
+        context.window = OpenWindow(
+            armed.service,
+            armed.values,
+            depth,
+            exception=exception,
+            from_handler=bool(self._nested and self._nested[-1].exception is not None),
+        )
+
+    def _close(self, context: Context) -> None:
+        self._flush()
+        window = context.window
+        assert window is not None
+        context.window = None
+        self._done.append(
+            Window(
+                window.service,
+                window.values,
+                tuple(window.pieces),
+                window.exception,
+                window.from_handler,
+                window.switched,
+            )
+        )
+
+    def _error(
+        self, message: str, *, expected: str | None = None, hint: str | None = None
+    ) -> InputError:
+        return InputError(
+            f"{message} (after {self.traced} instructions at most)",
+            where=Location(self._path),
+            expected=expected,
+            hint=hint,
+        )
