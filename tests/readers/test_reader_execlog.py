@@ -14,9 +14,9 @@ from trace_writers import execlog, image_of, shown_an385
 
 from wcetchar.errors import InputError
 from wcetchar.image import load_image
+from wcetchar.model.machine import MACHINES, CapturedMachine, Machine
 from wcetchar.model.trace import Event, Trace
 from wcetchar.readers import open_trace
-from wcetchar.readers.machines import MACHINES, Machine
 
 TRACES = Path(__file__).resolve().parents[2] / "traces"
 LINE = '0, 0x46, 0x5fe56808, "ldr r0, [r1]", load, 0x40004004, uart\n'
@@ -277,9 +277,13 @@ def test_the_recorded_log_is_read_with_its_firmware(assemble: Callable[..., Path
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_the_table_of_machines_is_what_qemu_says(machine: Machine) -> None:
-    need("qemu-system-arm", "qemu-system-arm")
+    qemu, package, options = "qemu-system-arm", "qemu-system-arm", ""
+    if isinstance(machine, CapturedMachine):
+        qemu, package = machine.qemu, machine.package
+        options = " ".join(("-cpu", machine.cpu, *machine.options))
+    need(qemu, package)
     said = subprocess.run(
-        f"qemu-system-arm -M {machine.name} -S -display none -monitor stdio -serial null".split(),
+        f"{qemu} -M {machine.name} {options} -S -display none -monitor stdio -serial null".split(),
         input="info ramblock\ninfo mtree -f\nquit\n",
         capture_output=True,
         text=True,

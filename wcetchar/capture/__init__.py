@@ -6,7 +6,7 @@ a program file of its own under the GPL-2.0-or-later, whose C source is in ``plu
 """
 
 from wcetchar.capture.emulator import run
-from wcetchar.capture.machines import MACHINES, Machine, RamBlock, find_machine
+from wcetchar.capture.machines import MACHINES, find_machine
 from wcetchar.capture.request import CaptureFilter, CaptureRequest, CaptureResult
 
 __all__ = [
@@ -14,8 +14,6 @@ __all__ = [
     "CaptureFilter",
     "CaptureRequest",
     "CaptureResult",
-    "Machine",
-    "RamBlock",
     "find_machine",
     "run",
 ]

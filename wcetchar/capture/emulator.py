@@ -24,10 +24,11 @@ from typing import IO, Final
 from wcetchar.capture import trace_file
 from wcetchar.capture.build import plugin_path
 from wcetchar.capture.firmware import entry_of
-from wcetchar.capture.machines import Machine, find_machine
+from wcetchar.capture.machines import find_machine
 from wcetchar.capture.part import part_of, unwritable
 from wcetchar.capture.request import CaptureRequest, CaptureResult
 from wcetchar.errors import InputError, Location, ToolMissing
+from wcetchar.model.machine import CapturedMachine
 
 _CONSOLE_BYTES: Final = 1 << 20
 _MESSAGE_BYTES: Final = 2000
@@ -105,7 +106,7 @@ def _writing(output: Path) -> Iterator[None]:
         raise unwritable(output, error.strerror or str(error)) from error
 
 
-def _find_qemu(machine: Machine, override: str | None) -> str:
+def _find_qemu(machine: CapturedMachine, override: str | None) -> str:
     found = shutil.which(override or machine.qemu)
     if found is None:
         raise ToolMissing(
@@ -148,7 +149,7 @@ def _version(qemu: str) -> str:
     return "QEMU " + found.group(1).strip()
 
 
-def _options(machine: Machine, request: CaptureRequest) -> tuple[str, ...]:
+def _options(machine: CapturedMachine, request: CaptureRequest) -> tuple[str, ...]:
     """Options that decide what is executed, none of them with a path."""
     return (
         *("-M", machine.name, "-cpu", machine.cpu, *machine.options),
@@ -161,7 +162,7 @@ def _options(machine: Machine, request: CaptureRequest) -> tuple[str, ...]:
     )
 
 
-def _load(machine: Machine, firmware: Path) -> tuple[str, str]:
+def _load(machine: CapturedMachine, firmware: Path) -> tuple[str, str]:
     path = os.path.abspath(firmware)
     if machine.starts_at_entry:
         # With -kernel, QEMU's own code in ROM would run first, and then the first byte of RAM.

@@ -28,12 +28,12 @@ import numpy as np
 
 from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
+from wcetchar.model.machine import Machine, machine_named, machine_names
 from wcetchar.model.trace import Event, EventBatch, Knowledge, Loss, Trace, TraceInfo
 from wcetchar.readers import execlog_lines
-from wcetchar.readers.encoding import CodeMap, lengths, store_exclusive
+from wcetchar.readers.encoding import CodeMap, InstructionSet, lengths, store_exclusive
 from wcetchar.readers.execlog_lines import EXPECTED, Accesses, Columns, Parser, is_nvic, is_ram
 from wcetchar.readers.files import Lines, lines, plain_head
-from wcetchar.readers.machines import Machine, machine_named, machine_names
 from wcetchar.readers.physical import OffsetUndone, Verdict, in_ram, judge
 from wcetchar.readers.recording import CodeSeen, RecordedTrace, Words
 
@@ -88,7 +88,7 @@ class ExeclogReader:
             if known is None:
                 raise _machine_needed(path, machine)
             undo = OffsetUndone(known, image)
-        code = CodeMap(image, known.instruction_set if known else None)
+        code = CodeMap(image, InstructionSet(known.state) if known else None)
         if not code.known:
             losses.append(
                 Loss(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from wcetchar.errors import InputError
 from wcetchar.model.image import Image
-from wcetchar.readers.machines import Machine, RamBlock
+from wcetchar.model.machine import Machine, RamBlock
 
 Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]

@@ -31,11 +31,11 @@ import numpy.typing as npt
 
 from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
+from wcetchar.model.machine import machine_named
 from wcetchar.model.trace import Event, EventBatch, Knowledge, Loss, Trace, TraceInfo
 from wcetchar.readers.columns import KnownLines, Text
-from wcetchar.readers.encoding import CodeMap
+from wcetchar.readers.encoding import CodeMap, InstructionSet
 from wcetchar.readers.files import Lines, lines, malformed, plain_head, read_head
-from wcetchar.readers.machines import machine_named
 from wcetchar.readers.qemu_blocks import Block, EventTable, block_from_image
 from wcetchar.readers.recording import CodeSeen, RecordedTrace
 
@@ -115,7 +115,7 @@ class QemuLogReader:
             losses.append(_NO_EXIT)
         elif not any(word in head for word in (b"Loaded reset ", b"Taking exception ")):
             losses.append(_NO_INT)
-        code = CodeMap(image, known.instruction_set if known else None)
+        code = CodeMap(image, InstructionSet(known.state) if known else None)
         return _QemuLogTrace(TraceInfo(path, self.name, tuple(losses), machine=machine), code)
 
 

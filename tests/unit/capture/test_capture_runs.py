@@ -189,10 +189,10 @@ def test_ram_blocks_are_those_of_the_monitor(qemu):
         check=True,
         timeout=30,
     ).stdout.replace("\r", "")
-    for block in machine.ram:
+    for block in machine.blocks:
         [row] = [line.split() for line in said.splitlines() if line.split()[:1] == [block.name]]
         assert int(row[3], 16) == block.offset
-        for start, end in ((block.start, block.end), *block.aliases):
+        for start, end in block.ranges:
             assert f"{start:016x}-{end - 1:016x} (prio 0, ram): {block.name}\n" in said
 
 

@@ -1,4 +1,7 @@
-"""Where QEMU 7.2's plugins say that memory lies, per machine.
+"""Emulated boards: where QEMU has their memory, and how a run on one is captured.
+
+Two rooms need it: ``capture`` starts the emulator; ``readers`` bring the addresses of QEMU's own
+logs back to where the memory is.
 
 ``qemu_plugin_hwaddr_phys_addr`` of QEMU before 8.2 adds the RAM block's place in the flat space of
 all blocks (``info ramblock``) to its true address (``info mtree``), whichever mirror the access
@@ -11,8 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
-
-from wcetchar.readers.encoding import InstructionSet
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,64 @@ class ShiftedDevice:
 
 @dataclass(frozen=True)
 class Machine:
+    """An emulated board with one core, by the name of QEMU's ``-M``.
+
+    Attributes:
+        state: of its code where no image says otherwise, as ``CodeRange`` names it.
+        blocks: all of its RAM and ROM, with the default size of memory; the same in QEMU 7.2 and
+            10.0.
+    """
+
     name: str
-    instruction_set: InstructionSet
+    state: str
     blocks: tuple[RamBlock, ...]
-    devices: tuple[ShiftedDevice, ...]
+    devices: tuple[ShiftedDevice, ...] = ()
+
+    @property
+    def image_machine(self) -> str:
+        """Of the images that it executes, as ``Image.machine`` names it."""
+        return "riscv" if self.state == "riscv" else "arm"
 
 
-_SYSTEM_CONTROL_SPACE = (ShiftedDevice("nvic_sysregs", 0xE000E400, 0xE000F000, 0x400),)
+@dataclass(frozen=True, kw_only=True)
+class CapturedMachine(Machine):
+    """A machine that runs can be captured on.
+
+    Attributes:
+        qemu: the emulator's program.
+        package: Debian package that has it.
+        cpu: of QEMU's ``-cpu``.
+        options: QEMU's, beside those that every machine gets.
+        starts_at_entry: the core begins at the ELF file's entry; else where its reset vector says.
+    """
+
+    qemu: str
+    package: str
+    cpu: str
+    options: tuple[str, ...] = ()
+    starts_at_entry: bool = False
+
+
+_SYSTEM_CONTROL_SPACE: Final = (ShiftedDevice("nvic_sysregs", 0xE000E400, 0xE000F000, 0x400),)
 
 
 def _m_profile(name: str, *blocks: RamBlock) -> Machine:
-    return Machine(name, InstructionSet.THUMB, blocks, _SYSTEM_CONTROL_SPACE)
+    return Machine(name, "thumb", blocks, _SYSTEM_CONTROL_SPACE)
 
 
-_MPS2 = (
+def _mps2(name: str, cpu: str) -> CapturedMachine:
+    return CapturedMachine(
+        name,
+        "thumb",
+        _MPS2,
+        _SYSTEM_CONTROL_SPACE,
+        qemu="qemu-system-arm",
+        package="qemu-system-arm",
+        cpu=cpu,
+    )
+
+
+_MPS2: Final = (
     RamBlock("mps.ram", 0x21000000, 0x1000000, 0x0),
     RamBlock(
         "mps.blockram",
@@ -80,8 +125,8 @@ _MPS2 = (
 )
 
 MACHINES: Final[tuple[Machine, ...]] = (
-    _m_profile("mps2-an385", *_MPS2),
-    _m_profile("mps2-an386", *_MPS2),
+    _mps2("mps2-an385", "cortex-m3"),
+    _mps2("mps2-an386", "cortex-m4"),
     _m_profile(
         "mps2-an500",
         RamBlock("mps.ram", 0x60000000, 0x1000000, 0x0),
@@ -121,14 +166,37 @@ MACHINES: Final[tuple[Machine, ...]] = (
         RamBlock("nrf51.sram", 0x20000000, 0x4000, 0x0),
         RamBlock("nrf51_soc.flash", 0x00000000, 0x40000, 0x10000),
     ),
+    CapturedMachine(
+        "virt",
+        "riscv",
+        (
+            RamBlock("riscv_virt_board.ram", 0x80000000, 0x8000000, 0x0),
+            RamBlock("riscv_virt_board.mrom", 0x1000, 0xF000, 0x8000000),
+            RamBlock("virt.flash0", 0x20000000, 0x2000000, 0x8040000),
+            RamBlock("virt.flash1", 0x22000000, 0x2000000, 0xA040000),
+        ),
+        qemu="qemu-system-riscv32",
+        package="qemu-system-misc",
+        # Machine mode and user mode only, as microcontrollers are: so every trap is taken in
+        # machine mode, and every return from one is an mret.
+        cpu="rv32,s=off,h=off",
+        options=(
+            *("-m", "128M", "-bios", "none"),
+            # The device tree that QEMU puts into RAM has a random number, and the real-time clock
+            # is the host's: both made the same for every run.
+            *("-seed", "0", "-rtc", "base=2000-01-01T00:00:00,clock=vm"),
+        ),
+        starts_at_entry=True,
+    ),
 )
-"""Machines whose memory map is known, with their default memory size (none of them takes another).
-"""
+"""Machines whose memory map is known."""
 
 
 def machine_named(name: str | None) -> Machine | None:
+    """The machine of that name, ``None`` where there is none."""
     return next((machine for machine in MACHINES if machine.name == name), None)
 
 
 def machine_names() -> str:
+    """All of them, for messages."""
     return ", ".join(machine.name for machine in MACHINES)
