@@ -60,6 +60,9 @@ class Text:
         self._words: Words = np.ndarray(
             (len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)
         )
+        self._words32: npt.NDArray[np.void] = np.ndarray(
+            (len(padded) - 31,), dtype="V32", buffer=padded, strides=(1,)
+        )
         self.ends: Positions = positions(data, 10) if ends is None else ends
         self.starts: Positions = np.empty_like(self.ends)
         if len(self.ends):
@@ -73,6 +76,11 @@ class Text:
     def words(self, at: Positions) -> Words:
         """Eight characters from each position, the first in the lowest byte."""
         return self._words[at]
+
+    def words32(self, at: Positions) -> Words:
+        """32 characters from each position as four words, shape (len(at), 4). Fetching them as one
+        item takes half the time of four fetches."""
+        return self._words32[at].view("<u8").reshape(-1, 4)
 
     def has(self, at: Positions, literal: bytes) -> Mask:
         """Whether ``literal`` (1 to 8 characters) stands at each position."""
