@@ -321,7 +321,7 @@ FAULTS = (
 bad_load: lw a0, 0(s2)
 bad_store: sw a0, 0(s2)
 bad_amo: amoadd.w a0, a1, (s3)
-bad_code: .4byte 0xffffffff
+bad_code: .4byte 0xfffff00b   # custom-0; of all ones QEMU's in_asm log never ends
 bad_csr: csrw mhartid, x0
 stop: ebreak
  .option pop
