@@ -31,6 +31,7 @@ from wcetchar.model.characterization import (
     Characterization,
     Conservation,
     Evidence,
+    NotCharacterized,
     Provenance,
     SectionInfo,
     ServiceCharacterization,
@@ -52,6 +53,8 @@ ASSUMPTIONS = (
     "instruction and the passing of arguments are the caller's",
     "interrupts and other threads that run during a service are activities of their own",
 )
+
+NOT_SHOWN = "no trace shows it: the firmware did not call it between its marks"
 
 
 @dataclass
@@ -214,6 +217,7 @@ def characterize(
             unattributed=tuple(sorted(collector.unattributed.items())),
         ),
         assumptions=ASSUMPTIONS,
+        not_characterized=tuple(NotCharacterized(name, NOT_SHOWN) for name in missing),
     )
 
 
@@ -393,6 +397,8 @@ def _published_stretches(
             kind=kind,
             begin=_place(resolved, begin, entered),
             end=_place(resolved, end, left),
+            begin_place=resolved.place_of(resolved.table.instructions[begin].address),
+            end_place=resolved.place_of(resolved.table.instructions[end].address),
             counts=publish(
                 everywhere[(kind, begin, end, entered, left)],
                 service.parameters,

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.model.characterization import Place
 from wcetchar.model.image import Image, Symbol
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import LogicalSection, Service, ServicesFile
@@ -79,13 +80,22 @@ class Resolved:
 
     def place(self, address: int) -> str:
         """``function+offset (file:line)`` for people."""
+        place = self.place_of(address)
+        name = f"0x{address:08x}"
+        if place.function:
+            name = place.function + (f"+{place.offset}" if place.offset else "")
+        return f"{name} ({place.file}:{place.line})" if place.line else name
+
+    def place_of(self, address: int) -> Place:
+        """The same for programs."""
         function = self.image.function_at(address)
         line = self.image.line_at(address)
-        name = f"0x{address:08x}"
-        if function is not None:
-            offset = address - function.address
-            name = function.name + (f"+{offset}" if offset else "")
-        return f"{name} ({line.file}:{line.line})" if line else name
+        return Place(
+            function=function.name if function is not None else "",
+            offset=address - function.address if function is not None else 0,
+            file=line.file if line is not None else "",
+            line=line.line if line is not None else 0,
+        )
 
 
 def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Resolved:

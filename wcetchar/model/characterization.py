@@ -98,16 +98,30 @@ class StretchKind(StrEnum):
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where an instruction lies: bytes behind the start of a function, and its source line. What
+    is not known is empty or 0."""
+
+    function: str = ""
+    offset: int = 0
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
 class BlockingStretch:
     """One uninterrupted stretch with interrupts masked, or with preemption held off.
 
-    ``begin`` and ``end`` say where, for people ("vTaskSuspendAll+4 (tasks.c:3850)").
+    ``begin`` and ``end`` say where, for people ("vTaskSuspendAll+4 (tasks.c:3850)"), and
+    ``begin_place`` and ``end_place`` for programs: the first and the last instruction.
     """
 
     kind: StretchKind
     begin: str
     end: str
     counts: Counts
+    begin_place: Place | None = None
+    end_place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +153,14 @@ class ServiceCharacterization:
     stretches_known: bool = True
     """False where only totals were published: blocking time is then bounded by the sum of the
     blocking rows."""
+
+
+@dataclass(frozen=True)
+class NotCharacterized:
+    """A service of the vendor's list that has no counts, and why."""
+
+    name: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -200,3 +222,4 @@ class Characterization:
     provenance: Provenance
     conservation: Conservation | None = None
     assumptions: tuple[str, ...] = ()
+    not_characterized: tuple[NotCharacterized, ...] = ()

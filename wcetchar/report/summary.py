@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich import box
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from wcetchar.errors import one_line
 from wcetchar.formula import to_text
-from wcetchar.model.characterization import Characterization, ServiceCharacterization
+from wcetchar.model.characterization import (
+    Characterization,
+    ServiceCharacterization,
+    StretchKind,
+)
+from wcetchar.report.longest import LongStretch, longest_stretches
 from wcetchar.report.terminal import text_of
 
 JSON_SCHEMA_VERSION = 1
@@ -37,7 +44,8 @@ class ServiceRow:
 
 @dataclass(frozen=True)
 class Summary:
-    """``conservation`` is (where, instructions) and adds up to ``traced``."""
+    """``conservation`` is (where, instructions) and adds up to ``traced``; ``not_characterized``
+    is (service, reason). ``stretches_unknown``: services of which only totals were published."""
 
     kernel: str
     architecture: str
@@ -47,10 +55,23 @@ class Summary:
     undecoded: int
     conservation: tuple[tuple[str, int], ...]
     conserved: bool
+    not_characterized: tuple[tuple[str, str], ...]
+    longest_interrupts: tuple[LongStretch, ...]
+    longest_preemption: tuple[LongStretch, ...]
+    stretches_unknown: int
 
     @property
     def by_formula(self) -> int:
         return sum(row.form == "formula" for row in self.services)
+
+    @property
+    def by_table(self) -> int:
+        return len(self.services) - self.by_formula
+
+    @property
+    def wanted(self) -> int:
+        """Services of the vendor's list, characterized or not."""
+        return len(self.services) + len(self.not_characterized)
 
 
 def summary_of(characterization: Characterization) -> Summary:
@@ -67,6 +88,13 @@ def summary_of(characterization: Characterization) -> Summary:
         undecoded=conservation.undecoded if conservation else 0,
         conservation=tuple((one_line(name), count) for name, count in parts),
         conserved=conservation is None or conservation.holds,
+        not_characterized=tuple(
+            (one_line(missing.name), one_line(missing.reason))
+            for missing in characterization.not_characterized
+        ),
+        longest_interrupts=longest_stretches(characterization, StretchKind.INTERRUPTS),
+        longest_preemption=longest_stretches(characterization, StretchKind.PREEMPTION),
+        stretches_unknown=sum(not s.stretches_known for s in characterization.services),
     )
 
 
@@ -96,7 +124,18 @@ def json_of(summary: Summary) -> str:
     """The summary as one JSON document."""
     document: dict[str, Any] = {"schema_version": JSON_SCHEMA_VERSION, **asdict(summary)}
     document["by_formula"] = summary.by_formula
+    document["by_table"] = summary.by_table
+    document["not_characterized"] = [
+        {"service": name, "reason": reason} for name, reason in summary.not_characterized
+    ]
+    for key in ("longest_interrupts", "longest_preemption"):
+        document[key] = [stretch_json(row) for row in getattr(summary, key)]
     return json.dumps(document, indent=2) + "\n"
+
+
+def stretch_json(stretch: LongStretch) -> dict[str, Any]:
+    """One of the longest stretches, as every ``--json`` has it."""
+    return {**asdict(stretch), "parameters": dict(stretch.parameters)}
 
 
 def render(summary: Summary, width: int = 120, color: bool = False) -> str:
@@ -120,15 +159,39 @@ def render(summary: Summary, width: int = 120, color: bool = False) -> str:
         Text(f"{summary.kernel} on {summary.architecture}", style="bold"),
         table,
         Text(
-            f"services: {len(summary.services)}, {summary.by_formula} by exact formula, "
-            f"{len(summary.services) - summary.by_formula} by table of observed values"
+            f"services: {summary.wanted}, {summary.by_formula} by exact formula, "
+            f"{summary.by_table} by table of observed values, "
+            f"{len(summary.not_characterized)} not at all"
         ),
+        *(Text(f"not at all: {name}: {why}") for name, why in summary.not_characterized),
         "",
+        *stretch_parts(summary),
     ]
     for row in summary.services:
         parts += [Text(f"{row.service}: {note}") for note in row.notes]
     parts.append(_conservation(summary))
     return text_of(parts, width, color)
+
+
+def stretch_parts(summary: Summary) -> Iterator[RenderableType]:
+    """The longest stretches of both kinds."""
+    for title, rows in (
+        ("longest stretches with interrupts masked", summary.longest_interrupts),
+        ("longest stretches with preemption held off", summary.longest_preemption),
+    ):
+        yield Text(f"{title}, in instructions:" if rows else f"{title}: none", style="bold")
+        for row in rows:
+            at = f" at {row.at}" if row.at else ""
+            more = f", and in {len(row.also_in)} more" if row.also_in else ""
+            yield Text(f"{row.instructions:>9,}  {row.service}{at}{more}")
+            for word, place in (("from", row.begin), ("to", row.end)):
+                yield Padding(Text(f"{word} {place.text}"), (0, 0, 0, 15 - len(word)))
+        yield ""
+    if summary.stretches_unknown:
+        yield Text(
+            f"of {summary.stretches_unknown} services no stretches were published, only totals"
+        )
+        yield ""
 
 
 def _conservation(summary: Summary) -> Table:

@@ -106,6 +106,16 @@ def _services(source: Source) -> Iterator[tuple[int, Any]]:
 def _check_names(source: Source) -> None:
     for key in ("sections", "services"):
         _once(source, (key,), list_at(source.data, key), key[:-1])
+    _once(source, ("not_characterized",), list_at(source.data, "not_characterized"), "service")
+    counted = {service.get("name") for _, service in _services(source)}
+    for index, missing in enumerate(list_at(source.data, "not_characterized")):
+        name = missing.get("name") if isinstance(missing, dict) else None
+        if isinstance(name, str) and name in counted:
+            source.report(
+                ("not_characterized", index, "name"),
+                f"the service {shown(name)} is characterized",
+                expected="a service that is not among `services`",
+            )
     for index, service in _services(source):
         steps: Steps = ("services", index, "parameters")
         parameters = list_at(service, "parameters")

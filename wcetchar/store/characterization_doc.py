@@ -33,6 +33,8 @@ from wcetchar.model.characterization import (
     Conservation,
     Counts,
     Evidence,
+    NotCharacterized,
+    Place,
     Provenance,
     SectionInfo,
     ServiceCharacterization,
@@ -137,16 +139,37 @@ class CountsDoc(JsonModel):
         )
 
 
+class PlaceDoc(JsonModel):
+    """Where an instruction lies. What is not known is left out."""
+
+    function: str = ""
+    offset: Count = Field(0, description="bytes behind the start of the function")
+    file: str = ""
+    line: Count = 0
+
+    def to_model(self) -> Place:
+        return Place(self.function, self.offset, self.file, self.line)
+
+
 class StretchDoc(JsonModel):
     """One uninterrupted stretch with interrupts masked, or with preemption held off."""
 
     kind: StretchKind = Field(description="interrupts or preemption")
     begin: str = Field(description="where it begins, for people")
     end: str = Field(description="where it ends, for people")
+    begin_place: PlaceDoc | None = Field(None, description="its first instruction")
+    end_place: PlaceDoc | None = Field(None, description="its last instruction")
     counts: CountsDoc = Field(description="what is done in it")
 
     def to_model(self) -> BlockingStretch:
-        return BlockingStretch(self.kind, self.begin, self.end, self.counts.to_model())
+        return BlockingStretch(
+            self.kind,
+            self.begin,
+            self.end,
+            self.counts.to_model(),
+            self.begin_place.to_model() if self.begin_place else None,
+            self.end_place.to_model() if self.end_place else None,
+        )
 
 
 class ParameterDoc(JsonModel):
@@ -204,6 +227,13 @@ class KernelDoc(JsonModel):
     name: str = Field(description="name of the kernel")
     version: str = Field(description="its version")
     configuration: dict[str, str] = Field(default_factory=dict)
+
+
+class NotCharacterizedDoc(JsonModel):
+    """A service of the vendor's list that has no counts."""
+
+    name: str = Field(description="name of the service")
+    reason: str = Field(description="why")
 
 
 class SectionDoc(JsonModel):
@@ -276,6 +306,7 @@ class CharacterizationDoc(JsonModel):
     fetch_width: FetchWidth = Field(description="in bits; the unit of fetch counts")
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
+    not_characterized: list[NotCharacterizedDoc] = Field(default_factory=list)
     assumptions: list[str] = Field(default_factory=list)
     conservation: ConservationDoc | None = None
     provenance: ProvenanceDoc = Field(description="where the figures come from")
@@ -290,6 +321,9 @@ class CharacterizationDoc(JsonModel):
             provenance=self.provenance.to_model(),
             conservation=self.conservation.to_model() if self.conservation else None,
             assumptions=tuple(self.assumptions),
+            not_characterized=tuple(
+                NotCharacterized(missing.name, missing.reason) for missing in self.not_characterized
+            ),
         )
 
 
@@ -314,10 +348,14 @@ def plain(c: Characterization) -> dict[str, Any]:
                 for s in c.sections
             ],
             "services": [_service(service) for service in c.services],
+            "not_characterized": [
+                {"name": missing.name, "reason": missing.reason} for missing in c.not_characterized
+            ],
             "assumptions": list(c.assumptions),
             "conservation": _conservation(c.conservation) if c.conservation else None,
             "provenance": _provenance(c.provenance),
         },
+        "not_characterized",
         "assumptions",
         "conservation",
     )
@@ -348,7 +386,18 @@ def _service(s: ServiceCharacterization) -> dict[str, Any]:
         "counts": _counts(s.counts),
         "stretches_known": s.stretches_known,
         "stretches": [
-            {"kind": t.kind.value, "begin": t.begin, "end": t.end, "counts": _counts(t.counts)}
+            _sparse(
+                {
+                    "kind": t.kind.value,
+                    "begin": t.begin,
+                    "end": t.end,
+                    "begin_place": _place(t.begin_place),
+                    "end_place": _place(t.end_place),
+                    "counts": _counts(t.counts),
+                },
+                *(() if t.begin_place else ("begin_place",)),
+                *(() if t.end_place else ("end_place",)),
+            )
             for t in s.stretches
         ],
         "evidence": _sparse(
@@ -366,6 +415,18 @@ def _service(s: ServiceCharacterization) -> dict[str, Any]:
     return _sparse(
         data, "description", "worst_state", "parameters", "stretches", "evidence", "notes"
     )
+
+
+def _place(place: Place | None) -> dict[str, Any]:
+    if place is None:
+        return {}
+    data = {
+        "function": place.function,
+        "offset": place.offset,
+        "file": place.file,
+        "line": place.line,
+    }
+    return _sparse(data, *data)
 
 
 def _counts(counts: Counts) -> dict[str, Any]:

@@ -203,6 +203,28 @@ def test_a_readers_totals_must_be_met(loaded: Loaded, totals: dict[str, int], me
     assert TraceTotals().complete is None
 
 
+def test_what_no_trace_shows_is_named_with_the_reason(loaded: Loaded) -> None:
+    part = characterized(loaded, HandTrace(all_calls()), partial=True)
+    assert [missing.name for missing in part.not_characterized] == ["tick"]
+    assert part.not_characterized[0].reason.startswith("no trace shows it")
+    whole = characterized(loaded, HandTrace([*all_calls(), *TICKS]))
+    assert whole.not_characterized == ()
+
+
+def test_places_of_stretches_are_those_of_the_text(loaded: Loaded) -> None:
+    for stretch in only(
+        characterized(loaded, HandTrace(all_calls()), partial=True), "service"
+    ).stretches:
+        for text, place in (
+            (stretch.begin, stretch.begin_place),
+            (stretch.end, stretch.end_place),
+        ):
+            assert place is not None
+            offset = f"+{place.offset}" if place.offset else ""
+            assert text.startswith(f"{place.function}{offset} (")
+            assert f"{place.file}:{place.line})" in text
+
+
 # ---- what traces lack ----------------------------------------------------------------------------
 
 

@@ -26,6 +26,8 @@ from wcetchar.model.characterization import (
     Conservation,
     Counts,
     Evidence,
+    NotCharacterized,
+    Place,
     Provenance,
     SectionInfo,
     ServiceCharacterization,
@@ -64,7 +66,14 @@ FULL = Characterization(
             parameters=(Parameter("N", ParameterKind.STATE, 1, 16, "free blocks"),),
             counts=Counts(rows=(ROW,)),
             stretches=(
-                BlockingStretch(StretchKind.INTERRUPTS, "a+4", "b", Counts(rows=(ROW,))),
+                BlockingStretch(
+                    StretchKind.INTERRUPTS,
+                    "a+4",
+                    "b",
+                    Counts(rows=(ROW,)),
+                    Place("a", 4, "a.c", 7),
+                    Place(),
+                ),
                 BlockingStretch(
                     StretchKind.PREEMPTION,
                     "",
@@ -95,6 +104,7 @@ FULL = Characterization(
     ),
     conservation=Conservation(10, 5, 0, (("z", 7),), (("boot", 3),)),
     assumptions=("x",),
+    not_characterized=(NotCharacterized("y", "no trace shows it"), NotCharacterized("x", "")),
 )
 
 
@@ -186,6 +196,14 @@ def test_the_text_is_canonical() -> None:
         (
             lambda c: replace(c, conservation=replace(c.conservation, traced=11)),
             "11 instructions were traced, but the parts add up to 10",
+        ),
+        (
+            lambda c: replace(c, not_characterized=(NotCharacterized("z", "why"),)),
+            "the service `z` is characterized",
+        ),
+        (
+            lambda c: replace(c, not_characterized=c.not_characterized * 2),
+            "the service `y` is given twice",
         ),
         (lambda c: replace(c, fetch_width=24), "`24` is not known here"),
         (lambda c: replace(c, architecture="\ud800"), "`\\ud800` holds half a character"),

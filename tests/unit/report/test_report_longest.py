@@ -1,0 +1,140 @@
+"""The longest stretches and the counts of the summary, over characterizations made by hand."""
+
+from __future__ import annotations
+
+import json
+
+from wcetchar import formula
+from wcetchar.model.access import AccessVector, CoreEvent, EventKind
+from wcetchar.model.characterization import (
+    Blocking,
+    BlockingStretch,
+    Characterization,
+    Counts,
+    Evidence,
+    NotCharacterized,
+    Place,
+    Provenance,
+    ServiceCharacterization,
+    StretchKind,
+    TablePoint,
+    TraceSection,
+    Word,
+)
+from wcetchar.model.service import Kernel, Parameter, ParameterKind, ServiceKind
+from wcetchar.report import summary
+from wcetchar.report.longest import longest_stretches
+
+MASKED = Blocking(interrupts=True)
+N = Parameter("N", ParameterKind.STATE, 0, 10, "elements")
+
+
+def row(instructions: int, repetition: str = "1") -> TraceSection:
+    vector = AccessVector({CoreEvent(".text", EventKind.ALU): instructions})
+    return TraceSection(MASKED, vector, formula.parse(repetition))
+
+
+def stretch(
+    counts: Counts, begin: str = "a", end: str = "b", kind: StretchKind = StretchKind.INTERRUPTS
+) -> BlockingStretch:
+    return BlockingStretch(kind, begin, end, counts, Place(begin, 0, "k.c", 3), None)
+
+
+def service(
+    name: str,
+    *stretches: BlockingStretch,
+    counts: Counts | None = None,
+    evidence: Evidence | None = None,
+    parameters: tuple[Parameter, ...] = (N,),
+    known: bool = True,
+) -> ServiceCharacterization:
+    return ServiceCharacterization(
+        name=name,
+        kind=ServiceKind.CALL,
+        word=Word.HIGH_WATER_MARK,
+        parameters=parameters,
+        counts=counts or Counts(rows=(row(1),)),
+        stretches=stretches,
+        evidence=evidence or Evidence(3, ((1,), (2,)), ((5,),)),
+        stretches_known=known,
+    )
+
+
+def kernel(
+    *services: ServiceCharacterization, missing: tuple[NotCharacterized, ...] = ()
+) -> Characterization:
+    return Characterization(
+        Kernel("K", "1"), "a", 32, (), services, Provenance("t"), not_characterized=missing
+    )
+
+
+def test_a_stretch_counts_where_it_is_longest_not_where_the_parameter_is() -> None:
+    falling = stretch(Counts(rows=(row(4, "10 - N"), row(3))))
+    (found,) = longest_stretches(kernel(service("s", falling)), StretchKind.INTERRUPTS)
+    assert (found.instructions, found.parameters) == (4 * 9 + 3, (("N", 1),))
+    assert (found.begin.function, found.begin.file, found.begin.line) == ("a", "k.c", 3)
+    assert (found.end.text, found.end.function, found.end.line) == ("b", None, None)
+
+
+def test_without_evidence_the_corners_of_the_range_stand_for_it() -> None:
+    falling = stretch(Counts(rows=(row(4, "10 - N"),)))
+    bare = service("s", falling, evidence=Evidence())
+    (found,) = longest_stretches(kernel(bare), StretchKind.INTERRUPTS)
+    assert (found.instructions, found.at) == (40, "N=0")
+    fixed = service("s", stretch(Counts(rows=(row(4),))), evidence=Evidence(), parameters=())
+    (found,) = longest_stretches(kernel(fixed), StretchKind.INTERRUPTS)
+    assert (found.instructions, found.at) == (4, "")
+
+
+def test_tables_count_at_their_points() -> None:
+    points = (TablePoint((1,), (row(9), row(2))), TablePoint((2,), (row(7),)))
+    (found,) = longest_stretches(
+        kernel(service("s", stretch(Counts(points=points)))), StretchKind.INTERRUPTS
+    )
+    assert (found.instructions, found.at) == (11, "N=1")
+
+
+def test_one_place_is_one_stretch_and_five_are_shown() -> None:
+    services = [
+        service(f"s{n}", stretch(Counts(rows=(row(10 + n),)), begin=f"p{n % 7}")) for n in range(14)
+    ]
+    found = longest_stretches(kernel(*services), StretchKind.INTERRUPTS)
+    assert [f.instructions for f in found] == [23, 22, 21, 20, 19]
+    assert [f.also_in for f in found] == [(f"s{n - 7}",) for n in (13, 12, 11, 10, 9)]
+    assert longest_stretches(kernel(*services), StretchKind.PREEMPTION) == ()
+
+
+def test_the_summary_counts_every_wanted_service() -> None:
+    table = Counts(points=(TablePoint((1,), (row(9),)),))
+    missing = (NotCharacterized("gone", "no \x1btrace shows it"),)
+    made = summary.summary_of(
+        kernel(
+            service("f", stretch(Counts(rows=(row(8),)), kind=StretchKind.PREEMPTION)),
+            service("g", known=False),
+            service("t", counts=table),
+            missing=missing,
+        )
+    )
+    assert (made.wanted, made.by_formula, made.by_table) == (4, 2, 1)
+    document = json.loads(summary.json_of(made))
+    assert document["by_formula"] == 2
+    assert document["by_table"] == 1
+    assert document["not_characterized"] == [
+        {"service": "gone", "reason": "no \\x1btrace shows it"}
+    ]
+    assert document["longest_interrupts"] == []
+    (found,) = document["longest_preemption"]
+    assert found["begin"] == {
+        "text": "a",
+        "function": "a",
+        "offset": 0,
+        "file": "k.c",
+        "line": 3,
+    }
+    assert (found["service"], found["parameters"], found["instructions"]) == ("f", {"N": 1}, 8)
+    text = summary.render(made)
+    assert "services: 4, 2 by exact formula, 1 by table of observed values, 1 not at all" in text
+    assert "not at all: gone: no \\x1btrace shows it" in text
+    assert "longest stretches with interrupts masked: none" in text
+    assert "        8  f at N=1" in text
+    assert "of 1 services no stretches were published" in text
