@@ -8,11 +8,9 @@ returns and switches: what rested on them is forgotten, and inside a window it i
 from __future__ import annotations
 
 from wcetchar.analysis.contexts import Context
+from wcetchar.analysis.masks import apply
 from wcetchar.analysis.recorder import Recorder
-from wcetchar.model.instruction import Flow, Instruction, MaskRegister
-
-_NON_MASKABLE = 2
-"""Exception number of NMI (Armv7-M ARM, B1.5.2)."""
+from wcetchar.model.instruction import Flow, Instruction, MaskWrite
 
 
 class Activities(Recorder):
@@ -22,6 +20,7 @@ class Activities(Recorder):
         self._flush()
         self._nested.append(self._context)
         self._context = Context(f"exception {number}", exception=number)
+        self._apply_masks(self._table.exceptions.entry_masks)
         self._changed()
 
     def _exception_exit(self, at: int, number: int) -> None:
@@ -41,9 +40,9 @@ class Activities(Recorder):
             )
         if handler.window is not None:
             self._close(handler)
-        if (number or handler.exception) not in (None, _NON_MASKABLE):
-            # Armv7-M ARM, B1.5.8: a return from any exception but NMI clears FAULTMASK.
-            self._masks = self._masks.written(MaskRegister.FAULTMASK, 0)
+        model, left = self._table.exceptions, number or handler.exception
+        if left is not None and left not in model.keeps_masks:
+            self._apply_masks(model.exit_masks)
         if handler.exception is None:
             # The trace began inside a handler: what was interrupted is not known.
             self._context = Context("thread")
@@ -54,6 +53,11 @@ class Activities(Recorder):
             elif self._context.exception is None and handler.restored is not None:
                 self._switch(handler, at)
         self._changed()
+
+    def _apply_masks(self, writes: tuple[MaskWrite, ...]) -> None:
+        """What the hardware itself writes to the mask registers."""
+        for write in writes:
+            self._masks = apply(self._masks, write, ())
 
     def _switch(self, handler: Context, at: int) -> None:
         """The handler restored a thread's registers: the thread that saved them there goes on."""

@@ -6,7 +6,13 @@ from wcetchar.errors import InputError, Location
 from wcetchar.isa.riscv import decoder
 from wcetchar.isa.riscv_architecture import SUPPORTED, Refused, extensions_of
 from wcetchar.model.image import CodeRange, Image
-from wcetchar.model.instruction import RISCV_REGISTERS, Instruction, InstructionTable, Undecodable
+from wcetchar.model.instruction import (
+    RISCV_MACHINE_EXCEPTIONS,
+    RISCV_REGISTERS,
+    Instruction,
+    InstructionTable,
+    Undecodable,
+)
 
 FETCH_BYTES = 4
 """Small cores fetch aligned words whatever the length of their instructions (Ibex Reference Guide,
@@ -65,6 +71,7 @@ def decode_rv32(image: Image) -> InstructionTable:
         fetch_bytes=FETCH_BYTES,
         granule=granule,
         registers=RISCV_REGISTERS,
+        exceptions=RISCV_MACHINE_EXCEPTIONS,
     )
 
 

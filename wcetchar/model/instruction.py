@@ -278,6 +278,72 @@ RISCV_REGISTERS: Final = RegisterRoles(
 register (unprivileged architecture, 2.5)."""
 
 
+class ThreadKey(StrEnum):
+    """By which accesses of a handler (``ExceptionModel.thread_key``) a trace tells threads apart.
+
+    Both name a thread by an address that it was saved to and is restored from.
+    """
+
+    # Multiple transfers of registers that functions preserve, not through the stack pointer.
+    REGISTERS = "saved registers"
+    # Loads and stores of the stack pointer itself: whoever switches stacks has to make them.
+    STACK_POINTER = "saved stack pointer"
+
+
+@dataclass(frozen=True)
+class ExceptionModel:
+    """What the hardware itself does when a handler is entered and left. No trace shows it.
+
+    Attributes:
+        frame_words: words of 32 bits that entry writes and exit reads, as one burst each, on the
+            stack of what was interrupted: the task stack, and in handlers the main stack.
+        vector_reads: words that entry reads from the vector table.
+        reset_masks: what is known of the mask registers after reset; those of M-profile mask
+            nothing.
+        entry_masks: what entry does to the mask registers, one after another. A handler that masks
+            nothing is still one: no thread runs until it returns.
+        exit_masks: what a return does beside what the table says of the returning instruction.
+        keeps_masks: numbers of exceptions whose return does not do ``exit_masks``.
+        interrupt_bit: set in the numbers of exceptions that are taken only where the mask registers
+            let interrupts in; 0: the number does not tell.
+        thread_key: how handlers show which thread they save and which they go on with.
+    """
+
+    frame_words: int = 0
+    vector_reads: int = 0
+    reset_masks: tuple[MaskWrite, ...] = ()
+    entry_masks: tuple[MaskWrite, ...] = ()
+    exit_masks: tuple[MaskWrite, ...] = ()
+    keeps_masks: frozenset[int] = frozenset()
+    interrupt_bit: int = 0
+    thread_key: ThreadKey = ThreadKey.REGISTERS
+
+
+M_PROFILE_EXCEPTIONS: Final = ExceptionModel(
+    frame_words=8,
+    vector_reads=1,
+    exit_masks=(MaskWrite(MaskRegister.FAULTMASK, constant=0),),
+    keeps_masks=frozenset({2}),
+)
+"""Armv7-M Architecture Reference Manual (DDI 0403E), B1.5.6 to B1.5.8: the basic frame; a return
+from any exception but NMI (B1.5.2: number 2) clears FAULTMASK. Armv6-M has the same frame and no
+FAULTMASK. The masks stay on entry; the handler's own priority holds off what is less urgent."""
+
+RISCV_MACHINE_EXCEPTIONS: Final = ExceptionModel(
+    reset_masks=(MaskWrite(MaskRegister.MSTATUS_MIE, constant=0),),
+    entry_masks=(
+        MaskWrite(MaskRegister.MSTATUS_MPIE, mask_register=MaskRegister.MSTATUS_MIE),
+        MaskWrite(MaskRegister.MSTATUS_MIE, constant=0),
+    ),
+    interrupt_bit=1 << 31,
+    thread_key=ThreadKey.STACK_POINTER,
+)
+"""RISC-V Privileged Architecture (20211203), 3.1.6.1 (a trap: MPIE <- MIE, MIE <- 0), 3.1.15
+(``mcause``), 3.4 (reset clears MIE). No memory is touched: the handler saves what it needs by
+itself, and vectored traps jump into a table of instructions. What ``mret`` does stands in the table
+of effects."""
+
+
 @dataclass(frozen=True)
 class InstructionTable:
     """All instructions of an image, sorted by address, with columns for vectorised analysis.
@@ -286,6 +352,7 @@ class InstructionTable:
         fetch_bytes: width of one instruction fetch of this core family in bytes.
         granule: instruction alignment in bytes (Thumb 2; RISC-V 2, and 4 without the C extension).
         registers: what the registers of ``defs``, ``uses`` and memory operands are for.
+        exceptions: what the hardware does around handlers.
     """
 
     instructions: tuple[Instruction, ...]
@@ -293,6 +360,7 @@ class InstructionTable:
     fetch_bytes: int = 4
     granule: int = 2
     registers: RegisterRoles = ARM_REGISTERS
+    exceptions: ExceptionModel = M_PROFILE_EXCEPTIONS
 
     def __len__(self) -> int:
         return len(self.instructions)
