@@ -1,5 +1,7 @@
 # make demo    the whole chain on FreeRTOS: build, capture, characterize, estimate
 # make test    the tests
+# make test-long  the tests that take too long for every change: each instruction and access of
+#              long calls damaged in turn, interrupts at every place, registers against unicorn
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run
 #
@@ -14,7 +16,7 @@ SUITE := rtos_tests/freertos
 PROFILES := zero-wait-sram flash-3ws external-16bit
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test lint bench system firmware clean
+.PHONY: demo test test-long lint bench system firmware clean
 .DELETE_ON_ERROR:
 
 demo: system $(VENV)/.installed
@@ -56,8 +58,12 @@ firmware: system
 $(FIRMWARE): | firmware
 
 test: system $(VENV)/.installed
-	@$(MAKE) -s -C $(SUITE) || echo "tests that need the firmware will be skipped"
+	@$(MAKE) -s -C $(SUITE) all check-elf || echo "tests that need the firmware will be skipped"
 	$(BIN)/pytest -n $(JOBS)
+
+test-long: system $(VENV)/.installed
+	@$(MAKE) -s -C $(SUITE) all check-elf
+	$(BIN)/pytest -n $(JOBS) -m long tests/differential
 
 lint: system $(VENV)/.installed
 	$(BIN)/ruff check .

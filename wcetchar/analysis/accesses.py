@@ -47,6 +47,7 @@ from wcetchar.analysis.columns import (
 )
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.succession import impossible_table_jump, impossible_transfer
 from wcetchar.errors import InputError, Location
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
@@ -55,6 +56,12 @@ from wcetchar.model.trace import Event
 
 FRAME_WORDS = 8
 """Words of the basic exception frame (Armv7-M ARM, B1.5.6)."""
+
+
+_NOT_ITS_TRACE = (
+    "the trace is damaged, was not made with this image, lacks its exceptions, "
+    "or two threads were taken for one"
+)
 
 
 @dataclass(frozen=True)
@@ -301,6 +308,16 @@ class Labeller:
             owner = int(accesses.owner[wrong[0]])
             self._complain(window, executed, owner, f"{element[wrong[0]]} bytes")
         self._check_numbers(window, executed, accesses)
+        wrong_jump = impossible_table_jump(
+            executed.index,
+            executed.address,
+            accesses.owner,
+            accesses.address,
+            columns,
+            self._resolved,
+        )
+        if wrong_jump is not None:
+            raise executed.goes_wrong(window, wrong_jump, self)
         section = self._resolved.sections_of(accesses.address.astype(np.uint64)).astype(np.int64)
         unclaimed = np.flatnonzero(section < 0)
         if len(unclaimed):
@@ -466,6 +483,16 @@ class _Executed:
                 hint="add its linker section to `sections`",
             )
         longer = np.flatnonzero((size != 0) & (size != columns.length[index]))
+        if len(longer):
+            i = int(longer[0])
+            instruction = resolved.table.instructions[int(index[i])]
+            raise InputError(
+                f"{window.service.name}: `{instruction.text}` at "
+                f"{resolved.place(instruction.address)} has {size[i]} bytes in the trace",
+                where=where,
+                expected=f"{instruction.length} bytes",
+                hint=_NOT_ITS_TRACE,
+            )
         following = address[1:]
         sequential = following == self.end[:-1]
         flow, target = columns.flow[index][:-1], columns.target[index][:-1]
@@ -478,24 +505,30 @@ class _Executed:
         )
         good &= flow != FLOW[Flow.STOP]
         bad = np.flatnonzero(~good)
-        if len(longer) or len(bad):
-            i = int(longer[0]) if len(longer) else int(bad[0])
-            instruction = resolved.table.instructions[int(index[i])]
-            after = (
-                f"has {size[i]} bytes in the trace"
-                if len(longer)
-                else f"is followed by {resolved.place(int(following[i]))}"
-            )
-            raise InputError(
-                f"{window.service.name}: `{instruction.text}` at "
-                f"{resolved.place(instruction.address)} {after}",
-                where=where,
-                expected="one of its successors"
-                if not len(longer)
-                else f"{instruction.length} bytes",
-                hint="the trace is damaged, was not made with this image, lacks its exceptions, "
-                "or two threads were taken for one",
-            )
+        wrong = (
+            int(bad[0])
+            if len(bad)
+            else impossible_transfer(index, address, self.taken(), columns, resolved)
+        )
+        if wrong is not None:
+            raise self.goes_wrong(window, wrong, owner)
+
+    def goes_wrong(self, window: Window, i: int, owner: Labeller) -> InputError:
+        """Control went from instruction i where it cannot have gone."""
+        resolved = owner._resolved
+        instruction = resolved.table.instructions[int(self.index[i])]
+        after = (
+            resolved.place(int(self.address[i + 1]))
+            if i + 1 < len(self.address)
+            else "the end of the window"
+        )
+        return InputError(
+            f"{window.service.name}: `{instruction.text}` at "
+            f"{resolved.place(instruction.address)} is followed by {after}",
+            where=Location(owner._path),
+            expected="one of its successors",
+            hint=_NOT_ITS_TRACE,
+        )
 
     def taken(self) -> npt.NDArray[np.bool_]:
         """Per instruction: control went elsewhere. The last one of a window always returned."""
