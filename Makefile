@@ -46,8 +46,9 @@ freertos-demo: firmware $(DEMO)/freertos.json
 CAPTURE_CODE := $(wildcard wcetchar/capture/*.py wcetchar/capture/plugin/*.c)
 ANALYSIS_CODE := $(wildcard $(patsubst %,wcetchar/%/*.py,analysis formula image isa model readers store))
 
-$(DEMO)/freertos.json: $(DEMO)/freertos.trace $(SUITE)/services.yaml $(ANALYSIS_CODE)
-	$(BIN)/wcetchar characterize $(FIRMWARE) $< --services $(SUITE)/services.yaml -o $@
+SERVICES := $(addprefix $(SUITE)/,services.yaml config/basic.yaml boards/mps2-an385/image.yaml)
+$(DEMO)/freertos.json: $(DEMO)/freertos.trace $(SERVICES) $(ANALYSIS_CODE)
+	$(BIN)/wcetchar characterize $(FIRMWARE) $< $(addprefix --services ,$(SERVICES)) -o $@
 
 $(DEMO)/freertos.trace: $(FIRMWARE) $(CAPTURE_CODE)
 	@mkdir -p $(@D)

@@ -1,24 +1,20 @@
-/* The kernel configuration that is characterized. services.yaml repeats the settings that change
- * what a service costs; a kernel that is configured otherwise needs a characterization of its own.
+/* The kernel configuration that is characterized, in three parts: what the board needs, what a
+ * configuration (config/NAME.h) chooses, and what is the same everywhere. The services files repeat
+ * the settings that change what a service costs; a kernel that is configured otherwise needs a
+ * characterization of its own.
  */
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H
 
-/* The processor. The driver raises every tick itself (see driver/board.c), so the clock is only
- * a number. The port gives its own exceptions the least urgent priority; 0xa0 (BASEPRI) masks every
- * interrupt that may call the kernel. */
-#define configCPU_CLOCK_HZ 25000000
-#define configTICK_RATE_HZ 1000
-#define configMAX_SYSCALL_INTERRUPT_PRIORITY 0xa0
+#include "board_config.h"
+#include WCET_CONFIG
 
 /* The scheduler. */
+#define configTICK_RATE_HZ 1000
 #define configUSE_PREEMPTION 1
 #define configUSE_TIME_SLICING 1
-#define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
-#define configUSE_TICKLESS_IDLE 0
 #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
 #define configMAX_PRIORITIES 20
-#define configMINIMAL_STACK_SIZE 128
 #define configMAX_TASK_NAME_LEN 16
 #define configIDLE_SHOULD_YIELD 1
 #define configUSE_IDLE_HOOK 1
@@ -27,14 +23,11 @@
 /* What the kernel offers. */
 #define configUSE_TASK_NOTIFICATIONS 1
 #define configUSE_MUTEXES 1
-#define configUSE_RECURSIVE_MUTEXES 0
 #define configUSE_COUNTING_SEMAPHORES 1
-#define configUSE_QUEUE_SETS 0
-#define configUSE_TIMERS 0
 #define configUSE_CO_ROUTINES 0
 #define configQUEUE_REGISTRY_SIZE 0
 
-/* Memory: heap_4 over an array of the firmware, so that the linker can place it by itself. */
+/* Memory: the heap is an array of the firmware, so that the linker can place it by itself. */
 #define configSUPPORT_DYNAMIC_ALLOCATION 1
 #define configSUPPORT_STATIC_ALLOCATION 1
 #define configKERNEL_PROVIDED_STATIC_MEMORY 0
@@ -56,7 +49,6 @@
 #define INCLUDE_vTaskDelete 1
 #define INCLUDE_vTaskSuspend 1
 #define INCLUDE_vTaskDelay 1
-#define INCLUDE_xTaskDelayUntil 0
 #define INCLUDE_xTaskGetSchedulerState 0
 #define INCLUDE_xTaskGetCurrentTaskHandle 0
 #define INCLUDE_uxTaskGetStackHighWaterMark 0

@@ -26,7 +26,12 @@ from wcetchar.readers import open_trace
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FREERTOS = ROOT / "build/firmware/freertos/freertos.elf"
-SERVICES = ROOT / "rtos_tests/freertos/services.yaml"
+SUITE = ROOT / "rtos_tests/freertos"
+SERVICES = [
+    word
+    for name in ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml")
+    for word in ("--services", str(SUITE / name))
+]
 BEGIN, END = "<!-- make bench writes from here -->", "<!-- to here -->"
 
 
@@ -242,7 +247,7 @@ def freertos(folder: Path) -> list[tuple[str, str, str]]:
         return [("FreeRTOS", "not built", "")]
     trace, output = folder / "freertos.wct", folder / "freertos.json"
     capturing = (*WCETCHAR, "capture", str(FREERTOS), "--machine", "mps2-an385", "-o", str(trace))
-    counting = (*WCETCHAR, "characterize", str(FREERTOS), str(trace), "--services", str(SERVICES))
+    counting = (*WCETCHAR, "characterize", str(FREERTOS), str(trace), *SERVICES)
 
     def quiet(command: tuple[str, ...]) -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

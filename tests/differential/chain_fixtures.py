@@ -15,8 +15,7 @@ from typing import Any
 import chain_stream
 import pytest
 from chain_listing import Listing, listing_of
-from chain_made import SERVICES, Oracle, Shared, command, make_oracle
-from ruamel.yaml import YAML
+from chain_made import SERVICES, Oracle, Shared, command, make_oracle, services_document
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -43,8 +42,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
 
 @pytest.fixture(scope="session")
 def services() -> dict[str, Any]:
-    document: dict[str, Any] = YAML(typ="safe", pure=True).load(SERVICES)
-    return document
+    return services_document()
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +73,8 @@ def published(firmware: Path, capture: Path, shared: Shared) -> dict[str, Any]:
 
     def make() -> dict[str, Any]:
         path = shared.folder / "freertos.json"
-        command("characterize", firmware, capture, "--services", SERVICES, "-o", path)
+        services = [word for name in SERVICES for word in ("--services", name)]
+        command("characterize", firmware, capture, *services, "-o", path)
         document: dict[str, Any] = json.loads(path.read_text())
         return document
 

@@ -16,12 +16,29 @@ import chain_log
 from chain_listing import Listing
 from chain_oracle import Blocking, Counts, Machine, Stretch
 from chain_stream import Run
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVICES = ROOT / "rtos_tests" / "freertos" / "services.yaml"
+SUITE = ROOT / "rtos_tests" / "freertos"
+SERVICES = tuple(
+    str(SUITE / name)
+    for name in ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml")
+)
 WCETCHAR = (sys.executable, "-c", "from wcetchar.cli import main; main()")
 
 T = TypeVar("T")
+
+
+def services_document() -> dict[str, Any]:
+    """The services files as one document, put together without the toolchain's own reader."""
+    joined: dict[str, Any] = {}
+    for name in SERVICES:
+        for key, value in YAML(typ="safe", pure=True).load(Path(name)).items():
+            if isinstance(value, dict):
+                joined.setdefault(key, {}).update(value)
+            else:
+                joined[key] = value
+    return joined
 
 
 @dataclass

@@ -31,7 +31,7 @@ class Trial:
     @classmethod
     def of(cls, firmware: Path, folder: Path) -> Trial:
         image = load_image(str(firmware))
-        services = store.load_services(str(SERVICES))
+        services = store.load_services(*SERVICES)
         return cls(folder, image, isa.decode_image(image), services)
 
     def of_bytes(self, data: bytes, format: str | None = None) -> Services:

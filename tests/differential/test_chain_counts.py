@@ -18,15 +18,14 @@ import chain_log
 import chain_stream
 import pytest
 from chain_listing import Listing
-from chain_made import SERVICES, Oracle, access_differences
+from chain_made import Oracle, access_differences, services_document
 from chain_oracle import Key
 from chain_published import by_key, counts_at, evaluate
-from ruamel.yaml import YAML
 
 pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
-NAMES = list(YAML(typ="safe", pure=True).load(SERVICES)["services"])
+NAMES = list(services_document()["services"])
 BESIDE = {"pipeline refill", "exception entry", "exception exit"}
 
 

@@ -148,7 +148,7 @@ def undisturbed(listing: Listing, run: Run, parts: dict[str, list[range]]) -> li
 def characterized(
     firmware: Path, path: Path, format: str | None = None, machine: str | None = None
 ) -> dict[str, Any]:
-    request = pipeline.Request(str(firmware), (str(path),), str(SERVICES), format, machine, True)
+    request = pipeline.Request(str(firmware), (str(path),), SERVICES, format, machine, True)
     document: dict[str, Any] = json.loads(store.characterization_json(pipeline.run(request)))
     return document
 
@@ -218,7 +218,7 @@ def test_qemus_real_log_has_the_same_instructions_and_exceptions(
         (int(at), int(kind[i]) == Event.EXCEPTION, int(address[i]))
         for at, i in zip(before, others, strict=True)
     ] == run.exceptions
-    request = pipeline.Request(str(firmware), (str(path),), str(SERVICES))
+    request = pipeline.Request(str(firmware), (str(path),), SERVICES)
     with pytest.raises(InputError, match=NO_MARKS):
         pipeline.run(request)
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from chain_excerpt import READ, WRITE, Step, marked, steps
 from chain_listing import Listing
-from chain_made import Oracle
+from chain_made import SERVICES, Oracle
 from chain_stream import Run, decode, encode
 from chain_trial import Trial
 from trace_writers import execlog, renode_binary, renode_text, stream
@@ -326,11 +326,10 @@ def test_another_image(
         pytest.skip(f"{other.name} is not built")
     path = tmp_path / "trace"
     path.write_bytes(write(flat(malloc)))
-    services = Path(__file__).resolve().parents[2] / "rtos_tests" / "freertos" / "services.yaml"
 
     def characterized(image: Path) -> Any:
         return pipeline.run(
-            pipeline.Request(str(image), (str(path),), str(services), format, None, True)
+            pipeline.Request(str(image), (str(path),), SERVICES, format, None, True)
         )
 
     assert len(characterized(firmware).services) == 1

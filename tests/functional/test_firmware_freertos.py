@@ -1,6 +1,6 @@
 """The FreeRTOS firmware: it builds, it is the same everywhere, its checks hold and can fail, and
-services.yaml says what the ELF and the sources say. Symbols and sections are read by readelf and
-objdump, the sources by plain patterns, so nothing here rests on the toolchain's own readers."""
+the services files say what the ELF and the sources say. Symbols and sections are read by readelf
+and objdump, the sources by plain patterns, so nothing here rests on the toolchain's own readers."""
 
 from __future__ import annotations
 
@@ -76,8 +76,14 @@ def elf(build: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def services() -> dict[str, Any]:
-    document: dict[str, Any] = YAML(typ="safe", pure=True).load(SOURCE / "services.yaml")
-    return document
+    joined: dict[str, Any] = {}
+    for name in ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml"):
+        for key, value in YAML(typ="safe", pure=True).load(SOURCE / name).items():
+            if key == "kernel":
+                joined.setdefault("configuration", {}).update(value["configuration"])
+            elif isinstance(value, dict):
+                joined.setdefault(key, {}).update(value)
+    return joined
 
 
 @dataclass(frozen=True)
@@ -244,7 +250,7 @@ def test_memcpy_does_not_call_itself(elf: Path) -> None:
         assert not re.search(r"\bb[l]?(\.w|\.n)?\s+\w+ <mem(cpy|set)>", disassembly(elf, function))
 
 
-# ---- services.yaml ------------------------------------------------------------------------------
+# ---- services files -----------------------------------------------------------------------------
 
 
 def test_mark_ids_are_those_of_the_header(services: dict[str, Any]) -> None:
@@ -309,8 +315,12 @@ def test_the_scheduler_is_locked_by_calls_alone(elf: Path, services: dict[str, A
 
 
 def test_the_configuration_is_that_of_the_header(services: dict[str, Any]) -> None:
-    header = defines(SOURCE / "FreeRTOSConfig.h", "config")
-    stated = services["kernel"]["configuration"]
+    header = {
+        name: value
+        for file in ("FreeRTOSConfig.h", "config/basic.h", "boards/mps2-an385/board_config.h")
+        for name, value in defines(SOURCE / file, "config").items()
+    }
+    stated = services["configuration"]
     for name, value in stated.items():
         if not name.startswith("config") or name == "configASSERT":
             continue

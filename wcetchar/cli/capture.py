@@ -54,8 +54,10 @@ def _seconds(ctx: click.Context, param: click.Parameter, seconds: float) -> floa
 )
 @click.option(
     "--marked",
+    multiple=True,
     metavar="SERVICES",
-    help="Record only what lies between the marks that this services file names.",
+    help="Record only what lies between the marks that this services file names. Given several "
+    "times, the files are read as one.",
 )
 @click.option("--qemu", metavar="PROGRAM", help="Emulator to use instead of the machine's own.")
 @click.option(
@@ -72,7 +74,7 @@ def command(
     machine: str,
     output: str,
     exclude: tuple[str, ...],
-    marked: str | None,
+    marked: tuple[str, ...],
     qemu: str | None,
     timeout: float,
     as_json: bool,
@@ -94,7 +96,7 @@ def command(
     Example:
       wcetchar capture firmware.elf --machine mps2-an385 -o firmware.trace
     """
-    check_output(output, (firmware, *([marked] if marked else [])))
+    check_output(output, (firmware, *marked))
     request = pipeline.Request(firmware, output, machine, exclude, marked, qemu, timeout)
     with progress_bar("capturing", "bytes") as advance:
         result = pipeline.run(request, advance)

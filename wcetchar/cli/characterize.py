@@ -21,7 +21,13 @@ from wcetchar.report import summary
 @click.command("characterize", short_help="Turn traces into a kernel's characterization.")
 @click.argument("firmware")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--services", required=True, metavar="FILE", help="The vendor's services file.")
+@click.option(
+    "--services",
+    required=True,
+    multiple=True,
+    metavar="FILE",
+    help="The vendor's services file. Given several times, the files are read as one.",
+)
 @click.option(
     "-o",
     "--output",
@@ -46,7 +52,7 @@ from wcetchar.report import summary
 def command(
     firmware: str,
     runs: tuple[str, ...],
-    services: str,
+    services: tuple[str, ...],
     output: str,
     form: str | None,
     machine: str | None,
@@ -65,7 +71,7 @@ def command(
       wcetchar characterize firmware.elf firmware.trace \\
           --services services.yaml -o kernel.json
     """
-    check_output(output, (firmware, *runs, services))
+    check_output(output, (firmware, *runs, *services))
     request = pipeline.Request(firmware, runs, services, form, machine, partial)
     with progress_bar("characterizing", "instructions") as advance:
         characterization = pipeline.run(request, advance)

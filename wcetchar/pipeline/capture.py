@@ -23,14 +23,15 @@ class Request:
 
     Attributes:
         exclude: functions, or address ranges ``0xSTART-0xEND``, to leave out.
-        services: services file; then only what lies between its marks is recorded.
+        services: services files that are read as one; if there is any, only what lies between
+            the marks that they name is recorded.
     """
 
     firmware: str
     output: str
     machine: str
     exclude: tuple[str, ...] = ()
-    services: str | None = None
+    services: tuple[str, ...] = ()
     qemu: str | None = None
     timeout: float = 600.0
 
@@ -113,7 +114,7 @@ SMALL_FUNCTION = 128
 BYTES_BEFORE = 16
 
 
-def _lasting(image: Image, services: str | None) -> tuple[AddressRange, ...]:
+def _lasting(image: Image, services: tuple[str, ...]) -> tuple[AddressRange, ...]:
     """Code whose effect outlasts it, which no filter may leave out: writes of interrupt masks, with
     what computes the written value (a small function whole, else the bytes before), and the entries
     of functions that lock the scheduler."""
@@ -130,7 +131,7 @@ def _lasting(image: Image, services: str | None) -> tuple[AddressRange, ...]:
             if function is not None:
                 start = max(start, function.address)
             ranges.append((start, instruction.end))
-    lock = store.load_services(services).scheduler_lock if services is not None else None
+    lock = store.load_services(*services).scheduler_lock if services else None
     for name in (*lock.lock, *lock.unlock) if lock is not None else ():
         address = image.symbol(name).address
         ranges.append((address, address + 2))
@@ -144,12 +145,12 @@ def _lasting(image: Image, services: str | None) -> tuple[AddressRange, ...]:
 
 
 def _between_marks(
-    image: Image, services: str | None
+    image: Image, services: tuple[str, ...]
 ) -> tuple[tuple[AddressRange, ...], tuple[AddressRange, ...]]:
     """Address ranges of the marks that start recording (parameters, begin) and stop it (end)."""
-    if services is None:
+    if not services:
         return (), ()
-    described = store.load_services(services)
+    described = store.load_services(*services)
     marks = described.marks
     try:
         array = image.symbol(marks.symbol)

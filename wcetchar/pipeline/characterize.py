@@ -20,13 +20,14 @@ class Request:
 
     Attributes:
         traces: files, each of any format that a reader knows.
+        services: services files that are read as one, at least one.
         format, machine: of the traces, where their content does not say.
         partial: leave out services that no trace shows.
     """
 
     firmware: str
     traces: tuple[str, ...]
-    services: str
+    services: tuple[str, ...]
     format: str | None = None
     machine: str | None = None
     partial: bool = False
@@ -38,7 +39,7 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
     Raises:
         InputError: any of the files is not what it should be; see the rooms that read them.
     """
-    services = store.load_services(request.services)
+    services = store.load_services(*request.services)
     image = load_image(request.firmware)
     table = isa.decode_image(image)
     traces = [

@@ -7,8 +7,9 @@ anew.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -27,16 +28,30 @@ DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "section-map.json": SectionMapDoc,
     "services.json": ServicesDoc,
 }
+PART_OF_SERVICES: Final = "services-part.json"
 
 
 def schema_texts() -> dict[str, str]:
     """File name -> text of each JSON Schema (draft 2020-12)."""
-    return {name: _text(model) for name, model in DOCUMENTS.items()}
+    texts = {name: _text(_schema(model)) for name, model in DOCUMENTS.items()}
+    return {**texts, PART_OF_SERVICES: _text(_part_of_services())}
 
 
-def _text(model: type[BaseModel]) -> str:
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    schema.update(model.model_json_schema(by_alias=True))
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**schema, **model.model_json_schema(by_alias=True)}
+
+
+def _part_of_services() -> dict[str, Any]:
+    """One of several services files: what it lacks stands in another."""
+    schema = _schema(ServicesDoc)
+    schema["title"] = "A part of " + schema["title"]
+    schema["required"] = ["schema"]
+    del schema["$defs"]["KernelDoc"]["required"]
+    return schema
+
+
+def _text(schema: Mapping[str, Any]) -> str:
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

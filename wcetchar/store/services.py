@@ -34,7 +34,8 @@ from wcetchar.store.checking import (
     one_of,
     validate,
 )
-from wcetchar.store.document import SERVICES, read_document
+from wcetchar.store.document import SERVICES
+from wcetchar.store.parts import read_parts
 from wcetchar.store.profile import Address, Size
 from wcetchar.store.source import Source, Steps, shown
 
@@ -193,17 +194,23 @@ class ServicesDoc(YamlModel):
         )
 
 
-def load_services(path: str) -> ServicesFile:
-    """Read a services file.
+CONTINUED: Final[tuple[Steps, ...]] = (("services",), ("sections",), ("kernel", "configuration"))
+"""Mappings that may have entries in several files."""
+
+
+def load_services(*paths: str) -> ServicesFile:
+    """Read a services file, or several that make one together.
+
+    Each key stands in one of the files; only the mappings of ``CONTINUED`` may go on in another.
 
     Raises:
         InputError: no such file, or mistakes in it; all of them at once as ``InputErrors``.
     """
-    source = read_document(path, SERVICES)
+    source = read_parts(paths, SERVICES, CONTINUED)
     document = validate(ServicesDoc, source, _CHECKS)
     source.fail_on_mistakes()
     assert document is not None
-    return document.to_model(path, _places(source))
+    return document.to_model(paths[0], _places(source))
 
 
 def _places(source: Source) -> dict[Steps, Location]:

@@ -3,7 +3,7 @@
 #include "board.h"
 #include "semphr.h"
 
-#define STACK_WORDS 128
+#define STACK_WORDS configMINIMAL_STACK_SIZE
 
 enum order { PARK, DELAY, RECEIVE, TAKE, SEND };
 

@@ -3,7 +3,7 @@
 #include "helpers.h"
 #include "semphr.h"
 
-#define PARTNER_STACK_WORDS 128
+#define PARTNER_STACK_WORDS configMINIMAL_STACK_SIZE
 
 /* The kernel's own tick count. It is static there; the Makefile makes the symbol, and nothing
  * else, visible, because waiting for the count to wrap would take 2^32 ticks. */

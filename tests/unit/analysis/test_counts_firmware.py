@@ -21,7 +21,11 @@ from wcetchar.pipeline import capture
 from wcetchar.readers import open_trace
 
 ROOT = Path(__file__).resolve().parents[3]
-SERVICES = ROOT / "rtos_tests" / "freertos" / "services.yaml"
+SUITE = ROOT / "rtos_tests" / "freertos"
+SERVICES = tuple(
+    str(SUITE / name)
+    for name in ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml")
+)
 DEMO = ROOT / "build" / "demo" / "freertos.trace"
 
 pytestmark = pytest.mark.firmware
@@ -47,7 +51,7 @@ def trace(firmware: Path, tmp_path: Path) -> Trace:
 def test_every_window(firmware: Path, trace: Trace) -> None:
     image = load_image(str(firmware))
     table = isa.decode_image(image)
-    services = store.load_services(str(SERVICES))
+    services = store.load_services(*SERVICES)
     resolved = resolve(services, image, table)
     oracle = Oracle(image, table, services)
     labeller = Labeller(resolved, trace.info.path)

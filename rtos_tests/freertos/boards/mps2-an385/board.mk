@@ -1,0 +1,13 @@
+# A Cortex-M3 as QEMU's mps2-an385.
+#
+# What a board.mk sets: CROSS and QEMU (prefix and program, both can be given on the command line),
+# CPU (flags of compiler and linker), PORT_SOURCES (the port's files in the kernel's source),
+# PORT_INCLUDES (its folders of headers there), RUN (runs the ELF file whose name follows).
+
+CROSS ?= arm-none-eabi-
+QEMU ?= qemu-system-arm
+CPU := -mcpu=cortex-m3 -mthumb
+PORT_SOURCES := portable/GCC/ARM_CM3/port.c
+PORT_INCLUDES := portable/GCC/ARM_CM3
+RUN = $(QEMU) -M mps2-an385 -display none -monitor none -serial null \
+	-semihosting-config enable=on,target=native -icount shift=5 -kernel

@@ -1,0 +1,104 @@
+"""Several YAML files read as one document.
+
+Each key stands in one file. Only the mappings that are named as continued may have entries in
+several files; the entries themselves are whole in one. Every node keeps the place it has in its own
+file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.store.document import read_document
+from wcetchar.store.source import Source, Steps, shown
+
+_SCHEMA: Final = "schema"
+
+
+def read_parts(paths: Sequence[str], schema: str, continued: Collection[Steps]) -> Source:
+    """Read files that each say ``schema: <schema>`` as one document.
+
+    Args:
+        paths: at least one; what has no place of its own, such as a missing key, is reported at
+            the first.
+        continued: mappings that may have entries in several files.
+
+    Raises:
+        InputError: a file cannot be read, or is of another kind; ``InputErrors`` if several are.
+    """
+    parts: list[Source] = []
+    unusable: list[InputError] = []
+    for path in paths:
+        try:
+            parts.append(read_document(path, schema))
+        except InputErrors as errors:
+            unusable.extend(errors.errors)
+        except InputError as error:
+            unusable.append(error)
+    if len(unusable) > 1:
+        raise InputErrors(unusable)
+    if unusable:
+        raise unusable[0]
+    return parts[0] if len(parts) == 1 else _Joined(parts, continued).source
+
+
+class _Joined:
+    """The document that ``parts`` make together; ``owners`` says which part a node is from."""
+
+    def __init__(self, parts: Sequence[Source], continued: Collection[Steps]) -> None:
+        # A mapping on the way to a continued one is continued as well: `kernel` for `kernel:
+        # configuration`. Its other keys stand in one file, like any other key.
+        self.continued = {steps[:n] for steps in continued for n in range(1, len(steps) + 1)}
+        self.owners: dict[Steps, Source] = {(): parts[0]}
+        data: dict[str, object] = {}
+        self.source = Source(parts[0].path, data, self._place)
+        for part in parts:
+            self.source.mistakes.extend(part.mistakes)
+            self.source.unreadable.update(part.unreadable)
+        for part in parts:
+            assert isinstance(part.data, dict)
+            self._join((), data, part, part.data)
+
+    def _place(self, steps: Steps, key: bool) -> Location | None:
+        for length in range(len(steps), -1, -1):
+            owner = self.owners.get(steps[:length])
+            if owner is not None:
+                return owner.place(steps, key)
+        return None
+
+    def _join(
+        self, at: Steps, into: dict[str, object], part: Source, more: Mapping[str, object]
+    ) -> None:
+        for key, value in more.items():
+            steps = (*at, key)
+            if steps == (_SCHEMA,) and key in into:
+                continue
+            known = into.get(key)
+            if steps in self.continued and isinstance(value, dict):
+                if key not in into:
+                    self.owners[steps] = part
+                    into[key] = known = {}
+                if isinstance(known, dict):
+                    self._join(steps, known, part, value)
+                    continue
+            if key in into:
+                self._twice(steps, part)
+            else:
+                self.owners[steps] = part
+                into[key] = value
+
+    def _twice(self, steps: Steps, part: Source) -> None:
+        """A mistake of both files, since nobody but their authors can tell which is right."""
+        first, second = self.owners[steps].where(steps, key=True), part.where(steps, key=True)
+        what = f"the key {shown(steps[-1])} is given twice"
+        for where, other in ((first, f"again at {second}"), (second, f"first at {first}")):
+            self.source.mistakes.append(
+                InputError(
+                    f"{what}, {other}",
+                    where=where,
+                    expected="every key in one of the files",
+                    hint="remove one of the two",
+                )
+            )
