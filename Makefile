@@ -1,7 +1,7 @@
 # make demo    the whole chain on FreeRTOS: build, capture, characterize, estimate
 # make test    the tests
 # make test-long  the tests that take too long for every change: each instruction and access of
-#              long calls damaged in turn, interrupts at every place, registers against unicorn
+#              long calls damaged in turn, interrupts at every place, every access against QEMU's register dumps
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run
 #
