@@ -47,7 +47,7 @@ from wcetchar.model.expression import (
     Name,
     Number,
 )
-from wcetchar.model.service import Kernel, Parameter, ParameterKind, SectionKind, ServiceKind
+from wcetchar.model.service import Kernel, Parameter, ParameterKind, Part, SectionKind, ServiceKind
 from wcetchar.store import characterization_json, load_characterization
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
@@ -118,6 +118,7 @@ def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCh
     return ServiceCharacterization(
         name=name,
         kind=draw(st.sampled_from(ServiceKind)),
+        part=draw(st.sampled_from(Part)),
         word=draw(st.sampled_from(Word)),
         parameters=tuple(
             Parameter(n, draw(st.sampled_from(ParameterKind)), low, low + span, draw(TEXT))

@@ -508,7 +508,7 @@ class _Executed:
         wrong = (
             int(bad[0])
             if len(bad)
-            else impossible_transfer(index, address, self.taken(), columns, resolved)
+            else impossible_transfer(index, address, self.taken(), window.calls, columns, resolved)
         )
         if wrong is not None:
             raise self.goes_wrong(window, wrong, owner)

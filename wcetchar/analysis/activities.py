@@ -75,8 +75,7 @@ class Activities(Recorder):
         if after is not before:
             self._lock = 0
             before.unlocking.clear()
-            if before.window is not None:
-                before.window.switched = True
+            self._cut(before)
             after.resumed = frame is not None
         self._context = after
 

@@ -41,7 +41,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
-from wcetchar.model.service import Service, ServicesFile
+from wcetchar.model.service import PARTS, Part, Service, ServicesFile
 from wcetchar.model.trace import Knowledge, Trace
 
 StretchKey = tuple[StretchKind, int, int, int, int]
@@ -93,13 +93,14 @@ class _Collector:
 
     def add(self, window: Window, labelled: Labelled, labeller: Labeller) -> None:
         """Counts a window of the current trace."""
-        name = window.service.name
+        name = window.name
         self.shown_by[name].add(len(self.sources) - 1)
         self.services[name].add(window.values, packed_counts(labelled.packed))
         _add_stretches(self, name, window.values, labelled, labeller)
         if window.switched:
             self.notes[name].add(
-                "another thread ran in between; only the calling thread's part is counted"
+                "another thread ran in between; only the calling thread's part is counted, as one "
+                "(a `blocking call` is cut there)"
             )
         if labeller.makes_supervisor_calls(labelled):
             self.incomplete.add(name)
@@ -109,8 +110,17 @@ class _Collector:
             )
         first, last = (labeller.blockings[int(labelled.blocking[i])] for i in (0, -1))
         if window.exception is None and last.holds_preemption and not first.holds_preemption:
+            switch = window.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
             self.notes[name].add(
-                f"it returns with {last} held off; what follows in the caller adds to that stretch"
+                f"it leaves the processor with {last} held off; the switch adds to that stretch"
+                if switch
+                else f"it returns with {last} held off; what follows in the caller adds to that "
+                "stretch"
+            )
+        if window.part is not Part.WHOLE:
+            self.notes[name].add(
+                "the cut lies where the emulator took the exception that switched; a core may take "
+                "it some instructions earlier or later, and the parts' sum stays the same"
             )
 
     def take(self, finder: WindowFinder) -> None:
@@ -167,7 +177,7 @@ def characterize(
         collector.take(finder)
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")
-    missing = [s.name for s in services.services if s.name not in collector.services]
+    missing = [s.name for s in services.services if not _is_shown(s, collector)]
     if missing and not partial:
         first = services.where("services", missing[0])
         raise InputError(
@@ -190,9 +200,11 @@ def characterize(
         fetch_width=table.fetch_bytes * 8,
         sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in services.sections),
         services=tuple(
-            _service(service, collector, blocking_labeller, resolved)
+            _service(service, part, collector, blocking_labeller, resolved)
             for service in services.services
-            if service.name in collector.services
+            if service.name not in missing
+            for part in PARTS[service.kind]
+            if part.of(service.name) in collector.services
         ),
         provenance=Provenance(
             tool=tool,
@@ -323,24 +335,32 @@ def _add_stretches(
         collector.stretches[name][key].add(values, counts)
 
 
+def _is_shown(service: Service, collector: _Collector) -> bool:
+    """Every part that an invocation always has was seen."""
+    parts = [part for part in PARTS[service.kind] if part is not Part.BETWEEN_SWITCHES]
+    return all(part.of(service.name) in collector.services for part in parts)
+
+
 def _service(
     service: Service,
+    part: Part,
     collector: _Collector,
     labeller: Labeller,
     resolved: Resolved,
 ) -> ServiceCharacterization:
-    observations = collector.services[service.name]
+    name = part.of(service.name)
+    observations = collector.services[name]
     fitted, held_out = evidence_points(list(observations.points))
-    notes = set(collector.notes[service.name])
+    notes = set(collector.notes[name])
     word = Word.HIGH_WATER_MARK
     if observations.differing:
         notes.add(
             f"windows with the same parameters differed at {len(observations.differing)} of "
             f"{len(observations.points)} points; the elementwise maximum is published"
         )
-    if service.name in collector.incomplete:
+    if name in collector.incomplete:
         word = Word.ESTIMATE
-    for source in collector.sources_of(service.name):
+    for source in collector.sources_of(name):
         lost = source.losses.get(Knowledge.ADDRESSES)
         if lost is not None:
             word = Word.ESTIMATE
@@ -365,12 +385,13 @@ def _service(
     if not counts.is_formula:
         notes.add("no exact formula was found: the observed values are published")
     return ServiceCharacterization(
-        name=service.name,
+        name=name,
         kind=service.kind,
+        part=part,
         word=word,
         parameters=service.parameters,
         counts=counts,
-        stretches=_published_stretches(service, collector, labeller, resolved),
+        stretches=_published_stretches(name, service, collector, labeller, resolved),
         description=service.description,
         worst_state=service.worst_state,
         evidence=Evidence(observations.windows, fitted, held_out),
@@ -379,10 +400,10 @@ def _service(
 
 
 def _published_stretches(
-    service: Service, collector: _Collector, labeller: Labeller, resolved: Resolved
+    name: str, service: Service, collector: _Collector, labeller: Labeller, resolved: Resolved
 ) -> tuple[BlockingStretch, ...]:
-    points = sorted(collector.services[service.name].points)
-    found = collector.stretches[service.name]
+    points = sorted(collector.services[name].points)
+    found = collector.stretches[name]
     everywhere = {
         key: {point: observed.points.get(point, {}) for point in points}
         for key, observed in found.items()

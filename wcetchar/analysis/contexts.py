@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.model.characterization import Blocking
-from wcetchar.model.service import Service
+from wcetchar.model.service import Part, Service
 
 HISTORY_EVENTS = 8192
 """Events that a context remembers for following mask values backwards."""
@@ -45,7 +45,9 @@ class Window:
         pieces: own events in order; a new piece starts wherever the blocking form changes.
         exception: number of the exception whose handler this is, ``None`` for a call.
         from_handler: the exception interrupted another handler (its frame is on the main stack).
-        switched: the thread was switched away inside the window.
+        switched: the thread was switched away inside the window, which was not cut there.
+        part: what of the invocation this is.
+        calls: where the calls return to that an earlier part of the invocation has left open.
     """
 
     service: Service
@@ -54,6 +56,13 @@ class Window:
     exception: int | None = None
     from_handler: bool = False
     switched: bool = False
+    part: Part = Part.WHOLE
+    calls: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name that it is published under."""
+        return self.part.of(self.service.name)
 
 
 @dataclass
@@ -66,6 +75,10 @@ class OpenWindow:
     exception: int | None = None
     from_handler: bool = False
     switched: bool = False
+    cut: bool = False
+    """A part of it ended with a switch; ``pieces`` are those since."""
+    calls: tuple[int, ...] = ()
+    """Return addresses of the calls that were open there."""
 
 
 @dataclass

@@ -60,6 +60,11 @@ class Marking(Activities):
                     hint="correct the range in the services file, or the firmware",
                 )
             values.append(value)
+        if service.name in self._ended:
+            raise self._error(
+                f"a second begin mark of {service.name}",
+                expected="an end mark in between, by the thread that ran next",
+            )
         armed = Armed(service, tuple(values))
         if service.kind is ServiceKind.HANDLER:
             if service.name in self._armed_handlers:
@@ -75,12 +80,15 @@ class Marking(Activities):
         context = self._context
         if service.kind is ServiceKind.HANDLER:
             armed = self._armed_handlers.pop(service.name, None)
+        elif service.kind is ServiceKind.FINAL_CALL:
+            armed = self._ended.pop(service.name, None)
         else:
             armed, context.armed = context.armed, None
         if armed is None or armed.service is not service:
             raise self._error(
                 f"end mark of {service.name} without its begin mark",
-                expected="marks in pairs, in the same thread",
+                expected="marks in pairs, in the same thread; of a final call, the end mark in "
+                "another one after the switch",
             )
         if context.window is not None and context.window.service is service:
             raise self._error(

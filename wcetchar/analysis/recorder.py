@@ -29,6 +29,7 @@ from wcetchar.analysis.threads import Threads
 from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.service import Part, ServiceKind
 from wcetchar.model.trace import EventBatch
 
 
@@ -61,6 +62,8 @@ class Recorder:
         self._suspended = Threads()
         self._timeline = Timeline()
         self._armed_handlers: dict[str, Armed] = {}
+        self._ended: dict[str, Armed] = {}
+        """Final calls whose thread is gone; another one leaves the end mark."""
         self._done: list[Window] = []
         self._blocking_cache: dict[tuple[MaskState, bool], Blocking] = {}
         # the current batch and the run of it that is not yet given to the current context
@@ -139,6 +142,42 @@ class Recorder:
         window = context.window
         assert window is not None
         context.window = None
+        kind = window.service.kind
+        if kind is ServiceKind.FINAL_CALL:
+            raise self._error(
+                f"{window.service.name} returned",
+                expected="a final call: another thread runs, and the caller never does again",
+                hint="its kind is `call`, or `blocking call` if another thread ran in between",
+            )
+        if kind is ServiceKind.BLOCKING_CALL and not window.cut:
+            raise self._error(
+                f"{window.service.name} returned, and no other thread ran in between",
+                expected="a blocking call to be switched away every time",
+                hint="mark calls that do not block as another service, of kind `call`",
+            )
+        self._emit(window, Part.UNTIL_RETURN if window.cut else Part.WHOLE)
+
+    def _cut(self, context: Context) -> None:
+        """The context's thread is switched away."""
+        window = context.window
+        if window is None:
+            return
+        kind = window.service.kind
+        if kind not in (ServiceKind.BLOCKING_CALL, ServiceKind.FINAL_CALL):
+            window.switched = True
+            return
+        # Switched away again before its next instruction: nothing was executed in between.
+        if window.pieces:
+            self._emit(window, Part.BETWEEN_SWITCHES if window.cut else Part.UNTIL_SWITCH)
+        window.cut = True
+        window.calls = tuple(context.stack[window.depth :])
+        window.pieces = []
+        if kind is ServiceKind.FINAL_CALL:
+            assert context.armed is not None
+            self._ended[window.service.name] = context.armed
+            context.window = context.armed = None
+
+    def _emit(self, window: OpenWindow, part: Part) -> None:
         self._done.append(
             Window(
                 window.service,
@@ -147,6 +186,8 @@ class Recorder:
                 window.exception,
                 window.from_handler,
                 window.switched,
+                part,
+                window.calls,
             )
         )
 

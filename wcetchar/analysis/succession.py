@@ -32,18 +32,24 @@ _CALL_INDIRECT = FLOW[Flow.CALL_INDIRECT]
 
 
 def impossible_transfer(
-    index: Codes, address: Codes, taken: npt.NDArray[np.bool_], columns: Columns, resolved: Resolved
+    index: Codes,
+    address: Codes,
+    taken: npt.NDArray[np.bool_],
+    calls: tuple[int, ...],
+    columns: Columns,
+    resolved: Resolved,
 ) -> int | None:
     """The first instruction after which control went where it cannot have gone.
 
     Args:
+        calls: where calls return to that were made before the first instruction.
         index, address: table index and address of each instruction of a window.
         taken: it sent control elsewhere than to the next one.
     """
     flow = columns.flow[index]
     ends = address + columns.length[index]
     image = resolved.image
-    stack: list[int] = []
+    stack = list(calls)
     transfers = np.flatnonzero(taken[:-1] & np.isin(flow[:-1], (*_CALLS, _RETURN, _INDIRECT)))
     for i in transfers.tolist():
         target = int(address[i + 1])

@@ -8,7 +8,9 @@ A CALL window opens when, after the begin mark of its service, an entry symbol i
 the one that returns to the caller, both included. The call instruction itself belongs to the
 caller. A HANDLER window holds an exception handler from its first instruction to its exception
 return. Interrupts and other threads that run in between are not part of a window: they are
-activities of their own.
+activities of their own. A BLOCKING_CALL is cut where another thread runs: one window holds its own
+instructions up to the exception that switched, one those from its first instruction afterwards
+until it returns or is switched away again. A FINAL_CALL has only the first of these.
 
 Threads are told apart by the addresses that context switch code saves registers to and restores
 them from. What a window's instructions do one after another is checked later against the
@@ -103,7 +105,7 @@ class WindowFinder(Marking):
                     expected="an end mark for every begin mark",
                     hint="capture the whole run; the firmware must end by itself",
                 )
-        for name in self._armed_handlers:
+        for name in (*self._armed_handlers, *self._ended):
             raise self._error(
                 f"the trace ends before the end mark of {name}",
                 expected="an end mark for every begin mark",

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from wcetchar.model.access import AccessVector
 from wcetchar.model.expression import ONE, Expression
-from wcetchar.model.service import Kernel, Parameter, SectionKind, ServiceKind
+from wcetchar.model.service import Kernel, Parameter, Part, SectionKind, ServiceKind
 
 SCHEMA_VERSION = 1
 
@@ -150,6 +150,7 @@ class ServiceCharacterization:
     worst_state: str = ""
     evidence: Evidence = field(default_factory=Evidence)
     notes: tuple[str, ...] = ()
+    part: Part = Part.WHOLE
     stretches_known: bool = True
     """False where only totals were published: blocking time is then bounded by the sum of the
     blocking rows."""

@@ -26,11 +26,51 @@ class Parameter:
 
 
 class ServiceKind(StrEnum):
-    """``CALL``: from the first instruction of an entry symbol until control is back at its return
-    address on the same thread. ``HANDLER``: from exception entry until exception return."""
+    """What an invocation is.
+
+    ``CALL``: from the first instruction of an entry symbol until control is back at its return
+    address on the same thread. ``BLOCKING_CALL``: the same, but another thread runs in between; it
+    is cut there, and each :class:`Part` is published. ``FINAL_CALL``: another thread runs, and the
+    caller never does again. ``HANDLER``: from exception entry until exception return.
+    """
 
     CALL = "call"
+    BLOCKING_CALL = "blocking call"
+    FINAL_CALL = "final call"
     HANDLER = "handler"
+
+
+class Part(StrEnum):
+    """A piece of an invocation that another thread cuts. The switches in between are activities of
+    their own."""
+
+    WHOLE = "whole"
+    UNTIL_SWITCH = "call until switch"
+    BETWEEN_SWITCHES = "resume until switch"
+    UNTIL_RETURN = "resume until return"
+
+    def of(self, service: str) -> str:
+        """The name that the part of a service is published under."""
+        return service + _SUFFIX[self]
+
+
+_SUFFIX = {
+    Part.WHOLE: "",
+    Part.UNTIL_SWITCH: "/call",
+    Part.BETWEEN_SWITCHES: "/between",
+    Part.UNTIL_RETURN: "/resume",
+}
+PART_SEPARATOR = "/"
+"""Stands in no name of a services file, so that the names of parts are unique."""
+
+
+PARTS: dict[ServiceKind, tuple[Part, ...]] = {
+    ServiceKind.CALL: (Part.WHOLE,),
+    ServiceKind.HANDLER: (Part.WHOLE,),
+    ServiceKind.BLOCKING_CALL: (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN),
+    ServiceKind.FINAL_CALL: (Part.UNTIL_SWITCH,),
+}
+"""Of these a trace must show all but ``BETWEEN_SWITCHES``, which only some calls have."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.service import Kernel, Parameter, ParameterKind, SectionKind, ServiceKind
+from wcetchar.model.service import Kernel, Parameter, ParameterKind, Part, SectionKind, ServiceKind
 from wcetchar.store.checking import Integer, JsonModel
 
 KIND: Final = "wcetchar characterization"
@@ -190,7 +190,10 @@ class EvidenceDoc(JsonModel):
 
 class ServiceDoc(JsonModel):
     name: str = Field(description="name of the service")
-    kind: ServiceKind = Field(description="call or handler")
+    kind: ServiceKind = Field(description="kind of call, or handler")
+    part: Part = Field(
+        default=Part.WHOLE, description="what of an invocation, where another thread cuts it"
+    )
     word: Word = Field(description="bound, high-water mark or estimate")
     description: str = ""
     worst_state: str = ""
@@ -205,6 +208,7 @@ class ServiceDoc(JsonModel):
         return ServiceCharacterization(
             name=self.name,
             kind=self.kind,
+            part=self.part,
             word=self.word,
             parameters=tuple(
                 Parameter(p.name, p.kind, p.minimum, p.maximum, p.meaning) for p in self.parameters
@@ -370,6 +374,7 @@ def _service(s: ServiceCharacterization) -> dict[str, Any]:
     data = {
         "name": s.name,
         "kind": s.kind.value,
+        "part": None if s.part is Part.WHOLE else s.part.value,
         "word": s.word.value,
         "description": s.description,
         "worst_state": s.worst_state,
@@ -413,7 +418,7 @@ def _service(s: ServiceCharacterization) -> dict[str, Any]:
         "notes": list(s.notes),
     }
     return _sparse(
-        data, "description", "worst_state", "parameters", "stretches", "evidence", "notes"
+        data, "part", "description", "worst_state", "parameters", "stretches", "evidence", "notes"
     )
 
 

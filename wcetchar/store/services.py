@@ -11,6 +11,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from wcetchar.errors import InputError, Location
 from wcetchar.model.expression import Function
 from wcetchar.model.service import (
+    PART_SEPARATOR,
     AddressRange,
     Kernel,
     LogicalSection,
@@ -129,7 +130,9 @@ class ParameterDoc(YamlModel):
 
 class ServiceDoc(YamlModel):
     mark: Channel = Field(description="value stored to the begin and end channels")
-    kind: ServiceKind = Field(description="call or handler")
+    kind: ServiceKind = Field(
+        description="call, blocking call, final call (both end on another thread) or handler"
+    )
     entries: Symbols = Field(description="symbols of the function or handler")
     description: Text = ""
     worst_state: Text = ""
@@ -351,6 +354,13 @@ def _check_services(source: Source) -> None:
         source.report(("services",), "there is no service", expected="at least one")
     for service in mapping_at(source.data, "services"):
         _unique(source, ("services", service, "entries"))
+        if isinstance(service, str) and PART_SEPARATOR in service:
+            source.report(
+                ("services", service),
+                f"the name {shown(service)} has a {PART_SEPARATOR!r}",
+                expected="a name without it: it separates a service from its parts",
+                key=True,
+            )
     for side in ("lock", "unlock"):
         _unique(source, ("scheduler lock", side))
     both = set(_texts(list_at(source.data, "scheduler lock", "lock")))
