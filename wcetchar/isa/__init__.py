@@ -1,7 +1,8 @@
 """What an instruction does, one file per instruction set: the only user of capstone.
 
-``decode_image`` fills the instruction table that the analysis works on; ``decode_thumb`` and
-``decode_riscv`` decode one instruction. ``INSTRUCTION_SETS`` lists what is supported.
+``decode_image`` fills the instruction table that the analysis works on; ``decode_arm``,
+``decode_thumb`` and ``decode_riscv`` decode one instruction. ``INSTRUCTION_SETS`` lists what is
+supported.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from wcetchar.errors import InputError, Location
+from wcetchar.isa.arm import decode_arm
+from wcetchar.isa.arm_image import ARMV4T_NAMES, decode_armv4t
 from wcetchar.isa.instruction_set import InstructionSet
 from wcetchar.isa.riscv import decode_riscv
 from wcetchar.isa.riscv_architecture import SUPPORTED
@@ -21,6 +24,7 @@ from wcetchar.model.instruction import InstructionTable
 __all__ = [
     "INSTRUCTION_SETS",
     "InstructionSet",
+    "decode_arm",
     "decode_image",
     "decode_riscv",
     "decode_thumb",
@@ -28,6 +32,7 @@ __all__ = [
 ]
 
 INSTRUCTION_SETS: Final = (
+    InstructionSet("Armv4T", "arm", ARMV4T_NAMES, decode_armv4t),
     InstructionSet("Armv6-M Thumb", "arm", ARMV6M_NAMES, decode_armv6m),
     InstructionSet("Armv7-M Thumb", "arm", ARMV7M_NAMES, decode_armv7m),
     InstructionSet("RISC-V RV32IMAC", "riscv", (SUPPORTED,), decode_rv32, refusal),

@@ -1,4 +1,4 @@
-"""Armv6-M and Armv7-M Thumb: bytes -> :class:`~wcetchar.model.instruction.Instruction`.
+"""Thumb of Armv4T, Armv6-M and Armv7-M: bytes -> :class:`~wcetchar.model.instruction.Instruction`.
 
 capstone names an instruction and its operands; what it does is our own table
 (``thumb_effects``), and the encodings that the manual calls UNPREDICTABLE are refused
@@ -18,6 +18,7 @@ from typing import Final
 
 import capstone
 
+from wcetchar.isa import thumb_armv4t
 from wcetchar.isa.thumb_apply import Facts, Unexplained, apply
 from wcetchar.isa.thumb_effects import (
     CONDITIONS,
@@ -33,6 +34,7 @@ from wcetchar.isa.thumb_encodings import violated
 from wcetchar.isa.thumb_operands import Immediate, Operand, Register, parse
 from wcetchar.model.instruction import Flow, Instruction, Test, Undecodable
 
+ARMV4T: Final = "armv4t"
 ARMV6M: Final = "armv6-m"
 ARMV7M: Final = "armv7-m"
 
@@ -71,9 +73,11 @@ class _Refused:
 
 
 class ThumbDecoder:
-    """Decodes each distinct encoding once. ``architecture``: ``ARMV6M`` or ``ARMV7M``."""
+    """Decodes each distinct encoding once. ``architecture``: ``ARMV4T``, ``ARMV6M`` or
+    ``ARMV7M``."""
 
     def __init__(self, architecture: str = ARMV7M) -> None:
+        self._v4t = architecture == ARMV4T
         self._v6m = architecture == ARMV6M
         self._capstone = capstone.Cs(
             capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
@@ -88,6 +92,9 @@ class ThumbDecoder:
             address: where it stands, even.
             it_state: ITSTATE before it; 0 outside an IT block.
         """
+        switch = thumb_armv4t.bx_pc(code, address) if self._v4t else None
+        if switch is not None:
+            return switch
         length = instruction_length(code)
         if length == 0 or len(code) < length:
             # Its bytes, all the same: who walks a range goes on behind them.
@@ -133,6 +140,7 @@ class ThumbDecoder:
             test=None if predicated else decoded.test,
             sets_flags=row.sets_flags or decoded.name in COMPARISONS or facts.special is not None,
             condition=condition or (decoded.name[1:] if row.mnemonic == "b<c>" else ""),
+            fetch=thumb_armv4t.FETCH if self._v4t else None,
         )
 
     def _encoding(self, code: bytes) -> _Decoded | _Refused:
@@ -166,6 +174,11 @@ class ThumbDecoder:
             or any(write.register.value in NOT_IN_ARMV6M for write in facts.masks)
         ):
             return _Refused(text, "not an Armv6-M instruction")
+        if self._v4t:
+            older = thumb_armv4t.refusal(row.mnemonic, code)
+            if older is not None:
+                return _Refused(text, older)
+            facts.issue = thumb_armv4t.issue(code, facts.issue)
         test = _test(row, name, parse(operand_text))
         return _Decoded(row, facts, name, dot + width, operand_text, test)
 

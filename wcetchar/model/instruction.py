@@ -33,7 +33,9 @@ class MaskRegister(StrEnum):
     """Registers that mask interrupts, or fields of them.
 
     M-profile: PRIMASK, FAULTMASK, BASEPRI. RISC-V (privileged architecture, 3.1.6.1 and 3.1.9):
-    two fields of ``mstatus``, and ``mie``; there a set bit lets interrupts *in*.
+    two fields of ``mstatus``, and ``mie``; there a set bit lets interrupts *in*. Armv4T (Arm
+    Architecture Reference Manual DDI 0100, A2.5): bits of CPSR, and of the SPSR of the current
+    mode, which an exception return moves to CPSR; those of the SPSR alone mask nothing.
     """
 
     PRIMASK = "primask"
@@ -44,6 +46,10 @@ class MaskRegister(StrEnum):
     # What mret puts into MIE. A trap moves MIE here and clears MIE; this alone masks nothing.
     MSTATUS_MPIE = "mstatus.mpie"
     MIE = "mie"  # one enable bit for each interrupt; not the field of mstatus
+    CPSR_I = "cpsr.i"  # set: no IRQ is taken
+    CPSR_F = "cpsr.f"  # set: no FIQ is taken
+    SPSR_I = "spsr.i"
+    SPSR_F = "spsr.f"
 
     @property
     def bits(self) -> int:
@@ -63,6 +69,10 @@ _MASK_BITS = {
     MaskRegister.BASEPRI_MAX: 0xFF,
     MaskRegister.MSTATUS_MIE: 1 << 3,
     MaskRegister.MSTATUS_MPIE: 1 << 7,
+    MaskRegister.CPSR_I: 1 << 7,
+    MaskRegister.CPSR_F: 1 << 6,
+    MaskRegister.SPSR_I: 1 << 7,
+    MaskRegister.SPSR_F: 1 << 6,
 }
 _ENABLES = frozenset({MaskRegister.MSTATUS_MIE, MaskRegister.MSTATUS_MPIE, MaskRegister.MIE})
 
@@ -139,6 +149,9 @@ class Copy:
     instruction. ``mstatus`` is named MSTATUS_MIE; of its value only the bits of MSTATUS_MIE and
     MSTATUS_MPIE can be known, and all others are unknown. So the value may be followed into
     a write of those fields, or through a :class:`BitwiseAnd` with them, and nowhere else.
+
+    In the same way a read of CPSR (Armv4T) is named CPSR_I, and one of SPSR SPSR_I; only the bits
+    of I and F can be known.
     """
 
     destination: int
@@ -150,7 +163,16 @@ class Copy:
 @dataclass(frozen=True)
 class BitwiseAnd:
     """``destination`` gets the bits ``constant`` of ``source``: how one field is taken out of
-    ``mstatus`` to be restored later."""
+    ``mstatus`` to be restored later, or bits of CPSR are cleared."""
+
+    destination: int
+    source: int
+    constant: int
+
+
+@dataclass(frozen=True)
+class BitwiseOr:
+    """``destination`` gets ``source`` with the bits ``constant`` set: how bits of CPSR are set."""
 
     destination: int
     source: int
@@ -173,6 +195,19 @@ class Test:
 
 
 @dataclass(frozen=True)
+class FetchUnit:
+    """How instructions of one state are fetched.
+
+    Attributes:
+        bytes: width of one fetch.
+        granule: what addresses of instructions are multiples of.
+    """
+
+    bytes: int
+    granule: int
+
+
+@dataclass(frozen=True)
 class Instruction:
     """Static facts of one instruction at one address.
 
@@ -190,6 +225,8 @@ class Instruction:
         defs, uses: bit masks over registers that it writes and reads. Arm: 0..15, pc excluded;
             RISC-V: 0..31, x0 excluded. ``InstructionTable.registers`` says what they are for.
         bitwise_and: of an instruction that takes bits out of a register.
+        bitwise_or: of an instruction that sets bits of a register.
+        fetch: how it is fetched, where that is not as the table says for all.
     """
 
     address: int
@@ -210,6 +247,8 @@ class Instruction:
     sets_flags: bool = False
     condition: str = ""
     bitwise_and: BitwiseAnd | None = None
+    bitwise_or: BitwiseOr | None = None
+    fetch: FetchUnit | None = None
 
     @property
     def end(self) -> int:
@@ -349,8 +388,10 @@ class InstructionTable:
     """All instructions of an image, sorted by address, with columns for vectorised analysis.
 
     Attributes:
-        fetch_bytes: width of one instruction fetch of this core family in bytes.
-        granule: instruction alignment in bytes (Thumb 2; RISC-V 2, and 4 without the C extension).
+        fetch_bytes: width of one instruction fetch of this core family in bytes; the widest, where
+            instructions have a ``fetch`` of their own.
+        granule: instruction alignment in bytes (Thumb 2; RISC-V 2, and 4 without the C extension);
+            the smallest, where instructions have a ``fetch`` of their own.
         registers: what the registers of ``defs``, ``uses`` and memory operands are for.
         exceptions: what the hardware does around handlers.
     """

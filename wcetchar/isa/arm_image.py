@@ -1,0 +1,105 @@
+"""All instructions of an Armv4T image, which may be in Arm and in Thumb state by turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from wcetchar.errors import InputError, Location
+from wcetchar.isa import arm, thumb
+from wcetchar.isa.arm_apply import LR
+from wcetchar.model.access import EventKind
+from wcetchar.model.image import CodeRange, Image
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable, Undecodable
+
+ARMV4T_NAMES: Final = ("armv4t",)
+_GRANULES: Final = {"arm": 4, "thumb": 2}
+_MOV_LR_PC: Final = 0x01A0E00F
+"""``mov lr, pc`` without its condition."""
+
+
+def decode_armv4t(image: Image) -> InstructionTable:
+    """Decodes each code range in its state, from its start to its end.
+
+    Bytes that no table entry explains go to ``InstructionTable.undecodable``.
+
+    Raises:
+        InputError: a code range is in a state that Armv4T does not have, is not aligned to its
+            instructions, overlaps another, or has no stored contents.
+    """
+    a32, t16 = arm.decoder(), thumb.decoder(thumb.ARMV4T)
+    instructions: list[Instruction] = []
+    undecodable: list[Undecodable] = []
+    before: CodeRange | None = None
+    for code_range in sorted(image.code, key=lambda r: (r.start, r.end)):
+        if code_range.start >= code_range.end:
+            continue
+        _check(image, code_range, before)
+        before = code_range
+        data = image.read(code_range.start, code_range.end - code_range.start)
+        decode = a32.decode if code_range.state == "arm" else t16.decode
+        offset = 0
+        latest: Instruction | None = None
+        while offset < len(data):
+            found = decode(data[offset : offset + 4], code_range.start + offset)
+            offset += len(found.code)
+            if isinstance(found, Undecodable):
+                undecodable.append(found)
+                latest = None
+                continue
+            if latest is not None and _calls(latest, found):
+                found = _as_call(found)
+            instructions.append(found)
+            latest = found
+    return InstructionTable(
+        tuple(instructions),
+        tuple(undecodable),
+        fetch_bytes=arm.FETCH.bytes,
+        granule=_GRANULES["thumb"],
+    )
+
+
+def _calls(first: Instruction, second: Instruction) -> bool:
+    """Version 4 calls through a register or memory by ``mov lr, pc`` and what writes pc behind it:
+    pc reads as the address of the second one's successor (DDI 0100I, A2.4.3)."""
+    if first.length != 4 or int.from_bytes(first.code, "little") & 0x0FFFFFFF != _MOV_LR_PC:
+        return False
+    if first.conditional and first.condition != second.condition:
+        return False  # lr may be what it was
+    writes_pc = second.flow in (Flow.JUMP_INDIRECT, Flow.RETURN)
+    through_lr = second.memory is None and bool(second.uses >> LR & 1)
+    returns = bool(second.masks)
+    return writes_pc and not through_lr and not returns
+
+
+def _as_call(found: Instruction) -> Instruction:
+    issue = EventKind.CALL_INDIRECT if found.memory is None else found.issue
+    return replace(found, flow=Flow.CALL_INDIRECT, issue=issue)
+
+
+def _check(image: Image, code_range: CodeRange, before: CodeRange | None) -> None:
+    where = Location(image.path)
+    place = f"0x{code_range.start:08x}..0x{code_range.end:08x}"
+    granule = _GRANULES.get(code_range.state)
+    if granule is None:
+        raise InputError(
+            f"the code at {place} is in {code_range.state!r} state",
+            where=where,
+            expected="code in Arm or Thumb state",
+            hint="the mapping symbols of the file are damaged; link it again",
+        )
+    if code_range.start % granule:
+        raise InputError(
+            f"the {code_range.state} code at {place} starts at an address that is no multiple of "
+            f"{granule}",
+            where=where,
+            expected="code that is aligned to its instructions",
+            hint="the mapping symbols of the file are damaged; link it again",
+        )
+    if before is not None and before.end > code_range.start:
+        raise InputError(
+            f"the code at {place} overlaps the code at 0x{before.start:08x}..0x{before.end:08x}",
+            where=where,
+            expected="code ranges that do not overlap",
+            hint="overlays cannot be characterized in one image; link them apart",
+        )
