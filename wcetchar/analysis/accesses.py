@@ -69,15 +69,16 @@ class Fetches:
     """Instruction fetches of a window, one entry for each of its instructions.
 
     Attributes:
-        width, granule: bytes of one fetch, and what addresses of instructions are multiples of.
+        width, granule: bytes of one fetch in the instruction's state, and what addresses of
+            instructions are multiples of in that state.
         start, end: addresses of the instruction.
         opens: it begins a run of sequential instructions.
         words: fetches that it needs and the ones before it in its run did not make.
         code: its realigned fetch as an access class.
     """
 
-    width: int
-    granule: int
+    width: Codes
+    granule: Codes
     start: Codes
     end: Codes
     opens: npt.NDArray[np.bool_]
@@ -99,8 +100,9 @@ class Fetches:
         firsts = np.flatnonzero(opens)
         lasts = np.append(firsts[1:], len(opens)) - 1
         size = self.end[inside][lasts] - self.start[inside][firsts]
-        lead = np.where(self.opens[inside][firsts], self.width - self.granule, 0)
-        worst = -((-(size + lead)) // self.width)
+        width, granule = self.width[inside][firsts], self.granule[inside][firsts]
+        lead = np.where(self.opens[inside][firsts], width - granule, 0)
+        worst = -((-(size + lead)) // width)
         words = np.add.reduceat(self.words[inside], firsts)
         return lasts + first, worst - words
 
@@ -247,23 +249,24 @@ class Labeller:
     # --- fetches ----------------------------------------------------------------------------
 
     def _fetch(self, executed: _Executed, taken: npt.NDArray[np.bool_], rows: _Rows) -> Fetches:
-        table = self._resolved.table
-        width = table.fetch_bytes
+        width = self._columns.fetch_bytes[executed.index]
+        granule = self._columns.granule[executed.index]
         start, end = executed.address, executed.end
         count = len(start)
         opens = np.ones(count, dtype=bool)
-        opens[1:] = (taken | executed.barrier)[:-1]
+        # A run is of one state: another one is fetched in other units.
+        opens[1:] = (taken | executed.barrier)[:-1] | (width[1:] != width[:-1])
         last_word = (end - 1) // width
         before = np.empty(count, dtype=np.int64)
         before[1:] = last_word[:-1]
-        before[opens] = start[opens] // width - 1
+        before[opens] = (start // width)[opens] - 1
         words = last_word - before
 
         def codes(pattern: Pattern) -> Codes:
             return access_code(
                 executed.section,
                 OPERATION[Operation.FETCH],
-                np.full(count, WIDTH_OF_BYTES[width]),
+                WIDTH_OF_BYTES[width],
                 np.full(count, PATTERN[pattern]),
             )
 
@@ -273,7 +276,7 @@ class Labeller:
         further[firsts] -= 1
         nexts = np.repeat(np.arange(count), further)
         rows.add(codes(Pattern.NEXT)[nexts], nexts)
-        fetches = Fetches(width, table.granule, start, end, opens, words, codes(Pattern.REALIGNED))
+        fetches = Fetches(width, granule, start, end, opens, words, codes(Pattern.REALIGNED))
         lasts, more = fetches.realigned(0, count - 1)
         realigned = np.repeat(lasts, more)
         rows.add(fetches.code[realigned], realigned)

@@ -21,7 +21,7 @@ from wcetchar.model.access import (
     Operation,
     Pattern,
 )
-from wcetchar.model.instruction import Flow, InstructionTable
+from wcetchar.model.instruction import FetchUnit, Flow, InstructionTable
 
 FLOWS = tuple(Flow)
 KINDS = tuple(EventKind)
@@ -55,6 +55,9 @@ class Columns:
         self.issue = np.array([KIND[i.issue] for i in rows], dtype=np.int64)
         self.conditional = np.array([i.conditional for i in rows], dtype=bool)
         self.target = np.array([-1 if i.target is None else i.target for i in rows], dtype=np.int64)
+        fetches = [i.fetch or FetchUnit(table.fetch_bytes, table.granule) for i in rows]
+        self.fetch_bytes = np.array([f.bytes for f in fetches], dtype=np.int64)
+        self.granule = np.array([f.granule for f in fetches], dtype=np.int64)
         effects = [i.memory for i in rows]
         self.reads = np.array([e.reads if e else 0 for e in effects], dtype=np.int64)
         self.writes = np.array([e.writes if e else 0 for e in effects], dtype=np.int64)

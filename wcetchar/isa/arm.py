@@ -104,8 +104,6 @@ class ArmDecoder:
             test=None if predicated else facts.test,
             sets_flags=facts.sets_flags,
             condition=decoded.condition,
-            bitwise_and=None if predicated else facts.bitwise_and,
-            bitwise_or=None if predicated else facts.bitwise_or,
             fetch=FETCH,
         )
 

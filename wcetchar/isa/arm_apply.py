@@ -17,8 +17,6 @@ from typing import Final
 from wcetchar.isa.arm_effects import MOVES, Effect
 from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import (
-    BitwiseAnd,
-    BitwiseOr,
     Copy,
     Flow,
     MaskRegister,
@@ -63,8 +61,6 @@ class Facts:
     memory: MemoryEffect | None = None
     masks: tuple[MaskWrite, ...] = ()
     copy: Copy | None = None
-    bitwise_and: BitwiseAnd | None = None
-    bitwise_or: BitwiseOr | None = None
     test: Test | None = None
     defs: int = 0
     uses: int = 0
@@ -207,7 +203,6 @@ def _data(row: Effect, fields: Fields, facts: Facts) -> None:
     if facts.sets_flags:
         facts.test = Test(to, 0)
     constant = constant_of(fields)
-    source = fields.get("n", PC)
     match row.mnemonic:
         case "mov" if constant is not None:
             facts.copy = Copy(to, constant=constant)
@@ -216,12 +211,6 @@ def _data(row: Effect, fields: Fields, facts: Facts) -> None:
         case "mov" if "x" in fields and not fields["x"] and not fields["y"]:
             if fields["m"] != PC:
                 facts.copy = Copy(to, source=fields["m"])
-        case "and" if constant is not None and source != PC:
-            facts.bitwise_and = BitwiseAnd(to, source, constant)
-        case "bic" if constant is not None and source != PC:
-            facts.bitwise_and = BitwiseAnd(to, source, ~constant & WORD)
-        case "orr" if constant is not None and source != PC:
-            facts.bitwise_or = BitwiseOr(to, source, constant)
 
 
 def _status(row: Effect, fields: Fields, facts: Facts) -> None:

@@ -67,21 +67,18 @@ class AccessClass:
 
 
 class EventKind(StrEnum):
-    """Core events. Each executed instruction is exactly one *issue* event (those before
-    ``PIPELINE_REFILL``); the others are counted beside it."""
+    """Core events. Each executed instruction is exactly one *issue* event (``is_issue``); the
+    others are counted beside it. New ones stand at the end."""
 
     ALU = "alu"
-    SHIFT_BY_REGISTER = "shift by register"
     MULTIPLY = "multiply"
     MULTIPLY_ACCUMULATE = "multiply accumulate"
     MULTIPLY_LONG = "multiply long"
-    MULTIPLY_ACCUMULATE_LONG = "multiply accumulate long"
     DIVIDE = "divide"
     LOAD = "load"
     STORE = "store"
     LOAD_MULTIPLE = "load multiple"
     STORE_MULTIPLE = "store multiple"
-    SWAP = "swap"
     LOAD_EXCLUSIVE = "load exclusive"
     STORE_EXCLUSIVE = "store exclusive"
     BRANCH_UNTAKEN = "branch untaken"
@@ -103,6 +100,10 @@ class EventKind(StrEnum):
     UNALIGNED_ACCESS = "unaligned access"
     EXCEPTION_ENTRY = "exception entry"
     EXCEPTION_EXIT = "exception exit"
+    # Distinguished by the ARM7TDMI.
+    SHIFT_BY_REGISTER = "shift by register"
+    MULTIPLY_ACCUMULATE_LONG = "multiply accumulate long"
+    SWAP = "swap"
 
     @property
     def is_issue(self) -> bool:

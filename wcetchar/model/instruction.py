@@ -163,16 +163,7 @@ class Copy:
 @dataclass(frozen=True)
 class BitwiseAnd:
     """``destination`` gets the bits ``constant`` of ``source``: how one field is taken out of
-    ``mstatus`` to be restored later, or bits of CPSR are cleared."""
-
-    destination: int
-    source: int
-    constant: int
-
-
-@dataclass(frozen=True)
-class BitwiseOr:
-    """``destination`` gets ``source`` with the bits ``constant`` set: how bits of CPSR are set."""
+    ``mstatus`` to be restored later."""
 
     destination: int
     source: int
@@ -225,7 +216,6 @@ class Instruction:
         defs, uses: bit masks over registers that it writes and reads. Arm: 0..15, pc excluded;
             RISC-V: 0..31, x0 excluded. ``InstructionTable.registers`` says what they are for.
         bitwise_and: of an instruction that takes bits out of a register.
-        bitwise_or: of an instruction that sets bits of a register.
         fetch: how it is fetched, where that is not as the table says for all.
     """
 
@@ -247,7 +237,6 @@ class Instruction:
     sets_flags: bool = False
     condition: str = ""
     bitwise_and: BitwiseAnd | None = None
-    bitwise_or: BitwiseOr | None = None
     fetch: FetchUnit | None = None
 
     @property

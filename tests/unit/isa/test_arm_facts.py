@@ -8,8 +8,6 @@ from wcetchar.isa import decode_arm, decode_thumb
 from wcetchar.model import instruction as facts
 from wcetchar.model.access import EventKind as K
 from wcetchar.model.instruction import (
-    BitwiseAnd,
-    BitwiseOr,
     Copy,
     Flow,
     Instruction,
@@ -172,10 +170,6 @@ def test_arm_values_that_can_be_followed() -> None:
     assert decode(0xE1A01002).copy == Copy(1, source=2)
     assert decode(0xE1A01082).copy is None
     assert decode(0x01A01002).copy is None
-    assert decode(0xE38100C0).bitwise_or == BitwiseOr(0, 1, 0xC0)
-    assert decode(0xE3C100C0).bitwise_and == BitwiseAnd(0, 1, 0xFFFFFF3F)
-    assert decode(0xE20100C0).bitwise_and == BitwiseAnd(0, 1, 0xC0)
-    assert decode(0x138100C0).bitwise_or is None
     assert decode(0xE3520004).test == facts.Test(2, 4)
     assert decode(0xE2522001).test == facts.Test(2, 0)
     assert decode(0xE2422001).test is None
