@@ -3,7 +3,7 @@
 The registers of a thread depend on its own steps alone, but memory is shared: between a store and
 a load of the same word, a handler or another thread may have written there. :class:`Timeline`
 remembers the pieces of all of them in the order in which they ran, so that a value is followed
-through memory only where nothing else can have changed it.
+through memory to whoever was the last to write it, and not at all where that cannot be told.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from wcetchar.analysis.contexts import HISTORY_EVENTS, Context, Piece
 from wcetchar.analysis.masks import Access, Step
@@ -46,6 +47,29 @@ class Timeline:
         """Something ran that the trace does not show."""
         self._complete_from = self._next
 
+    def last_write(self, word: int, place: int, position: int) -> tuple[Context, int, int] | None:
+        """Who was the last to write to a word, however briefly or partly.
+
+        Args:
+            word: address of four bytes.
+            place, position: serial number of a piece and position in it, before which to look.
+
+        Returns: the thread or handler, the serial number of the piece with the write, and the
+        write's position in it; ``None`` where pieces since then are missing, or it is too long ago.
+        """
+        if place < self._complete_from:
+            return None
+        for owner, piece in reversed(self._pieces):
+            if piece.serial > place:
+                continue
+            if piece.serial < self._complete_from:
+                break
+            end = position if piece.serial == place else len(piece.kind)
+            at = np.flatnonzero(_writes_to(piece, word)[:end])
+            if len(at):
+                return owner, piece.serial, int(at[-1])
+        return None
+
     def undisturbed(self, context: Context, word: int, older: int, newer: int) -> bool:
         """No other thread or handler wrote to the word between two pieces of a context.
 
@@ -60,22 +84,54 @@ class Timeline:
                 break
             if owner is context or piece.serial >= newer:
                 continue
-            address = piece.address.astype(np.int64)
-            size = np.where(piece.size == 0, 8, piece.size).astype(np.int64)
-            writes = (piece.kind == Event.WRITE) | (piece.kind == Event.ACCESS)
-            if (writes & (address < word + 4) & (address + size > word)).any():
+            if _writes_to(piece, word).any():
                 return False
         return True
 
 
-def steps(context: Context, table: InstructionTable) -> Iterator[Step]:
-    """Own steps of a context, newest first, up to the first instruction that is not known."""
+def _writes_to(piece: Piece, word: int) -> npt.NDArray[np.bool_]:
+    """Which events of a piece may have written to four bytes from ``word`` on."""
+    address = piece.address.astype(np.int64)
+    size = np.where(piece.size == 0, 8, piece.size).astype(np.int64)
+    writes = (piece.kind == Event.WRITE) | (piece.kind == Event.ACCESS)
+    found: npt.NDArray[np.bool_] = writes & (address < word + 4) & (address + size > word)
+    return found
+
+
+def steps_before(
+    timeline: Timeline, table: InstructionTable, word: int, step: Step
+) -> Iterator[Step]:
+    """Steps of whoever was the last to write to a word before the given step, newest first, from
+    the write on; none where that is not known."""
+    found = timeline.last_write(word, step.place, step.position)
+    return iter(()) if found is None else steps(found[0], table, found[1:])
+
+
+def steps(
+    context: Context, table: InstructionTable, start: tuple[int, int] | None = None
+) -> Iterator[Step]:
+    """Own steps of a context, newest first, up to the first instruction that is not known.
+
+    ``start``: serial number of a piece and position of an access in it, of whose instruction to
+    begin; without it, of the newest. Nothing where the context no longer remembers that piece.
+    """
     number = context.instructions
     accesses: list[Access] = []
     for piece in reversed(context.recent):
         kinds, addresses = piece.kind.tolist(), piece.address.tolist()
         sizes, indices = piece.size.tolist(), piece.index.tolist()
-        for i in range(len(kinds) - 1, -1, -1):
+        newest = len(kinds) - 1
+        if start is not None:
+            if piece.serial < start[0]:
+                return
+            newest = -1
+            if piece.serial == start[0]:
+                newest = start[1]
+                while newest + 1 < len(kinds) and kinds[newest + 1] in _DATA:
+                    newest += 1
+                start = None
+            number -= kinds[newest + 1 :].count(int(Event.INSTRUCTION))
+        for i in range(newest, -1, -1):
             if indices[i] >= 0:
                 number -= 1
                 accesses.reverse()
@@ -84,6 +140,7 @@ def steps(context: Context, table: InstructionTable) -> Iterator[Step]:
                     accesses,
                     context.mask_reads.get(number),
                     piece.serial,
+                    i,
                 )
                 accesses = []
             elif indices[i] == -2:

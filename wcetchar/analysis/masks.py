@@ -5,8 +5,9 @@ B5.2.3 (MSR: a write to BASEPRI_MAX takes effect only if it raises the masking).
 
 The value that ``msr basepri, r0`` writes decides whether interrupts are held off or let in again.
 A trace carries no registers, so the value is followed backwards along the executed instructions:
-through constants, register copies, reads of a mask register, and through memory where a load's
-address was stored to before and nobody else wrote there in between.
+through constants, register copies, reads of a mask register, and through memory, where a load's
+address was stored to before; if another thread or handler was the last to store there, along what
+that one executed.
 
 Soundness: whatever cannot be followed makes the register *unknown*, and unknown counts as masked
 until a known value is written.
@@ -16,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import (
@@ -108,12 +108,20 @@ class Step:
     Attributes:
         mask_value: what a read of a mask register gave at this step; only meaningful for a read.
         place: among the pieces of all threads and handlers, see ``history``.
+        position: of the instruction in its piece.
     """
 
     instruction: Instruction
     accesses: Sequence[Access]
     mask_value: int | None = None
     place: int = 0
+    position: int = 0
+
+
+Writer = Callable[[int, Step], Iterable[Step]]
+"""(address of a word, a step): what the thread or handler that was the last to write to the word
+before the step had executed until then, newest first, the write included. Nothing where that is
+not known."""
 
 
 def alone(word: int, older: int, newer: int) -> bool:
@@ -121,24 +129,45 @@ def alone(word: int, older: int, newer: int) -> bool:
     return True
 
 
+def disturbed(word: int, older: int, newer: int) -> bool:
+    """Where somebody may have written."""
+    return False
+
+
+def nobody(word: int, step: Step) -> Iterable[Step]:
+    """Where it is not known who wrote."""
+    return ()
+
+
 def value_of(
     register: int,
     history: Iterable[Step],
     address: int | None = None,
     undisturbed: Undisturbed = alone,
+    writer: Writer = nobody,
 ) -> int | None:
     """Value of a register after the given steps (newest first), ``None`` where it is unknown.
 
     ``address`` is that of the instruction which comes next and uses the register.
 
     Beside assignments, a branch that was decided by a comparison tells a value: after ``cbnz r3``
-    fell through, r3 is 0.
+    fell through, r3 is 0. A word that another thread or handler wrote last is followed there: a
+    kernel may keep a thread's mask in its control block and restore it in the switch.
     """
     wanted: int | None = register
     slot: int | None = None  # when set, the value is followed through this memory address
-    loaded_at = 0
+    loaded: Step | None = None  # the load that took it from there
     branches = _Branches(address)
-    for step in islice(history, SEARCH_LIMIT):
+    path = iter(history)
+    for _ in range(SEARCH_LIMIT):
+        step = next(path, None)
+        if step is None:
+            if slot is None or loaded is None:
+                return None
+            # Not written by these steps: whoever was the last to write is looked up once.
+            path, loaded = iter(writer(slot, loaded)), None
+            branches, undisturbed = _Branches(None), disturbed
+            continue
         instruction = step.instruction
         equal = branches.test(instruction)
         if instruction.flow is Flow.SUPERVISOR_CALL:
@@ -146,9 +175,12 @@ def value_of(
             return None
         if slot is not None:
             if not any(_overlaps(access, slot, instruction) for access in step.accesses):
+                if loaded is None:
+                    return None  # the writer's first step has to be the write
                 continue
-            if not undisturbed(slot, step.place, loaded_at):
-                return None
+            if loaded is not None and not undisturbed(slot, step.place, loaded.place):
+                path = iter(())
+                continue
             wanted, slot = _stored_to(step, slot), None
             if wanted is None:
                 return None
@@ -171,7 +203,7 @@ def value_of(
                 return step.mask_value
             wanted = copy.source
             continue
-        slot, loaded_at = _loaded_from(step, wanted), step.place
+        slot, loaded = _loaded_from(step, wanted), step
         if slot is None:
             return None
     return None
@@ -261,6 +293,7 @@ def apply(
     history: Iterable[Step],
     address: int | None = None,
     undisturbed: Undisturbed = alone,
+    writer: Writer = nobody,
 ) -> MaskState:
     """State after the mask write of the instruction at ``address``; ``history`` is what ran
     before it, newest first."""
@@ -268,5 +301,7 @@ def apply(
         return state.written(write.register, None)
     if write.constant is not None:
         return state.written(write.register, write.constant)
-    value = None if write.source is None else value_of(write.source, history, address, undisturbed)
+    value = None
+    if write.source is not None:
+        value = value_of(write.source, history, address, undisturbed, writer)
     return state.written(write.register, value)

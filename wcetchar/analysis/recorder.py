@@ -96,21 +96,26 @@ class Recorder:
         if window is None:
             self.unattributed[context.name] += instructions
             if high - low > HISTORY_EVENTS:
-                # What came before would no longer join on.
+                # What came before would no longer join on. It may have written to memory, though.
                 context.forget()
+                self._timeline.add(context, self._piece(low, high - HISTORY_EVENTS))
                 low = high - HISTORY_EVENTS
-        piece = Piece(
+        piece = self._piece(low, high)
+        context.remember(piece)
+        self._timeline.add(context, piece)
+        if window is not None:
+            self.attributed[window.service.name] += instructions
+            window.pieces.append(piece)
+
+    def _piece(self, low: int, high: int) -> Piece:
+        assert self._batch is not None
+        return Piece(
             self._batch.kind[low:high],
             self._batch.address[low:high],
             self._batch.size[low:high],
             self._index[low:high],
             self._blocking,
         )
-        context.remember(piece)
-        self._timeline.add(context, piece)
-        if window is not None:
-            self.attributed[window.service.name] += instructions
-            window.pieces.append(piece)
 
     def _changed(self) -> None:
         """The masks, the lock or the context changed: what follows has another blocking form."""

@@ -31,7 +31,7 @@ from itertools import islice
 import numpy as np
 
 from wcetchar.analysis.contexts import Context, Window
-from wcetchar.analysis.history import steps
+from wcetchar.analysis.history import steps, steps_before
 from wcetchar.analysis.marking import Marking
 from wcetchar.analysis.masks import SEARCH_LIMIT, apply
 from wcetchar.analysis.stops import Stop
@@ -293,6 +293,7 @@ class WindowFinder(Marking):
                 history,
                 instruction.address,
                 partial(self._timeline.undisturbed, context),
+                partial(steps_before, self._timeline, self._table),
             )
         self._changed()
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
-from listing import SCRIPT, load
+from listing import SCRIPT, Row, batches, i, load, r, w
 
+from wcetchar.analysis.contexts import Context, Piece
+from wcetchar.analysis.history import Timeline, steps, steps_before
 from wcetchar.analysis.masks import Access, MaskState, Step, alone, apply, value_of
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import MaskRegister, MaskWrite
+from wcetchar.model.trace import Event
 
 P, F, B, M = (
     MaskRegister.PRIMASK,
@@ -149,6 +155,89 @@ def test_others_that_write_the_word(assemble: Callable[..., Path]) -> None:
     assert value_of(3, reversed(steps), None, disturbed) is None
     assert asked == [(STACK, 10, 20)]
     assert value_of(3, reversed(steps), None, alone) == 9
+
+
+SWITCH = """
+.global wcet_mark
+.type wcet_mark,%object
+wcet_mark: .word 0
+.text
+.type swap,%function
+swap:
+  movs r0, #0x40
+  str r0, [r3, #124]
+  bx lr
+.type switch,%function
+switch:
+  ldr r0, [r2, #124]
+  movs r3, #0
+  str r3, [r2, #124]
+  msr basepri, r0
+"""
+KEPT = 0x20020200  # where the thread's control block has its mask
+
+
+def a_switch(
+    assemble: Callable[..., Path], *between: tuple[str, list[Row]], forget: bool = False
+) -> int | None:
+    """What the switch restores after a thread stored its mask, with other contexts in between."""
+    image, table = load(assemble(SWITCH, SCRIPT))
+    at = {s.name: s.address for s in image.symbols}
+    timeline, contexts = Timeline(), {name: Context(name) for name in ("a", "b", "handler")}
+
+    def ran(name: str, rows: list[Row]) -> None:
+        (batch,) = batches(rows, 64)
+        index = np.full(len(batch), -1, dtype=np.int32)
+        own = batch.kind == Event.INSTRUCTION
+        index[own] = table.index_of(batch.address[own])
+        piece = Piece(batch.kind, batch.address, batch.size, index, Blocking())
+        contexts[name].instructions += int(own.sum())
+        contexts[name].remember(piece)
+        timeline.add(contexts[name], piece)
+
+    swap, switch = at["swap"] & ~1, at["switch"] & ~1
+    ran("a", [i(swap), i(swap + 2), w(KEPT), i(swap + 4)])
+    for name, rows in between:
+        ran(name, rows)
+    if forget:
+        contexts["a"].forget()
+    handler = contexts["handler"]
+    ran("handler", [i(switch), r(KEPT), i(switch + 2), i(switch + 4), w(KEPT), i(switch + 6)])
+    return value_of(
+        0,
+        islice(steps(handler, table), 1, None),
+        switch + 6,
+        partial(timeline.undisturbed, handler),
+        partial(steps_before, timeline, table),
+    )
+
+
+def test_a_mask_that_a_thread_kept_is_known_when_a_switch_restores_it(
+    assemble: Callable[..., Path],
+) -> None:
+    """The switch itself clears the word afterwards, which is no write before its load."""
+    assert a_switch(assemble) == 0x40
+    assert a_switch(assemble, ("b", [w(KEPT - 4), w(KEPT + 4)])) == 0x40
+
+
+@pytest.mark.parametrize("word", [KEPT, KEPT + 3, KEPT - 3])
+def test_the_last_writer_counts(assemble: Callable[..., Path], word: int) -> None:
+    assert a_switch(assemble, ("b", [w(word)])) is None
+    assert a_switch(assemble, ("a", [w(word)])) is None
+
+
+def test_nothing_is_known_of_a_writer_that_is_forgotten(assemble: Callable[..., Path]) -> None:
+    assert a_switch(assemble, forget=True) is None
+
+
+def test_nothing_is_known_across_a_gap(assemble: Callable[..., Path]) -> None:
+    timeline, piece = Timeline(), Piece(*(np.zeros(1, t) for t in ("u1", "u8", "u1", "i4")), None)  # type: ignore[arg-type]
+    piece.kind[:], piece.address[:], piece.size[:] = int(Event.WRITE), KEPT, 4
+    timeline.add(Context("a"), piece)
+    assert timeline.last_write(KEPT, 1, 0) is not None
+    assert timeline.last_write(KEPT, 0, 0) is None, "only what was before"
+    timeline.cut()
+    assert timeline.last_write(KEPT, 1, 0) is None
 
 
 @pytest.mark.parametrize(
