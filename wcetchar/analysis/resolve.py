@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from wcetchar.errors import InputError, InputErrors, Location
 from wcetchar.model.characterization import Place
-from wcetchar.model.image import Image, Symbol
+from wcetchar.model.image import Image, Section, Symbol
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import LogicalSection, Service, ServicesFile
 
@@ -122,6 +122,7 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
     lock = services.scheduler_lock
     locks = names.functions(lock.lock if lock else (), "scheduler lock", "lock")
     unlocks = names.functions(lock.unlock if lock else (), "scheduler lock", "unlock")
+    names.check_hardware(claims)
     names.check_overlaps(claims)
     names.fail_on_mistakes()
     assert mark is not None
@@ -253,9 +254,30 @@ class _Names:
                     if close
                     else "objdump -h lists the sections of an image; empty ones are not linked",
                 )
-            rule = f"linker section {name}"
-            found += [Claim(s.address, s.end, _LINKER, number, rule, where) for s in present]
+            found += _linker_claims(present, number, where)
+        for i, name in enumerate(section.optional):
+            where = self._services.where(*at, "optional linker sections", i)
+            present = [s for s in self._image.sections if s.name == name]
+            found += _linker_claims(present, number, where)
         return found
+
+    def check_hardware(self, claims: list[Claim]) -> None:
+        """What the hardware touches by itself is somewhere in the image."""
+        services = self._services
+        claimed = {services.sections[c.section].name for c in claims if c.start < c.end}
+        for key, name in (
+            ("vector section", services.vector_section),
+            ("main stack", services.main_stack),
+            ("task stack", services.task_stack),
+        ):
+            section = next((s for s in services.sections if s.name == name), None)
+            if name not in claimed and section is not None and section.optional:
+                self._note(
+                    services.where("hardware", key),
+                    f"the image {self._image.path} has nothing of the logical section {name!r}",
+                    "one of its optional linker sections in the image",
+                    "objdump -h lists the sections of an image",
+                )
 
     def check_overlaps(self, claims: list[Claim]) -> None:
         """No address is claimed by two rules of the same rank."""
@@ -274,6 +296,12 @@ class _Names:
                     )
                 if furthest is None or claim.end > furthest.end:
                     furthest = claim
+
+
+def _linker_claims(present: list[Section], number: int, where: Location) -> list[Claim]:
+    return [
+        Claim(s.address, s.end, _LINKER, number, f"linker section {s.name}", where) for s in present
+    ]
 
 
 def _flatten(

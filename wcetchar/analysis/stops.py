@@ -114,7 +114,7 @@ def vector_targets(resolved: Resolved) -> set[int]:
     """Addresses of code that the vector section points at (Thumb bit removed)."""
     image, services = resolved.image, resolved.services
     section = next(s for s in services.sections if s.name == services.vector_section)
-    tables = [s.data for s in image.sections if s.name in section.linker_sections]
+    tables = [s.data for s in image.sections if s.name in section.all_linker_sections]
     wanted = [(r.start, r.end) for r in section.ranges]
     for name in section.symbols:
         symbol = image.symbol(name)

@@ -129,7 +129,12 @@ class AddressRange:
 @dataclass(frozen=True)
 class LogicalSection:
     """A logical section: what an integrator places as one. An address belongs to the section
-    whose rule is the most specific one: symbols, then address ranges, then linker sections."""
+    whose rule is the most specific one: symbols, then address ranges, then linker sections.
+
+    Attributes:
+        linker_sections: each of them has to be in the image.
+        optional: linker sections that an image need not have, for rules that fit many images.
+    """
 
     name: str
     kind: SectionKind
@@ -137,6 +142,11 @@ class LogicalSection:
     symbols: tuple[str, ...] = ()
     ranges: tuple[AddressRange, ...] = ()
     meaning: str = ""
+    optional: tuple[str, ...] = ()
+
+    @property
+    def all_linker_sections(self) -> tuple[str, ...]:
+        return self.linker_sections + self.optional
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,9 @@ class AddressesDoc(YamlModel):
 class SectionDoc(YamlModel):
     kind: SectionKind = Field(description="code, data, stack or peripheral")
     linker_sections: list[Text] = Field(default_factory=list)
+    optional_linker_sections: list[Text] = Field(
+        default_factory=list, description="linker sections that an image need not have"
+    )
     symbols: list[Text] = Field(default_factory=list)
     address_ranges: list[AddressesDoc] = Field(default_factory=list)
     meaning: Text = ""
@@ -185,6 +188,7 @@ class ServicesDoc(YamlModel):
                         AddressRange(r.base, r.base + r.size) for r in section.address_ranges
                     ),
                     meaning=section.meaning,
+                    optional=tuple(section.optional_linker_sections),
                 )
                 for name, section in self.sections.items()
             ),
@@ -324,9 +328,12 @@ def _check_sections(source: Source) -> None:
     sections = mapping_at(source.data, "sections")
     if "sections" in mapping_at(source.data) and sections == {}:
         source.report(("sections",), "there is no logical section", expected="at least one")
-    for key, what in (("linker sections", "linker section"), ("symbols", "symbol")):
+    for keys, what in (
+        (("linker sections", "optional linker sections"), "linker section"),
+        (("symbols",), "symbol"),
+    ):
         seen: dict[str, Steps] = {}
-        for name in sections:
+        for name, key in ((name, key) for name in sections for key in keys):
             for index, item in enumerate(list_at(sections, name, key)):
                 steps: Steps = ("sections", name, key, index)
                 if not isinstance(item, str):
@@ -340,7 +347,7 @@ def _check_sections(source: Source) -> None:
                     )
                 seen.setdefault(item, steps)
     for name, section in sections.items():
-        rules = ("linker sections", "symbols", "address ranges")
+        rules = ("linker sections", "optional linker sections", "symbols", "address ranges")
         if isinstance(section, dict) and not any(section.get(rule) for rule in rules):
             source.report(
                 ("sections", name),

@@ -81,6 +81,29 @@ def test_nothing_is_claimed_by_an_empty_rule(loaded: Loaded) -> None:
     assert owners(resolved(loaded, with_sections(empty)), TABLE + 4) == ["data"]
 
 
+def test_an_optional_linker_section_may_be_missing(loaded: Loaded) -> None:
+    others = tuple(s for s in SERVICES.sections if s.name not in ("data", ".vectors"))
+    data = section("data", optional=(".data", ".missing"))
+    vectors = section(".vectors", optional=(".other", ".vectors"))
+    found = resolved(loaded, replace(SERVICES, sections=(*others, data, vectors)))
+    assert owners(found, TABLE, TABLE + 63, TABLE + 64, 0) == ["data", "data", None, ".vectors"]
+    assert vector_targets(found) == {0x100, 0x144, 0x134}
+    with pytest.raises(InputError, match="does not have"):
+        resolved(loaded, with_sections(section("more", linker_sections=(".missing",))))
+
+
+def test_what_the_hardware_touches_is_never_missing(loaded: Loaded) -> None:
+    others = tuple(s for s in SERVICES.sections if s.name != ".vectors")
+    vectors = section(".vectors", optional=(".vectrs",))
+    with pytest.raises(InputError, match="has nothing of the logical section"):
+        resolved(loaded, replace(SERVICES, sections=(*others, vectors)))
+
+
+def test_optional_rules_overlap_like_others(loaded: Loaded) -> None:
+    with pytest.raises(InputError, match="both claim"):
+        resolved(loaded, with_sections(section("more", optional=(".text",))))
+
+
 @pytest.mark.parametrize(
     "others",
     [

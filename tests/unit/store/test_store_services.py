@@ -109,6 +109,12 @@ def test_the_scheduler_lock_is_optional_and_channels_can_be_moved(write) -> None
     assert found.marks == Marks("wcet_mark", 64, 5, 1, 6)
 
 
+def test_linker_sections_may_be_optional(write) -> None:
+    text = GOOD.replace("linker sections: [.stack]", "optional linker sections: [.stack, .more]")
+    (stack,) = [s for s in load_services(write(text)).sections if s.name == "stack"]
+    assert (stack.linker_sections, stack.optional) == ((), (".stack", ".more"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "place", "message"),
     [
@@ -132,6 +138,7 @@ def test_the_scheduler_lock_is_optional_and_channels_can_be_moved(write) -> None
         ("[.stack]", "[.text]", "8:42", "the linker section `.text` is listed twice"),
         ("[.text, .fini]", "[.text, .text]", "5:48", "the linker section `.text` is listed"),
         ("linker sections: [.stack]", "meaning: empty", "8:10", "nothing belongs to"),
+        ("linker sections: [.stack]", "optional linker sections: [.text]", "8:51", "listed twice"),
         ("size: 4 KiB", "size: 0 KiB", "7:69", "not a whole number of bytes above zero"),
         ("[xTaskResumeAll]", "[vTaskSuspendAll]", "10:52", "both locks and unlocks"),
         ("[xTaskResumeAll]", "[]", "10:51", "cannot stand here"),
