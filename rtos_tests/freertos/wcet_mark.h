@@ -22,8 +22,13 @@
 #ifndef WCET_MARK_H
 #define WCET_MARK_H
 
+/* A board with little memory may define fewer; the services file says how many values there are. */
+#ifndef WCET_CHANNELS
 #define WCET_CHANNELS 16u
+#endif
+#ifndef WCET_VALUES
 #define WCET_VALUES 4096u
+#endif
 
 #define WCET_CHANNEL_BEGIN 0u
 #define WCET_CHANNEL_END 1u

@@ -1,0 +1,17 @@
+/* What the driver needs from the board: a console, an end, and interrupts that it raises itself. */
+#ifndef BOARD_H
+#define BOARD_H
+
+void board_start(void);
+void board_print(const char *text);
+void board_print_number(unsigned value);
+void board_exit(int status) __attribute__((noreturn));
+
+/* The tick interrupt. */
+void board_tick(void);
+
+/* An interrupt that is the driver's own; the handler calls what was set, or returns at once. */
+void board_interrupt(void);
+void board_on_interrupt(void (*handler)(void));
+
+#endif

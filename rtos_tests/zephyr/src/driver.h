@@ -1,0 +1,62 @@
+/* The test driver: it brings the kernel into the worst state for one service, calls the service
+ * between marks, and checks that what it expected is what happened. */
+#ifndef DRIVER_H
+#define DRIVER_H
+
+#include <zephyr/kernel.h>
+
+#include "service_ids.h"
+#include "wcet_mark.h"
+
+/* The main thread runs the measurements. Threads above preempt it, threads below only become
+ * ready; the lowest of all lets time pass. */
+#define PRIORITY_DRIVER CONFIG_MAIN_THREAD_PRIORITY
+#define PRIORITY_ABOVE (PRIORITY_DRIVER - 1)
+#define PRIORITY_BELOW (PRIORITY_DRIVER + 1)
+#define PRIORITY_LOWEST K_LOWEST_APPLICATION_THREAD_PRIO
+
+/* Largest values of the parameters. */
+#define READY_MAX ((unsigned)CONFIG_WCET_READY_THREADS)
+#define WAITING_MAX ((unsigned)CONFIG_WCET_WAITING_THREADS)
+#define TIMEOUTS_MAX ((unsigned)CONFIG_WCET_TIMEOUTS)
+#define BYTES_MAX ((unsigned)CONFIG_WCET_ITEM_BYTES)
+#define LENGTH_MAX ((unsigned)CONFIG_WCET_LIST_LENGTH)
+
+/* Memory that the caller hands over (section caller.data of services.yaml). */
+union caller_data {
+    uint8_t bytes[128];
+    uint32_t words[32];
+    void *pointers[32];
+};
+extern union caller_data wcet_caller_data, wcet_caller_data_2;
+
+/* Ends the run with status 2 and says where, if the condition does not hold. */
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            driver_failed(__FILE__, __LINE__, #condition);                                         \
+    } while (0)
+
+void driver_failed(const char *file, int line, const char *condition) __attribute__((noreturn));
+
+/* Runs `call` as one invocation of a service whose parameters have been marked. */
+#define MEASURE(service, call)                                                                     \
+    do {                                                                                           \
+        driver_invocations++;                                                                      \
+        wcet_begin(service);                                                                       \
+        call;                                                                                      \
+        wcet_end(service);                                                                         \
+    } while (0)
+
+extern unsigned driver_invocations;
+extern k_tid_t driver_thread;
+
+/* Lets every other thread run until none is ready. */
+void settle(void);
+/* Lets the tick interrupt come. */
+void pass_ticks(unsigned ticks);
+
+/* One function for each family of services; each leaves the kernel as it found it. */
+void measure_semaphores(void);
+
+#endif

@@ -1,0 +1,110 @@
+/* The driver's thread, the thread that lets time pass, and the failures. */
+#include "driver.h"
+
+#include "board.h"
+
+volatile unsigned char wcet_mark[WCET_CHANNELS][WCET_VALUES] __noinit;
+union caller_data wcet_caller_data, wcet_caller_data_2;
+
+unsigned driver_invocations;
+k_tid_t driver_thread;
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+#define PASSER_STACK_BYTES 512
+
+static K_THREAD_STACK_DEFINE(passer_stack, PASSER_STACK_BYTES);
+static struct k_thread passer_control;
+static K_SEM_DEFINE(settled, 0, 1);
+static volatile bool settling;
+/* A timeout that never comes: so no other one is the last in the kernel's list, which would be
+ * cheaper to take out. */
+static K_TIMER_DEFINE(last_timeout, NULL, NULL);
+
+/* The least urgent thread: it runs when all others wait. It either says so, or makes a tick. */
+static void passer(void *unused, void *unused2, void *unused3)
+{
+    for (;;) {
+        if (settling) {
+            settling = false;
+            k_sem_give(&settled);
+        } else {
+            board_tick();
+        }
+    }
+}
+
+void settle(void)
+{
+    settling = true;
+    CHECK(k_sem_take(&settled, K_FOREVER) == 0);
+}
+
+void pass_ticks(unsigned ticks)
+{
+    while (ticks-- > 0)
+        board_tick();
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+int main(void)
+{
+    driver_thread = k_current_get();
+    board_start();
+    k_thread_create(&passer_control, passer_stack, PASSER_STACK_BYTES, passer, NULL, NULL, NULL,
+                    PRIORITY_LOWEST, 0, K_NO_WAIT);
+    settle();
+    k_timer_start(&last_timeout, K_TICKS(1000000), K_NO_WAIT);
+
+    measure_semaphores();
+
+    board_print("done: ");
+    board_print_number(driver_invocations);
+    board_print(" invocations\n");
+    board_exit(0);
+}
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+void board_print_number(unsigned value)
+{
+    char digits[11];
+    char *at = digits + sizeof digits - 1;
+
+    *at = '\0';
+    do {
+        *--at = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    board_print(at);
+}
+
+void driver_failed(const char *file, int line, const char *condition)
+{
+    board_print(file);
+    board_print(":");
+    board_print_number((unsigned)line);
+    board_print(": does not hold: ");
+    board_print(condition);
+    board_print("\n");
+    board_exit(2);
+}
+
+void wcet_value_out_of_range(unsigned channel, unsigned value)
+{
+    board_print("a mark is out of range: channel ");
+    board_print_number(channel);
+    board_print(", value ");
+    board_print_number(value);
+    board_print("\n");
+    board_exit(2);
+}
+
+void k_sys_fatal_error_handler(unsigned int reason, const struct arch_esf *frame)
+{
+    board_print("the kernel met a fatal error: ");
+    board_print_number(reason);
+    board_print("\n");
+    board_exit(3);
+}

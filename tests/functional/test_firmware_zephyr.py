@@ -1,0 +1,139 @@
+"""The Zephyr application: its files agree with each other and, in a Zephyr workspace, it
+builds, its checks hold, and its trace is characterized with the rules that ship.
+
+Sources are read by plain patterns, sections and symbols by readelf, so nothing here rests on the
+toolchain's own readers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from ruamel.yaml import YAML
+
+from wcetchar.cli import main
+from wcetchar.store import load_services
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "rtos_tests" / "zephyr"
+SCHEDULERS = ("dumb", "scalable", "multiq")
+BOARDS = {"mps2/an385": "mps2-an385"}
+
+Yaml = dict[str, Any]
+
+
+def files(scheduler: str) -> list[str]:
+    names = ("services.yaml", "sections.yaml", f"sched-{scheduler}.yaml")
+    return [str(SOURCE / name) for name in names]
+
+
+def document(name: str) -> Yaml:
+    loaded: Yaml = YAML(typ="safe", pure=True).load(SOURCE / name)
+    return loaded
+
+
+def driver() -> str:
+    return "\n".join(path.read_text() for path in sorted((SOURCE / "src").glob("*.c")))
+
+
+def ids() -> dict[str, int]:
+    text = (SOURCE / "src" / "service_ids.h").read_text()
+    return {n: int(v) for n, v in re.findall(r"#define SERVICE_(\w+) (\d+)", text)}
+
+
+# ---- without a workspace --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_the_files_are_one_services_file(scheduler: str) -> None:
+    found = load_services(*files(scheduler))
+    assert len(found.services) == len(document("services.yaml")["services"])
+    assert found.kernel.configuration[f"CONFIG_SCHED_{scheduler.upper()}"] == "y"
+
+
+def test_marks_are_those_of_the_driver() -> None:
+    services = document("services.yaml")["services"]
+    assert {name.upper(): service["mark"] for name, service in services.items()} == ids()
+    assert (
+        f"WCET_VALUES={document('services.yaml')['marks']['values']}u"
+        in (SOURCE / "CMakeLists.txt").read_text()
+    )
+
+
+def test_every_service_is_described_and_driven() -> None:
+    text = driver()
+    for name, service in document("services.yaml")["services"].items():
+        assert all(service[key] for key in ("description", "worst state")), name
+        assert re.search(rf"\bSERVICE_{name.upper()}\b", text), name
+
+
+def test_every_configuration_is_a_test_case() -> None:
+    cases = document("testcase.yaml")["tests"]
+    named = [a for case in cases.values() for a in (case or {}).get("extra_args", [])]
+    overlays = {f"EXTRA_CONF_FILE={path.name}" for path in SOURCE.glob("overlay-*.conf")}
+    assert set(named) == overlays
+
+
+# ---- in a workspace -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Configures and builds for a board with a scheduler; the ELF file."""
+    if "ZEPHYR_BASE" not in os.environ:
+        pytest.skip("ZEPHYR_BASE is not set: these tests need a Zephyr workspace of yours")
+    for program in ("cmake", "ninja"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    made: dict[tuple[str, str], Path] = {}
+
+    def build(board: str, scheduler: str) -> Path:
+        if (board, scheduler) not in made:
+            folder = tmp_path_factory.mktemp("zephyr")
+            options = [f"-DBOARD={board}"]
+            if scheduler != "dumb":
+                options.append(f"-DEXTRA_CONF_FILE=overlay-sched-{scheduler}.conf")
+            for command in (
+                ["cmake", "-GNinja", "-S", str(SOURCE), "-B", str(folder), *options],
+                ["ninja", "-C", str(folder)],
+            ):
+                done = subprocess.run(
+                    command, capture_output=True, text=True, timeout=500, check=False
+                )
+                assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+            made[board, scheduler] = folder / "zephyr" / "zephyr.elf"
+        return made[board, scheduler]
+
+    return build
+
+
+@pytest.mark.firmware
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_the_trace_is_characterized(
+    build: Callable[[str, str], Path], tmp_path: Path, board: str, scheduler: str
+) -> None:
+    elf, trace, out = build(board, scheduler), tmp_path / "run.trace", tmp_path / "out.json"
+    captured = CliRunner().invoke(
+        main, ["capture", str(elf), "--machine", BOARDS[board], "-o", str(trace)]
+    )
+    assert captured.exit_code == 0, captured.output
+    assert re.search(r"done: \d+ invocations", captured.output), captured.output
+    given = [part for name in files(scheduler) for part in ("--services", name)]
+    done = CliRunner().invoke(
+        main, ["characterize", str(elf), str(trace), *given, "-o", str(out), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    published = json.loads(out.read_text())
+    names = {service["name"] for service in published["services"]}
+    assert names == set(document("services.yaml")["services"])
+    for service in published["services"]:
+        assert not any("mask" in note for note in service["notes"]), service["name"]
