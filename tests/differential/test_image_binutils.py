@@ -195,6 +195,27 @@ def test_the_architecture_is_the_compilers(
     assert "Tag_CPU_arch" in tool("readelf", "-A", elf)
 
 
+@pytest.mark.parametrize(
+    ("options", "architecture"),
+    [
+        ("-mcpu=cortex-m4 -mfloat-abi=soft", "armv7e-m"),
+        ("-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16", "armv7e-m+fp"),
+        ("-mcpu=cortex-m4 -mfloat-abi=softfp -mfpu=fpv4-sp-d16", "armv7e-m+fp"),
+        ("-mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16", "armv7e-m+fpv5"),
+        ("-mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16", "armv7e-m+fp.dp"),
+    ],
+)
+def test_the_floating_point_extension_is_the_compilers(
+    tmp_path: Path, options: str, architecture: str
+) -> None:
+    need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
+    source, elf = tmp_path / "float.c", tmp_path / "float.elf"
+    source.write_text("float f(float a, float b) { return a * b; } int main(void) { return 0; }\n")
+    command = ["arm-none-eabi-gcc", *options.split(), "-mthumb", "-nostdlib", "-Wl,-e,main"]
+    subprocess.run([*command, "-o", elf, source, "-lgcc"], check=True, capture_output=True)
+    assert load_image(str(elf)).architecture == architecture
+
+
 def test_ambiguous_symbols_are_refused(assemble: Callable[..., Path]) -> None:
     need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
     elf = assemble(".global _start\n_start: b _start\n")

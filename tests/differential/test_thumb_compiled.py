@@ -68,6 +68,25 @@ u32 masked(u32 priority)
     __asm volatile("svc 0\n\tmsr primask, %0" :: "r"(old) : "memory");
     return old;
 }
+#ifdef __ARM_FP
+volatile float sinkf;
+float hypotenuse(float a, float b) { return __builtin_sqrtf(a * a + b * b) / 3.0f; }
+float polynomial(const float *c, float x, int n, float (*g)(float, float))
+{
+    float y = 0.25f;
+    while (n--) y = y * x + *c++;
+    float z = g(y, x) - g(x, c[1]) * y;
+    return z > y ? -z : __builtin_fabsf(y) + (float)n * (float)(u32)z;
+}
+double moved(double a, float b, double *p) { p[1] = a; return p[0] + (b > a); }
+int saturating(short a, short b, int c, u32 d, u32 e)
+{
+    int r;
+    __asm("qadd %0, %1, %2\n\tssat16 %0, #9, %0" : "=r"(r) : "r"(c), "r"(d));
+    __asm("sadd16 %0, %0, %1\n\tsel %0, %0, %1" : "+r"(r) : "r"(e));
+    return a * b + c + r + (short)(d >> 16) * (short)e;
+}
+#endif
 int main(void)
 {
     static struct node list, item; static u32 space[64];
@@ -76,6 +95,11 @@ int main(void)
     sink += bits(sink, (void *)space, (void *)space) + many(1, 2, 3, 4, 5, 6, divide) + masked(64);
     sink64 = divide64(sink64, 10) + multiply64(sink64, sink64, sink);
     sinkd = real(sinkd, 3.0);
+#ifdef __ARM_FP
+    sinkf = polynomial((void *)space, sinkf, 4, hypotenuse);
+    sinkd = moved(sinkd, sinkf, (void *)space);
+    sink = saturating(sink, sink, sink, sink, sink);
+#endif
     return 0;
 }
 """
@@ -86,6 +110,8 @@ def build(folder: Path, cpu: str, optimization: str, *, whole: bool) -> Path:
     source, program = folder / "program.c", folder / "program.elf"
     source.write_text(PROGRAM)
     command = [GCC, f"-mcpu={cpu}", "-mthumb", optimization, "-w", "-o", program, source]
+    if cpu == "cortex-m4":
+        command += ["-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
     library = ["-nostdlib", "-lgcc"]
     if whole:
         library = ["-nostdlib", "-Wl,--whole-archive", "-lgcc", "-Wl,--no-whole-archive"]
@@ -104,6 +130,8 @@ def build(folder: Path, cpu: str, optimization: str, *, whole: bool) -> Path:
         ("cortex-m0", "-O2", False),
         ("cortex-m3", "-Os", False),
         ("cortex-m3", "-O2", True),
+        ("cortex-m4", "-O2", False),
+        ("cortex-m4", "-Os", True),
     ],
 )
 def test_thumb_compiled_program(tmp_path: Path, cpu: str, optimization: str, whole: bool) -> None:
@@ -115,7 +143,7 @@ def test_thumb_compiled_program(tmp_path: Path, cpu: str, optimization: str, who
         function = image.function_at(refused.address)
         assert function is not None
         assert re.search("VFP|WMMX", function.name), refused
-    assert bool(table.undecodable) == (whole and cpu == "cortex-m3")
+    assert bool(table.undecodable) == (whole and cpu != "cortex-m0")
     assert len(table) > (5_000 if whole else 500)
     listing = {
         address: line
@@ -136,19 +164,20 @@ def test_thumb_compiled_program(tmp_path: Path, cpu: str, optimization: str, who
             assert found.target is None, (found, line)
         assert found.conditional == predicated(line.text), (found, line)
     assert {Flow.CALL, Flow.JUMP, Flow.RETURN, Flow.CALL_INDIRECT, Flow.SUPERVISOR_CALL} <= flows
-    if cpu == "cortex-m3":
+    if cpu != "cortex-m0":
         assert Flow.JUMP_TABLE in flows
 
 
 CONDITION = "eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
 NOT_PREDICATED = {
     # Names that end like a condition.
-    "bls", "bics", "lsls", "muls", "mls", "teq", "svc", "adcs", "sbcs", "movs", "smlals",
+    "bls", "bics", "lsls", "muls", "mls", "teq", "svc", "adcs", "sbcs", "movs", "smlals", "smmls",
+    "vmls", "vnmls",
 }  # fmt: skip
 
 
 def predicated(text: str) -> bool:
-    name = text.split()[0].removesuffix(".n").removesuffix(".w")
+    name = text.split()[0].partition(".")[0]
     if name in ("cbz", "cbnz"):
         return True
     if re.fullmatch(f"b({CONDITION})", name):

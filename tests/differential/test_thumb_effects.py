@@ -222,7 +222,8 @@ def check_accesses(instruction: Instruction, before: State, after: Outcome) -> N
     step = memory.width // 8
     assert [a.address for a in accesses] == [first + step * i for i in range(len(accesses))]
     assert len(memory.transfers) == len(accesses)
-    assert memory.burst == (instruction.issue.name.endswith("MULTIPLE"))
+    pair = instruction.issue in (EventKind.FLOAT_LOAD, EventKind.FLOAT_STORE) and len(accesses) == 2
+    assert memory.burst == (pair or instruction.issue.name.endswith("MULTIPLE"))
     check_base(instruction, before, accesses)
     for transfer, access in zip(memory.transfers, accesses, strict=True):
         number = transfer.register

@@ -1,4 +1,4 @@
-"""Runs single Thumb instructions on unicorn's Cortex-M3 and records what they did."""
+"""Runs single Thumb instructions on unicorn's Cortex-M3 or M4 and records what they did."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ REGISTERS = [getattr(a, f"UC_ARM_REG_R{n}") for n in range(13)] + [
     a.UC_ARM_REG_SP,
     a.UC_ARM_REG_LR,
 ]
+FLOATS = [getattr(a, f"UC_ARM_REG_S{n}") for n in range(32)]
 MASKS = {
     "primask": a.UC_ARM_REG_PRIMASK,
     "basepri": a.UC_ARM_REG_BASEPRI,
@@ -25,12 +26,14 @@ SLOT = 64
 
 @dataclass
 class State:
-    """Registers 0..14, flags as bits NZCV, mask registers by name, ITSTATE."""
+    """Registers 0..14, flags as bits NZCV, mask registers by name, ITSTATE; on a Cortex-M4 also
+    s0..s31."""
 
     registers: list[int]
     flags: int = 0
     masks: dict[str, int] = field(default_factory=dict)
     it: int = 0
+    floats: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,11 @@ class Machine:
     branch target has its Thumb bit set. ``code_at`` is where the next instruction is put: each one
     has an address of its own, since unicorn keeps what it translated."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, m4: bool = False) -> None:
         self.seed = seed
+        self.floats = FLOATS if m4 else []
         self.uc = u.Uc(u.UC_ARCH_ARM, u.UC_MODE_THUMB | u.UC_MODE_MCLASS)
-        self.uc.ctl_set_cpu_model(a.UC_CPU_ARM_CORTEX_M3)
+        self.uc.ctl_set_cpu_model(a.UC_CPU_ARM_CORTEX_M4 if m4 else a.UC_CPU_ARM_CORTEX_M3)
         self.uc.mem_map(CODE, CODE_SIZE)
         self.uc.mem_write(CODE, b"\x00\xbf" * (CODE_SIZE // 2))
         self.code_at = CODE
@@ -133,6 +137,8 @@ class Machine:
             uc.reg_write(register, state.masks.get(name, 0))
         for register, value in zip(REGISTERS, state.registers, strict=True):
             uc.reg_write(register, value)
+        for register, value in zip(self.floats, state.floats, strict=True):
+            uc.reg_write(register, value)
         it = (state.it & 3) << 25 | state.it >> 2 << 10
         uc.reg_write(a.UC_ARM_REG_XPSR, state.flags << 28 | it | 1 << 24)
         error = None
@@ -147,6 +153,7 @@ class Machine:
                 [uc.reg_read(register) for register in REGISTERS],
                 uc.reg_read(a.UC_ARM_REG_XPSR) >> 28,
                 {name: uc.reg_read(register) for name, register in MASKS.items()},
+                floats=[uc.reg_read(register) for register in self.floats],
             ),
             uc.reg_read(a.UC_ARM_REG_PC) & ~1 if self.stopped_at is None else self.stopped_at,
             [

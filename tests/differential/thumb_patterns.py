@@ -31,14 +31,15 @@ class Pattern:
         return self.name if isinstance(self.name, str) else self.name(fields)
 
     def fields_of(self, code: int) -> Fields | None:
-        """The fields of an encoding; ``None`` where its constant bits differ."""
+        """The fields of an encoding; ``None`` where its constant bits differ, or what should be
+        the same register twice is not."""
         if code & self.mask != self.value:
             return None
         fields: Fields = {}
         for position, letter in enumerate(self.bits):
             if letter not in "01":
                 fields[letter] = fields.get(letter, 0) << 1 | code >> 31 - position & 1
-        return fields
+        return fields if fields.get("M", 0) == fields.get("m", 0) or "M" not in fields else None
 
     @cached_property
     def mask(self) -> int:

@@ -246,7 +246,24 @@ def _architecture(elf: Any, machine: str) -> str:
     if name == "armv7" and profile:
         letter = chr(profile) if isinstance(profile, int) else str(profile)
         name = f"armv7-{letter.lower()}"
+    if name == "armv7e-m":
+        name += _floating_point(tags)
     return name
+
+
+def _floating_point(tags: dict[str, Any]) -> str:
+    """The floating-point extension of an Armv7E-M image, as GCC names those of ``-march``.
+
+    Tag_FP_arch and Tag_ABI_HardFP_use (IHI 0045, 3.3.5.2 and 3.3.6.2); of M-profile cores FPv4
+    (5, 6) has single precision only, whatever the tags say of it.
+    """
+    version = int(tags.get("TAG_FP_ARCH", 0) or 0)
+    if not version:
+        return ""
+    double = int(tags.get("TAG_ABI_HARDFP_USE", 0) or 0) != 1
+    if version in (7, 8):
+        return "+fp.dp" if double else "+fpv5"
+    return "+fp"
 
 
 def _loadable_hash(elf: Any, path: str) -> str:

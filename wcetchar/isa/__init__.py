@@ -17,7 +17,16 @@ from wcetchar.isa.riscv import decode_riscv
 from wcetchar.isa.riscv_architecture import SUPPORTED
 from wcetchar.isa.riscv_image import decode_rv32, refusal
 from wcetchar.isa.thumb import decode_thumb
-from wcetchar.isa.thumb_image import ARMV6M_NAMES, ARMV7M_NAMES, decode_armv6m, decode_armv7m
+from wcetchar.isa.thumb_image import (
+    ARMV6M_NAMES,
+    ARMV7EM_FP_NAMES,
+    ARMV7EM_NAMES,
+    ARMV7M_NAMES,
+    decode_armv6m,
+    decode_armv7em,
+    decode_armv7em_fp,
+    decode_armv7m,
+)
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 
@@ -35,6 +44,8 @@ INSTRUCTION_SETS: Final = (
     InstructionSet("Armv4T", "arm", ARMV4T_NAMES, decode_armv4t),
     InstructionSet("Armv6-M Thumb", "arm", ARMV6M_NAMES, decode_armv6m),
     InstructionSet("Armv7-M Thumb", "arm", ARMV7M_NAMES, decode_armv7m),
+    InstructionSet("Armv7E-M Thumb", "arm", ARMV7EM_NAMES, decode_armv7em),
+    InstructionSet("Armv7E-M Thumb, FPv4-SP-D16", "arm", ARMV7EM_FP_NAMES, decode_armv7em_fp),
     InstructionSet("RISC-V RV32IMAC", "riscv", (SUPPORTED,), decode_rv32, refusal),
 )
 

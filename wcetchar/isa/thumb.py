@@ -1,8 +1,10 @@
-"""Thumb of Armv4T, Armv6-M and Armv7-M: bytes -> :class:`~wcetchar.model.instruction.Instruction`.
+"""Thumb of Armv4T, Armv6-M, Armv7-M and Armv7E-M: bytes ->
+:class:`~wcetchar.model.instruction.Instruction`.
 
 capstone names an instruction and its operands; what it does is our own table
-(``thumb_effects``), and the encodings that the manual calls UNPREDICTABLE are refused
-(``thumb_encodings``). Whatever no row explains becomes an ``Undecodable`` with a reason.
+(``thumb_effects``; ``thumb_dsp`` and ``thumb_fp`` for the two extensions), and the encodings that
+the manual calls UNPREDICTABLE are refused (``thumb_encodings``). Whatever no row explains becomes
+an ``Undecodable`` with a reason.
 
 IT blocks follow the ITSTATE of the manual (DDI 0403E, A7.3.3): bits 7:4 the condition of the next
 instruction, bits 3:0 how many follow; 0 outside a block. Instructions are decoded one by one, so
@@ -19,10 +21,10 @@ from typing import Final
 import capstone
 
 from wcetchar.isa import thumb_armv4t
-from wcetchar.isa.thumb_apply import Facts, Unexplained, apply
+from wcetchar.isa.thumb_apply import Facts, Unexplained, apply, fits
+from wcetchar.isa.thumb_dsp import DSP_EFFECTS
 from wcetchar.isa.thumb_effects import (
     CONDITIONS,
-    DSP_MNEMONICS,
     EFFECTS,
     NOT_IN_ARMV6M,
     SYNONYMS,
@@ -31,12 +33,17 @@ from wcetchar.isa.thumb_effects import (
     InIT,
 )
 from wcetchar.isa.thumb_encodings import violated
+from wcetchar.isa.thumb_fp import FP_EFFECTS
 from wcetchar.isa.thumb_operands import Immediate, Operand, Register, parse
 from wcetchar.model.instruction import Flow, Instruction, Test, Undecodable
 
 ARMV4T: Final = "armv4t"
 ARMV6M: Final = "armv6-m"
 ARMV7M: Final = "armv7-m"
+ARMV7EM: Final = "armv7e-m"
+"""With the DSP extension."""
+ARMV7EM_FP: Final = "armv7e-m+fp"
+"""With the DSP extension and FPv4-SP-D16."""
 
 COMPARISONS: Final = frozenset({"cmp", "cmn", "tst", "teq"})
 """Instructions that set flags and nothing else."""
@@ -73,12 +80,14 @@ class _Refused:
 
 
 class ThumbDecoder:
-    """Decodes each distinct encoding once. ``architecture``: ``ARMV4T``, ``ARMV6M`` or
-    ``ARMV7M``."""
+    """Decodes each distinct encoding once. ``architecture``: ``ARMV4T``, ``ARMV6M``, ``ARMV7M``,
+    ``ARMV7EM`` or ``ARMV7EM_FP``."""
 
     def __init__(self, architecture: str = ARMV7M) -> None:
         self._v4t = architecture == ARMV4T
         self._v6m = architecture == ARMV6M
+        self._dsp = architecture in (ARMV7EM, ARMV7EM_FP)
+        self._fp = architecture == ARMV7EM_FP
         self._capstone = capstone.Cs(
             capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
         )
@@ -138,7 +147,10 @@ class ThumbDecoder:
             uses=facts.uses | facts.defs if predicated else facts.uses,
             further_masks=masks[1:],
             test=None if predicated else decoded.test,
-            sets_flags=row.sets_flags or decoded.name in COMPARISONS or facts.special is not None,
+            sets_flags=row.sets_flags
+            or decoded.name in COMPARISONS
+            or facts.special is not None
+            or facts.sets_flags,
             condition=condition or (decoded.name[1:] if row.mnemonic == "b<c>" else ""),
             fetch=thumb_armv4t.FETCH if self._v4t else None,
         )
@@ -156,14 +168,16 @@ class ThumbDecoder:
         name, dot, width = mnemonic.partition(".")
         if name in SYNONYMS:
             name, operand_text = SYNONYMS[name]
-        row = _row(name)
-        if row is None:
-            return _Refused(text, _unknown_reason(name, code))
-        rule = violated(_as_number(code), length)
+        rows = self._rows(mnemonic, name)
+        if not rows:
+            return _Refused(text, self._unknown_reason(name, code))
+        rule = violated(_as_number(code), length, dsp=self._dsp)
         if rule is not None:
             return _Refused(text, f"UNPREDICTABLE encoding ({rule})")
         try:
-            facts = apply(row, length, parse(operand_text))
+            operands = parse(operand_text)
+            row = next((row for row in rows if fits(row, length, operands)), rows[0])
+            facts = apply(row, length, operands)
         except Unexplained as refusal:
             return _Refused(text, str(refusal))
         except ValueError as refusal:
@@ -179,8 +193,30 @@ class ThumbDecoder:
             if older is not None:
                 return _Refused(text, older)
             facts.issue = thumb_armv4t.issue(code, facts.issue)
-        test = _test(row, name, parse(operand_text))
+        test = _test(row, name, operands)
         return _Decoded(row, facts, name, dot + width, operand_text, test)
+
+    def _rows(self, mnemonic: str, name: str) -> tuple[Effect, ...]:
+        """The rows that can explain a mnemonic; ``name`` is without data types and width."""
+        row = _row(name)
+        if row is None and self._dsp:
+            row = DSP_EFFECTS.get(name)
+        if row is None and self._fp:
+            return FP_EFFECTS.get(mnemonic, ())
+        return () if row is None else (row,)
+
+    def _unknown_reason(self, name: str, code: bytes) -> str:
+        if name in DSP_EFFECTS:
+            return f"{name!r} belongs to the DSP extension, which the image's core has not"
+        if name.startswith(("v", "fldm", "fstm")):
+            if self._fp:
+                return f"{name!r} with these data types is not an instruction of FPv4-SP-D16"
+            return (
+                f"{name!r} belongs to the floating-point extension, which the image's core has not"
+            )
+        if _as_number(code) >> 26 & 0b111011 == 0b111011:
+            return f"{name!r} is a coprocessor instruction; those are not supported"
+        return f"no row of the effect table explains {name!r}"
 
 
 @cache
@@ -251,15 +287,5 @@ def _as_number(code: bytes) -> int:
 
 def _undecoded_reason(code: bytes) -> str:
     if len(code) == 4 and _as_number(code) >> 26 & 0b111011 == 0b111011:
-        return "a coprocessor or floating-point encoding; those extensions are not supported"
+        return "a coprocessor encoding, or a floating-point one that the core has not"
     return "not an Armv7-M instruction"
-
-
-def _unknown_reason(name: str, code: bytes) -> str:
-    if name in DSP_MNEMONICS:
-        return f"{name!r} belongs to the DSP extension, which is not supported"
-    if name.startswith(("v", "fldm", "fstm")):
-        return f"{name!r} belongs to the floating-point extension, which is not supported"
-    if _as_number(code) >> 26 & 0b111011 == 0b111011:
-        return f"{name!r} is a coprocessor instruction; those are not supported"
-    return f"no row of the effect table explains {name!r}"

@@ -19,6 +19,9 @@ from wcetchar.isa.thumb_effects import (
 )
 from wcetchar.isa.thumb_operands import (
     Address,
+    Float,
+    FloatImmediate,
+    FloatList,
     Immediate,
     Operand,
     Register,
@@ -41,6 +44,7 @@ _CORE = 0x7FFF
 """Masks over registers leave out pc."""
 
 _MASKS = {register.value: register for register in MaskRegister}
+_PSR_PARTS = ("_nzcvqg", "_nzcvq", "_g")
 _CPS_BITS = {"i": MaskRegister.PRIMASK, "f": MaskRegister.FAULTMASK}
 
 
@@ -62,6 +66,8 @@ class Facts:
     uses: int = 0
     special: str | None = None
     """The special register that mrs or msr names."""
+    sets_flags: bool = False
+    """It writes the flags by name (vmrs), whatever its row says."""
 
 
 @dataclass(slots=True)
@@ -75,6 +81,8 @@ class _Roles:
     memory: Address | None = None
     base: Register | None = None
     listed: tuple[int, ...] = ()
+    float_words: int = 0
+    """Words of the floating-point registers that a load fills or a store empties."""
 
 
 def apply(row: Effect, length: int, operands: tuple[Operand, ...]) -> Facts:
@@ -89,7 +97,7 @@ def apply(row: Effect, length: int, operands: tuple[Operand, ...]) -> Facts:
         Unexplained: the operands fit no form of the row, or the manual calls them UNPREDICTABLE.
     """
     forms = row.narrow if length == 2 else row.wide
-    form = next((form for form in forms if _fits(form, operands, length)), None)
+    form = _form(row, length, operands)
     if form is None:
         raise Unexplained(
             f"{row.mnemonic!r} has no {8 * length}-bit form with these operands"
@@ -117,6 +125,16 @@ def apply(row: Effect, length: int, operands: tuple[Operand, ...]) -> Facts:
     return facts
 
 
+def fits(row: Effect, length: int, operands: tuple[Operand, ...]) -> bool:
+    """The row has a form for these operands."""
+    return _form(row, length, operands) is not None
+
+
+def _form(row: Effect, length: int, operands: tuple[Operand, ...]) -> str | None:
+    forms = row.narrow if length == 2 else row.wide
+    return next((form for form in forms if _fits(form, operands, length)), None)
+
+
 def _fits(form: str, operands: tuple[Operand, ...], length: int) -> bool:
     return len(form) == len(operands) and all(
         _fits_one(role, operand, length) for role, operand in zip(form, operands, strict=True)
@@ -141,12 +159,24 @@ def _fits_one(role: str, operand: Operand, length: int) -> bool:
                     return number == SP
                 case _:
                     return role in "aAR"
+        case Immediate(value) if role == "k":
+            return 0 <= value <= 32
         case Immediate():
             return role in "#t"
         case Address():
             return role == "m"
         case RegisterList():
             return role == "L"
+        case Float(number, double, half):
+            if number >= (16 if double else 32):
+                return False
+            return role == ("x" if half is not None else "F" if double else "f")
+        case FloatList(first, count, double):
+            return role == ("Q" if double else "q") and first + count <= (16 if double else 32)
+        case FloatImmediate():
+            return role == "n"
+        case Word(text) if role in "gG":
+            return text == ("fpscr" if role == "g" else "apsr_nzcv")
         case Word():
             return role in "yYioc"
 
@@ -179,6 +209,10 @@ def _roles(form: str, operands: tuple[Operand, ...], facts: Facts) -> _Roles:
                 roles.listed = numbers
             case Word(text) if role in "yY":
                 facts.special = text
+            case Word() if role == "G":
+                facts.sets_flags = True
+            case Float() | FloatList():
+                roles.float_words = operand.words
             case _:
                 pass
     return roles
@@ -195,19 +229,25 @@ def _memory(row: Effect, length: int, roles: _Roles, facts: Facts) -> None:
         base = roles.memory.base
         if row.flow is Flow.JUMP_TABLE:
             elements: tuple[int | None, ...] = (None,)
+        elif roles.float_words:
+            elements = (None,) * roles.float_words
         elif spec.writes:
             elements = tuple(roles.data[-spec.count :])
         else:
             elements = tuple(roles.data[: spec.count])
     else:
         base = SP if roles.base is None else roles.base.number
-        elements = _check_list(row, length, roles)
+        if roles.float_words:
+            elements = (None,) * roles.float_words
+        else:
+            elements = _check_list(row, length, roles)
         (roles.defs if spec.reads else roles.uses).extend(roles.listed)
     facts.memory = MemoryEffect(
         width=spec.width,
         reads=len(elements) if spec.reads else 0,
         writes=len(elements) if spec.writes else 0,
-        burst=spec.burst,
+        # A doubleword is two words, one after the other.
+        burst=spec.burst or roles.float_words > 1,
         transfers=tuple(Transfer(number) for number in elements),
         base=base,
     )
@@ -257,8 +297,9 @@ def _special(row: Effect, roles: _Roles, facts: Facts) -> None:
     """mrs and msr: which stack pointer is sp depends on the mode, so both count as sp."""
     name = facts.special or ""
     writes = row.moves is None
-    if writes and name.endswith("psr_nzcvq"):
-        name = name.removesuffix("_nzcvq")
+    if writes and name.partition("_")[0].endswith("psr"):
+        # What they write of it; _g and _nzcvqg only with the DSP extension (thumb_encodings).
+        name = next((name.removesuffix(p) for p in _PSR_PARTS if name.endswith(p)), name)
     if name not in SPECIAL_REGISTERS:
         raise Unexplained(f"special register {name!r} is not one of Armv7-M")
     facts.special = name

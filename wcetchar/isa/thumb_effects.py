@@ -325,17 +325,3 @@ STACK_POINTERS: Final = frozenset({"msp", "psp"})
 
 SETS_STACK_POINTER: Final = frozenset({"msp", "psp", "control"})
 """msr to them may change sp: which of the two is sp depends on CONTROL and the mode."""
-
-DSP_MNEMONICS: Final = frozenset({
-    "pkhbt", "pkhtb", "qadd", "qadd16", "qadd8", "qasx", "qdadd", "qdsub", "qsax", "qsub",
-    "qsub16", "qsub8", "sadd16", "sadd8", "sasx", "sel", "shadd16", "shadd8", "shasx", "shsax",
-    "shsub16", "shsub8", "smlabb", "smlabt", "smlatb", "smlatt", "smlad", "smladx", "smlalbb",
-    "smlalbt", "smlaltb", "smlaltt", "smlald", "smlaldx", "smlawb", "smlawt", "smlsd", "smlsdx",
-    "smlsld", "smlsldx", "smmla", "smmlar", "smmls", "smmlsr", "smmul", "smmulr", "smuad",
-    "smuadx", "smulbb", "smulbt", "smultb", "smultt", "smulwb", "smulwt", "smusd", "smusdx",
-    "ssat16", "ssax", "ssub16", "ssub8", "sxtab", "sxtab16", "sxtah", "sxtb16", "uadd16", "uadd8",
-    "uasx", "uhadd16", "uhadd8", "uhasx", "uhsax", "uhsub16", "uhsub8", "umaal", "uqadd16",
-    "uqadd8", "uqasx", "uqsax", "uqsub16", "uqsub8", "usad8", "usada8", "usat16", "usax",
-    "usub16", "usub8", "uxtab", "uxtab16", "uxtah", "uxtb16",
-})  # fmt: skip
-"""Instructions of the DSP extension (DDI 0403E, A5.1 and table A7-1), which have no rows."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from wcetchar.errors import InputError, Location
-from wcetchar.isa.thumb import ARMV6M, ARMV7M, decoder, it_state_after
+from wcetchar.isa.thumb import ARMV6M, ARMV7EM, ARMV7EM_FP, ARMV7M, decoder, it_state_after
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import Instruction, InstructionTable, Undecodable
 
 ARMV6M_NAMES = ("armv6-m", "armv6s-m")
-ARMV7M_NAMES = ("armv7-m", "armv7e-m")
-"""armv7e-m is armv7-m with the DSP extension, which has no rows in the effect table."""
+ARMV7M_NAMES = ("armv7-m",)
+ARMV7EM_NAMES = ("armv7e-m",)
+"""Armv7-M with the DSP extension."""
+ARMV7EM_FP_NAMES = ("armv7e-m+fp", "armv7e-m+fpv5", "armv7e-m+fp.dp")
+"""With floating point as well. What FPv4-SP-D16 does not have of it (double precision, FPv5) is
+undecodable, which is an error where it is executed."""
 
 FETCH_BYTES = 4
-"""Cortex-M0 and Cortex-M3 fetch words (Cortex-M3 TRM 100165, "Instruction fetch")."""
+"""Cortex-M0, M3 and M4 fetch words (Cortex-M3 TRM 100165, "Instruction fetch"; the same in the
+Cortex-M4's, 100166)."""
 
 
 def decode_armv6m(image: Image) -> InstructionTable:
@@ -23,6 +28,16 @@ def decode_armv6m(image: Image) -> InstructionTable:
 def decode_armv7m(image: Image) -> InstructionTable:
     """Every Thumb code range of an Armv7-M image; see :func:`_decode`."""
     return _decode(image, ARMV7M)
+
+
+def decode_armv7em(image: Image) -> InstructionTable:
+    """Every Thumb code range of an Armv7E-M image; see :func:`_decode`."""
+    return _decode(image, ARMV7EM)
+
+
+def decode_armv7em_fp(image: Image) -> InstructionTable:
+    """Every Thumb code range of an Armv7E-M image with floating point; see :func:`_decode`."""
+    return _decode(image, ARMV7EM_FP)
 
 
 def _decode(image: Image, architecture: str) -> InstructionTable:

@@ -22,6 +22,8 @@ REGISTERS: Final = {f"r{n}": n for n in range(13)} | {
 
 _TOKEN = re.compile(r"\[[^\]]*\]!?|\{[^}]*\}|[^,\s\[{][^,]*")
 _IMMEDIATE = re.compile(r"#(-?)(0x[0-9a-f]+|[0-9]+)")
+_FLOAT = re.compile(r"([sd])(\d+)(?:\[([01])\])?")
+_FLOAT_IMMEDIATE = re.compile(r"#-?\d+\.\d+e[+-]\d+")
 _SHIFT = re.compile(r"(lsl|lsr|asr|ror) #(0x[0-9a-f]+|[0-9]+)|rrx")
 
 
@@ -63,7 +65,38 @@ class Word:
     text: str
 
 
-Operand = Register | Immediate | Address | RegisterList | Word
+@dataclass(frozen=True, slots=True)
+class Float:
+    """``s3``; ``double``: ``d3``; ``half``: one word of it, as in ``d3[1]``."""
+
+    number: int
+    double: bool = False
+    half: int | None = None
+
+    @property
+    def words(self) -> int:
+        return 2 if self.double and self.half is None else 1
+
+
+@dataclass(frozen=True, slots=True)
+class FloatList:
+    """Consecutive floating-point registers of one size."""
+
+    first: int
+    count: int
+    double: bool
+
+    @property
+    def words(self) -> int:
+        return 2 * self.count if self.double else self.count
+
+
+@dataclass(frozen=True, slots=True)
+class FloatImmediate:
+    """A floating-point constant, which is not kept."""
+
+
+Operand = Register | Immediate | Address | RegisterList | Word | Float | FloatList | FloatImmediate
 
 
 def parse(text: str) -> tuple[Operand, ...]:
@@ -88,6 +121,11 @@ def _one(token: str, before: Operand | None) -> Operand | tuple[Operand]:
         return Register(REGISTERS[token])
     if token.endswith("!") and token[:-1] in REGISTERS:
         return Register(REGISTERS[token[:-1]], writeback=True)
+    float_ = _FLOAT.fullmatch(token)
+    if float_:
+        return _float(float_)
+    if _FLOAT_IMMEDIATE.fullmatch(token):
+        return FloatImmediate()
     if token.startswith("#"):
         value = _immediate(token)
         # "[rn], #4": the base is changed by a constant after the access.
@@ -97,6 +135,9 @@ def _one(token: str, before: Operand | None) -> Operand | tuple[Operand]:
     if token.startswith("["):
         return _address(token)
     if token.startswith("{"):
+        floats = [_FLOAT.fullmatch(name.strip()) for name in token[1:-1].split(",")]
+        if any(floats):
+            return _float_list(token, floats)
         numbers = tuple(REGISTERS.get(name.strip(), -1) for name in token[1:-1].split(","))
         if sorted(set(numbers)) != list(numbers) or numbers[0] < 0:
             raise ValueError(token)
@@ -110,6 +151,19 @@ def _one(token: str, before: Operand | None) -> Operand | tuple[Operand]:
     if re.fullmatch(r"[a-z_]+", token):
         return Word(token)
     raise ValueError(token)
+
+
+def _float(match: re.Match[str]) -> Float:
+    return Float(int(match[2]), match[1] == "d", None if match[3] is None else int(match[3]))
+
+
+def _float_list(token: str, found: list[re.Match[str] | None]) -> FloatList:
+    registers = [_float(match) for match in found if match is not None]
+    first = registers[0]
+    expected = [Float(first.number + i, first.double) for i in range(len(found))]
+    if registers != expected:
+        raise ValueError(token)
+    return FloatList(first.number, len(registers), first.double)
 
 
 def _immediate(token: str) -> int:

@@ -104,11 +104,31 @@ class EventKind(StrEnum):
     SHIFT_BY_REGISTER = "shift by register"
     MULTIPLY_ACCUMULATE_LONG = "multiply accumulate long"
     SWAP = "swap"
+    # Of the floating-point extension of Armv7E-M.
+    FLOAT = "float"
+    FLOAT_MULTIPLY_ACCUMULATE = "float multiply accumulate"
+    FLOAT_DIVIDE = "float divide"
+    FLOAT_SQUARE_ROOT = "float square root"
+    FLOAT_TRANSFER = "float transfer"  # one word between core and floating-point registers
+    FLOAT_TRANSFER_PAIR = "float transfer pair"  # two words
+    FLOAT_LOAD = "float load"
+    FLOAT_STORE = "float store"
+    FLOAT_LOAD_MULTIPLE = "float load multiple"
+    FLOAT_STORE_MULTIPLE = "float store multiple"
+    # The hardware's, of the floating-point part of an exception frame.
+    FLOAT_CONTEXT_SAVE = "float context save"
+    FLOAT_CONTEXT_RESTORE = "float context restore"
 
     @property
     def is_issue(self) -> bool:
         """True when one instruction stands behind one event of this kind."""
         return self not in _BESIDE
+
+    @property
+    def is_float(self) -> bool:
+        """The instruction is of the floating-point extension, so that it makes the state of that
+        extension part of its context."""
+        return self in _FLOAT
 
 
 _BESIDE = frozenset(
@@ -118,7 +138,12 @@ _BESIDE = frozenset(
         EventKind.UNALIGNED_ACCESS,
         EventKind.EXCEPTION_ENTRY,
         EventKind.EXCEPTION_EXIT,
+        EventKind.FLOAT_CONTEXT_SAVE,
+        EventKind.FLOAT_CONTEXT_RESTORE,
     }
+)
+_FLOAT = frozenset(
+    kind for kind in EventKind if kind.name.startswith("FLOAT") and kind not in _BESIDE
 )
 
 
