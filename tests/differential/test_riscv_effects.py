@@ -22,7 +22,13 @@ from wcetchar.isa import decode_riscv
 from wcetchar.isa.riscv_compressed import COMPRESSED
 from wcetchar.isa.riscv_effects import EFFECTS
 from wcetchar.model.access import EventKind
-from wcetchar.model.instruction import Flow, Instruction, MaskOperation, MaskRegister
+from wcetchar.model.instruction import (
+    Calculation,
+    Flow,
+    Instruction,
+    MaskOperation,
+    MaskRegister,
+)
 
 TRAPS = (Flow.STOP, Flow.SUPERVISOR_CALL)
 """Unicorn stops at the exception that they raise."""
@@ -239,7 +245,7 @@ def check_masks(instruction: Instruction, before: State, after: Outcome, writabl
 
 
 def check_values(instruction: Instruction, before: State, after: Outcome) -> None:
-    copy, taken = instruction.copy, instruction.bitwise_and
+    copy, arithmetic = instruction.copy, instruction.arithmetic
     if copy is not None:
         assert instruction.defs == 1 << copy.destination
         found = after.state.registers[copy.destination]
@@ -251,9 +257,21 @@ def check_values(instruction: Instruction, before: State, after: Outcome) -> Non
             assert copy.mask_register is not None
             name = {MaskRegister.MSTATUS_MIE: "mstatus", MaskRegister.MIE: "mie"}
             assert found == before.csrs[name[copy.mask_register]]
-    if taken is not None:
-        expected = before.registers[taken.source] & taken.constant
-        assert after.state.registers[taken.destination] == expected
+    if arithmetic is not None:
+        assert copy is None
+        assert instruction.defs == 1 << arithmetic.destination
+        first, second = before.registers[arithmetic.source], arithmetic.constant
+        if arithmetic.other is not None:
+            assert second is None
+            second = before.registers[arithmetic.other]
+        assert second is not None
+        expected = {
+            Calculation.ADD: first + second,
+            Calculation.AND: first & second,
+            Calculation.OR: first | second,
+            Calculation.SHIFT_LEFT: first << second,
+        }[arithmetic.calculation]
+        assert after.state.registers[arithmetic.destination] == expected & WORD
 
 
 def check_influence(

@@ -15,8 +15,8 @@ Counted are, for the executed instructions i = 1..n of a window in their own ord
 * the data accesses, by the section of their address. A multi-register transfer is a burst. A
   misaligned access is split into the aligned ones that a 32-bit bus needs (Armv7-M ARM, A3.2.1
   allows it; Cortex-M3 TRM, "Unaligned access"), beside one unaligned-access event;
-* for handlers the hardware's own frame: eight words written on entry and read on exit, one vector
-  read (Armv7-M ARM, B1.5.6 to B1.5.8). No emulator reports these.
+* for handlers one exception entry and one exit, and what the hardware does there by itself, which
+  no emulator reports: the frame that it writes and reads, the vector (``ExceptionModel``).
 
 Soundness: what follows an instruction must be one of its successors, and the accesses must be
 those that the table promises; anything else is an error, because then the trace, the image or the
@@ -53,10 +53,6 @@ from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import Flow
 from wcetchar.model.trace import Event
-
-FRAME_WORDS = 8
-"""Words of the basic exception frame (Armv7-M ARM, B1.5.6)."""
-
 
 _NOT_ITS_TRACE = (
     "the trace is damaged, was not made with this image, lacks its exceptions, "
@@ -150,9 +146,10 @@ class Labeller:
         self._has_addresses = has_addresses
         names = resolved.section_names
         services = resolved.services
-        self._vector_section = names.index(services.vector_section)
-        self._main_stack = names.index(services.main_stack)
-        self._task_stack = names.index(services.task_stack)
+        self._vector_section, self._main_stack, self._task_stack = (
+            NO_SECTION if name is None else names.index(name)
+            for name in (services.vector_section, services.main_stack, services.task_stack)
+        )
 
     def blocking_number(self, blocking: Blocking) -> int:
         number = self._numbers.get(blocking)
@@ -201,10 +198,16 @@ class Labeller:
             self._frame(window, rows, len(at))
         return rows.finish(fetches)
 
-    def makes_supervisor_calls(self, labelled: Labelled) -> bool:
-        """The window enters a handler by itself, and goes on when that has returned."""
+    def supervisor_calls(self, labelled: Labelled) -> int:
+        """How often the window enters a handler by itself, and goes on when that has returned."""
         flow = self._columns.flow[labelled.index]
-        return bool((flow == FLOW[Flow.SUPERVISOR_CALL]).any())
+        return int((flow == FLOW[Flow.SUPERVISOR_CALL]).sum())
+
+    def calls_supervisor_masked(self, labelled: Labelled) -> bool:
+        """It enters a handler by itself while interrupts are masked."""
+        calls = self._columns.flow[labelled.index] == FLOW[Flow.SUPERVISOR_CALL]
+        forms = np.unique(labelled.blocking[calls]).tolist()
+        return any(self.blockings[form].masks for form in forms)
 
     # --- core events ------------------------------------------------------------------------
 
@@ -229,6 +232,7 @@ class Labeller:
         rows.add(event_code(section[refill], KIND[EventKind.PIPELINE_REFILL]), refill)
 
     def _frame(self, window: Window, rows: _Rows, count: int) -> None:
+        model = self._resolved.table.exceptions
         stack = self._main_stack if window.from_handler else self._task_stack
         word = np.array([WIDTH_OF_BYTES[4]])
         single, first, after = (
@@ -241,10 +245,14 @@ class Labeller:
         ):
             where = np.array([position])
             rows.add(event_code(rows.section_of(where, self._resolved), KIND[event]), where)
-            rows.add(access_code(frame, OPERATION[operation], word, first), where)
-            next_word = access_code(frame, OPERATION[operation], word, after)
-            rows.add(np.repeat(next_word, FRAME_WORDS - 1), np.repeat(where, FRAME_WORDS - 1))
-        rows.add(access_code(vector, OPERATION[Operation.READ], word, single), np.array([0]))
+            for pattern, words in (
+                (first, min(model.frame_words, 1)),
+                (after, model.frame_words - 1),
+            ):
+                code = access_code(frame, OPERATION[operation], word, pattern)
+                rows.add(np.repeat(code, max(words, 0)), np.repeat(where, max(words, 0)))
+        read = access_code(vector, OPERATION[Operation.READ], word, single)
+        rows.add(np.repeat(read, model.vector_reads), np.repeat(0, model.vector_reads))
 
     # --- fetches ----------------------------------------------------------------------------
 

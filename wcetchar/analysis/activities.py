@@ -10,7 +10,8 @@ from __future__ import annotations
 from wcetchar.analysis.contexts import Context
 from wcetchar.analysis.masks import apply
 from wcetchar.analysis.recorder import Recorder
-from wcetchar.model.instruction import Flow, Instruction, MaskWrite
+from wcetchar.model.instruction import Flow, Instruction, MaskWrite, ThreadKey
+from wcetchar.model.trace import Event
 
 
 class Activities(Recorder):
@@ -18,9 +19,15 @@ class Activities(Recorder):
 
     def _exception(self, number: int) -> None:
         self._flush()
-        self._nested.append(self._context)
+        before, model = self._context, self._table.exceptions
+        self._nested.append(before)
         self._context = Context(f"exception {number}", exception=number)
-        self._apply_masks(self._table.exceptions.entry_masks)
+        if number & model.interrupt_bit:
+            self._masks = self._masks.interrupted()
+        elif model.interrupt_bit and before.last >= 0:
+            last = self._table.instructions[before.last]
+            self._context.called = last.flow is Flow.SUPERVISOR_CALL
+        self._apply_masks(model.entry_masks)
         self._changed()
 
     def _exception_exit(self, at: int, number: int) -> None:
@@ -71,13 +78,27 @@ class Activities(Recorder):
         if frame is not None and frame.lost:
             self._gone(frame.context)
             frame = None
+        if frame is None and self._wrote(handler, handler.restored[0]):
+            return  # what the handler itself had put away meanwhile: the thread goes on
         after = Context("thread") if frame is None else frame.context
         if after is not before:
             self._lock = 0
             before.unlocking.clear()
+            if before.window is not None:
+                before.window.yields += handler.called
             self._cut(before)
             after.resumed = frame is not None
         self._context = after
+
+    def _wrote(self, handler: Context, address: int) -> bool:
+        """The handler's own code stored the word that it restored the stack pointer from."""
+        if self._table.exceptions.thread_key is not ThreadKey.STACK_POINTER:
+            return False
+        for piece in handler.recent:
+            writes = (piece.kind == Event.WRITE) | (piece.kind == Event.ACCESS)
+            if (writes & (piece.address == address)).any():
+                return True
+        return False
 
     def _gone(self, thread: Context) -> None:
         """The thread can never go on: its saved registers are lost."""
@@ -116,6 +137,7 @@ class Activities(Recorder):
         """Instructions ran that the trace does not show, calls and returns perhaps among them."""
         context = self._context
         self._timeline.cut()
+        self._kept.forget()
         context.forget()
         context.stack.clear()
         context.handlers.clear()

@@ -102,11 +102,16 @@ class _Collector:
                 "another thread ran in between; only the calling thread's part is counted, as one "
                 "(a `blocking call` is cut there)"
             )
-        if labeller.makes_supervisor_calls(labelled):
+        if labeller.supervisor_calls(labelled) > window.yields:
             self.incomplete.add(name)
             self.notes[name].add(
                 "it makes a supervisor call, whose handler is an activity of its own and is not "
                 "counted here"
+            )
+        if labeller.calls_supervisor_masked(labelled):
+            self.notes[name].add(
+                "it makes a supervisor call with interrupts masked; they stay masked in the call's "
+                "handler and in what that goes on with, which adds to that stretch"
             )
         first, last = (labeller.blockings[int(labelled.blocking[i])] for i in (0, -1))
         if window.exception is None and last.holds_preemption and not first.holds_preemption:

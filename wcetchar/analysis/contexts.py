@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from wcetchar.analysis.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.service import Part, Service
 
@@ -48,6 +49,7 @@ class Window:
         switched: the thread was switched away inside the window, which was not cut there.
         part: what of the invocation this is.
         calls: where the calls return to that an earlier part of the invocation has left open.
+        yields: supervisor calls of it that switched the thread away.
     """
 
     service: Service
@@ -58,6 +60,7 @@ class Window:
     switched: bool = False
     part: Part = Part.WHOLE
     calls: tuple[int, ...] = ()
+    yields: int = 0
 
     @property
     def name(self) -> str:
@@ -79,6 +82,7 @@ class OpenWindow:
     """A part of it ended with a switch; ``pieces`` are those since."""
     calls: tuple[int, ...] = ()
     """Return addresses of the calls that were open there."""
+    yields: int = 0
 
 
 @dataclass
@@ -115,14 +119,18 @@ class Context:
     recent: deque[Piece] = field(default_factory=deque)
     recent_events: int = 0
     instructions: int = 0
-    mask_reads: dict[int, int | None] = field(default_factory=dict)
-    """Own instruction number -> value, for reads of a mask register."""
+    mask_reads: dict[int, Bits] = field(default_factory=dict)
+    """Own instruction number -> what is known of it, for reads of a mask register."""
     saved: tuple[int, int] | None = None
     restored: tuple[int, int] | None = None
     """Addresses (first, end) that a handler's own code saved registers to and restored them
     from."""
     frame: str | None = None
-    """What the next accesses belong to: ``saved``, ``restored`` or nothing."""
+    """What the next accesses belong to: ``saved``, ``restored``, ``masks`` or nothing."""
+    storing: Bits = NOTHING
+    """What is known of the word that the next access stores, where that is of ``masks``."""
+    called: bool = False
+    """A handler that a supervisor call entered."""
 
     gapped: bool = False
     """A capture filter left out some of its instructions."""

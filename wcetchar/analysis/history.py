@@ -43,6 +43,11 @@ class Timeline:
             self._events -= len(oldest.kind)
             self._complete_from = oldest.serial
 
+    @property
+    def next_serial(self) -> int:
+        """Serial number of the next piece."""
+        return self._next
+
     def cut(self) -> None:
         """Something ran that the trace does not show."""
         self._complete_from = self._next

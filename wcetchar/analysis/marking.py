@@ -111,7 +111,8 @@ class Marking(Activities):
         if context.exception is not None and context.last < 0:
             for service in services:
                 armed = self._armed_handlers.get(service.name)
-                if armed is not None:
+                among = service.exceptions
+                if armed is not None and (not among or context.exception in among):
                     self._begin(context, armed, depth=0, exception=context.exception)
                     return
         armed = context.armed

@@ -1,7 +1,8 @@
 """Which interrupts are masked: mask registers followed along the executed path.
 
 Armv7-M Architecture Reference Manual (DDI 0403), B1.4.3 (special-purpose mask registers) and
-B5.2.3 (MSR: a write to BASEPRI_MAX takes effect only if it raises the masking).
+B5.2.3 (MSR: a write to BASEPRI_MAX takes effect only if it raises the masking). RISC-V Privileged
+Architecture (20211203), 3.1.6.1 (``mstatus``) and 3.1.9 (``mie``).
 
 The value that ``msr basepri, r0`` writes decides whether interrupts are held off or let in again.
 A trace carries no registers, so the value is followed backwards along the executed instructions:
@@ -15,11 +16,15 @@ until a known value is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from wcetchar.analysis.bits import NOTHING, WORD, Bits, calculated
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import (
+    Arithmetic,
+    Calculation,
+    ExceptionModel,
     Flow,
     Instruction,
     MaskOperation,
@@ -30,68 +35,155 @@ from wcetchar.model.instruction import (
 
 SEARCH_LIMIT = 4096
 """Instructions that are searched backwards before a value counts as unknown."""
+NESTING_LIMIT = 8
+"""Calculations, and stores by others, that may lead to one another."""
 
 
-_FOLLOWED = (MaskRegister.PRIMASK, MaskRegister.FAULTMASK, MaskRegister.BASEPRI)
-"""Registers whose values are followed; any other is unknown as soon as it is written."""
+_AT_FIRST = {
+    MaskRegister.PRIMASK: Bits(0, 1),
+    MaskRegister.FAULTMASK: Bits(0, 1),
+    MaskRegister.BASEPRI: Bits(0, 0xFF),
+    # What no instruction set resets otherwise lets interrupts in: an instruction set has only some
+    # of these registers.
+    MaskRegister.MSTATUS_MIE: Bits(1 << 3, 1 << 3),
+    MaskRegister.MSTATUS_MPIE: NOTHING,
+    MaskRegister.MIE: NOTHING,
+    MaskRegister.CPSR_I: Bits(0, 1 << 7),
+    MaskRegister.CPSR_F: Bits(0, 1 << 6),
+    MaskRegister.SPSR_I: NOTHING,
+    MaskRegister.SPSR_F: NOTHING,
+}
+_REGISTERS = tuple(_AT_FIRST)
+_WHOLLY = (
+    MaskRegister.PRIMASK,
+    MaskRegister.FAULTMASK,
+    MaskRegister.MSTATUS_MIE,
+    MaskRegister.CPSR_I,
+    MaskRegister.CPSR_F,
+)
+"""Registers of one bit that holds all interrupts off, or lets them in. (Of Armv4T the one holds off
+IRQ and the other FIQ: as if each did both.)"""
+_FIELDS = {
+    MaskRegister.MSTATUS_MIE: MaskRegister.MSTATUS_MPIE,
+    MaskRegister.CPSR_I: MaskRegister.CPSR_F,
+    MaskRegister.SPSR_I: MaskRegister.SPSR_F,
+}
+"""Fields that a read of the register shows beside the one that names it; no other bit is known."""
+
+
+def _target(register: MaskRegister) -> MaskRegister:
+    return MaskRegister.BASEPRI if register is MaskRegister.BASEPRI_MAX else register
 
 
 @dataclass(frozen=True)
 class MaskState:
-    """Values of the mask registers; ``unknown`` names those that could not be followed."""
+    """What is known of the mask registers.
 
-    primask: int = 0
-    faultmask: int = 0
-    basepri: int = 0
-    unknown: frozenset[MaskRegister] = field(default_factory=frozenset)
+    Attributes:
+        values: of each of ``_REGISTERS``; what was written without being known is not known.
+        let_in: bits of ``mie`` that were ever set, or may have been. One that is cleared later
+            holds its interrupt off; one that never was set has none.
+    """
 
-    def written(self, register: MaskRegister, value: int | None) -> MaskState:
+    values: tuple[Bits, ...] = tuple(_AT_FIRST.values())
+    let_in: int = 0
+
+    def __getitem__(self, register: MaskRegister) -> Bits:
+        return self.values[_REGISTERS.index(_target(register))]
+
+    @classmethod
+    def at_reset(cls, model: ExceptionModel) -> MaskState:
+        """The state that the hardware begins in."""
+        state = cls()
+        for write in model.reset_masks:
+            state = apply(state, write, ())
+        return state
+
+    def written(
+        self,
+        register: MaskRegister,
+        value: int | Bits | None,
+        operation: MaskOperation = MaskOperation.WRITE,
+    ) -> MaskState:
         """State after a write; ``None``: a value that could not be followed."""
-        target = MaskRegister.BASEPRI if register is MaskRegister.BASEPRI_MAX else register
-        if value is None or target not in _FOLLOWED:
-            return replace(self, unknown=self.unknown | {target})
+        target = _target(register)
+        given = NOTHING if value is None else value if isinstance(value, Bits) else Bits(value)
+        given, old = given.only(target.bits), self[target]
         if register is MaskRegister.BASEPRI_MAX:
-            # It takes effect only where it raises: never lower than what was there before, and an
-            # unknown value stays unknown.
-            priority = value & 0xFF
-            if target in self.unknown or priority == 0:
-                return self
-            raised = priority if self.basepri == 0 else min(priority, self.basepri)
-            return replace(self, basepri=raised)
-        known = self.unknown - {target}
-        if register is MaskRegister.PRIMASK:
-            return replace(self, primask=value & 1, unknown=known)
-        if register is MaskRegister.FAULTMASK:
-            return replace(self, faultmask=value & 1, unknown=known)
-        return replace(self, basepri=value & 0xFF, unknown=known)
+            new = _raised(old, given)
+        elif operation is MaskOperation.SET:
+            new = calculated(Calculation.OR, old, given).only(target.bits)
+        elif operation is MaskOperation.CLEAR:
+            rest = Bits(given.clear, given.known)
+            new = calculated(Calculation.AND, old, rest).only(target.bits)
+        else:
+            new = given
+        state = self._with(target, new)
+        if target is MaskRegister.MIE and operation is not MaskOperation.CLEAR:
+            return replace(state, let_in=self.let_in | WORD & ~given.clear)
+        return state
+
+    def copied(self, register: MaskRegister, source: MaskRegister) -> MaskState:
+        """State after the one bit of ``source`` went to that of ``register``."""
+        given = self[source]
+        known = register.bits if given.known & source.bits else 0
+        return self._with(register, Bits(known if given.value & source.bits else 0, known))
+
+    def interrupted(self) -> MaskState:
+        """An interrupt was taken: where that was not known, interrupts were let in."""
+        if self[MaskRegister.MSTATUS_MIE].known:
+            return self
+        bit = MaskRegister.MSTATUS_MIE.bits
+        return self._with(MaskRegister.MSTATUS_MIE, Bits(bit, bit))
+
+    def _with(self, register: MaskRegister, new: Bits) -> MaskState:
+        at = _REGISTERS.index(register)
+        return replace(self, values=(*self.values[:at], new, *self.values[at + 1 :]))
+
+    def read(self, register: MaskRegister) -> Bits:
+        """What a read of the register gives; of those with fields two bits at most are known."""
+        found = self[register]
+        if register in _FIELDS:
+            other = self[_FIELDS[register]]
+            return Bits(found.value | other.value, found.known | other.known)
+        return Bits(found.value, found.known | WORD & ~register.bits)
 
     def value(self, register: MaskRegister) -> int | None:
-        """What a read of the register gives, ``None`` where that is unknown."""
-        target = MaskRegister.BASEPRI if register is MaskRegister.BASEPRI_MAX else register
-        if target in self.unknown or target not in _FOLLOWED:
-            return None
-        return {
-            MaskRegister.PRIMASK: self.primask,
-            MaskRegister.FAULTMASK: self.faultmask,
-            MaskRegister.BASEPRI: self.basepri,
-        }[target]
+        """Value of a register or field, ``None`` where some of it is unknown."""
+        target = _target(register)
+        found = self[target]
+        return found.value if found.known == target.bits else None
 
     def blocking(self, preemption: bool) -> Blocking:
         """The blocking form under this state."""
-        everything = any(
-            value and register not in self.unknown
-            for register, value in (
-                (MaskRegister.PRIMASK, self.primask),
-                (MaskRegister.FAULTMASK, self.faultmask),
-            )
-        )
-        known = self.basepri and MaskRegister.BASEPRI not in self.unknown
+        held = [
+            (self[register].clear if register.enables else self[register].value) != 0
+            for register in _WHOLLY
+        ]
+        mie = self[MaskRegister.MIE]
+        # Of several interrupts one may be held off: as if all were.
+        everything = any(held) or bool(self.let_in & mie.clear)
+        unknown = any(
+            self[register].known != register.bits for register in (*_WHOLLY, MaskRegister.BASEPRI)
+        ) or bool(self.let_in & ~mie.known)
+        priority = self.value(MaskRegister.BASEPRI)
         return Blocking(
             interrupts=everything,
-            priority=self.basepri if known and not everything else None,
+            priority=priority if priority and not everything else None,
             preemption=preemption,
-            unknown=bool(self.unknown) and not everything,
+            unknown=unknown and not everything,
         )
+
+
+def _raised(old: Bits, given: Bits) -> Bits:
+    """BASEPRI after a write to BASEPRI_MAX: never lower than before, and an unknown value stays
+    unknown."""
+    bits = MaskRegister.BASEPRI.bits
+    if given.known != bits:
+        return NOTHING
+    if old.known != bits or given.value == 0:
+        return old
+    return given if old.value == 0 else Bits(min(given.value, old.value), bits)
 
 
 Access = tuple[int, int, bool]
@@ -99,6 +191,10 @@ Access = tuple[int, int, bool]
 
 Undisturbed = Callable[[int, int, int], bool]
 """(address of a word, older, newer place): nobody else wrote to it between the two places."""
+
+
+Recall = Callable[[int, int], Bits]
+"""(address of a word, place): what is known of it."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +209,7 @@ class Step:
 
     instruction: Instruction
     accesses: Sequence[Access]
-    mask_value: int | None = None
+    mask_value: Bits | None = None
     place: int = 0
     position: int = 0
 
@@ -139,6 +235,11 @@ def nobody(word: int, step: Step) -> Iterable[Step]:
     return ()
 
 
+def forgotten(word: int, place: int) -> Bits:
+    """Where nothing is known of memory that no steps show."""
+    return NOTHING
+
+
 def value_of(
     register: int,
     history: Iterable[Step],
@@ -146,67 +247,137 @@ def value_of(
     undisturbed: Undisturbed = alone,
     writer: Writer = nobody,
 ) -> int | None:
-    """Value of a register after the given steps (newest first), ``None`` where it is unknown.
+    """Value of a register after the given steps, ``None`` where it is not wholly known; see
+    :class:`Follower`."""
+    return Follower(history, address, undisturbed, writer).register(register).whole
 
-    ``address`` is that of the instruction which comes next and uses the register.
+
+class Follower:
+    """Follows the values of registers backwards.
 
     Beside assignments, a branch that was decided by a comparison tells a value: after ``cbnz r3``
     fell through, r3 is 0. A word that another thread or handler wrote last is followed there: a
     kernel may keep a thread's mask in its control block and restore it in the switch.
+
+    Args:
+        history: the executed steps, newest first.
+        address: that of the instruction which comes next and uses the register.
+        undisturbed: whether others wrote to a word in between.
+        writer: the steps of whoever wrote a word last.
+        recall: what is known, at a place, of a word of memory, however long ago it was written.
+        zero: the register that is always zero.
     """
-    wanted: int | None = register
-    slot: int | None = None  # when set, the value is followed through this memory address
-    loaded: Step | None = None  # the load that took it from there
-    branches = _Branches(address)
-    path = iter(history)
-    for _ in range(SEARCH_LIMIT):
-        step = next(path, None)
-        if step is None:
-            if slot is None or loaded is None:
-                return None
-            # Not written by these steps: whoever was the last to write is looked up once.
-            path, loaded = iter(writer(slot, loaded)), None
-            branches, undisturbed = _Branches(None), disturbed
-            continue
-        instruction = step.instruction
-        equal = branches.test(instruction)
-        if instruction.flow is Flow.SUPERVISOR_CALL:
-            # Its handler passes results in the stacked registers, and may write anywhere.
-            return None
-        if slot is not None:
-            if not any(_overlaps(access, slot, instruction) for access in step.accesses):
-                if loaded is None:
-                    return None  # the writer's first step has to be the write
+
+    def __init__(
+        self,
+        history: Iterable[Step],
+        address: int | None = None,
+        undisturbed: Undisturbed = alone,
+        writer: Writer = nobody,
+        recall: Recall = forgotten,
+        zero: int | None = None,
+    ) -> None:
+        self._history = iter(history)
+        self._steps: list[Step] = []
+        self._address = address
+        self._undisturbed = undisturbed
+        self._writer = writer
+        self._recall = recall
+        self._zero = zero
+
+    def register(self, register: int) -> Bits:
+        """What is known of a register after all steps."""
+        return self._register(register, 0, NESTING_LIMIT)
+
+    def _from(self, at: int) -> Iterator[tuple[int, Step]]:
+        """Steps from number ``at`` on, which are made as far as they are needed."""
+        while at < SEARCH_LIMIT:
+            if at == len(self._steps):
+                following = next(self._history, None)
+                if following is None:
+                    return
+                self._steps.append(following)
+            yield at, self._steps[at]
+            at += 1
+
+    def _register(self, register: int, at: int, depth: int) -> Bits:
+        wanted = register
+        loaded: Step | None = None
+        slot = 0  # of a load: the value is followed through this memory address
+        branches = _Branches(self._steps[at - 1].instruction.address if at else self._address)
+        if wanted == self._zero:
+            return Bits(0)
+        for number, step in self._from(at):
+            instruction = step.instruction
+            equal = branches.test(instruction)
+            if instruction.flow is Flow.SUPERVISOR_CALL:
+                # Its handler passes results in the stacked registers, and may write anywhere.
+                return NOTHING
+            if loaded is not None:
+                if not any(_overlaps(access, slot, instruction) for access in step.accesses):
+                    continue
+                if not self._undisturbed(slot, step.place, loaded.place):
+                    break
+                stored = _stored_to(step, slot)
+                if stored is None:
+                    return NOTHING
+                if stored == self._zero:
+                    return Bits(0)
+                wanted, loaded = stored, None
+                # The stored register has the value from before this instruction, which a store
+                # with write-back of its own base would be the only one to change.
                 continue
-            if loaded is not None and not undisturbed(slot, step.place, loaded.place):
-                path = iter(())
+            if equal is not None and equal.register == wanted:
+                return Bits(equal.constant)
+            if not instruction.defs >> wanted & 1:
                 continue
-            wanted, slot = _stored_to(step, slot), None
-            if wanted is None:
-                return None
-            # The stored register has the value from before this instruction, which a store with
-            # write-back of its own base would be the only one to change.
-            continue
-        if wanted is None:
-            return None
-        if equal is not None and equal.register == wanted:
-            return equal.constant
-        if not instruction.defs >> wanted & 1:
-            continue
-        if instruction.conditional:
-            return None
-        copy = instruction.copy
-        if copy is not None and copy.destination == wanted:
-            if copy.constant is not None:
-                return copy.constant
-            if copy.mask_register is not None:
-                return step.mask_value
-            wanted = copy.source
-            continue
-        slot, loaded = _loaded_from(step, wanted), step
-        if slot is None:
-            return None
-    return None
+            if instruction.conditional:
+                return NOTHING
+            if instruction.arithmetic is not None:
+                return self._calculated(instruction.arithmetic, number + 1, depth)
+            copy = instruction.copy
+            if copy is not None and copy.destination == wanted:
+                if copy.constant is not None:
+                    return Bits(copy.constant)
+                if copy.mask_register is not None:
+                    read = step.mask_value
+                    return NOTHING if read is None else read
+                assert copy.source is not None
+                wanted = copy.source
+                continue
+            word = _loaded_from(step, wanted)
+            if word is None:
+                return NOTHING
+            recalled = self._recall(word, step.place)
+            if recalled.known:
+                return recalled
+            slot, loaded = word, step
+        return NOTHING if loaded is None else self._written(slot, loaded, depth)
+
+    def _written(self, slot: int, loaded: Step, depth: int) -> Bits:
+        """What whoever was the last to write to a word stored there."""
+        if depth == 0:
+            return NOTHING
+        theirs = Follower(
+            self._writer(slot, loaded), None, disturbed, self._writer, self._recall, self._zero
+        )
+        _, write = next(theirs._from(0), (0, None))
+        if write is None or write.instruction.flow is Flow.SUPERVISOR_CALL:
+            return NOTHING
+        stored = _stored_to(write, slot)
+        return NOTHING if stored is None else theirs._register(stored, 1, depth - 1)
+
+    def _calculated(self, arithmetic: Arithmetic, at: int, depth: int) -> Bits:
+        """What is known of a result, from its operands before step number ``at``."""
+        if depth == 0:
+            return NOTHING
+        one = self._register(arithmetic.source, at, depth - 1)
+        if arithmetic.other is not None:
+            two = self._register(arithmetic.other, at, depth - 1)
+        else:
+            assert arithmetic.constant is not None
+            two = Bits(arithmetic.constant)
+        return calculated(arithmetic.calculation, one, two)
 
 
 def _overlaps(access: Access, word: int, instruction: Instruction) -> bool:
@@ -294,14 +465,16 @@ def apply(
     address: int | None = None,
     undisturbed: Undisturbed = alone,
     writer: Writer = nobody,
+    recall: Recall = forgotten,
+    zero: int | None = None,
 ) -> MaskState:
     """State after the mask write of the instruction at ``address``; ``history`` is what ran
-    before it, newest first."""
-    if write.operation is not MaskOperation.WRITE or write.mask_register is not None:
-        return state.written(write.register, None)
+    before it, newest first. For the others see :class:`Follower`."""
+    if write.mask_register is not None:
+        return state.copied(write.register, write.mask_register)
     if write.constant is not None:
-        return state.written(write.register, write.constant)
-    value = None
-    if write.source is not None:
-        value = value_of(write.source, history, address, undisturbed, writer)
-    return state.written(write.register, value)
+        return state.written(write.register, write.constant, write.operation)
+    if write.source is None:
+        return state.written(write.register, None, write.operation)
+    follower = Follower(history, address, undisturbed, writer, recall, zero)
+    return state.written(write.register, follower.register(write.source), write.operation)

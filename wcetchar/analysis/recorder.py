@@ -23,6 +23,7 @@ from wcetchar.analysis.contexts import (
 )
 from wcetchar.analysis.history import Timeline
 from wcetchar.analysis.masks import MaskState
+from wcetchar.analysis.memory import KeptMasks
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stops import stops_of
 from wcetchar.analysis.threads import Threads
@@ -55,11 +56,12 @@ class Recorder:
         self._has_exceptions = has_exceptions
         self._stops = stops_of(resolved)
         self._flags: list[int] = self._stops.tolist()
-        self._masks = MaskState()
+        self._masks = MaskState.at_reset(resolved.table.exceptions)
         self._lock = 0
         self._context = Context("thread 0")
         self._nested: list[Context] = []
         self._suspended = Threads()
+        self._kept = KeptMasks()
         self._timeline = Timeline()
         self._armed_handlers: dict[str, Armed] = {}
         self._ended: dict[str, Armed] = {}
@@ -71,7 +73,7 @@ class Recorder:
         self._index: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self._counted: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self._run = (0, 0)
-        self._blocking = Blocking()
+        self._blocking = self._masks.blocking(False)
 
     def _extend(self, low: int, high: int) -> None:
         if low == high:
@@ -193,6 +195,7 @@ class Recorder:
                 window.switched,
                 part,
                 window.calls,
+                window.yields,
             )
         )
 

@@ -262,14 +262,21 @@ class _Names:
         return found
 
     def check_hardware(self, claims: list[Claim]) -> None:
-        """What the hardware touches by itself is somewhere in the image."""
-        services = self._services
+        """What the hardware touches by itself is named, and somewhere in the image."""
+        services, model = self._services, self._table.exceptions
         claimed = {services.sections[c.section].name for c in claims if c.start < c.end}
-        for key, name in (
-            ("vector section", services.vector_section),
-            ("main stack", services.main_stack),
-            ("task stack", services.task_stack),
+        for key, name, needed in (
+            ("vector section", services.vector_section, model.vector_reads),
+            ("main stack", services.main_stack, model.frame_words),
+            ("task stack", services.task_stack, model.frame_words),
         ):
+            if needed and name is None:
+                self._note(
+                    services.where("hardware"),
+                    f"`hardware: {key}` is missing",
+                    "the logical section that the core touches by itself at exceptions",
+                    None,
+                )
             section = next((s for s in services.sections if s.name == name), None)
             if name not in claimed and section is not None and section.optional:
                 self._note(

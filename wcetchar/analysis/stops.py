@@ -12,8 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.resolve import Resolved
-from wcetchar.model.instruction import Flow, Instruction, RegisterRoles
+from wcetchar.model.instruction import Flow, Instruction, RegisterRoles, ThreadKey
 from wcetchar.model.service import ServiceKind
+
+_STRAIGHT: Final = 32
+"""Instructions before a store among which a read of a mask register is looked for."""
 
 
 class Stop:
@@ -33,6 +36,8 @@ class Stop:
     """First instruction of a function that the vector table names."""
     NO_RETURN: Final = 1024
     """A call behind which another function begins: nothing can return there."""
+    MASK_SAVE: Final = 2048
+    """A store of what was read from a mask register."""
     FUNCTION: Final = ENTRY | LOCK | UNLOCK
 
 
@@ -47,6 +52,7 @@ def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
         if any(s.kind is ServiceKind.HANDLER for s in services)
     }
     functions = {symbol.address for symbol in image.symbols if symbol.kind == "function"}
+    by_stack_pointer = table.exceptions.thread_key is ThreadKey.STACK_POINTER
     for i, instruction in enumerate(table.instructions):
         stop = 0
         if instruction.flow in (Flow.CALL, Flow.CALL_INDIRECT):
@@ -59,11 +65,15 @@ def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
             stop |= Stop.MASK
         if instruction.copy is not None and instruction.copy.mask_register is not None:
             stop |= Stop.MASK_READ
-        if _transfers_a_frame(instruction, table.registers):
+        if by_stack_pointer:
+            stop |= _transfers_the_stack_pointer(instruction, table.registers)
+        elif _transfers_a_frame(instruction, table.registers):
             function = image.function_at(instruction.address)
             if function is not None and function.address in handlers:
                 effect = instruction.memory
                 stop |= Stop.SAVE if effect is not None and effect.writes else Stop.RESTORE
+        if table.exceptions.entry_masks and _stores_a_mask(table.instructions, i):
+            stop |= Stop.MASK_SAVE
         if instruction.address in vectors:
             stop |= Stop.HANDLER
         flags[i] = stop
@@ -93,6 +103,11 @@ def may_return(instruction: Instruction, registers: RegisterRoles) -> bool:
     return instruction.text.startswith("bx")
 
 
+def _leaves_a_handler(instruction: Instruction) -> bool:
+    """A return that restores interrupt masks."""
+    return instruction.flow is Flow.RETURN and bool(instruction.masks)
+
+
 def _transfers_a_frame(instruction: Instruction, registers: RegisterRoles) -> bool:
     """A multiple transfer of registers that a switch has to save, not through the stack pointer.
 
@@ -110,9 +125,49 @@ def _transfers_a_frame(instruction: Instruction, registers: RegisterRoles) -> bo
     )
 
 
+def _transfers_the_stack_pointer(instruction: Instruction, registers: RegisterRoles) -> int:
+    """A store or a load of the stack pointer itself."""
+    effect = instruction.memory
+    if effect is None or all(t.register != registers.stack_pointer for t in effect.transfers):
+        return 0
+    return Stop.SAVE if effect.writes else Stop.RESTORE
+
+
+def _stores_a_mask(instructions: tuple[Instruction, ...], at: int) -> bool:
+    """A word is stored that a read of a mask register has a part in, on the straight way before.
+
+    That is how handlers save the masks of the thread that they interrupted, and how a new thread
+    gets its own. Others are not found; what they store is then not known where it is restored.
+    """
+    effect = instructions[at].memory
+    if effect is None or effect.width != 32 or not effect.writes or effect.reads:
+        return False
+    wanted = {transfer.register for transfer in effect.transfers}
+    for i in range(at - 1, max(at - _STRAIGHT, -1), -1):
+        before = instructions[i]
+        if before.end != instructions[i + 1].address or before.flow is not Flow.NEXT:
+            return False
+        written = {r for r in wanted if r is not None and before.defs >> r & 1}
+        if not written:
+            continue
+        wanted -= written
+        if before.copy is not None:
+            if before.copy.mask_register is not None:
+                return True
+            wanted.add(before.copy.source)
+        elif before.arithmetic is not None:
+            wanted |= {before.arithmetic.source, before.arithmetic.other}
+    return False
+
+
 def vector_targets(resolved: Resolved) -> set[int]:
-    """Addresses of code that the vector section points at (Thumb bit removed)."""
+    """Addresses of code that the vector section points at (Thumb bit removed); where the hardware
+    reads no vectors, functions that return from exceptions."""
     image, services = resolved.image, resolved.services
+    if not resolved.table.exceptions.vector_reads:
+        returns = [i for i in resolved.table.instructions if _leaves_a_handler(i)]
+        found = [image.function_at(i.address) for i in returns]
+        return {function.address for function in found if function is not None}
     section = next(s for s in services.sections if s.name == services.vector_section)
     tables = [s.data for s in image.sections if s.name in section.all_linker_sections]
     wanted = [(r.start, r.end) for r in section.ranges]

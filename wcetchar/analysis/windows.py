@@ -12,9 +12,10 @@ activities of their own. A BLOCKING_CALL is cut where another thread runs: one w
 instructions up to the exception that switched, one those from its first instruction afterwards
 until it returns or is switched away again. A FINAL_CALL has only the first of these.
 
-Threads are told apart by the addresses that context switch code saves registers to and restores
-them from. What a window's instructions do one after another is checked later against the
-instruction table (``accesses``), so a wrong guess here would end as an error, never as a count.
+Threads are told apart by the addresses that context switch code saves registers to, or the stack
+pointer, and restores them from. What a window's instructions do one after another is checked later
+against the instruction table (``accesses``), so a wrong guess here would end as an error, never as
+a count.
 
 Caveats: what a capture filter leaves out between windows must not write interrupt masks nor enter
 scheduler lock functions (``characterize`` checks that the filter kept those). In a trace without
@@ -30,12 +31,13 @@ from itertools import islice
 
 import numpy as np
 
+from wcetchar.analysis.bits import Bits
 from wcetchar.analysis.contexts import Context, Window
 from wcetchar.analysis.history import steps, steps_before
 from wcetchar.analysis.marking import Marking
-from wcetchar.analysis.masks import SEARCH_LIMIT, apply
+from wcetchar.analysis.masks import SEARCH_LIMIT, Follower, apply
 from wcetchar.analysis.stops import Stop
-from wcetchar.model.instruction import Flow, Instruction
+from wcetchar.model.instruction import Flow, Instruction, ThreadKey
 from wcetchar.model.trace import Event, EventBatch
 
 _MAXIMUM_CALL_DEPTH = 4096
@@ -70,6 +72,7 @@ class WindowFinder(Marking):
         special[known] |= self._stops[index[known]] != 0
         self._batch, self._index = batch, index
         self._suspended.begin(batch)
+        self._kept.begin(batch)
         self._counted = np.concatenate(([0], np.cumsum(is_instruction)))
         self._run = (0, 0)
         position = 0
@@ -126,7 +129,7 @@ class WindowFinder(Marking):
                     context = self._arrived(int(self._batch.address[i]))
                     break
                 if context.frame is not None:
-                    context.note_frame(int(self._batch.address[i]))
+                    self._note(context, int(self._batch.address[i]), i)
         self._extend(low, high)
         for i in range(high - 1, low - 1, -1):
             if self._index[i] >= 0:
@@ -179,7 +182,7 @@ class WindowFinder(Marking):
         if stop & Stop.MASK_READ:
             self._read_mask(context, instruction)
         if stop & Stop.MASK:
-            self._write_mask(context, instruction)
+            self._write_mask(at, context, instruction)
         if stop & Stop.CALL:
             context.stack.append(_NOWHERE if stop & Stop.NO_RETURN else instruction.end)
             if len(context.stack) > _MAXIMUM_CALL_DEPTH and context.window is None:
@@ -189,10 +192,8 @@ class WindowFinder(Marking):
             context.returning = instruction.conditional
         elif stop & Stop.RETURN:
             context.returning = True
-        if stop & Stop.SAVE:
-            context.frame = "saved"
-        elif stop & Stop.RESTORE:
-            context.frame = "restored"
+        if stop & (Stop.SAVE | Stop.RESTORE | Stop.MASK_SAVE):
+            self._transfers(at, context, stop, instruction)
 
     def _entered(self, context: Context, index: int) -> bool:
         """The function was entered, rather than its first instruction reached by its own loop."""
@@ -271,31 +272,66 @@ class WindowFinder(Marking):
         assert instruction.copy is not None
         assert instruction.copy.mask_register is not None
         self._flush()
-        context.mask_reads[context.instructions - 1] = self._masks.value(
+        context.mask_reads[context.instructions - 1] = self._masks.read(
             instruction.copy.mask_register
         )
         if len(context.mask_reads) > SEARCH_LIMIT:
             oldest = next(iter(context.mask_reads))
             del context.mask_reads[oldest]
 
-    def _write_mask(self, context: Context, instruction: Instruction) -> None:
+    def _write_mask(self, at: int, context: Context, instruction: Instruction) -> None:
         self._flush()
+        followed: dict[int, Bits] = {}
         for write in instruction.masks:
-            if instruction.conditional:
-                # Whether it took effect is not in the trace.
+            if instruction.conditional or (write.mask_register and not self._has_exceptions):
+                # Whether it took effect is not in the trace, or what entry did to the other one.
                 self._masks = self._masks.written(write.register, None)
-                continue
-            # The newest step is the write itself; the others are made only as far as needed.
-            history = islice(steps(context, self._table), 1, None)
-            self._masks = apply(
-                self._masks,
-                write,
-                history,
-                instruction.address,
-                partial(self._timeline.undisturbed, context),
-                partial(steps_before, self._timeline, self._table),
-            )
+            elif write.source is None:
+                self._masks = apply(self._masks, write, ())
+            else:
+                if write.source not in followed:
+                    followed[write.source] = self._value(at, context, instruction, write.source)
+                self._masks = self._masks.written(
+                    write.register, followed[write.source], write.operation
+                )
         self._changed()
+
+    def _value(self, at: int, context: Context, instruction: Instruction, register: int) -> Bits:
+        """What is known of a register that the newest instruction uses."""
+        # The newest step is that instruction; the others are made only as far as needed.
+        return Follower(
+            islice(steps(context, self._table), 1, None),
+            instruction.address,
+            partial(self._timeline.undisturbed, context),
+            partial(steps_before, self._timeline, self._table),
+            partial(self._kept.recall, position=at),
+            self._table.registers.zero,
+        ).register(register)
+
+    def _transfers(self, at: int, context: Context, stop: int, instruction: Instruction) -> None:
+        """The accesses that come next save or restore a thread, or put masks away."""
+        if stop & Stop.MASK_SAVE:
+            assert instruction.memory is not None
+            self._flush()
+            context.frame = "masks"
+            register = instruction.memory.transfers[0].register
+            assert register is not None
+            context.storing = self._value(at, context, instruction, register)
+            return
+        context.frame = "saved" if stop & Stop.SAVE else "restored"
+        if self._table.exceptions.thread_key is ThreadKey.STACK_POINTER:
+            # The last one counts, not all of them together.
+            if stop & Stop.SAVE:
+                context.saved = None
+            else:
+                context.restored = None
+
+    def _note(self, context: Context, address: int, at: int) -> None:
+        """An access of an instruction that ``_transfers`` was told of."""
+        if context.frame == "masks":
+            self._kept.keep(address, context.storing, self._timeline.next_serial, at + 1)
+        else:
+            context.note_frame(address)
 
 
 def find_windows(batches: Iterable[EventBatch], finder: WindowFinder) -> Iterator[Window]:

@@ -141,7 +141,7 @@ class RiscvDecoder:
             uses=facts.uses,
             further_masks=facts.masks[1:],
             test=facts.test,
-            bitwise_and=facts.bitwise_and,
+            arithmetic=facts.arithmetic,
         )
 
     def _encoding(self, code: bytes) -> _Decoded | _Refused:

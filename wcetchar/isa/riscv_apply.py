@@ -15,7 +15,8 @@ from wcetchar.isa.riscv_encoding import Operands
 from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import (
     RISCV_REGISTERS,
-    BitwiseAnd,
+    Arithmetic,
+    Calculation,
     Copy,
     Flow,
     MaskOperation,
@@ -29,6 +30,12 @@ from wcetchar.model.instruction import (
 LINKS: Final = RISCV_REGISTERS.links
 _WORD: Final = 0xFFFFFFFF
 
+_CALCULATIONS: Final[dict[Moves | None, Calculation]] = {
+    Moves.ADD: Calculation.ADD,
+    Moves.AND: Calculation.AND,
+    Moves.OR: Calculation.OR,
+    Moves.SHIFT_LEFT: Calculation.SHIFT_LEFT,
+}
 _OPERATIONS: Final = {
     "csrrw": MaskOperation.WRITE,
     "csrrs": MaskOperation.SET,
@@ -55,7 +62,7 @@ class Facts:
     masks: tuple[MaskWrite, ...] = ()
     copy: Copy | None = None
     pc_relative: tuple[int, int] | None = None
-    bitwise_and: BitwiseAnd | None = None
+    arithmetic: Arithmetic | None = None
     test: Test | None = None
     defs: int = 0
     uses: int = 0
@@ -137,21 +144,22 @@ def _move(row: Effect, operands: Operands, facts: Facts) -> None:
     """What the destination gets. Additions, ``or`` and ``xor`` leave one operand as it is where the
     other is zero: x0, or an immediate of 0."""
     to, value = operands["rd"], operands.get("imm", 0)
+    registers = [operands[name] for name in ("rs1", "rs2") if operands.get(name)]
+    two = "rs2" in operands
     match row.moves:
         case Moves.UPPER:
             facts.copy = Copy(to, constant=value & _WORD)
         case Moves.UPPER_PC:
             facts.pc_relative = (to, value)
-        case Moves.AND if operands["rs1"]:
-            facts.bitwise_and = BitwiseAnd(to, operands["rs1"], value & _WORD)
-        case Moves.AND:
+        case Moves.AND | Moves.SHIFT_LEFT if len(registers) <= two:
             facts.copy = Copy(to, constant=0)
-        case Moves.NEUTRAL:
-            registers = [operands[name] for name in ("rs1", "rs2") if operands.get(name)]
-            if not registers:
-                facts.copy = Copy(to, constant=value & _WORD)
-            elif len(registers) == 1 and not value:
-                facts.copy = Copy(to, source=registers[0])
+        case Moves.ADD | Moves.OR | Moves.XOR if not registers:
+            facts.copy = Copy(to, constant=value & _WORD)
+        case Moves.ADD | Moves.OR | Moves.XOR if len(registers) == 1 and not value:
+            facts.copy = Copy(to, source=registers[0])
+        case moves if moves in _CALCULATIONS:
+            constant, other = (None, registers[1]) if two else (value & _WORD, None)
+            facts.arithmetic = Arithmetic(to, _CALCULATIONS[moves], registers[0], constant, other)
 
 
 def _csr(row: Effect, operands: Operands, facts: Facts) -> None:

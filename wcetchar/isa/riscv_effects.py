@@ -30,10 +30,14 @@ from wcetchar.model.instruction import Flow
 class Moves(Enum):
     """How the destination follows from the sources, where that is worth following."""
 
-    NEUTRAL = "the one operand where the other is zero"
+    # The one operand where the other is zero.
+    ADD = "the sum"
+    OR = "the bits of both"
+    XOR = "the bits of either"
+    SHIFT_LEFT = "bits of a register, moved up"
     UPPER = "the immediate"
     UPPER_PC = "the immediate, added to the address"
-    AND = "bits of a register"
+    AND = "bits that two have in common"
     CSR = "a control and status register"
 
 
@@ -79,9 +83,10 @@ def _immediate(mnemonic: str, funct: str, moves: Moves | None = None) -> Effect:
     return Effect(mnemonic, K.ALU, f"imm[11:0] rs1 {funct} rd 0010011", "rd, rs1, imm", moves=moves)
 
 
-def _shift(mnemonic: str, funct: str) -> Effect:
+def _shift(mnemonic: str, funct: str, moves: Moves | None = None) -> Effect:
     high, low = funct.split()
-    return Effect(mnemonic, K.ALU, f"{high} shamt rs1 {low} rd 0010011", "rd, rs1, shamt")
+    bits = f"{high} shamt rs1 {low} rd 0010011"
+    return Effect(mnemonic, K.ALU, bits, "rd, rs1, shamt", moves=moves)
 
 
 def _branch(mnemonic: str, funct: str) -> Effect:
@@ -153,25 +158,25 @@ _ROWS: Final = (
     _store("sb", "000", W8),
     _store("sh", "001", W16),
     _store("sw", "010", W32),
-    _immediate("addi", "000", Moves.NEUTRAL),
+    _immediate("addi", "000", Moves.ADD),
     _immediate("slti", "010"),
     _immediate("sltiu", "011"),
-    _immediate("xori", "100", Moves.NEUTRAL),
-    _immediate("ori", "110", Moves.NEUTRAL),
+    _immediate("xori", "100", Moves.XOR),
+    _immediate("ori", "110", Moves.OR),
     _immediate("andi", "111", Moves.AND),
-    _shift("slli", "0000000 001"),
+    _shift("slli", "0000000 001", Moves.SHIFT_LEFT),
     _shift("srli", "0000000 101"),
     _shift("srai", "0100000 101"),
-    _register("add", "0000000 000", Moves.NEUTRAL),
+    _register("add", "0000000 000", Moves.ADD),
     _register("sub", "0100000 000"),
     _register("sll", "0000000 001"),
     _register("slt", "0000000 010"),
     _register("sltu", "0000000 011"),
-    _register("xor", "0000000 100", Moves.NEUTRAL),
+    _register("xor", "0000000 100", Moves.XOR),
     _register("srl", "0000000 101"),
     _register("sra", "0100000 101"),
-    _register("or", "0000000 110", Moves.NEUTRAL),
-    _register("and", "0000000 111"),
+    _register("or", "0000000 110", Moves.OR),
+    _register("and", "0000000 111", Moves.AND),
     Effect("fence", K.BARRIER, "0000 pred succ 00000 000 00000 0001111", "pred, succ"),
     Effect("fence.tso", K.BARRIER, "1000 0011 0011 00000 000 00000 0001111"),
     Effect("fence.i", K.BARRIER, "000000000000 00000 001 00000 0001111", extension="zifencei"),

@@ -147,8 +147,7 @@ class Copy:
 
     A read of ``mstatus`` or ``mie`` (RISC-V) gives the whole register as it was before the
     instruction. ``mstatus`` is named MSTATUS_MIE; of its value only the bits of MSTATUS_MIE and
-    MSTATUS_MPIE can be known, and all others are unknown. So the value may be followed into
-    a write of those fields, or through a :class:`BitwiseAnd` with them, and nowhere else.
+    MSTATUS_MPIE can be known, and all others are unknown.
 
     In the same way a read of CPSR (Armv4T) is named CPSR_I, and one of SPSR SPSR_I; only the bits
     of I and F can be known.
@@ -160,14 +159,26 @@ class Copy:
     mask_register: MaskRegister | None = None
 
 
+class Calculation(StrEnum):
+    """Calculations on 32 bits that are worth following: how constants are put together, and how
+    single fields of a mask register are taken out and set."""
+
+    ADD = "add"
+    AND = "and"
+    OR = "or"
+    SHIFT_LEFT = "shift left"
+
+
 @dataclass(frozen=True)
-class BitwiseAnd:
-    """``destination`` gets the bits ``constant`` of ``source``: how one field is taken out of
-    ``mstatus`` to be restored later."""
+class Arithmetic:
+    """``destination`` gets ``source`` <calculation> ``constant``, or the register ``other`` in the
+    constant's place; exactly one of the two is given. Of a shift, the constant is 0 to 31."""
 
     destination: int
+    calculation: Calculation
     source: int
-    constant: int
+    constant: int | None = None
+    other: int | None = None
 
 
 @dataclass(frozen=True)
@@ -215,7 +226,7 @@ class Instruction:
             on RISC-V, which has no flags that it could name.
         defs, uses: bit masks over registers that it writes and reads. Arm: 0..15, pc excluded;
             RISC-V: 0..31, x0 excluded. ``InstructionTable.registers`` says what they are for.
-        bitwise_and: of an instruction that takes bits out of a register.
+        arithmetic: what the destination gets, where that is worth following and no ``copy``.
         fetch: how it is fetched, where that is not as the table says for all.
     """
 
@@ -236,7 +247,7 @@ class Instruction:
     test: Test | None = None
     sets_flags: bool = False
     condition: str = ""
-    bitwise_and: BitwiseAnd | None = None
+    arithmetic: Arithmetic | None = None
     fetch: FetchUnit | None = None
 
     @property

@@ -82,6 +82,8 @@ class Service:
         entries: symbols of the function (CALL) or handler (HANDLER), at least one; the first that
             is reached after the begin mark opens the window.
         worst_state: the state in which the firmware calls it, and why that is the worst.
+        exceptions: numbers of the exceptions that a HANDLER serves, where one entry serves several
+            (``Event.EXCEPTION``); empty: all that enter there.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Service:
     parameters: tuple[Parameter, ...] = ()
     description: str = ""
     worst_state: str = ""
+    exceptions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,8 @@ class Kernel:
 class ServicesFile:
     """Everything in one services file. ``vector_section`` names the logical section that exception
     vectors are fetched from; ``main_stack`` and ``task_stack`` those that the hardware's own
-    stacking writes to when it interrupts a handler and a thread. ``places`` says where things
+    stacking writes to when it interrupts a handler and a thread; ``None`` where the file has none,
+    which suffices for an instruction set whose hardware does neither. ``places`` says where things
     stand in the file, by the keys that lead to them; it is no part of what the file says."""
 
     path: str
@@ -178,9 +182,9 @@ class ServicesFile:
     sections: tuple[LogicalSection, ...]
     services: tuple[Service, ...]
     scheduler_lock: SchedulerLock | None
-    vector_section: str
-    main_stack: str
-    task_stack: str
+    vector_section: str | None = None
+    main_stack: str | None = None
+    task_stack: str | None = None
     places: Mapping[tuple[str | int, ...], Location] = field(
         default_factory=dict, repr=False, compare=False
     )

@@ -38,7 +38,7 @@ from wcetchar.store.checking import (
 from wcetchar.store.document import SERVICES
 from wcetchar.store.parts import read_parts
 from wcetchar.store.profile import Address, Size
-from wcetchar.store.source import Source, Steps, places_of, shown
+from wcetchar.store.source import Source, Steps, shown
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _RANGE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*\.\.\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")
@@ -75,6 +75,7 @@ Range = Annotated[
 ]
 Count = Annotated[Integer, Field(ge=1, le=1 << 20)]
 Channel = Annotated[Integer, Field(ge=0, le=1 << 20)]
+ExceptionNumber = Annotated[Address, Field(lt=1 << 32)]
 Symbols = Annotated[list[Text], Field(min_length=1)]
 
 
@@ -115,9 +116,15 @@ class SectionDoc(YamlModel):
 
 
 class HardwareDoc(YamlModel):
-    vector_section: Text = Field(description="logical section of the vector table")
-    main_stack: Text = Field(description="logical section that handlers stack to")
-    task_stack: Text = Field(description="logical section that threads stack to")
+    vector_section: Text | None = Field(
+        default=None, description="logical section of the vector table"
+    )
+    main_stack: Text | None = Field(
+        default=None, description="logical section that handlers stack to"
+    )
+    task_stack: Text | None = Field(
+        default=None, description="logical section that threads stack to"
+    )
 
 
 class LockDoc(YamlModel):
@@ -140,6 +147,9 @@ class ServiceDoc(YamlModel):
     description: Text = ""
     worst_state: Text = ""
     parameters: dict[Text, ParameterDoc] = Field(default_factory=dict)
+    exceptions: list[ExceptionNumber] = Field(
+        default_factory=list, description="numbers of the exceptions that this handler serves"
+    )
 
     def to_model(self, name: str) -> Service:
         return Service(
@@ -152,6 +162,7 @@ class ServiceDoc(YamlModel):
             ),
             description=self.description,
             worst_state=self.worst_state,
+            exceptions=tuple(self.exceptions),
         )
 
 
@@ -162,7 +173,9 @@ class ServicesDoc(YamlModel):
     kernel: KernelDoc = Field(description="name and version of the kernel")
     marks: MarksDoc = Field(description="the array of marks")
     sections: dict[Text, SectionDoc] = Field(description="logical sections by name")
-    hardware: HardwareDoc = Field(description="sections that the hardware itself touches")
+    hardware: HardwareDoc = Field(
+        default_factory=HardwareDoc, description="sections that the hardware itself touches"
+    )
     scheduler_lock: LockDoc | None = None
     services: dict[Text, ServiceDoc] = Field(description="services by name")
 
@@ -217,7 +230,21 @@ def load_services(*paths: str) -> ServicesFile:
     document = validate(ServicesDoc, source, _CHECKS)
     source.fail_on_mistakes()
     assert document is not None
-    return document.to_model(paths[0], places_of(source))
+    return document.to_model(paths[0], _places(source))
+
+
+def _places(source: Source) -> dict[Steps, Location]:
+    """Of every key and list element: what a name refers to is looked up later, in an image."""
+    found: dict[Steps, Location] = {}
+    todo: list[tuple[Steps, object]] = [((), source.data)]
+    while todo:
+        steps, value = todo.pop()
+        found[steps] = source.where(steps, key=isinstance(value, dict))
+        if isinstance(value, dict):
+            todo.extend(((*steps, key), item) for key, item in value.items())
+        elif isinstance(value, list):
+            todo.extend(((*steps, index), item) for index, item in enumerate(value))
+    return found
 
 
 def _values(source: Source) -> int | None:
@@ -354,6 +381,7 @@ def _check_services(source: Source) -> None:
                 expected="a name without it: it separates a service from its parts",
                 key=True,
             )
+        _check_exceptions(source, service)
     for side in ("lock", "unlock"):
         _unique(source, ("scheduler lock", side))
     both = set(_texts(list_at(source.data, "scheduler lock", "lock")))
@@ -364,6 +392,16 @@ def _check_services(source: Source) -> None:
                 f"{shown(symbol)} both locks and unlocks the scheduler",
                 expected="a function in one of the two lists",
             )
+
+
+def _check_exceptions(source: Source, service: str) -> None:
+    """Numbers that are told apart, of a handler."""
+    steps: Steps = ("services", service, "exceptions")
+    body = mapping_at(source.data, "services", service)
+    if "exceptions" in body and body.get("kind") == "call":
+        source.report(
+            steps, "a call serves no exceptions", expected="`kind: handler`, or no `exceptions`"
+        )
 
 
 def _unique(source: Source, steps: tuple[str, ...]) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from listing import SCRIPT, Row, batches, i, load, r, w
 
+from wcetchar.analysis.bits import Bits
 from wcetchar.analysis.contexts import Context, Piece
 from wcetchar.analysis.history import Timeline, steps, steps_before
-from wcetchar.analysis.masks import Access, MaskState, Step, alone, apply, value_of
+from wcetchar.analysis.masks import Access, MaskState, Step, alone, value_of
 from wcetchar.model.characterization import Blocking
-from wcetchar.model.instruction import MaskRegister, MaskWrite
+from wcetchar.model.instruction import MaskRegister
 from wcetchar.model.trace import Event
 
 P, F, B, M = (
@@ -53,8 +54,9 @@ def follow(assemble: Callable[..., Path]) -> Follow:
         heading = ".global wcet_mark\n.type wcet_mark,%object\nwcet_mark: .word 0\n.text\n"
         _, table = load(assemble(heading + ".type f,%function\nf:\n" + source + "\n", SCRIPT))
         assert len(table) == len(lines)
+        mask = Bits(options["mask"]) if "mask" in options else None
         steps = [
-            Step(instruction, accesses, options.get("mask"), place)
+            Step(instruction, accesses, mask, place)
             for place, (instruction, (_, accesses)) in enumerate(
                 zip(table.instructions, lines, strict=True)
             )
@@ -307,10 +309,3 @@ def test_an_unknown_value_counts_as_blocking_and_says_so() -> None:
     raised = MaskState().written(B, 0x40).written(M, None)
     assert raised.blocking(True) == Blocking(preemption=True, unknown=True)
     assert raised.written(M, 0x20).value(B) is None
-
-
-def test_masks_of_another_architecture_are_unknown() -> None:
-    write = MaskWrite(MaskRegister.MSTATUS_MIE, constant=8)
-    state = apply(MaskState(), write, [])
-    assert state.blocking(False) == Blocking(unknown=True)
-    assert state.value(MaskRegister.MSTATUS_MIE) is None

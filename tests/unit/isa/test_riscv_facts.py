@@ -12,7 +12,8 @@ from wcetchar.isa.riscv_encoding import encoding
 from wcetchar.model.access import EventKind as K
 from wcetchar.model.instruction import (
     RISCV_REGISTERS,
-    BitwiseAnd,
+    Arithmetic,
+    Calculation,
     Copy,
     Flow,
     Instruction,
@@ -291,19 +292,30 @@ def test_riscv_copies(code: str, copy: Copy | None) -> None:
     assert decode(code).copy == copy
 
 
+AND, ADD = Calculation.AND, Calculation.ADD
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("13f58500", BitwiseAnd(A0, A1, 8)),
-        ("2189", BitwiseAnd(A0, A0, 8)),  # c.andi
-        ("13f575ff", BitwiseAnd(A0, A1, 0xFFFF_FFF7)),
+        ("13f58500", Arithmetic(A0, AND, A1, 8)),
+        ("2189", Arithmetic(A0, AND, A0, 8)),  # c.andi
+        ("13f575ff", Arithmetic(A0, AND, A1, 0xFFFF_FFF7)),
         ("13758000", None),  # of zero
         ("13708500", None),  # into zero
-        ("3375b500", None),  # and a0, a0, a1
+        ("3375b500", Arithmetic(A0, AND, A0, other=A1)),  # and a0, a0, a1
+        ("3375a000", None),  # and a0, zero, a0
+        ("13858500", Arithmetic(A0, ADD, A1, 8)),  # addi a0, a1, 8
+        ("138505ff", Arithmetic(A0, ADD, A1, 0xFFFF_FFF0)),  # addi a0, a1, -16
+        ("2e95", Arithmetic(A0, ADD, A0, other=A1)),  # c.add a0, a1
+        ("1205", Arithmetic(A0, Calculation.SHIFT_LEFT, A0, 4)),  # c.slli a0, 4
+        ("13e58500", Arithmetic(A0, Calculation.OR, A1, 8)),  # ori a0, a1, 8
+        ("13c58500", None),  # xori a0, a1, 8
+        ("3305b540", None),  # sub a0, a0, a1
     ],
 )
-def test_riscv_bits_taken_out(code: str, expected: BitwiseAnd | None) -> None:
-    assert decode(code).bitwise_and == expected
+def test_riscv_arithmetic(code: str, expected: Arithmetic | None) -> None:
+    assert decode(code).arithmetic == expected
 
 
 @pytest.mark.parametrize(

@@ -134,8 +134,8 @@ def test_everything_keeps_its_place() -> None:
         ),
         (
             "hardware: {vector section: .text, main stack: stack, task stack: stack}\n",
-            "",
-            ["a.yaml:1:1: the key `hardware` is missing"],
+            "hardware: {vector section: .txt}\n",
+            ["b.yaml:8:28: there is no logical section `.txt`"],
         ),
         ("    port: CM3", "    port:", ["b.yaml:4:5: there is no value"]),
         (
