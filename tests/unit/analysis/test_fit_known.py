@@ -146,6 +146,18 @@ def test_thresholds_at_the_edge_of_the_sweep_are_not_checked() -> None:
     assert _fit(N, lambda n: int(n > 5) + 2 * (n > 7)) is None
 
 
+@pytest.mark.parametrize("most", [4, 5, 8, 16])
+def test_a_loop_that_begins_at_the_second_value(most: int) -> None:
+    """max(0, N - 1) from N = 0 on: a line, with the first value a case of its own."""
+    points, ranges = [(n,) for n in range(most + 1)], [(0, most)]
+    assert _fit(points, lambda n: max(0, n - 1), ranges) == "N - (N > 0)"
+    assert _fit(points, lambda n: 3 * max(0, n - 1) + 5, ranges) == "3*N + 3*(N == 0) + 2"
+    assert _fit(points[1:], lambda n: max(0, n - 1), ranges) is None
+    # One wrong count is no case of its own.
+    assert _fit(points, lambda n: max(0, n - 1) + (n == 2), ranges) is None
+    assert _fit(points[:4], lambda n: max(0, n - 1), [(0, 3)]) is None
+
+
 def test_sweeps_that_cannot_tell_two_formulas_apart() -> None:
     words = [(n,) for n in range(0, 65, 4)]
     # n, 4*ceil(n/4), 2*floor(n/2) ... would differ at 5.

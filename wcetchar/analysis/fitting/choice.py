@@ -151,8 +151,12 @@ class Fitter:
             if exact is None:
                 return None
             if exact:
-                # What cannot be accepted with these terms could be checked even less with more.
-                return self._simplest(exact, y)
+                # What cannot be accepted with these terms could be checked even less with more, but
+                # for a hinge next to the first value: that is p with the first value a case of its
+                # own, which takes one term more.
+                found = self._simplest(exact, y)
+                if found is not None or not any(map(self._is_beyond_first, exact)):
+                    return found
         return None
 
     def _exact(self, y: Column, terms: int) -> list[_Candidate] | None:
@@ -202,6 +206,9 @@ class Fitter:
             return _Candidate(chosen, None, (), determined)
         constant, *coefficients = (int(value) for value in solved)
         return _Candidate(chosen, constant, tuple(coefficients), determined)
+
+    def _is_beyond_first(self, candidate: _Candidate) -> bool:
+        return any(self._table[0][i].beyond_first for i in candidate.chosen)
 
     def _simplest(self, exact: Sequence[_Candidate], y: Column) -> Expression | None:
         acceptable: list[tuple[tuple[object, ...], Expression]] = []

@@ -78,6 +78,7 @@ class Feature:
             one formula can share them.
         parameters: indices of the parameters that it uses.
         first_value: the feature is ``p > k`` with k the least value of p's declared range.
+        beyond_first: it is max(0, p - k) with k next above that value, so p - k but for the first.
         complement: for comparisons, the opposite one: 1 minus the feature.
     """
 
@@ -87,6 +88,7 @@ class Feature:
     parameters: frozenset[int]
     first_value: bool = False
     complement: Expression | None = None
+    beyond_first: bool = False
 
 
 def features(
@@ -170,7 +172,11 @@ def _of_one(
         below, above = int((observed < k).sum()), int((observed > k).sum())
         if above >= 2 and len(observed) - above >= 2:
             hinge = Call(Function.MAX, (Number(0), plus(p, -k)))
-            yield Feature(hinge, 3, _threshold(i, k), me), np.maximum(column - k, 0)
+            beyond = k == declared[0] + 1
+            yield (
+                Feature(hinge, 3, _threshold(i, k), me, beyond_first=beyond),
+                np.maximum(column - k, 0),
+            )
         if above >= 2 and below >= 2:
             yield (
                 Feature(Call(Function.MIN, (p, number(k))), 4, _threshold(i, k), me),
