@@ -25,7 +25,6 @@ VERBS: Final = (
     "demo",
     "capture",
     "characterize",
-    "campaign",
     "estimate",
 )
 
