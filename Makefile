@@ -2,6 +2,7 @@
 # make test    the tests
 # make test-long  the tests that take too long for every change: each instruction and access of
 #              long calls damaged in turn, interrupts at every place, every access against QEMU's register dumps
+# make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run
 #
@@ -53,6 +54,12 @@ $(DEMO)/freertos.json: $(DEMO)/freertos.trace $(SERVICES) $(ANALYSIS_CODE)
 $(DEMO)/freertos.trace: $(FIRMWARE) $(CAPTURE_CODE)
 	@mkdir -p $(@D)
 	$(BIN)/wcetchar capture $< --machine mps2-an385 -o $@
+
+# Every board and configuration; what did not change is not made again.
+.PHONY: campaign
+campaign: firmware $(VENV)/.installed
+	@mkdir -p $(BUILD)
+	$(BIN)/wcetchar campaign $(SUITE)/campaign.yaml -o $(BUILD)/campaign --jobs $(JOBS)
 
 firmware: system
 	@$(MAKE) -s -C $(SUITE)

@@ -41,6 +41,7 @@ def test_help_says_what_is_printed_and_how_to_call_it(verb: str) -> None:
         ("demo", "in ns"),
         ("capture", "SECONDS"),
         ("characterize", "counts instructions"),
+        ("campaign", "Counts are of services and instructions"),
         ("estimate", "in ns and core cycles"),
     ],
 )
@@ -83,6 +84,7 @@ def test_help_of_all_verbs() -> None:
         (("characterize", "a.elf", "run", "--services", "s"), "--output"),
         (("capture", "--machine", "mps2-an385", "-o", "x"), "FIRMWARE"),
         (("capture", "a.elf", "--machine", "mps2-an385"), "--output"),
+        (("campaign",), "CAMPAIGN"),
         (("demo", "more"), "more"),
     ],
 )

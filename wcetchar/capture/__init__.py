@@ -3,9 +3,11 @@
 :func:`run` takes a :class:`CaptureRequest` and writes one trace. The instrument is a QEMU plugin,
 a program file of its own under the GPL-2.0-or-later, whose C source is in ``plugin/`` and which
 :mod:`~wcetchar.capture.build` compiles on first use.
+:func:`run_command` runs the build of a firmware.
 """
 
-from wcetchar.capture.emulator import run
+from wcetchar.capture.command import run_command
+from wcetchar.capture.emulator import emulator_version, run
 from wcetchar.capture.machines import MACHINES, find_machine
 from wcetchar.capture.request import CaptureFilter, CaptureRequest, CaptureResult
 
@@ -14,6 +16,8 @@ __all__ = [
     "CaptureFilter",
     "CaptureRequest",
     "CaptureResult",
+    "emulator_version",
     "find_machine",
     "run",
+    "run_command",
 ]

@@ -98,6 +98,17 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
     )
 
 
+def emulator_version(machine: str, qemu: str | None = None) -> str:
+    """Name and version of the emulator that :func:`run` would use, as the trace will state it.
+
+    Raises:
+        ToolMissing: it is not installed.
+        InputError: the program is no emulator.
+        UsageError: there is no such machine.
+    """
+    return _version(_find_qemu(find_machine(machine), qemu))
+
+
 @contextlib.contextmanager
 def _writing(output: Path) -> Iterator[None]:
     try:

@@ -25,6 +25,7 @@ VERBS: Final = (
     "demo",
     "capture",
     "characterize",
+    "campaign",
     "estimate",
 )
 

@@ -49,10 +49,6 @@ class LongStretch:
     end: PlaceRow
     also_in: tuple[str, ...]
 
-    @property
-    def at(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self.parameters)
-
 
 def longest_stretches(
     characterization: Characterization, kind: StretchKind, shown: int = SHOWN

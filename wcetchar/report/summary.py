@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -181,17 +181,23 @@ def stretch_parts(summary: Summary) -> Iterator[RenderableType]:
     ):
         yield Text(f"{title}, in instructions:" if rows else f"{title}: none", style="bold")
         for row in rows:
-            at = f" at {row.at}" if row.at else ""
-            more = f", and in {len(row.also_in)} more" if row.also_in else ""
-            yield Text(f"{row.instructions:>9,}  {row.service}{at}{more}")
-            for word, place in (("from", row.begin), ("to", row.end)):
-                yield Padding(Text(f"{word} {place.text}"), (0, 0, 0, 15 - len(word)))
+            yield from stretch_lines(stretch_json(row))
         yield ""
     if summary.stretches_unknown:
         yield Text(
             f"of {summary.stretches_unknown} services no stretches were published, only totals"
         )
         yield ""
+
+
+def stretch_lines(stretch: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """One of the longest stretches, as :func:`stretch_json` has it."""
+    at = ", ".join(f"{name}={value}" for name, value in stretch["parameters"].items())
+    more = f", and in {len(stretch['also_in'])} more" if stretch["also_in"] else ""
+    where = f" at {at}" if at else ""
+    yield Text(f"{stretch['instructions']:>9,}  {stretch['service']}{where}{more}")
+    for word, key in (("from", "begin"), ("to", "end")):
+        yield Padding(Text(f"{word} {stretch[key]['text']}"), (0, 0, 0, 15 - len(word)))
 
 
 def _conservation(summary: Summary) -> Table:

@@ -5,6 +5,7 @@ every mistake is reported at once, each with file, line and column
 (:class:`wcetchar.errors.InputErrors`).
 """
 
+from wcetchar.store.campaign import load_campaign
 from wcetchar.store.characterization import characterization_json, load_characterization
 from wcetchar.store.files import write_atomically
 from wcetchar.store.locate import locate
@@ -19,6 +20,7 @@ __all__ = [
     "Measurements",
     "characterization_json",
     "characterization_names",
+    "load_campaign",
     "load_characterization",
     "load_map",
     "load_measurements",

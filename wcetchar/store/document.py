@@ -1,4 +1,4 @@
-"""What the three YAML files have in common: a first line that says what the file is."""
+"""What the YAML files have in common: a first line that says what the file is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ PROFILE = "wcetchar/hardware-profile/1"
 SECTION_MAP = "wcetchar/section-map/1"
 SERVICES = "wcetchar/services/1"
 MEASURED = "wcetchar/measured/1"
+CAMPAIGN = "wcetchar/campaign/1"
 
 
 def read_document(path: str, schema: str) -> Source:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
 from wcetchar.store.measured import MeasuredDoc
@@ -22,6 +23,7 @@ from wcetchar.store.services import ServicesDoc
 
 FOLDER: Final = Path(__file__).resolve().parent / "schemas"
 DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
+    "campaign.json": CampaignDoc,
     "characterization.json": CharacterizationDoc,
     "hardware-profile.json": ProfileDoc,
     "measured.json": MeasuredDoc,

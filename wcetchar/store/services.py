@@ -38,7 +38,7 @@ from wcetchar.store.checking import (
 from wcetchar.store.document import SERVICES
 from wcetchar.store.parts import read_parts
 from wcetchar.store.profile import Address, Size
-from wcetchar.store.source import Source, Steps, shown
+from wcetchar.store.source import Source, Steps, places_of, shown
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _RANGE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*\.\.\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")
@@ -230,21 +230,7 @@ def load_services(*paths: str) -> ServicesFile:
     document = validate(ServicesDoc, source, _CHECKS)
     source.fail_on_mistakes()
     assert document is not None
-    return document.to_model(paths[0], _places(source))
-
-
-def _places(source: Source) -> dict[Steps, Location]:
-    """Of every key and list element: what a name refers to is looked up later, in an image."""
-    found: dict[Steps, Location] = {}
-    todo: list[tuple[Steps, object]] = [((), source.data)]
-    while todo:
-        steps, value = todo.pop()
-        found[steps] = source.where(steps, key=isinstance(value, dict))
-        if isinstance(value, dict):
-            todo.extend(((*steps, key), item) for key, item in value.items())
-        elif isinstance(value, list):
-            todo.extend(((*steps, index), item) for index, item in enumerate(value))
-    return found
+    return document.to_model(paths[0], places_of(source))
 
 
 def _values(source: Source) -> int | None:

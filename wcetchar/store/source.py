@@ -95,6 +95,20 @@ class Source:
         raise InputErrors(kept)
 
 
+def places_of(source: Source) -> dict[Steps, Location]:
+    """Of every key and list element: what a name refers to is looked up later, in an image."""
+    found: dict[Steps, Location] = {}
+    todo: list[tuple[Steps, object]] = [((), source.data)]
+    while todo:
+        steps, value = todo.pop()
+        found[steps] = source.where(steps, key=isinstance(value, dict))
+        if isinstance(value, dict):
+            todo.extend(((*steps, key), item) for key, item in value.items())
+        elif isinstance(value, list):
+            todo.extend(((*steps, index), item) for index, item in enumerate(value))
+    return found
+
+
 def refuse_surrogates(source: Source) -> None:
     """Note every text that holds half a character: escapes can write it, no file can hold it."""
     todo: list[tuple[Steps, object]] = [((), source.data)]

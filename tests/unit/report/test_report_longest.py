@@ -80,10 +80,10 @@ def test_without_evidence_the_corners_of_the_range_stand_for_it() -> None:
     falling = stretch(Counts(rows=(row(4, "10 - N"),)))
     bare = service("s", falling, evidence=Evidence())
     (found,) = longest_stretches(kernel(bare), StretchKind.INTERRUPTS)
-    assert (found.instructions, found.at) == (40, "N=0")
+    assert (found.instructions, found.parameters) == (40, (("N", 0),))
     fixed = service("s", stretch(Counts(rows=(row(4),))), evidence=Evidence(), parameters=())
     (found,) = longest_stretches(kernel(fixed), StretchKind.INTERRUPTS)
-    assert (found.instructions, found.at) == (4, "")
+    assert (found.instructions, found.parameters) == (4, ())
 
 
 def test_tables_count_at_their_points() -> None:
@@ -91,7 +91,7 @@ def test_tables_count_at_their_points() -> None:
     (found,) = longest_stretches(
         kernel(service("s", stretch(Counts(points=points)))), StretchKind.INTERRUPTS
     )
-    assert (found.instructions, found.at) == (11, "N=1")
+    assert (found.instructions, found.parameters) == (11, (("N", 1),))
 
 
 def test_one_place_is_one_stretch_and_five_are_shown() -> None:

@@ -12,6 +12,7 @@ from wcetchar.errors import InputError
 from wcetchar.model.access import EventKind
 from wcetchar.store import (
     characterization_json,
+    load_campaign,
     load_characterization,
     load_map,
     load_profile,
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.skipif(not PAGES.is_dir(), reason="not run from a check
         ("hardware-profile.md", load_profile),
         ("section-map.md", load_map),
         ("services-file.md", load_services),
+        ("campaign-file.md", load_campaign),
         ("characterization.md", load_characterization),
     ],
 )
@@ -53,7 +55,13 @@ def test_the_page_names_every_core_event() -> None:
 
 
 def test_links_between_pages_and_schemas_lead_somewhere() -> None:
-    for page in ("hardware-profile", "section-map", "services-file", "characterization"):
+    for page in (
+        "hardware-profile",
+        "section-map",
+        "services-file",
+        "campaign-file",
+        "characterization",
+    ):
         text = (PAGES / f"{page}.md").read_text()
         for target in re.findall(r"\]\(([^)#]+)", text):
             assert (PAGES / target).resolve().exists(), (page, target)

@@ -1,0 +1,333 @@
+"""``wcetchar campaign`` on a small firmware that is built in two ways, and on FreeRTOS."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bad_input import PROGRAM, need, process, refused, run
+
+from wcetchar.pipeline import characterize as characterizing
+from wcetchar.pipeline.campaign import cores
+from wcetchar.store import characterization_json
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "docs" / "howto" / "vendor-example"
+CELLS = ["mps2-an385+O2", "mps2-an385+Os"]
+MADE = (
+    "campaign.json",
+    *(f"{c}/{f}" for c in CELLS for f in ("characterization.json", "cell.json")),
+)
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the example, built in two ways."""
+    need("arm-none-eabi-gcc", "qemu-system-arm", "make")
+    folder = tmp_path_factory.mktemp("campaign")
+    shutil.copytree(EXAMPLE, folder / "example")
+    shutil.copy(ROOT / "rtos_tests/freertos/wcet_mark.h", folder / "example")
+    return folder / "example"
+
+
+@pytest.fixture(scope="module")
+def results(example: Path) -> Path:
+    """The campaign, run once in parallel."""
+    output = example.parent / "results"
+    done = process("campaign", str(example / "campaign.yaml"), "-o", str(output), "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    assert "2 done" in done.stdout
+    return output
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def changed(example: Path, tmp_path: Path, *changes: tuple[str, str]) -> tuple[str, Path]:
+    """A campaign with other text, beside the example's files; and a folder for its results."""
+    text = (example / "campaign.yaml").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = example / f"{tmp_path.name}.yaml"
+    path.write_text(text)
+    return str(path), tmp_path / "out"
+
+
+def snapshot(output: Path) -> dict[str, bytes]:
+    return {name: (output / name).read_bytes() for name in MADE}
+
+
+def test_each_cell_is_what_the_other_verbs_make(
+    results: Path, example: Path, tmp_path: Path
+) -> None:
+    sizes = set()
+    for cell in CELLS:
+        folder = results / cell
+        trace, made = tmp_path / f"{cell}.trace", tmp_path / f"{cell}.json"
+        firmware, services = str(folder / "firmware.elf"), str(example / "services.yaml")
+        run("capture", firmware, "--machine", "mps2-an385", "-o", str(trace))
+        run("characterize", firmware, str(trace), "--services", services, "-o", str(made))
+        assert (folder / "run.trace").read_bytes() == trace.read_bytes()
+        assert (folder / "characterization.json").read_bytes() == made.read_bytes()
+        sizes.add(trace.stat().st_size)
+    assert len(sizes) == 2, "the two builds should differ"
+
+
+def test_the_index_says_what_is_there(results: Path) -> None:
+    index = load(results / "campaign.json")
+    assert (index["kind"], index["schema_version"]) == ("wcetchar campaign", 1)
+    assert index["axes"] == {"board": ["mps2-an385"], "optimize": ["O2", "Os"]}
+    assert index["services"] == {"all": 2, "by_formula": 2, "by_table": 0, "not_at_all": 0}
+    assert [cell["cell"] for cell in index["cells"]] == CELLS
+    for cell in index["cells"]:
+        assert (cell["status"], cell["architecture"], cell["windows"]) == ("done", "armv7-m", 16)
+        for key in ("characterization", "trace", "log"):
+            assert (results / cell[key]).is_file()
+        image = load(results / cell["characterization"])["provenance"]["image_sha256"]
+        assert image != cell["firmware_sha256"]  # one of what is loaded, one of the file
+    assert str(results) not in (results / "campaign.json").read_text()
+
+
+def test_nothing_is_made_twice_and_two_runs_agree(
+    results: Path, example: Path, tmp_path: Path
+) -> None:
+    before, campaign = snapshot(results), str(example / "campaign.yaml")
+    again = process("campaign", campaign, "-o", str(results))
+    assert again.stderr.count(": up to date\n") == 2
+    assert snapshot(results) == before
+    other = tmp_path / "other"
+    fresh = process("campaign", campaign, "-o", str(other), "--jobs", "1", "--json")
+    assert fresh.returncode == 0
+    assert snapshot(other) == before
+    assert fresh.stdout == (other / "campaign.json").read_text()
+    for cell in CELLS:
+        assert (other / cell / "run.trace").read_bytes() == (
+            results / cell / "run.trace"
+        ).read_bytes()
+
+
+def test_a_cell_that_fails_stops_no_other(example: Path, tmp_path: Path) -> None:
+    campaign, output = changed(example, tmp_path, ("    O2: {}\n", "    Onone: {}\n    O2: {}\n"))
+    done = process("campaign", campaign, "-o", str(output))
+    assert done.returncode == 3
+    bad = "mps2-an385+Onone"
+    assert f"1 of 3 cells failed: {bad}" in done.stderr
+    message = f"failed: {bad}: {campaign}:11:12: the build ended with status 2"
+    assert message in " ".join(done.stdout.split())  # lines are as wide as a terminal
+    index = load(output / "campaign.json")
+    assert [cell["status"] for cell in index["cells"]] == ["failed", "done", "done"]
+    assert index["cells"][0]["exit_code"] == 3
+    assert index["services"]["all"] == 2
+    assert "-Onone" in (output / bad / "log.txt").read_text()
+    assert not (output / bad / "characterization.json").exists()
+    # The rest alone is no failure, and is there already.
+    rest = process("campaign", campaign, "-o", str(output), "--only", "optimize=O[2s]")
+    assert rest.returncode == 0
+    assert rest.stderr.count(": up to date\n") == 2
+
+
+def test_services_that_the_firmware_does_not_call(example: Path, tmp_path: Path) -> None:
+    extra = (example / "services.yaml").read_text().rstrip("\n") + (
+        "\n  other: {mark: 2, kind: call, entries: [timer_next]}\n"
+    )
+    (example / "more.yaml").write_text(extra)
+    both = ("[services.yaml]", "[more.yaml]"), ("    Os: {}\n", "")
+    campaign, output = changed(example, tmp_path, *both)
+    refused_run = process("campaign", campaign, "-o", str(output))
+    assert refused_run.returncode == 3
+    assert "more.yaml:27:3: no trace shows other" in refused_run.stderr
+    campaign, output = changed(example, tmp_path, *both, ("machine:", "partial: true\nmachine:"))
+    done = process("campaign", campaign, "-o", str(output))
+    assert done.returncode == 0
+    assert "made characterization\n" in done.stderr, "the trace was there already"
+    (cell,) = load(output / "campaign.json")["cells"]
+    assert cell["services"] == {"all": 2, "by_formula": 1, "by_table": 0, "not_at_all": 1}
+    (missing,) = cell["not_characterized"]
+    assert missing["service"] == "other"
+    said = f"mps2-an385+O2: not at all: other: {missing['reason']}"
+    assert said in " ".join(done.stdout.split())
+
+
+@contextlib.contextmanager
+def campaign_process(
+    campaign: str, output: Path, errors: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    with errors.open("wb") as stream:
+        process = subprocess.Popen(
+            [*PROGRAM, "campaign", campaign, "-o", str(output), "--jobs", "1"],
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def wait_for(what: str, condition: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen"
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_run_that_is_ended_is_taken_up(
+    results: Path, example: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    # The build of the second cell waits for a gate, so that the run is ended in its middle.
+    gate, pid_file = tmp_path / "gate", tmp_path / "pid"
+    wait = f"echo $$ > {pid_file}; while [ ! -e {gate} ]; do sleep 0.05; done"
+    wait = f"[ {{optimize}} = O2 ] || {{{{ {wait}; }}}}"
+    command = f'[sh, -c, "{wait}; make -s OUT={{output}}/build OPTIMIZE=-{{optimize}}"]'
+    text = (example / "campaign.yaml").read_text()
+    start = text.index("[make")
+    old = text[start : text.index("]", start) + 1]
+    campaign, output = changed(example, tmp_path, (old, command))
+    errors = tmp_path / "errors"
+    with campaign_process(campaign, output, errors) as running:
+        wait_for("the second build", lambda: pid_file.exists() and pid_file.read_text().strip())
+        builder = int(pid_file.read_text())
+        assert "[1/2] mps2-an385+O2: made" in errors.read_text()
+        index = load(output / "campaign.json")
+        assert [cell["status"] for cell in index["cells"]] == ["done", "pending"]
+        second = process("campaign", campaign, "-o", str(output))
+        assert second.returncode == 3
+        assert "another campaign is writing to this folder" in second.stderr
+        running.send_signal(number)
+        running.wait(20)
+        assert (
+            running.returncode
+            == {
+                signal.SIGKILL: -9,
+                signal.SIGTERM: 143,
+            }[number]
+        )
+    wait_for("the end of the build", lambda: not alive(builder))
+    index = load(output / "campaign.json")
+    assert [cell["status"] for cell in index["cells"]] == ["done", "pending"]
+    assert not (output / CELLS[1] / "characterization.json").exists()
+    gate.touch()
+    resumed = process("campaign", campaign, "-o", str(output))
+    assert resumed.returncode == 0, resumed.stderr
+    assert "mps2-an385+O2: up to date\n" in resumed.stderr
+    assert "mps2-an385+Os: made trace and characterization\n" in resumed.stderr
+    for name in MADE[:1] + MADE[1::2]:
+        assert (output / name).read_bytes() == (results / name).read_bytes(), name
+
+
+def test_a_dry_run_lists_and_touches_nothing(example: Path, tmp_path: Path) -> None:
+    campaign = str(example / "campaign.yaml")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        listed = run("campaign", campaign, "--dry-run")
+        document = json.loads(run("campaign", campaign, "--dry-run", "--json").stdout)
+        one = run("campaign", campaign, "--dry-run", "--only", "*+Os")
+    assert not list(tmp_path.iterdir())
+    assert [line.split()[0] for line in listed.stdout.splitlines()[2:4]] == CELLS
+    assert listed.stdout.endswith("cells: 2\n")
+    assert "+O2" not in one.stdout
+    second = document["cells"][1]
+    assert second["values"] == {"board": "mps2-an385", "optimize": "Os"}
+    assert second["build"][-1] == "OPTIMIZE=-Os"
+    assert second["services"] == [str(example / "services.yaml")]
+
+
+def test_only_knows_axes_values_and_names(example: Path) -> None:
+    campaign = str(example / "campaign.yaml")
+
+    def listed(*only: str) -> list[str]:
+        options = [word for pattern in only for word in ("--only", pattern)]
+        document = json.loads(run("campaign", campaign, "--dry-run", "--json", *options).stdout)
+        return [cell["cell"] for cell in document["cells"]]
+
+    assert listed("optimize=O2") == CELLS[:1]
+    assert listed("optimize=O2", "optimize=Os") == CELLS
+    assert listed("optimize=Os", "board=mps2*") == CELLS[1:]
+    assert listed("*Os", "mps2-an385+O2") == CELLS
+    for pattern, said in (
+        ("optimise=O2", "there is no axis 'optimise'"),
+        ("optimize=O3", "the axis optimize has no value 'O3'"),
+        ("nothing", "no cell matches --only nothing"),
+    ):
+        refused(run("campaign", campaign, "--dry-run", "--only", pattern), 2, said)
+    refused(run("campaign", campaign), 2, "there is no folder for the results")
+
+
+def test_mistakes_come_before_anything_runs(example: Path, tmp_path: Path) -> None:
+    campaign, output = changed(example, tmp_path, ('machine: "{board}"', "machine: mps3"))
+    refused(
+        run("campaign", campaign, "-o", str(output)),
+        3,
+        f"{campaign}:13:10: there is no machine 'mps3', which cell mps2-an385+O2 names",
+    )
+    assert not output.exists()
+    good = str(example / "campaign.yaml")
+    refused(run("campaign", good, "-o", str(tmp_path / "no" / "out")), 3, "cannot be used")
+    file = tmp_path / "file"
+    file.touch()
+    refused(run("campaign", good, "-o", str(file)), 3, "cannot be used")
+
+
+def test_the_build_lock_is_free_after_a_run(results: Path) -> None:
+    for name in (".lock", ".build.lock"):
+        with (results / name).open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+def test_freertos_as_by_the_other_verbs(firmware: Path, tmp_path: Path) -> None:
+    """One cell of the shipped campaign, without its build: the firmware is there."""
+    need("qemu-system-arm")
+    suite = ROOT / "rtos_tests" / "freertos"
+    text = (suite / "campaign.yaml").read_text()
+    start = text.index("\nbuild:")
+    text = text[:start] + text[text.index("\nfirmware:") :]
+    text = text.replace("../../build/firmware", str(firmware.parent.parent))
+    services = "[services.yaml, "
+    assert services in text
+    text = text.replace(services, f"[{suite}/services.yaml, ")
+    text = text.replace('"config/', f'"{suite}/config/').replace('"boards/', f'"{suite}/boards/')
+    campaign = tmp_path / "campaign.yaml"
+    campaign.write_text(text)
+    output = tmp_path / "out"
+    only = ("--only", "board=mps2-an385", "--only", "config=basic")
+    done = process("campaign", str(campaign), "-o", str(output), *only)
+    assert done.returncode == 0, done.stderr
+    (cell,) = [c for c in load(output / "campaign.json")["cells"] if c["status"] == "done"]
+    folder = output / cell["cell"]
+    parts = ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml")
+    request = characterizing.Request(
+        str(firmware), (str(folder / "run.trace"),), tuple(str(suite / part) for part in parts)
+    )
+    expected = characterization_json(characterizing.run(request))
+    assert (folder / "characterization.json").read_text() == expected
+    assert cell["services"]["all"] == len(load(folder / "characterization.json")["services"])
+    assert len(cell["longest_interrupts"]) == len(cell["longest_preemption"]) == 5
+    for stretch in cell["longest_interrupts"] + cell["longest_preemption"]:
+        for end in ("begin", "end"):
+            assert stretch[end]["function"]
+            assert stretch[end]["file"].endswith((".c", ".h"))
+            assert stretch[end]["line"] > 0

@@ -1,0 +1,341 @@
+"""Campaign file: YAML -> :class:`wcetchar.model.campaign.Campaign`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, PlainValidator, Strict, WithJsonSchema
+
+from wcetchar.errors import InputError, Location
+from wcetchar.model.campaign import (
+    MAX_CELLS,
+    RESERVED,
+    Axis,
+    Build,
+    Campaign,
+    Selection,
+    placeholders,
+)
+from wcetchar.store.checking import (
+    Integer,
+    Text,
+    YamlModel,
+    did_you_mean,
+    in_place,
+    list_at,
+    mapping_at,
+    one_of,
+    validate,
+)
+from wcetchar.store.document import CAMPAIGN, read_document
+from wcetchar.store.source import PlainInt, Source, Steps, places_of, shown
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def _choice(value: Any) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else [value]
+    texts = [item.text if isinstance(item, PlainInt) else item for item in items]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise InputError(
+            f"{shown(value)} is no value of an axis", expected="a value, or a list of values"
+        )
+    return tuple(texts)
+
+
+Choice = Annotated[
+    tuple[str, ...],
+    PlainValidator(in_place(_choice)),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": ["string", "number"]},
+                {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+            ]
+        }
+    ),
+]
+Seconds = Annotated[Integer, Field(ge=1, le=7 * 24 * 3600)]
+Boolean = Annotated[bool, Strict()]
+
+
+class BuildDoc(YamlModel):
+    """What makes the firmware of a cell. No shell reads the command."""
+
+    command: Annotated[list[Text], Field(min_length=1)] = Field(description="program and arguments")
+    directory: Text = Field(default=".", description="where it runs")
+    environment: dict[Text, Text] = Field(
+        default_factory=dict, description="variables beside those that wcetchar itself was given"
+    )
+    timeout: Seconds = Field(default=3600, description="in seconds")
+
+
+class CaptureDoc(YamlModel):
+    """How the firmware is run."""
+
+    leave_out: list[Text] = Field(
+        default_factory=list, description="functions or 0xSTART-0xEND that are not recorded"
+    )
+    marked: Boolean = Field(default=False, description="record only what lies between marks")
+    timeout: Seconds = Field(default=600, description="in seconds of real time")
+
+
+class CampaignDoc(YamlModel):
+    """A matrix of firmware to characterize."""
+
+    schema_: Literal["wcetchar/campaign/1"] = Field(alias="schema")
+    name: Text = Field(description="name of the campaign")
+    description: Text = ""
+    axes: Annotated[
+        dict[Text, Annotated[dict[Text, dict[Text, Text]], Field(min_length=1)]],
+        Field(min_length=1),
+    ] = Field(description="axis to its values, each with the variables that it defines")
+    variables: dict[Text, Text] = Field(default_factory=dict, description="defaults")
+    include: list[dict[Text, Choice]] = Field(
+        default_factory=list, description="only cells that one of these matches"
+    )
+    exclude: list[dict[Text, Choice]] = Field(
+        default_factory=list, description="no cell that one of these matches"
+    )
+    build: BuildDoc | None = None
+    firmware: Text = Field(description="the ELF file")
+    services: Annotated[list[Text], Field(min_length=1)] = Field(description="services files")
+    machine: Text = Field(description="emulated board")
+    capture: CaptureDoc = Field(default_factory=CaptureDoc)
+    partial: Boolean = Field(
+        False, description="services that the firmware does not call are listed, not refused"
+    )
+
+    def to_model(self, path: str, places: Mapping[Steps, Location]) -> Campaign:
+        return Campaign(
+            path=path,
+            name=self.name,
+            description=self.description,
+            axes=tuple(
+                Axis(name, {v: dict(found) for v, found in values.items()})
+                for name, values in self.axes.items()
+            ),
+            variables=dict(self.variables),
+            include=tuple(_selection(entry) for entry in self.include),
+            exclude=tuple(_selection(entry) for entry in self.exclude),
+            build=Build(
+                tuple(self.build.command),
+                self.build.directory,
+                dict(self.build.environment),
+                self.build.timeout,
+            )
+            if self.build
+            else None,
+            firmware=self.firmware,
+            services=tuple(self.services),
+            machine=self.machine,
+            leave_out=tuple(self.capture.leave_out),
+            marked=self.capture.marked,
+            partial=self.partial,
+            timeout=self.capture.timeout,
+            places=places,
+        )
+
+
+def _selection(entry: Mapping[str, tuple[str, ...]]) -> Selection:
+    return Selection({axis: frozenset(values) for axis, values in entry.items()})
+
+
+def load_campaign(path: str) -> Campaign:
+    """Read a campaign file.
+
+    Raises:
+        InputError: no such file, or mistakes in it; all of them at once as ``InputErrors``.
+    """
+    source = read_document(path, CAMPAIGN)
+    document = validate(CampaignDoc, source, _CHECKS)
+    if document is not None:
+        _check_cells(source, document.to_model(path, {}))
+    source.fail_on_mistakes()
+    assert document is not None
+    return document.to_model(path, places_of(source))
+
+
+def _axes(source: Source) -> dict[str, dict[str, Any]]:
+    """Axes that can be read, with what can be read of them."""
+    return {
+        name: values
+        for name, values in mapping_at(source.data, "axes").items()
+        if isinstance(values, dict)
+    }
+
+
+def _definitions(source: Source) -> Iterator[tuple[str, Steps]]:
+    """Every name that is defined, once for each place."""
+    for axis, values in _axes(source).items():
+        yield axis, ("axes", axis)
+        for value, variables in values.items():
+            for name in variables if isinstance(variables, dict) else ():
+                yield name, ("axes", axis, value, name)
+    for name in mapping_at(source.data, "variables"):
+        yield name, ("variables", name)
+
+
+def _check_names(source: Source) -> None:
+    axes = _axes(source)
+    owners: dict[str, str] = {}
+    for name, steps in _definitions(source):
+        if not _NAME.fullmatch(name):
+            source.report(
+                steps, f"{shown(name)} cannot be a name", expected="letters, digits and _", key=True
+            )
+        elif name in RESERVED:
+            source.report(
+                steps,
+                f"{shown(name)} stands for the {RESERVED[name]}",
+                expected="another name",
+                key=True,
+            )
+        elif len(steps) != 2 or steps[0] != "axes":
+            if name in axes:
+                source.report(steps, f"{shown(name)} is an axis", expected="another name", key=True)
+            elif len(steps) == 4 and owners.setdefault(name, str(steps[1])) != steps[1]:
+                source.report(
+                    steps,
+                    f"{shown(name)} is also defined by the axis {shown(owners[name])}",
+                    expected="each variable defined by one axis",
+                    key=True,
+                )
+    for axis, values in axes.items():
+        for value in values:
+            if not _VALUE.fullmatch(value):
+                source.report(
+                    ("axes", axis, value),
+                    f"{shown(value)} cannot name a value: it becomes part of a folder's name",
+                    expected="a letter or digit, then letters, digits, `_`, `.` and `-`",
+                    key=True,
+                )
+
+
+def _check_complete(source: Source) -> None:
+    """A variable of an axis has a value in each of its cells."""
+    defaults = mapping_at(source.data, "variables")
+    for axis, values in _axes(source).items():
+        read = {v: found for v, found in values.items() if isinstance(found, dict)}
+        names = dict.fromkeys(name for found in read.values() for name in found)
+        for value, found in read.items():
+            for name in names:
+                if name not in found and name not in defaults:
+                    source.report(
+                        ("axes", axis, value),
+                        f"{shown(value)} does not define {shown(name)}, as other values of "
+                        f"{shown(axis)} do",
+                        expected="the same variables for every value of an axis",
+                        hint=f"define it here, or give a default under `variables:` for {name}",
+                        key=True,
+                    )
+
+
+def _texts(source: Source) -> Iterator[tuple[Steps, str]]:
+    """Every text that may hold placeholders."""
+    data = source.data
+    found: list[tuple[Steps, Any]] = [
+        (("firmware",), mapping_at(data).get("firmware")),
+        (("machine",), mapping_at(data).get("machine")),
+        (("build", "directory"), mapping_at(data, "build").get("directory")),
+    ]
+    for steps in (("services",), ("build", "command"), ("capture", "leave out")):
+        found += [((*steps, i), item) for i, item in enumerate(list_at(data, *steps))]
+    environment: Steps = ("build", "environment")
+    found += [
+        ((*environment, key), text)
+        for key, text in mapping_at(data, "build", "environment").items()
+    ]
+    yield from ((steps, text) for steps, text in found if isinstance(text, str))
+
+
+def _check_placeholders(source: Source) -> None:
+    known = list(dict.fromkeys([*(name for name, _ in _definitions(source)), *RESERVED]))
+    for steps, text in _texts(source):
+        for name in placeholders(text):
+            if name in ("{", "}"):
+                source.report(
+                    steps,
+                    f"a brace in {shown(text)} belongs to no placeholder",
+                    expected="`{name}`, or `{{` and `}}` for braces",
+                )
+            elif name not in known:
+                source.report(
+                    steps,
+                    f"the placeholder {shown('{' + name + '}')} is not defined",
+                    expected=one_of(known),
+                    hint=did_you_mean(name, known),
+                )
+
+
+def _check_selections(source: Source) -> None:
+    axes = _axes(source)
+    for key in ("include", "exclude"):
+        for number, entry in enumerate(list_at(source.data, key)):
+            if not isinstance(entry, dict):
+                continue
+            if not entry:
+                source.report((key, number), "this names no axis", expected="`axis: value`")
+            for axis, wanted in entry.items():
+                if axis not in axes:
+                    source.report(
+                        (key, number, axis),
+                        f"{shown(axis)} is no axis",
+                        expected=one_of(axes),
+                        hint=did_you_mean(axis, axes),
+                        key=True,
+                    )
+                    continue
+                for steps, value in _chosen((key, number, axis), wanted):
+                    if value not in axes[axis]:
+                        source.report(
+                            steps,
+                            f"{shown(value)} is no value of the axis {shown(axis)}",
+                            expected=one_of(axes[axis]),
+                            hint=did_you_mean(value, axes[axis]),
+                        )
+
+
+def _chosen(steps: Steps, wanted: Any) -> Iterable[tuple[Steps, str]]:
+    items = enumerate(wanted) if isinstance(wanted, list) else [(None, wanted)]
+    for index, item in items:
+        value = item.text if isinstance(item, PlainInt) else item
+        if isinstance(value, str):
+            yield (steps if index is None else (*steps, index)), value
+
+
+def _check_size(source: Source) -> None:
+    size = math.prod(len(values) for values in _axes(source).values())
+    if size > MAX_CELLS:
+        source.report(
+            ("axes",),
+            f"the axes span {size} combinations",
+            expected=f"at most {MAX_CELLS}",
+            hint="split the campaign",
+            key=True,
+        )
+        source.unreadable.add(("axes",))
+
+
+def _check_cells(source: Source, campaign: Campaign) -> None:
+    """Something is left."""
+    if not source.mistakes and not campaign.cells():
+        source.report(
+            ("exclude" if campaign.exclude else "axes",),
+            "no cell is left",
+            expected="at least one combination",
+            key=True,
+        )
+
+
+_CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
+    _check_names,
+    _check_complete,
+    _check_placeholders,
+    _check_selections,
+    _check_size,
+)
