@@ -35,7 +35,8 @@ _MESSAGE_BYTES: Final = 2000
 _VERSION_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
 _LOG_BYTES: Final = 1 << 20  # the plugin keeps the log below 64 KiB as long as anything executes
-_HARMLESS: Final = "has no peer"  # the board's Ethernet, which nothing is connected to
+# The board's Ethernet, which nothing is connected to, and its sound.
+_HARMLESS: Final = ("has no peer", "please specify audiodev=none")
 _PLUGIN_SAYS: Final = "wcetchar-plugin: "
 _NO_ROOM: Final = "the trace cannot be written: "
 
@@ -79,6 +80,8 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
         settings = [str(plugin).replace(",", ",,"), f"crc={crc}"]
         if machine.starts_at_entry:
             settings.append(f"entry={entry:#x}")
+        if machine.core:
+            settings.append(f"core={machine.core}")
         command = [qemu, *options, *_load(machine, request.firmware)]
         console = _execute(command, settings, request, trace, progress)
         with _writing(request.output):

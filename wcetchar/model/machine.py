@@ -83,6 +83,8 @@ class CapturedMachine(Machine):
         cpu: of QEMU's ``-cpu``.
         options: QEMU's, beside those that every machine gets.
         starts_at_entry: the core begins at the ELF file's entry; else where its reset vector says.
+        core: which of the emulator's kinds of core it is, as the plugin names it: ``armv4t``;
+            ``""`` for the usual one.
     """
 
     qemu: str
@@ -90,6 +92,7 @@ class CapturedMachine(Machine):
     cpu: str
     options: tuple[str, ...] = ()
     starts_at_entry: bool = False
+    core: str = ""
 
 
 _SYSTEM_CONTROL_SPACE: Final = (ShiftedDevice("nvic_sysregs", 0xE000E400, 0xE000F000, 0x400),)
@@ -187,6 +190,24 @@ MACHINES: Final[tuple[Machine, ...]] = (
             *("-seed", "0", "-rtc", "base=2000-01-01T00:00:00,clock=vm"),
         ),
         starts_at_entry=True,
+    ),
+    CapturedMachine(
+        "versatilepb",
+        "arm",
+        (
+            RamBlock("versatile.ram", 0x0, 0x8000000, 0x0),
+            RamBlock("versatile.flash", 0x34000000, 0x4000000, 0x8000000),
+        ),
+        qemu="qemu-system-arm",
+        package="qemu-system-arm",
+        # A core of Armv4T, as the ARM7TDMI is: what came later is undefined on it.
+        cpu="ti925t",
+        options=(
+            *("-m", "128M", "-rtc", "base=2000-01-01T00:00:00,clock=vm"),
+            *("-audiodev", "none,id=none"),
+        ),
+        starts_at_entry=True,
+        core="armv4t",
     ),
 )
 """Machines whose memory map is known."""

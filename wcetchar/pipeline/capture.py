@@ -70,11 +70,13 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
 def _check_core(image: Image, machine: str) -> None:
     """Else QEMU would run it into a fault, or refuse it without a word."""
     isa.find(image)
-    core = capture.find_machine(machine).image_machine
-    if image.machine != core:
-        named = {"arm": "an Arm", "riscv": "a RISC-V"}[core]
+    found = capture.find_machine(machine)
+    core = found.core or found.image_machine
+    own = "armv4t" if image.architecture == "armv4t" else image.machine
+    if own != core:
+        named = {"arm": "an Arm Cortex-M", "armv4t": "an Armv4T", "riscv": "a RISC-V"}[core]
         raise InputError(
-            f"the image is for {image.machine}, but {machine} has {named} core",
+            f"the image is for {own}, but {machine} has {named} core",
             where=Location(image.path),
             expected="an image for " + MACHINES.get(machine, machine),
             hint="name another machine, or compile for its core",

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
-from wcetchar.model.machine import machine_named
+from wcetchar.model.machine import Machine, machine_named
 from wcetchar.model.trace import Event, EventBatch, Knowledge, Loss, Trace, TraceInfo
 from wcetchar.readers.columns import KnownLines, Text
 from wcetchar.readers.encoding import CodeMap, InstructionSet
@@ -93,6 +93,20 @@ _NO_EXIT = Loss(
 )
 
 
+_NO_ARM = Loss(
+    Knowledge.EXCEPTIONS,
+    "of cores other than M-profile, exception entries are logged without what they lead to, and"
+    " returns only where they change the mode: neither is read",
+)
+
+
+def _is_armv4t(image: Image | None, machine: Machine | None) -> bool:
+    """A core with the exceptions of the classic Arm architecture."""
+    if image is not None:
+        return image.machine == "arm" and any(r.state == "arm" for r in image.code)
+    return machine is not None and machine.state == "arm"
+
+
 class QemuLogReader:
     @property
     def name(self) -> str:
@@ -113,6 +127,8 @@ class QemuLogReader:
         known = machine_named(machine)
         if (image is not None and image.machine == "riscv") or b"\nPriv: " in head:
             losses.append(_NO_EXIT)
+        elif _is_armv4t(image, known):
+            losses.append(_NO_ARM)
         elif not any(word in head for word in (b"Loaded reset ", b"Taking exception ")):
             losses.append(_NO_INT)
         code = CodeMap(image, InstructionSet(known.state) if known else None)

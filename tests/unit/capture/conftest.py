@@ -92,6 +92,47 @@ exit_break: ebreak
  .option pop
 """
 
+ARMV4T_LINKER_SCRIPT = """
+ENTRY(start)
+SECTIONS {
+  .vectors 0x0 : { *(.vectors) }
+  .text 0x400 : { *(.text) }
+  .data 0x100000 (NOLOAD) : { *(.data) }
+}
+"""
+
+ARMV4T_PRELUDE = """
+ .syntax unified
+ .cpu arm7tdmi
+ .arm
+ .weak undefined, software, prefetch, data, interrupt, fast
+ .section .vectors, "ax"
+ .global start
+start: ldr pc, =reset
+ ldr pc, =undefined
+ ldr pc, =software
+ ldr pc, =prefetch
+ ldr pc, =data
+ nop
+ ldr pc, =interrupt
+ ldr pc, =fast
+ .pool
+ .text
+ .macro function name
+ .global \\name
+ \\name:
+ .endm
+ function fault
+ mov r0, #0x18
+ mov r1, #0
+ swi 0x123456
+ function finish
+ mov r0, #0x18
+ ldr r1, =0x20026
+ swi 0x123456
+ .pool
+"""
+
 SHA = "5a" * 32
 
 
@@ -209,6 +250,31 @@ def assemble(toolchain: str, tmp_path_factory: pytest.TempPathFactory) -> Assemb
     return Assembler(
         tmp_path_factory.mktemp("firmware"), command, LINKER_SCRIPT, PRELUDE, "\n .pool\n"
     )
+
+
+@pytest.fixture(scope="session")
+def armv4t_assemble(toolchain: str, tmp_path_factory: pytest.TempPathFactory) -> Assembler:
+    return Assembler(
+        tmp_path_factory.mktemp("armv4t"),
+        [toolchain, "-nostdlib", "-mcpu=arm7tdmi"],
+        ARMV4T_LINKER_SCRIPT,
+        ARMV4T_PRELUDE,
+        "\n .pool\n",
+    )
+
+
+@pytest.fixture
+def armv4t_capture(
+    qemu: str, armv4t_assemble: Callable[[str], Firmware], tmp_path: Path
+) -> Callable[..., Captured]:
+    def go(
+        source: str | Firmware, filter: CaptureFilter | None = None, **settings: object
+    ) -> Captured:
+        firmware = source if isinstance(source, Firmware) else armv4t_assemble(source)
+        settings = {"machine": "versatilepb", "timeout": 60, **settings}
+        return captured(firmware, tmp_path, filter, **settings)
+
+    return go
 
 
 @pytest.fixture(scope="session")

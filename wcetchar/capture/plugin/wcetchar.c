@@ -1,6 +1,6 @@
 /*
- * wcetchar TCG plugin: writes what an M-profile or RISC-V firmware executes as a wcetchar trace
- * stream.
+ * wcetchar TCG plugin: writes what an M-profile, Armv4T or RISC-V firmware executes as a wcetchar
+ * trace stream.
  *
  * Copyright (C) the wcetchar authors
  *
@@ -31,7 +31,8 @@
  *   log=FD           the memory file that QEMU logs to (-d int -D /proc/self/fd/FD)
  *   crc=N            CRC of the header chunk: the chain of checksums starts there
  *   limit=N          instructions after which the run is given up
- *   entry=A          where execution has to start (RISC-V; M-profile: the log says it)
+ *   entry=A          where execution has to start (M-profile: the log says it)
+ *   core=NAME        which of an emulator's kinds of core executes: armv4t; else the first of them
  *   exclude=A-B+...  instructions in A <= pc < B are counted, not recorded
  *   keep=A-B+...     instructions in A <= pc < B are recorded whatever the other filters say
  *   start=A-B+...    record only from a store to one of these addresses on ...
@@ -508,12 +509,19 @@ static void put_exit(uint32_t number)
 
 enum role {
     PLAIN,
-    RETURN, /* returns from an exception, and the log does not show it */
+    RETURN,       /* returns from an exception, and the log does not show it */
+    MAYBE_RETURN, /* the same, if its condition holds */
     MOVES_HANDLERS,
+    WRITES_STATUS,
+    HALF,        /* of a call that QEMU executes in two parts */
+    NOT_EMULATED /* QEMU does something else than the architecture says */
 };
 
 static struct instruction_set {
     const char *target; /* as QEMU calls it */
+    const char *core;   /* as the argument core= does */
+    /* Looks at a block before its instructions are; NULL: nothing is to be known of it. */
+    void (*begin_block)(const struct qemu_plugin_tb *tb);
     uint32_t (*length)(const struct definition *d);
     /* QEMU compares before it stores; the load that this takes is not the instruction's. */
     bool (*store_exclusive)(const struct definition *d);
@@ -524,7 +532,7 @@ static struct instruction_set {
     bool (*ended)(void);               /* the newest thing that happened is the exit call */
 } isa;
 
-static bool returned;       /* the newest instruction was of role RETURN */
+static bool returned;       /* the newest instruction was of role RETURN or MAYBE_RETURN */
 static pthread_t executing; /* QEMU's thread that executes */
 static uint64_t entry = 1;  /* where the first instruction must be; 1: anywhere */
 
@@ -693,7 +701,11 @@ static bool riscv_falls_through(const struct definition *d)
 enum { MISALIGNED_FETCH = 0, FETCH_FAULT = 1, ILLEGAL = 2, FETCH_PAGE_FAULT = 12 };
 static const uint32_t INTERRUPT = 1u << 31;
 
-static uint32_t *active, n_active, room_active; /* causes of traps that were not left */
+static struct active {
+    uint32_t cause;
+    bool opened; /* Armv4T: its handler wrote the status, so that it may have admitted interrupts */
+} *active;       /* traps and exceptions that were not left */
+static uint32_t n_active, room_active;
 static bool entered; /* active[n_active - 1], and its handler has not begun */
 
 /* Where handlers are, as far as entries have shown since mtvec was written: base and mode can be
@@ -704,7 +716,7 @@ static uint64_t direct_base, vectored_base;
 
 static void begin_handler(uint64_t address)
 {
-    uint32_t cause = active[n_active - 1];
+    uint32_t cause = active[n_active - 1].cause;
     uint64_t skipped = cause & INTERRUPT ? 4ull * (cause & ~INTERRUPT) : 0;
     unsigned possible = 0;
 
@@ -735,7 +747,7 @@ static void enter(uint32_t cause)
         room_active = room_active ? 2 * room_active : 64;
         active = grow(active, room_active, sizeof *active);
     }
-    active[n_active++] = cause;
+    active[n_active++] = (struct active){cause, false};
     entered = true;
     put_entry(cause);
 }
@@ -745,7 +757,7 @@ static void leave(void)
 {
     returned = false;
     if (n_active) {
-        put_exit(active[--n_active]);
+        put_exit(active[--n_active].cause);
     }
 }
 
@@ -804,13 +816,170 @@ static bool riscv_ended(void)
            pthread_equal(pthread_self(), executing);
 }
 
+/* ---- Armv4T: Arm and Thumb state, vectors at 0 or 0xffff0000 ----------------------------------- */
+
+static const struct definition *definition_at(uint64_t address, uint32_t length);
+static uint32_t define(const struct definition *new);
+
+static bool thumb_state; /* of the block that is translated */
+enum { PAGE = 1024 }; /* QEMU's smallest */
+
+/* Which state a block is in: there is no other way to know it than the sizes of its instructions.
+ * In Thumb state only a call has four bytes, and it ends its block. One instruction alone with four
+ * bytes is of Arm state or a call, which are told apart later by their codes. But in front of a
+ * page's last halfword QEMU counts that one to the instruction before. Such a block of one was cut
+ * from a longer one (for a device access, or where the instruction counter wants to stop), which was
+ * translated first, so that the instruction is known. */
+static void armv4t_block(const struct qemu_plugin_tb *tb)
+{
+    struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
+    uint64_t address = qemu_plugin_insn_vaddr(first);
+
+    if (qemu_plugin_tb_n_insns(tb) > 1) {
+        thumb_state = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 1)) - address == 2;
+    } else {
+        thumb_state = qemu_plugin_insn_size(first) == 2 || address % 4 ||
+                      (address % PAGE == PAGE - 4 && definition_at(address, 2));
+    }
+}
+
+static unsigned thumb_first(const struct definition *d)
+{
+    return d->code[0] | d->code[1] << 8;
+}
+
+static unsigned thumb_second(const struct definition *d)
+{
+    return d->code[2] | d->code[3] << 8;
+}
+
+enum { BL_PREFIX = 0x1e, BL_SUFFIX = 0x1f }; /* bits 15 to 11 (DDI 0100I, A7.1.17) */
+
+/* On entry d->length is QEMU's size. */
+static uint32_t armv4t_length(const struct definition *d)
+{
+    if (!thumb_state) {
+        return 4;
+    }
+    return d->length >= 4 && thumb_first(d) >> 11 == BL_PREFIX &&
+                   thumb_second(d) >> 11 == BL_SUFFIX
+               ? 4
+               : 2;
+}
+
+/* swp and swpb read and write for themselves. */
+static bool armv4t_store_exclusive(const struct definition *d)
+{
+    (void)d;
+    return false;
+}
+
+/* Of Thumb state: a call has the bits of condition 15 here, which no instruction of Arm state has. */
+static enum role armv4t_role(const struct definition *d)
+{
+    uint32_t word, opcode;
+    if (d->length == 2) {
+        return thumb_first(d) >> 11 == BL_PREFIX ? HALF : PLAIN;
+    }
+    memcpy(&word, d->code, 4);
+    opcode = word >> 21 & 15;
+    if (word >> 28 == 15) {
+        return PLAIN;
+    }
+    enum role returns = word >> 28 == 14 ? RETURN : MAYBE_RETURN;
+    if ((word & 0x0e508000) == 0x08508000) {
+        return returns; /* ldm {.., pc}^ */
+    }
+    if ((word & 0x0df1f000) == 0x0121f000) {
+        return WRITES_STATUS; /* msr cpsr_c.. */
+    }
+    if ((word & 0x0c10f000) == 0x0010f000 && opcode >> 2 != 2 && /* data processing, S, to pc */
+        (word & 0x02000000 || (word & 0x90) != 0x90)) {
+        /* QEMU restores the status with subs and movs alone. */
+        return opcode == 2 || opcode == 13 ? returns : NOT_EMULATED;
+    }
+    return PLAIN;
+}
+
+/* Vector by QEMU's number of the exception (target/arm/cpu.h); 0: not one of Armv4T. */
+static const uint32_t armv4t_vectors[] = {0, 1, 2, 3, 4, 6, 7};
+enum { DATA_ABORT = 4, IRQ = 6 }; /* vectors */
+enum { SEMIHOSTING = 16 };         /* QEMU's number */
+
+/* Lines of QEMU's target/arm for AArch32 without security and virtualization, 7.2 and 10.0. Each
+ * exception begins with "Taking exception"; what follows says nothing that is needed, but for calls
+ * of semihosting, which enter no handler. A return is logged where it changes the mode, and only
+ * there: so returns are known by their instructions, and the log confirms them. */
+static void armv4t_log(char *line)
+{
+    bool call = false;
+
+    while (*line) {
+        char *end = strchr(line, '\n');
+        const char *value;
+        *end = 0;
+        if ((value = begins(line, "Taking exception "))) {
+            unsigned long number = strtoul(value, NULL, 10);
+            exit_call = false;
+            call = number == SEMIHOSTING; /* its instruction was the newest: returned is not set */
+            if (!call && (number >= sizeof armv4t_vectors / sizeof *armv4t_vectors ||
+                          !armv4t_vectors[number])) {
+                fail("not understood in the interrupt log: %s", line);
+            }
+            if (!call) {
+                uint32_t vector = armv4t_vectors[number];
+                const struct definition *newest =
+                    last ? &definitions[last - WORD_INSTRUCTION] : NULL;
+                if (returned && vector == DATA_ABORT) {
+                    returned = false; /* the load of pc was aborted */
+                } else if (returned && armv4t_role(newest) == MAYBE_RETURN &&
+                           (vector != IRQ || !n_active || active[n_active - 1].opened)) {
+                    /* An interrupt where only the return can have admitted one says that it did. */
+                    fail("an exception was taken right behind the conditional return at 0x%" PRIx64
+                         ": whether that returned is not known",
+                         newest->address);
+                } else if (returned) {
+                    leave();
+                }
+                enter(vector);
+            }
+        } else if ((value = begins(line, "...handling as semihosting call 0x")) && call) {
+            unsigned long number = strtoul(value, NULL, 16);
+            exit_call = number == 0x18 || number == 0x20; /* SYS_EXIT, SYS_EXIT_EXTENDED */
+        } else if (begins(line, "Exception return from AArch32 ")) {
+            if (!returned) {
+                fail("an exception return that no instruction made: %s", line);
+            }
+            leave();
+        } else if (!begins(line, "AArch32 mode switch from ") && !begins(line, "...from EL") && !begins(line, "...with ")) {
+            fail("not understood in the interrupt log: %s", line);
+        }
+        line = end + 1;
+    }
+}
+
+static void armv4t_first(uint64_t address)
+{
+    exit_call = false; /* it executes on, so that call did not end it */
+    if (entered) {
+        uint64_t vector = 4ull * active[n_active - 1].cause;
+        if (address != vector && address != 0xffff0000 + vector) {
+            fail("exception %" PRIu32 " was taken, but the next instruction is at 0x%" PRIx64,
+                 active[n_active - 1].cause, address);
+        }
+        entered = false;
+    }
+}
+
 /* ---- Blocks ----------------------------------------------------------------------------------- */
 
 static const struct instruction_set instruction_sets[] = {
-    {"arm", thumb_length, thumb_store_exclusive, thumb_role, 2, m_profile_log, m_profile_first,
-     m_profile_ended},
-    {"riscv32", riscv_length, riscv_store_exclusive, riscv_role, 3, riscv_log, riscv_first,
-     riscv_ended},
+    {"arm", "m-profile", NULL, thumb_length, thumb_store_exclusive, thumb_role, 2, m_profile_log,
+     m_profile_first, m_profile_ended},
+    {"arm", "armv4t", armv4t_block, armv4t_length, armv4t_store_exclusive, armv4t_role, 2,
+     armv4t_log, armv4t_first, m_profile_ended},
+    {"riscv32", "machine", NULL, riscv_length, riscv_store_exclusive, riscv_role, 3, riscv_log,
+     riscv_first, riscv_ended},
 };
 
 static void read_log(void)
@@ -826,6 +995,23 @@ static void read_log(void)
     }
 }
 
+static void step_in_range(uint32_t word)
+{
+    const struct definition *d = &definitions[word - WORD_INSTRUCTION];
+    if (within(keep, n_keep, d->address)) {
+        step_kept(word);
+    } else if (within(exclude, n_exclude, d->address)) {
+        step_excluded(word);
+    } else {
+        step(word);
+    }
+}
+
+/* First halves of calls that were executed, and their other halves not yet: a call that lies over the
+ * end of a page, which QEMU executes as two instructions, is told as one where its second half
+ * executes. An interrupt that comes in between is told before the call. */
+static uint64_t halves;
+
 static inline void block_start(uint32_t word)
 {
     if (UNLIKELY(*(volatile char *)log_text)) {
@@ -833,7 +1019,13 @@ static inline void block_start(uint32_t word)
         isa.check_first(definitions[word - WORD_INSTRUCTION].address);
     }
     if (UNLIKELY(returned)) {
-        leave();
+        const struct definition *newest = &definitions[last - WORD_INSTRUCTION];
+        if (isa.role(newest) == MAYBE_RETURN &&
+            newest->address + newest->length == definitions[word - WORD_INSTRUCTION].address) {
+            returned = false; /* its condition did not hold */
+        } else {
+            leave();
+        }
     }
     if (UNLIKELY(!total) && entry != 1 && entry != definitions[word - WORD_INSTRUCTION].address) {
         fail("execution begins at 0x%" PRIx64 ", not at the entry 0x%" PRIx64,
@@ -893,18 +1085,41 @@ static void on_next_kept(unsigned int vcpu, void *udata)
 static void step_role(uint32_t word)
 {
     const struct definition *d = &definitions[word - WORD_INSTRUCTION];
-    if (within(keep, n_keep, d->address)) {
-        step_kept(word);
-    } else if (within(exclude, n_exclude, d->address)) {
-        step_excluded(word);
-    } else {
-        step(word);
-    }
-    if (isa.role(d) == RETURN) {
+    switch (isa.role(d)) {
+    case HALF:
+        halves++;
+        return;
+    case NOT_EMULATED:
+        fail("QEMU does not carry out the instruction at 0x%" PRIx64 " as the architecture says",
+             d->address);
+    case RETURN:
+    case MAYBE_RETURN:
+        step_in_range(word);
         returned = true;
-    } else {
+        return;
+    case WRITES_STATUS:
+        step_in_range(word);
+        if (n_active) {
+            active[n_active - 1].opened = true;
+        }
+        return;
+    default:
+        step_in_range(word);
         modes = 0;
     }
+}
+
+/* The second half of a call, whose definition is that of the whole. */
+static void on_second_half(unsigned int vcpu, void *udata)
+{
+    uint32_t word = word_of(udata);
+    (void)vcpu;
+    block_start(word);
+    if (!halves--) {
+        fail("half a call was executed at 0x%" PRIx64,
+             definitions[word - WORD_INSTRUCTION].address + 2);
+    }
+    step_in_range(word);
 }
 
 static void on_first_role(unsigned int vcpu, void *udata)
@@ -1010,6 +1225,36 @@ static uint32_t define(const struct definition *new)
     return n_definitions++;
 }
 
+/* A definition of an instruction at an address, of that length. */
+static const struct definition *definition_at(uint64_t address, uint32_t length)
+{
+    if (!n_buckets) {
+        return NULL;
+    }
+    for (uint32_t slot = slot_of(address); buckets[slot]; slot = (slot + 1) & (n_buckets - 1)) {
+        const struct definition *d = &definitions[buckets[slot] - 1];
+        if (d->address == address && d->length == length) {
+            return d;
+        }
+    }
+    return NULL;
+}
+
+/* The whole of a call whose second half is ``d``, where that stands behind a first half. */
+static bool join_halves(struct definition *d)
+{
+    const struct definition *before;
+    if (!isa.begin_block || !thumb_state || d->length != 2 || thumb_first(d) >> 11 != BL_SUFFIX ||
+        !(before = definition_at(d->address - 2, 2)) || thumb_first(before) >> 11 != BL_PREFIX) {
+        return false;
+    }
+    memcpy(d->code + 2, d->code, 2);
+    memcpy(d->code, before->code, 2);
+    d->address -= 2;
+    d->length = 4;
+    return true;
+}
+
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
@@ -1017,6 +1262,9 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     if (!log_open) {
         open_log();
         executing = pthread_self();
+    }
+    if (isa.begin_block) {
+        isa.begin_block(tb);
     }
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -1042,12 +1290,14 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
             fail("half an instruction at 0x%" PRIx64, new.address);
         }
         memset(new.code + new.length, 0, sizeof new.code - new.length);
+        bool second = join_halves(&new);
         bool kept = within(keep, n_keep, new.address);
         bool out = !kept && within(exclude, n_exclude, new.address);
         mem_cb accesses = out ? on_access_excluded
                               : isa.store_exclusive(&new) ? on_store : on_access;
         void *udata = (void *)(uintptr_t)(define(&new) + WORD_INSTRUCTION);
-        exec_cb executes = isa.role(&new) != PLAIN ? (i ? on_next_role : on_first_role)
+        exec_cb executes = second                  ? on_second_half
+                           : isa.role(&new) != PLAIN ? (i ? on_next_role : on_first_role)
                            : kept                  ? (i ? on_next_kept : on_first_kept)
                            : out                   ? (i ? on_next_excluded : on_first_excluded)
                                                    : (i ? on_next : on_first);
@@ -1063,6 +1313,9 @@ static void on_end(qemu_plugin_id_t id, void *udata)
     (void)udata;
     if (log_open && *log_text) {
         read_log();
+    }
+    if (halves) {
+        fail("the run ended within a call");
     }
     if (returned) {
         leave();
@@ -1110,8 +1363,14 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
                 NEWEST_API);
         return 1;
     }
-    for (size_t i = 0; i < sizeof instruction_sets / sizeof *instruction_sets; i++) {
-        if (!strcmp(info->target_name, instruction_sets[i].target)) {
+    const char *core = NULL;
+    for (int i = 0; i < argc; i++) {
+        const char *value = begins(argv[i], "core=");
+        core = value ? value : core;
+    }
+    for (size_t i = 0; i < sizeof instruction_sets / sizeof *instruction_sets && !isa.target; i++) {
+        if (!strcmp(info->target_name, instruction_sets[i].target) &&
+            (!core || !strcmp(core, instruction_sets[i].core))) {
             isa = instruction_sets[i];
         }
     }
@@ -1123,7 +1382,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
     for (int i = 0; i < argc; i++) {
         const char *value;
         bool good = true;
-        if ((value = begins(argv[i], "out="))) {
+        if (begins(argv[i], "core=")) {
+            continue;
+        } else if ((value = begins(argv[i], "out="))) {
             out_fd = atoi(value);
         } else if ((value = begins(argv[i], "log="))) {
             log_fd = atoi(value);
