@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples on every run, and none fails for being slow: a change is judged by what it
+# changed. `HYPOTHESIS_PROFILE=explore` draws new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRMWARE = ROOT / "build" / "firmware" / "freertos" / "freertos.elf"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import wcetchar
@@ -139,6 +139,8 @@ TREES = st.recursive(
 
 @SETTINGS
 @given(st.dictionaries(KEYS, TREES, max_size=8))
+@example(tree={"[key]": 0})
+@example(tree={"sections": {"[key]": 0}, "services": {"[key]": {"[key]": []}}})
 def test_trees_of_any_shape(path: Path, tree: dict[str, Any]) -> None:
     for schema, load in YAML_LOADERS.items():
         # JSON is YAML, but for NaN, which is text there.
@@ -174,6 +176,16 @@ def test_good_files_with_one_foreign_value(path: Path, data: st.DataObject, valu
     for load, good in ((load_characterization, CHARACTERIZATION), (load_profile, PROFILE)):
         changed = _replace_somewhere(good, lambda n: data.draw(st.integers(0, n - 1)), value)
         read(load, path, json.dumps(changed).encode())
+
+
+@pytest.mark.parametrize("value", [[], {}, None, [[]]], ids=repr)
+def test_every_node_of_a_good_file_replaced(path: Path, value: object) -> None:
+    for load, good in ((load_characterization, CHARACTERIZATION), (load_profile, PROFILE)):
+        chosen: list[int] = []
+        _replace_somewhere(good, lambda n, chosen=chosen: chosen.append(n) or 0, value)
+        for node in range(chosen[0]):
+            changed = _replace_somewhere(good, lambda _, node=node: node, value)
+            read(load, path, json.dumps(changed).encode())
 
 
 @SETTINGS

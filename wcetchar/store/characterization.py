@@ -107,7 +107,8 @@ def _check_names(source: Source) -> None:
     for key in ("sections", "services"):
         _once(source, (key,), list_at(source.data, key), key[:-1])
     _once(source, ("not_characterized",), list_at(source.data, "not_characterized"), "service")
-    counted = {service.get("name") for _, service in _services(source)}
+    names = [service.get("name") for _, service in _services(source)]
+    counted = {name for name in names if isinstance(name, str)}
     for index, missing in enumerate(list_at(source.data, "not_characterized")):
         name = missing.get("name") if isinstance(missing, dict) else None
         if isinstance(name, str) and name in counted:

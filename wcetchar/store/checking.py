@@ -115,11 +115,24 @@ def list_at(data: object, *steps: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def _exists(data: object, steps: Steps) -> bool:
+    """The file has something under ``steps``."""
+    for step in steps:
+        if isinstance(data, dict) and step in data:
+            data = data[step]
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return False
+    return True
+
+
 def _report(model: type[BaseModel], source: Source, detail: ErrorDetails) -> None:
     kind = detail["type"]
     steps: Steps = detail["loc"]
     value = detail["input"]
-    key = bool(steps) and steps[-1] == "[key]"
+    # Pydantic puts "[key]" behind a key that is wrong; a file can have a key of that name.
+    key = len(steps) > 1 and steps[-1] == "[key]" and not _exists(source.data, steps)
     if key:
         steps = steps[:-1]
         value = steps[-1]
