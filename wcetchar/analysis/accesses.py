@@ -16,7 +16,8 @@ Counted are, for the executed instructions i = 1..n of a window in their own ord
   misaligned access is split into the aligned ones that a 32-bit bus needs (Armv7-M ARM, A3.2.1
   allows it; Cortex-M3 TRM, "Unaligned access"), beside one unaligned-access event;
 * for handlers one exception entry and one exit, and what the hardware does there by itself, which
-  no emulator reports: the frame that it writes and reads, the vector (``ExceptionModel``).
+  no emulator reports: the frame that it writes and reads, the vector (``ExceptionModel``); for any
+  window the floating-point part of frames, where ``floating_point`` says that it is moved.
 
 Soundness: what follows an instruction must be one of its successors, and the accesses must be
 those that the table promises; anything else is an error, because then the trace, the image or the
@@ -196,6 +197,7 @@ class Labeller:
         fetches = self._fetch(executed, taken, rows)
         if window.exception is not None:
             self._frame(window, rows, len(at))
+        self._float_frames(window, rows)
         return rows.finish(fetches)
 
     def supervisor_calls(self, labelled: Labelled) -> int:
@@ -253,6 +255,26 @@ class Labeller:
                 rows.add(np.repeat(code, max(words, 0)), np.repeat(where, max(words, 0)))
         read = access_code(vector, OPERATION[Operation.READ], word, single)
         rows.add(np.repeat(read, model.vector_reads), np.repeat(0, model.vector_reads))
+
+    def _float_frames(self, window: Window, rows: _Rows) -> None:
+        """Floating-point parts of exception frames: a burst of words, and an event."""
+        word, first, after = (
+            np.array([code])
+            for code in (WIDTH_OF_BYTES[4], PATTERN[Pattern.FIRST], PATTERN[Pattern.NEXT])
+        )
+        further = self._resolved.table.exceptions.float_words - 1
+        for frame in window.float_frames:
+            where = np.array([frame.position])
+            stack = np.array([self._main_stack if frame.on_main_stack else self._task_stack])
+            operation, event = (
+                (Operation.WRITE, EventKind.FLOAT_CONTEXT_SAVE)
+                if frame.write
+                else (Operation.READ, EventKind.FLOAT_CONTEXT_RESTORE)
+            )
+            rows.add(event_code(rows.section_of(where, self._resolved), KIND[event]), where)
+            rows.add(access_code(stack, OPERATION[operation], word, first), where)
+            next_word = access_code(stack, OPERATION[operation], word, after)
+            rows.add(np.repeat(next_word, further), np.repeat(where, further))
 
     # --- fetches ----------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ class Activities(Recorder):
         before, model = self._context, self._table.exceptions
         self._nested.append(before)
         self._context = Context(f"exception {number}", exception=number)
+        if self._floats is not None:
+            self._floats.entered(before, self._context)
         if number & model.interrupt_bit:
             self._masks = self._masks.interrupted()
         elif model.interrupt_bit and before.last >= 0:
@@ -45,20 +47,22 @@ class Activities(Recorder):
                 expected="exceptions that nest",
                 hint="the trace is damaged, or its reader lost an exception",
             )
-        if handler.window is not None:
-            self._close(handler)
         model, left = self._table.exceptions, number or handler.exception
         if left is not None and left not in model.keeps_masks:
             self._apply_masks(model.exit_masks)
         if handler.exception is None:
             # The trace began inside a handler: what was interrupted is not known.
-            self._context = Context("thread")
+            self._context = self._new_thread()
         else:
             self._context = self._nested.pop()
             if self._context.exception is None and handler.gapped:
                 self._lose_thread()
             elif self._context.exception is None and handler.restored is not None:
                 self._switch(handler, at)
+        if self._floats is not None:
+            self._floats.left(handler.window, self._context)
+        if handler.window is not None:
+            self._close(handler)
         self._changed()
 
     def _apply_masks(self, writes: tuple[MaskWrite, ...]) -> None:
@@ -75,12 +79,14 @@ class Activities(Recorder):
             if displaced is not None:
                 self._gone(displaced)
         frame = self._suspended.resume(handler.restored[0], at)
+        used_float = False
         if frame is not None and frame.lost:
             self._gone(frame.context)
+            used_float = frame.context.used_float
             frame = None
         if frame is None and self._wrote(handler, handler.restored[0]):
             return  # what the handler itself had put away meanwhile: the thread goes on
-        after = Context("thread") if frame is None else frame.context
+        after = self._new_thread(begins=not used_float) if frame is None else frame.context
         if after is not before:
             self._lock = 0
             before.unlocking.clear()
@@ -118,7 +124,7 @@ class Activities(Recorder):
                 expected="handlers that are traced whole between marks",
                 hint="filter nothing that an interrupt may execute",
             )
-        self._context = Context("thread")
+        self._context = self._new_thread()
 
     def _gap(self, count: int) -> None:
         self._flush()
@@ -138,6 +144,8 @@ class Activities(Recorder):
         context = self._context
         self._timeline.cut()
         self._kept.forget()
+        if self._floats is not None:
+            self._floats.lost(context)
         context.forget()
         context.stack.clear()
         context.handlers.clear()
@@ -169,6 +177,8 @@ class Activities(Recorder):
     def _undecoded(self, address: int) -> None:
         context = self._context
         self.undecoded += 1
+        if self._floats is not None:
+            self._floats.lost(context)
         if context.window is None:
             context.last = -1
             return

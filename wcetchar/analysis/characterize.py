@@ -15,6 +15,7 @@ from wcetchar.analysis.accesses import Labelled, Labeller
 from wcetchar.analysis.blocking import rows_of, stretches
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.floating_point import assumption, uses_floating_point
 from wcetchar.analysis.repetition import (
     Observations,
     Packed,
@@ -171,7 +172,12 @@ def characterize(
         if blocking_labeller is not None:
             labeller.adopt(blocking_labeller)
         blocking_labeller = labeller
-        finder = WindowFinder(resolved, trace.info.path, has_exceptions=knows(Knowledge.EXCEPTIONS))
+        finder = WindowFinder(
+            resolved,
+            trace.info.path,
+            has_exceptions=knows(Knowledge.EXCEPTIONS),
+            has_addresses=knows(Knowledge.ADDRESSES),
+        )
         collector.begin(trace)
         for window in find_windows(trace.batches(), finder):
             collector.add(window, labeller.label(window), labeller)
@@ -233,7 +239,11 @@ def characterize(
             attributed=tuple(sorted(collector.attributed.items())),
             unattributed=tuple(sorted(collector.unattributed.items())),
         ),
-        assumptions=ASSUMPTIONS,
+        assumptions=(
+            (*ASSUMPTIONS, assumption(services.float_context))
+            if uses_floating_point(table)
+            else ASSUMPTIONS
+        ),
         not_characterized=tuple(NotCharacterized(name, NOT_SHOWN) for name in missing),
     )
 

@@ -38,6 +38,21 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class FloatFrame:
+    """The hardware transfers the floating-point part of an exception frame.
+
+    Attributes:
+        position: which instruction of the window (0..n-1) it happens at.
+        write: it is written, else read.
+        on_main_stack: it is a handler that was interrupted.
+    """
+
+    position: int
+    write: bool
+    on_main_stack: bool
+
+
+@dataclass(frozen=True)
 class Window:
     """One invocation of a service: its own events, interrupts and other threads left out.
 
@@ -50,6 +65,7 @@ class Window:
         part: what of the invocation this is.
         calls: where the calls return to that an earlier part of the invocation has left open.
         yields: supervisor calls of it that switched the thread away.
+        float_frames: what the hardware transfers of floating-point registers.
     """
 
     service: Service
@@ -61,6 +77,7 @@ class Window:
     part: Part = Part.WHOLE
     calls: tuple[int, ...] = ()
     yields: int = 0
+    float_frames: tuple[FloatFrame, ...] = ()
 
     @property
     def name(self) -> str:
@@ -83,6 +100,7 @@ class OpenWindow:
     calls: tuple[int, ...] = ()
     """Return addresses of the calls that were open there."""
     yields: int = 0
+    float_frames: list[FloatFrame] = field(default_factory=list)
 
 
 @dataclass
@@ -92,6 +110,20 @@ class Armed:
     service: Service
     values: tuple[int, ...]
     windows: int = 0
+
+
+@dataclass(eq=False)
+class ExtendedFrame:
+    """Room for floating-point registers in the frame of an interrupted context.
+
+    Attributes:
+        written: the registers were saved there.
+        counted_for: the handler whose entry has been taken to save them.
+    """
+
+    on_main_stack: bool
+    written: bool = False
+    counted_for: Context | None = None
 
 
 @dataclass
@@ -134,6 +166,14 @@ class Context:
 
     gapped: bool = False
     """A capture filter left out some of its instructions."""
+
+    used_float: bool = False
+    """It has executed a floating-point instruction, or may have."""
+    unsure_float: int | None = None
+    """The last own event was a predicated floating-point instruction at this position of the
+    window: whether an access follows tells whether it was executed."""
+    extended: ExtendedFrame | None = None
+    """Its floating-point registers, while it is interrupted."""
 
     @property
     def inside(self) -> Service | None:

@@ -21,6 +21,7 @@ from wcetchar.analysis.contexts import (
     Piece,
     Window,
 )
+from wcetchar.analysis.floating_point import FloatContexts, uses_floating_point
 from wcetchar.analysis.history import Timeline
 from wcetchar.analysis.masks import MaskState
 from wcetchar.analysis.memory import KeptMasks
@@ -44,7 +45,14 @@ class Recorder:
         undecoded: executed instructions that the table does not know, all outside windows.
     """
 
-    def __init__(self, resolved: Resolved, path: str, *, has_exceptions: bool = True) -> None:
+    def __init__(
+        self,
+        resolved: Resolved,
+        path: str,
+        *,
+        has_exceptions: bool = True,
+        has_addresses: bool = True,
+    ) -> None:
         self.attributed: Counter[str] = Counter()
         self.unattributed: Counter[str] = Counter()
         self.filtered = 0
@@ -68,6 +76,14 @@ class Recorder:
         """Final calls whose thread is gone; another one leaves the end mark."""
         self._done: list[Window] = []
         self._blocking_cache: dict[tuple[MaskState, bool], Blocking] = {}
+        self._floats: FloatContexts | None = None
+        if uses_floating_point(resolved.table):
+            self._floats = FloatContexts(
+                resolved.table,
+                resolved.image.entry,
+                resolved.services.float_context,
+                has_addresses=has_addresses,
+            )
         # the current batch and the run of it that is not yet given to the current context
         self._batch: EventBatch | None = None
         self._index: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
@@ -94,6 +110,13 @@ class Recorder:
         context = self._context
         instructions = int(self._counted[high]) - int(self._counted[low])
         context.instructions += instructions
+        if self._floats is not None:
+            self._floats.executed(
+                context,
+                self._batch.kind[low:high],
+                self._batch.address[low:high],
+                self._index[low:high],
+            )
         window = context.window
         if window is None:
             self.unattributed[context.name] += instructions
@@ -143,6 +166,15 @@ class Recorder:
             exception=exception,
             from_handler=bool(self._nested and self._nested[-1].exception is not None),
         )
+        if self._floats is not None and exception is not None and self._nested:
+            self._floats.opened(context.window, context, self._nested[-1])
+
+    def _new_thread(self, *, begins: bool = False) -> Context:
+        """A thread of which nothing is known, or that ``begins``."""
+        thread = Context("thread")
+        if self._floats is not None and (not begins or self.filtered or self.undecoded):
+            thread.used_float = True
+        return thread
 
     def _close(self, context: Context) -> None:
         self._flush()
@@ -179,6 +211,7 @@ class Recorder:
         window.cut = True
         window.calls = tuple(context.stack[window.depth :])
         window.pieces = []
+        window.float_frames = []
         if kind is ServiceKind.FINAL_CALL:
             assert context.armed is not None
             self._ended[window.service.name] = context.armed
@@ -196,6 +229,7 @@ class Recorder:
                 part,
                 window.calls,
                 window.yields,
+                tuple(window.float_frames),
             )
         )
 

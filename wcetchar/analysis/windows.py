@@ -73,6 +73,8 @@ class WindowFinder(Marking):
         self._batch, self._index = batch, index
         self._suspended.begin(batch)
         self._kept.begin(batch)
+        if self._floats is not None:
+            self._floats.begin(batch)
         self._counted = np.concatenate(([0], np.cumsum(is_instruction)))
         self._run = (0, 0)
         position = 0
@@ -215,7 +217,7 @@ class WindowFinder(Marking):
             context.resumed = False
             if not self._follows(context, address):
                 self._gone(context)
-                context = self._context = Context("thread")
+                context = self._context = self._new_thread()
         if context.returning:
             self._resolve_return(context, address)
         return context

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wcetchar.errors import InputError, Location
 from wcetchar.isa.thumb import ARMV6M, ARMV7EM, ARMV7EM_FP, ARMV7M, decoder, it_state_after
 from wcetchar.model.image import CodeRange, Image
-from wcetchar.model.instruction import Instruction, InstructionTable, Undecodable
+from wcetchar.model.instruction import (
+    M_PROFILE_FLOAT_EXCEPTIONS,
+    Instruction,
+    InstructionTable,
+    Undecodable,
+)
 
 ARMV6M_NAMES = ("armv6-m", "armv6s-m")
 ARMV7M_NAMES = ("armv7-m",)
@@ -37,7 +44,7 @@ def decode_armv7em(image: Image) -> InstructionTable:
 
 def decode_armv7em_fp(image: Image) -> InstructionTable:
     """Every Thumb code range of an Armv7E-M image with floating point; see :func:`_decode`."""
-    return _decode(image, ARMV7EM_FP)
+    return replace(_decode(image, ARMV7EM_FP), exceptions=M_PROFILE_FLOAT_EXCEPTIONS)
 
 
 def _decode(image: Image, architecture: str) -> InstructionTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -336,6 +336,7 @@ class ExceptionModel:
     Attributes:
         frame_words: words of 32 bits that entry writes and exit reads, as one burst each, on the
             stack of what was interrupted: the task stack, and in handlers the main stack.
+        float_words: words of the floating-point part of a frame that are written and read.
         vector_reads: words that entry reads from the vector table.
         reset_masks: what is known of the mask registers after reset; those of M-profile mask
             nothing.
@@ -349,6 +350,7 @@ class ExceptionModel:
     """
 
     frame_words: int = 0
+    float_words: int = 0
     vector_reads: int = 0
     reset_masks: tuple[MaskWrite, ...] = ()
     entry_masks: tuple[MaskWrite, ...] = ()
@@ -367,6 +369,10 @@ M_PROFILE_EXCEPTIONS: Final = ExceptionModel(
 """Armv7-M Architecture Reference Manual (DDI 0403E), B1.5.6 to B1.5.8: the basic frame; a return
 from any exception but NMI (B1.5.2: number 2) clears FAULTMASK. Armv6-M has the same frame and no
 FAULTMASK. The masks stay on entry; the handler's own priority holds off what is less urgent."""
+
+M_PROFILE_FLOAT_EXCEPTIONS: Final = replace(M_PROFILE_EXCEPTIONS, float_words=17)
+"""With the floating-point extension (DDI 0403E, B1.5.6 and B1.5.7): s0 to s15 and FPSCR; one more
+word of the extended frame is reserved, and not accessed."""
 
 RISCV_MACHINE_EXCEPTIONS: Final = ExceptionModel(
     reset_masks=(MaskWrite(MaskRegister.MSTATUS_MIE, constant=0),),

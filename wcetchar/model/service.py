@@ -168,13 +168,22 @@ class Kernel:
     configuration: Mapping[str, str] = field(default_factory=dict)
 
 
+class FloatContext(StrEnum):
+    """When the hardware writes the floating-point part of an exception frame."""
+
+    LAZY = "lazy"
+    """By the first floating-point instruction of a handler (M-profile: FPCCR.LSPEN = 1)."""
+    AT_ENTRY = "at entry"
+
+
 @dataclass(frozen=True)
 class ServicesFile:
     """Everything in one services file. ``vector_section`` names the logical section that exception
     vectors are fetched from; ``main_stack`` and ``task_stack`` those that the hardware's own
     stacking writes to when it interrupts a handler and a thread; ``None`` where the file has none,
-    which suffices for an instruction set whose hardware does neither. ``places`` says where things
-    stand in the file, by the keys that lead to them; it is no part of what the file says."""
+    which suffices for an instruction set whose hardware does neither. ``float_context``: how the
+    firmware sets the core up; ``None``: not stated. ``places`` says where things stand in the file,
+    by the keys that lead to them; it is no part of what the file says."""
 
     path: str
     kernel: Kernel
@@ -185,6 +194,7 @@ class ServicesFile:
     vector_section: str | None = None
     main_stack: str | None = None
     task_stack: str | None = None
+    float_context: FloatContext | None = None
     places: Mapping[tuple[str | int, ...], Location] = field(
         default_factory=dict, repr=False, compare=False
     )

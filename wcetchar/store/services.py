@@ -13,6 +13,7 @@ from wcetchar.model.expression import Function
 from wcetchar.model.service import (
     PART_SEPARATOR,
     AddressRange,
+    FloatContext,
     Kernel,
     LogicalSection,
     Marks,
@@ -125,6 +126,10 @@ class HardwareDoc(YamlModel):
     task_stack: Text | None = Field(
         default=None, description="logical section that threads stack to"
     )
+    floating_point_context: FloatContext | None = Field(
+        default=None,
+        description="when the floating-point part of an exception frame is written",
+    )
 
 
 class LockDoc(YamlModel):
@@ -210,6 +215,7 @@ class ServicesDoc(YamlModel):
             vector_section=self.hardware.vector_section,
             main_stack=self.hardware.main_stack,
             task_stack=self.hardware.task_stack,
+            float_context=self.hardware.floating_point_context,
             places=places,
         )
 
