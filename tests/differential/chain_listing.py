@@ -33,6 +33,9 @@ OTHERS = {
     "msr": "system register",
     "svc": "supervisor call",
     "bkpt": "breakpoint",
+    "vmov": "float transfer",
+    "vmrs": "float transfer",
+    "vmsr": "float transfer",
 }
 ALU = re.findall(
     r"\w+",
@@ -131,7 +134,7 @@ def _said(tool: str, *arguments: str | Path) -> str:
 
 
 def registers(operands: str) -> list[str]:
-    """Names in a register list; ranges are spelled out."""
+    """Names in a register list; ranges are spelled out (of s registers as of r registers)."""
     found = []
     for part in operands[operands.index("{") + 1 : operands.index("}")].split(","):
         low, _, high = part.strip().partition("-")
@@ -168,6 +171,15 @@ def _effects(line: Line) -> dict[str, object]:
             "jumps": jump,
             "always": jump,
             "event": "load multiple",
+        }
+    if name in ("vldmia", "vstmdb", "vpop", "vpush"):
+        load = name in ("vldmia", "vpop")
+        words = len(registers(operands)) * (2 if "{d" in operands else 1)
+        kind = "load" if load else "store"
+        return {
+            "reads" if load else "writes": words,
+            "width": 4,
+            "event": f"float {kind} multiple",
         }
     if name in ("stmia", "stmdb", "stm", "push"):
         return {"writes": len(registers(operands)), "width": 4, "event": "store multiple"}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # As wcetchar.capture runs it, spelled out again: the run must be the very same one.
+CORES = {"mps2-an385": "cortex-m3", "mps2-an386": "cortex-m4"}
 ARGUMENTS = (
     *("-M", "mps2-an385", "-cpu", "cortex-m3"),
     *("-nodefaults", "-no-user-config", "-nic", "none", "-display", "none"),
@@ -23,8 +24,15 @@ ARGUMENTS = (
 )
 
 
-def record(elf: Path, log: Path, items: str = "in_asm,exec,nochain,int,cpu", *more: str) -> None:
-    command = ["qemu-system-arm", *ARGUMENTS, *more, "-d", items, "-D", str(log)]
+def record(
+    elf: Path,
+    log: Path,
+    items: str = "in_asm,exec,nochain,int,cpu",
+    *more: str,
+    board: str = "mps2-an385",
+) -> None:
+    machine = ("-M", board, "-cpu", CORES[board])
+    command = ["qemu-system-arm", *machine, *ARGUMENTS[4:], *more, "-d", items, "-D", str(log)]
     subprocess.run(
         [*command, "-kernel", str(elf)],
         stdin=subprocess.DEVNULL,
@@ -41,7 +49,7 @@ _ITEM = re.compile(
     rb"|Stopped execution of TB chain before 0x[0-9a-f]+ \[(?P<stopped>[0-9a-f]+)\].*"
     rb"|cpu_io_recompile: rewound execution of TB to (?P<rewound>[0-9a-f]+)"
     rb"|\.\.\.taking pending nonsecure exception (?P<entered>\d+)"
-    rb"|Exception return: magic PC [0-9a-f]+ previous exception (?P<left>\d+)"
+    rb"|Exception return: magic PC (?P<magic>[0-9a-f]+) previous exception (?P<left>\d+)"
     rb"|(?:\.\.\.(?:loading|loaded|successful|tailchaining|handling)|Taking|Loaded reset|-----).*"
     rb"|)\n",
     re.MULTILINE,
@@ -57,6 +65,7 @@ class Log:
         first: index of the first instruction of each executed block.
         cpu: where the registers at each block's start stand in ``text``.
         exceptions: (index of the next instruction, entered, number), in order.
+        returns: EXC_RETURN of each exception that was left, by index of the next instruction.
         code: bytes of each instruction, as ``in_asm`` listed them.
     """
 
@@ -65,6 +74,7 @@ class Log:
     first: list[int] = field(default_factory=list)
     cpu: list[int] = field(default_factory=list)
     exceptions: list[tuple[int, bool, int]] = field(default_factory=list)
+    returns: dict[int, int] = field(default_factory=dict)
     code: dict[int, bytes] = field(default_factory=dict)
 
     def starts_block(self, index: int) -> bool:
@@ -128,5 +138,7 @@ def read(path: Path) -> Log:
             pending = []
             number = int(found["entered"] or found["left"])
             log.exceptions.append((len(pcs), bool(found["entered"]), number))
+            if found["left"]:
+                log.returns[len(pcs)] = int(found["magic"], 16)
     pcs += pending
     return log

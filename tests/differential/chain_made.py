@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,10 +29,10 @@ WCETCHAR = (sys.executable, "-c", "from wcetchar.cli import main; main()")
 T = TypeVar("T")
 
 
-def services_document() -> dict[str, Any]:
+def services_document(files: Sequence[str] = SERVICES) -> dict[str, Any]:
     """The services files as one document, put together without the toolchain's own reader."""
     joined: dict[str, Any] = {}
-    for name in SERVICES:
+    for name in files:
         for key, value in YAML(typ="safe", pure=True).load(Path(name)).items():
             if isinstance(value, dict):
                 joined.setdefault(key, {}).update(value)
@@ -91,10 +91,15 @@ def command(*arguments: str | Path) -> None:
 
 
 def make_oracle(
-    firmware: Path, folder: Path, listing: Listing, run: Run, services: dict[str, Any]
+    firmware: Path,
+    folder: Path,
+    listing: Listing,
+    run: Run,
+    services: dict[str, Any],
+    board: str = "mps2-an385",
 ) -> Oracle:
-    path = folder / "qemu.log"
-    chain_log.record(firmware, path)
+    path = folder / f"{board}.log"
+    chain_log.record(firmware, path, board=board)
     log = chain_log.read(path)
     path.unlink()
     machine = Machine(listing, log, run, services)

@@ -335,6 +335,30 @@ class Machine:
             pattern = "next" if number else "first"
             yield first, (stack, "write", "32", pattern)
             yield last, (stack, "read", "32", pattern)
+        yield from self._float_frame(steps)
+
+    def _float_frame(self, steps: list[int]) -> Iterator[tuple[int, Key]]:
+        """s0 to s15 and FPSCR (DDI 0403, B1.5.7), with lazy preservation: bit 4 of EXC_RETURN is
+        clear where a frame has room for them; the handler's first floating-point instruction
+        writes them, and what was written is read back."""
+        first, last = steps[0], steps[-1]
+        stack = self.hardware["task stack"]
+        interrupted = self.log.register(first, 14)
+        assert interrupted >> 8 == 0xFFFFFF
+        goes_on = self.log.returns.get(last + 1, interrupted)
+        floats = [s for s in steps if self._is_float(s)]
+        words = ("first", *["next"] * 16)
+        if floats and not interrupted & 0x10:
+            yield floats[0], (self.section(self.run.pcs[floats[0]]), "float context save")
+            yield from ((floats[0], (stack, "write", "32", pattern)) for pattern in words)
+        # A handler without floating-point instructions leaves the registers where they are.
+        if floats and not goes_on & 0x10:
+            yield last, (self.section(self.run.pcs[last]), "float context restore")
+            yield from ((last, (stack, "read", "32", pattern)) for pattern in words)
+
+    def _is_float(self, step: int) -> bool:
+        line = self.line(step)
+        return line.mnemonic.startswith("v") and (not line.predicated or step in self.run.data)
 
     def _stretches(
         self, rows: dict[int, list[Key]], runs: list[list[int]], forms: dict[int, Blocking]

@@ -54,6 +54,9 @@ static void driver_task(void *unused)
     measure_semaphores();
     measure_notifications();
     measure_time();
+#ifdef BOARD_HAS_SERVICES
+    measure_board();
+#endif
     board_print("done: ");
     board_print_number(driver_invocations);
     board_print(" invocations\n");

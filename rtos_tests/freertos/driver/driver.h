@@ -63,5 +63,6 @@ void measure_queues(void);
 void measure_semaphores(void);
 void measure_notifications(void);
 void measure_time(void);
+void measure_board(void); /* where BOARD_HAS_SERVICES is defined */
 
 #endif

@@ -9,6 +9,7 @@ import pytest
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.service import (
     AddressRange,
+    FloatContext,
     Kernel,
     LogicalSection,
     Marks,
@@ -158,3 +159,17 @@ def test_all_mistakes_come_at_once(write) -> None:
     text = GOOD.replace("mark: 2", "mark: 1").replace("1..16", "16..1").replace("HZ:", "HZ: &a")
     text = text.replace("task stack: heap", "task stack: heaps").replace("kind: call", "kind: cal")
     assert [at for at, _ in mistakes(write(text))] == ["2:77", "9:66", "14:11", "19:31", "21:16"]
+
+
+@pytest.mark.parametrize("context", [*FloatContext, None])
+def test_the_floating_point_context_is_optional(write, context: FloatContext | None) -> None:
+    key = "" if context is None else f", floating point context: {context.value}"
+    found = load_services(write(GOOD.replace("task stack: heap}", f"task stack: heap{key}}}")))
+    assert found.float_context is context
+
+
+def test_a_floating_point_context_that_there_is_not(write) -> None:
+    text = GOOD.replace("task stack: heap}", "task stack: heap, floating point context: never}")
+    ((place, message),) = mistakes(write(text))
+    assert place == "9:96"
+    assert "never" in message

@@ -1,0 +1,108 @@
+"""The Cortex-M4 with floating point: every window of the FreeRTOS firmware against the independent
+count of chain_oracle, exception frames by the EXC_RETURN values of QEMU's log."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import chain_stream
+import pytest
+from chain_listing import listing_of
+from chain_made import (
+    ROOT,
+    SERVICES,
+    SUITE,
+    Oracle,
+    Shared,
+    command,
+    make_oracle,
+    services_document,
+)
+from chain_published import by_key, counts_at
+from conftest import need
+
+pytest_plugins = ("chain_fixtures",)
+pytestmark = pytest.mark.firmware
+
+BOARD = "mps2-an386"
+FILES = tuple(name.replace("mps2-an385", BOARD) for name in SERVICES)
+KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
+
+
+@pytest.fixture(scope="module")
+def float_services() -> dict[str, Any]:
+    return services_document(FILES)
+
+
+@pytest.fixture(scope="module")
+def float_run(shared: Shared, float_services: dict[str, Any]) -> tuple[Oracle, dict[str, Any]]:
+    """Builds, runs, captures and characterizes: the independent count, and what is published."""
+    need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
+    need("qemu-system-arm", "qemu-system-arm")
+    kernel = Path(os.environ.get("FREERTOS_KERNEL", KERNEL))
+    if not kernel.exists():
+        pytest.skip("the kernel's source is not there (make firmware)")
+
+    def make() -> tuple[Oracle, dict[str, Any]]:
+        folder = shared.folder / BOARD
+        environment = {**os.environ, "FREERTOS_KERNEL": str(kernel)}
+        build = ["make", "-s", "-C", SUITE, f"BOARD={BOARD}", f"BUILD={folder}"]
+        subprocess.run(build, check=True, capture_output=True, env=environment)
+        firmware, trace = folder / "freertos.elf", folder / "freertos.trace"
+        command("capture", firmware, "--machine", BOARD, "-o", trace)
+        files = [word for name in FILES for word in ("--services", name)]
+        command("characterize", firmware, trace, *files, "-o", folder / "freertos.json")
+        published: dict[str, Any] = json.loads((folder / "freertos.json").read_text())
+        listing = listing_of(firmware)
+        run = chain_stream.run_of(chain_stream.decode(trace))
+        return make_oracle(firmware, folder, listing, run, float_services, BOARD), published
+
+    return shared.made(BOARD, make)
+
+
+def test_the_trace_is_qemus_own_log(float_run: tuple[Oracle, dict[str, Any]]) -> None:
+    oracle, _ = float_run
+    assert oracle.differences == []
+
+
+def test_every_window_is_the_oracles(
+    float_run: tuple[Oracle, dict[str, Any]], float_services: dict[str, Any]
+) -> None:
+    oracle, published = float_run
+    services = {service["name"]: service for service in published["services"]}
+    assert {window.service for window in oracle.windows} == set(float_services["services"])
+    for window in oracle.windows:
+        service = services[window.service]
+        names = [parameter["name"] for parameter in service.get("parameters", [])]
+        values = dict(zip(names, window.values, strict=True))
+        stated = counts_at(service["counts"], values)
+        differing = {
+            key: (stated[key], window.counts[key])
+            for key in stated.keys() | window.counts.keys()
+            if stated[key] != window.counts[key]
+        }
+        assert differing == {}, f"{window.service} at {values}: (published, counted)"
+
+
+def test_only_the_switch_of_floating_point_tasks_has_such_a_frame(
+    float_run: tuple[Oracle, dict[str, Any]],
+) -> None:
+    """By hand: vstmdb and vldmia of sixteen registers, and the hardware's seventeen words."""
+    _, published = float_run
+    counts = {
+        service["name"]: by_key(counts_at(service["counts"], {}))
+        for service in published["services"]
+        if not service.get("parameters")
+    }
+    plain, floating = counts["context_switch"], counts["context_switch_fp"]
+    for operation in ("read", "write"):
+        for pattern, more in (("first", 2), ("next", 15 + 16)):
+            key = ("stack.task", operation, "32", pattern)
+            assert floating[key] - plain[key] == more
+    for name, found in counts.items():
+        floats = {key[1] for key in found if len(key) == 2 and key[1].startswith("float")}
+        assert bool(floats) == (name == "context_switch_fp")
