@@ -72,9 +72,14 @@ def counts_at(counts: Mapping[str, Any], values: Mapping[str, int]) -> Counts:
     return +found
 
 
+ALL_INTERRUPTS = -1
+"""In the place of a priority."""
+
+
 def _blocking(form: Mapping[str, Any]) -> Blocking:
-    assert set(form) <= {"priority", "preemption"}, form
-    return (form.get("priority"), form.get("preemption", False))
+    assert set(form) <= {"priority", "preemption", "interrupts"}, form
+    masked = ALL_INTERRUPTS if form.get("interrupts") else form.get("priority")
+    return (masked, form.get("preemption", False))
 
 
 def _key(entry: Mapping[str, Any]) -> Key:

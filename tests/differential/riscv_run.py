@@ -1,0 +1,306 @@
+"""The RISC-V firmware carried out once more: registers and masks that no trace shows.
+
+An interpreter of what ``objdump -d -M no-aliases,numeric`` prints, after the unprivileged
+(20191213) and privileged (20211203) manuals; nothing of wcetchar is used. It is led by a captured
+run, which says where interrupts came, and checked by it at every step: the next program counter and
+the address of every access have to be those of the run. So the registers, which nobody shows, are
+right.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from chain_listing import Line, Listing
+from chain_stream import Run
+
+PREFIX = "riscv64-unknown-elf-"
+WORD = 0xFFFFFFFF
+RAM, RAM_SIZE = 0x80000000, 0x1000000
+MIE, MPIE = 1 << 3, 1 << 7
+INTERRUPT = 1 << 31
+
+_LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}|[0-9a-f]{8}) *\t(\S+)(?:\t(.*))?$")
+_SECTION = re.compile(r"\] (\S+) +(\S+) +([0-9a-f]{8}) ([0-9a-f]{6}) ([0-9a-f]{6}) \d\d +([A-Z]*) ")
+_LOADS = {"lw": (4, False), "lh": (2, True), "lhu": (2, False), "lb": (1, True), "lbu": (1, False)}
+_STORES = {"sw": 4, "sh": 2, "sb": 1}
+_EXPANDED = {"c.lwsp": "lw", "c.lw": "lw", "c.swsp": "sw", "c.sw": "sw"}
+_OTHERS = {
+    "mul": "multiply", "mulhu": "multiply long", "divu": "divide", "remu": "divide",
+    "ecall": "supervisor call", "ebreak": "breakpoint",
+}  # fmt: skip
+_BRANCHES: dict[str, Callable[[int, int], bool]] = {
+    "beq": lambda a, b: a == b,
+    "bne": lambda a, b: a != b,
+    "bltu": lambda a, b: a < b,
+    "bgeu": lambda a, b: a >= b,
+    "blt": lambda a, b: _signed(a) < _signed(b),
+    "bge": lambda a, b: _signed(a) >= _signed(b),
+}
+_ALU: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "sll": lambda a, b: a << (b & 31),
+    "srl": lambda a, b: a >> (b & 31),
+    "sra": lambda a, b: _signed(a) >> (b & 31),
+    "sltu": lambda a, b: int(a < b),
+    "slt": lambda a, b: int(_signed(a) < _signed(b)),
+    "mul": lambda a, b: a * b,
+    "mulhu": lambda a, b: a * b >> 32,
+    "divu": lambda a, b: a // b,
+    "remu": lambda a, b: a % b,
+}
+
+
+def _signed(value: int) -> int:
+    return value - (value >> 31 << 32)
+
+
+def _said(tool: str, *arguments: str | Path) -> str:
+    command = [PREFIX + tool, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def listing_of(elf: Path) -> Listing:
+    lines: dict[int, Line] = {}
+    for row in _said("objdump", "-d", "-z", "-M", "no-aliases,numeric", elf).splitlines():
+        found = _LINE.match(row)
+        if found is None:
+            continue
+        code = bytes.fromhex(found[2])[::-1]
+        operands = re.split(r"[<#]", (found[4] or "").replace("\t", " "))[0].strip()
+        line = Line(int(found[1], 16), len(code), code, found[3], operands)
+        lines[line.address] = Line(**{**line.__dict__, **_effects(line)})
+    sections = {
+        name: (int(at, 16), int(size, 16))
+        for name, _, at, _, size, flags in _SECTION.findall(_said("readelf", "-SW", elf))
+        if "A" in flags
+    }
+    symbols = {}
+    for row in _said("nm", "-S", elf).splitlines():
+        part = row.split()
+        if len(part) == 4:
+            symbols[part[3]] = (int(part[0], 16), int(part[1], 16))
+        elif len(part) == 3 and part[1] in "tT":
+            symbols[part[2]] = (int(part[0], 16), 0)
+    return Listing(lines, sections, symbols)
+
+
+def _effects(line: Line) -> dict[str, object]:
+    """What an instruction counts as: jumps that leave a return address in x1 or x5 are calls, those
+    through one of them returns (unprivileged architecture, 2.5)."""
+    name = _EXPANDED.get(line.mnemonic, line.mnemonic)
+    part = line.operands.split(",")
+    if name in _LOADS:
+        return {"reads": 1, "width": _LOADS[name][0], "event": "load"}
+    if name in _STORES:
+        return {"writes": 1, "width": _STORES[name], "event": "store"}
+    if name in _BRANCHES or name in ("c.beqz", "c.bnez"):
+        return {"jumps": True, "event": "branch untaken"}
+    always = {"jumps": True, "always": True}
+    if name in ("c.jalr", "jalr", "c.jr", "jal", "c.j"):
+        link, through = _link(name, line.operands)
+        if link in ("x1", "x5"):
+            return {**always, "event": "call" if name == "jal" else "call indirect"}
+        return {**always, "event": "return" if through in ("x1", "x5") else "branch taken"}
+    if name == "mret":
+        return {**always, "event": "return"}
+    if name.startswith("csr"):
+        return {"event": "system register"}
+    assert name in _OTHERS or part, line
+    return {"event": _OTHERS.get(name, "barrier" if name == "fence" else "alu")}
+
+
+def _link(name: str, operands: str) -> tuple[str, str]:
+    """Registers that a jump links to and goes through."""
+    if name in ("c.jalr", "c.jr"):
+        return ("x1" if name == "c.jalr" else "x0"), operands
+    if name == "jalr":
+        link, _, base = operands.partition(",")
+        return link, base.partition("(")[2].rstrip(")")
+    return ("x0" if name == "c.j" else operands.partition(",")[0]), ""
+
+
+class Interpreter:
+    """Carries the run out; ``stack``, ``link`` and ``mie`` have an entry for each step, as it was
+    before the instruction."""
+
+    def __init__(self, elf: Path, listing: Listing, run: Run) -> None:
+        self.x = [0] * 32
+        self.csr = {"mstatus": 0, "mie": 0, "mepc": 0, "mcause": 0, "mtvec": 0}
+        self.memory = bytearray(RAM_SIZE)
+        data = elf.read_bytes()
+        for _, kind, at, offset, size, flags in _SECTION.findall(_said("readelf", "-SW", elf)):
+            start, length = int(at, 16), int(size, 16)
+            if "A" in flags and kind == "PROGBITS":
+                held = data[int(offset, 16) : int(offset, 16) + length]
+                self.memory[start - RAM : start - RAM + length] = held
+        load = re.search(r"__data_load = .*|([0-9a-f]{8}) \S __data_load", _said("nm", elf))
+        assert load is not None
+        for _, kind, _, offset, size, flags in _SECTION.findall(_said("readelf", "-SW", elf)):
+            if "W" in flags and kind == "PROGBITS":  # started by a copy
+                held = data[int(offset, 16) : int(offset, 16) + int(size, 16)]
+                target = int(load[1], 16) - RAM
+                self.memory[target : target + len(held)] = held
+                break
+        self.stack: list[int] = []
+        self.link: list[int] = []
+        self.mie: list[bool] = []
+        self.differences: list[str] = []
+        self._accesses: list[tuple[bool, int, int]] = []
+        self._run(listing, run)
+
+    def _run(self, listing: Listing, run: Run) -> None:
+        steps = {pc: self._step(listing.lines[pc]) for pc in set(run.pcs)}
+        ends = {line.address: line.end for line in listing.lines.values()}
+        events = iter([*run.exceptions, (len(run.pcs), True, 0)])
+        at, entered, number = next(events)
+        pc = run.pcs[0]
+        for step, own in enumerate(run.pcs):
+            while at == step:
+                if entered:
+                    self.csr["mepc"] = pc if number & INTERRUPT else run.pcs[step - 1]
+                    status = self.csr["mstatus"]
+                    kept = MPIE if status & MIE else 0
+                    self.csr["mstatus"] = status & ~(MIE | MPIE) | kept
+                    self.csr["mcause"] = number
+                    pc = self.csr["mtvec"] & ~3
+                at, entered, number = next(events)
+            if pc != own:
+                self.differences.append(f"step {step}: at {own:#x} in the run, {pc:#x} here")
+                return
+            self.stack.append(self.x[2])
+            self.link.append(self.x[1])
+            self.mie.append(self.csr["mstatus"] & MIE != 0)
+            self._accesses = []
+            target = steps[own]()
+            self.x[0] = 0
+            pc = ends[own] if target is None else target
+            if self._accesses != run.data.get(step, []):
+                self.differences.append(f"step {step}: {run.data.get(step)}, {self._accesses} here")
+                return
+
+    # --- one instruction ---------------------------------------------------------------------
+
+    def _load(self, address: int, size: int, signed: bool) -> int:
+        self._accesses.append((False, size, address))
+        if not RAM <= address < RAM + RAM_SIZE:
+            return 0
+        held = self.memory[address - RAM : address - RAM + size]
+        return int.from_bytes(held, "little", signed=signed) & WORD
+
+    def _store(self, address: int, size: int, value: int) -> None:
+        self._accesses.append((True, size, address))
+        if RAM <= address < RAM + RAM_SIZE:
+            held = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+            self.memory[address - RAM : address - RAM + size] = held
+
+    def _step(self, line: Line) -> Callable[[], int | None]:
+        """Carries the instruction out; returns where it jumps to."""
+        name = _EXPANDED.get(line.mnemonic, line.mnemonic)
+        part = [p.strip() for p in line.operands.split(",")] if line.operands else []
+        x = self.x
+
+        def register(text: str) -> int:
+            return int(text[1:])
+
+        def number(text: str) -> int:
+            return int(text, 0)
+
+        if name in _LOADS or name in _STORES:
+            offset, base = part[1].rstrip(")").split("(")
+            to, by, at = register(part[0]), number(offset), register(base)
+            if name in _STORES:
+                width = _STORES[name]
+                return lambda: self._store(x[at] + by & WORD, width, x[to])
+            size, signed = _LOADS[name]
+
+            def load() -> None:
+                x[to] = self._load(x[at] + by & WORD, size, signed)
+
+            return load
+        if name in _BRANCHES or name in ("c.beqz", "c.bnez"):
+            zero = name.startswith("c.")
+            test = _BRANCHES[{"c.beqz": "beq", "c.bnez": "bne"}.get(name, name)]
+            one, two = register(part[0]), 0 if zero else register(part[1])
+            there = int(part[-1], 16)
+            return lambda: there if test(x[one], x[two]) else None
+        if name in ("c.j", "jal"):
+            there, link = int(part[-1], 16), 0 if name == "c.j" else register(part[0])
+            return self._jump(link, line.end, lambda: there)
+        if name in ("c.jr", "c.jalr", "jalr"):
+            linked, through = _link(name, line.operands)
+            by = number(part[1].split("(")[0]) if name == "jalr" else 0
+            base_ = register(through)
+            return self._jump(register(linked), line.end, lambda: x[base_] + by & WORD & ~1)
+        if name.startswith("csr"):
+            return self._csr(name, register(part[0]), part[1], part[2])
+        if name == "mret":
+            return self._mret
+        if name in ("ecall", "fence", "ebreak", "c.nop"):
+            return lambda: None
+        return self._alu(line, name, part)
+
+    def _jump(self, link: int, end: int, target: Callable[[], int]) -> Callable[[], int]:
+        def jump() -> int:
+            found = target()
+            self.x[link] = end
+            return found
+
+        return jump
+
+    def _mret(self) -> int:
+        status = self.csr["mstatus"]
+        self.csr["mstatus"] = status & ~MIE | (MIE if status & MPIE else 0) | MPIE
+        return self.csr["mepc"]
+
+    def _csr(self, name: str, to: int, csr: str, given: str) -> Callable[[], None]:
+        def access() -> None:
+            value = int(given, 0) if name.endswith("i") else self.x[int(given[1:])]
+            old = self.csr.setdefault(csr, 0)
+            kind = name.removesuffix("i")[-1]
+            self.csr[csr] = {"w": value, "s": old | value, "c": old & ~value}[kind]
+            self.x[to] = old
+
+        return access
+
+    def _alu(self, line: Line, name: str, part: list[str]) -> Callable[[], None]:
+        """Also what is compressed: c.add rd, rs is add rd, rd, rs, and so on."""
+        x, to = self.x, int(part[0][1:])
+        plain = name.removeprefix("c.")
+        if plain in ("li", "mv", "lui", "auipc"):
+            if plain == "mv":
+                source = int(part[1][1:])
+
+                def move() -> None:
+                    x[to] = x[source]
+
+                return move
+            value = int(part[1], 0)
+            if plain in ("lui", "auipc"):
+                value = (value << 12) + (line.address if plain == "auipc" else 0)
+            value &= WORD
+
+            def put() -> None:
+                x[to] = value
+
+            return put
+        if name.startswith("c.") and plain not in ("addi4spn",):
+            part = [part[0], *part]
+        plain = {"addi16sp": "addi", "addi4spn": "addi"}.get(plain, plain)
+        if plain == "sltiu":
+            plain = "sltui"
+        operation = _ALU.get(plain) or _ALU[plain.removesuffix("i")]
+        one, last = int(part[1][1:]), part[2]
+        two, constant = (int(last[1:]), None) if last.startswith("x") else (0, int(last, 0) & WORD)
+
+        def calculate() -> None:
+            x[to] = operation(x[one], x[two] if constant is None else constant) & WORD
+
+        return calculate
