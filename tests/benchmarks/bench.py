@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import growth
 import numpy as np
 
 from wcetchar.capture import CaptureRequest, CaptureResult, run
@@ -212,6 +213,9 @@ def rows(folder: Path, large: int) -> list[tuple[str, str, str]]:
     found.append(("times a Python split loop", f"{split / ours:.1f}", ""))
     found += memory(folder, large)
     found += freertos(folder)
+    found += growth.growth(folder)
+    if FREERTOS.exists():
+        found += growth.matrix(folder, timed)
     return found
 
 

@@ -1,0 +1,170 @@
+"""How time grows with the number of services and of sweep points, and what the FreeRTOS matrix
+takes on one core and on all: the second half of ``make bench``."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+WCETCHAR = (sys.executable, "-m", "wcetchar")
+CAMPAIGN = ROOT / "rtos_tests" / "freertos" / "campaign.yaml"
+
+Row = tuple[str, str, str]
+
+HEAD = """
+ .syntax unified
+ .cpu cortex-m3
+ .thumb
+ .section .vectors, "a"
+ .word 0x20010000, reset + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+ .section .marks, "aw", %nobits
+ .global wcet_mark
+ .type wcet_mark, %object
+ .size wcet_mark, 12288
+wcet_mark: .space 12288
+ .section .ram, "aw", %nobits
+ .space 64
+ .text
+ .macro function name
+ .p2align 2
+ .type \\name, %function
+ .global \\name
+\\name:
+ .endm
+ function reset
+ ldr r4, =0x20000000
+"""
+CALLS = """
+ ldr r7, ={points}
+1: ldr r5, =wcet_mark
+ add r1, r5, #8192
+ strb r7, [r1, r7]
+ ldr r1, =wcet_mark + {mark}
+ strb r1, [r1]
+ mov r0, r7
+ bl service{mark}
+ ldr r1, =wcet_mark + 4096 + {mark}
+ strb r1, [r1]
+ subs r7, #1
+ bne 1b
+ b 2f
+ .pool
+2:
+"""
+LAST = """
+ movs r0, #0x18
+ ldr r1, =0x20026
+ bkpt 0xab
+ .pool
+ .size reset, . - reset
+"""
+SERVICE = """
+ function service{mark}
+ push {{r4, lr}}
+ cpsid i
+1: str r0, [r4, #8]
+ subs r0, #1
+ bne 1b
+ cpsie i
+ ldr r0, [r4]
+ pop {{r4, pc}}
+ .size service{mark}, . - service{mark}
+"""
+SERVICES = """
+  service{mark}:
+    mark: {mark}
+    kind: call
+    entries: [service{mark}]
+    parameters:
+      N: {{kind: argument, range: 1..{points}, meaning: loops}}
+"""
+
+
+def made(folder: Path, services: int, points: int) -> tuple[Path, Path]:
+    """A firmware with so many services, each called at so many points, and its services file."""
+    marks = range(1, services + 1)
+    source = HEAD + "".join(CALLS.format(points=points, mark=mark) for mark in marks) + LAST
+    source += "".join(SERVICE.format(mark=mark) for mark in marks)
+    assembler, elf = folder / "sweep.s", folder / f"sweep-{services}-{points}.elf"
+    assembler.write_text(source)
+    command = ["arm-none-eabi-gcc", "-nostdlib", "-mcpu=cortex-m3", "-mthumb"]
+    command += ["-T", str(HERE / "long.ld"), str(assembler), "-o", str(elf)]
+    subprocess.run(command, check=True)
+    yaml = folder / f"sweep-{services}-{points}.yaml"
+    head = (HERE / "long.yaml").read_text().partition("  service:")[0]
+    head = head.replace("values: 256", "values: 4096")
+    yaml.write_text(
+        head + "".join(SERVICES.format(mark=mark, points=points) for mark in marks).lstrip("\n")
+    )
+    return elf, yaml
+
+
+def processor_seconds(*command: str) -> float:
+    """Processor time of a command and what it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    quiet = subprocess.DEVNULL
+    subprocess.run(command, check=True, stdout=quiet, stderr=quiet, stdin=quiet)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def characterizing(folder: Path, services: int, points: int) -> float:
+    elf, yaml = made(folder, services, points)
+    trace = folder / "sweep.trace"
+    capture = (*WCETCHAR, "capture", str(elf), "--machine", "mps2-an385", "-o", str(trace))
+    subprocess.run(capture, check=True, capture_output=True)
+    command = (*WCETCHAR, "characterize", str(elf), str(trace), "--services", str(yaml))
+    output = ("-o", str(folder / "sweep.json"))
+    return min(processor_seconds(*command, *output) for _ in range(2))
+
+
+def growth(folder: Path) -> list[Row]:
+    """Processor time of characterizing, as multiples of what ten services at 16 points take."""
+    base = characterizing(folder, 10, 16)
+    found = [("characterize 10 services at 16 points each", f"{base:.2f} s", "")]
+    for services, points in ((40, 16), (160, 16), (10, 64), (10, 256), (10, 1024)):
+        took = characterizing(folder, services, points)
+        what = f"  {services} services at {points} points, times that"
+        found.append((what, f"{took / base:.1f}", ""))
+    return found
+
+
+def matrix(folder: Path, timed: Callable[..., float]) -> list[Row]:
+    """The FreeRTOS campaign, from sources to tables."""
+    jobs = os.cpu_count() or 1
+
+    def run(number: int, output: Path) -> None:
+        shutil.rmtree(output, ignore_errors=True)
+        command = (*WCETCHAR, "campaign", str(CAMPAIGN), "-o", str(output))
+        subprocess.run([*command, "--jobs", str(number)], check=True, capture_output=True, cwd=ROOT)
+
+    output = folder / "matrix"
+    run(jobs, output)  # the firmware is built once, and not measured
+    cells = len(list(output.glob("*/characterization.json")))
+    alone = timed(lambda: run(1, output), repeat=1)
+    together = timed(lambda: run(jobs, output), repeat=1)
+    again = timed(
+        lambda: subprocess.run(
+            [*WCETCHAR, "campaign", str(CAMPAIGN), "-o", str(output)],
+            check=True,
+            capture_output=True,
+            cwd=ROOT,
+        ),
+        repeat=1,
+    )
+    return [
+        (
+            f"FreeRTOS matrix, {cells} cells, firmware to tables, {jobs} jobs",
+            f"{together:.1f} s",
+            "",
+        ),
+        ("  one job takes, times that", f"{alone / together:.2f}", ""),
+        ("  a second run, of that", f"{again / together:.3f}", ""),
+    ]
