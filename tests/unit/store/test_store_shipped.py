@@ -11,6 +11,7 @@ import pytest
 
 import wcetchar
 from wcetchar import store
+from wcetchar.isa.riscv_effects import EFFECTS
 from wcetchar.model.access import AccessClass, EventKind, Operation
 from wcetchar.model.characterization import Blocking, Word
 from wcetchar.model.expression import Name, Number
@@ -35,6 +36,7 @@ def test_names() -> None:
         "renaux2010/platform1",
         "renaux2010/platform2",
         "renaux2010/platform3",
+        "rv32/two-stage",
     )
     assert store.characterization_names() == ("renaux2010",)
     assert [name.replace("map-", "") for name in store.map_names()][:3] == [
@@ -266,3 +268,46 @@ def test_external_sram_is_never_below_the_published_board() -> None:
     assert write.first.high == 120
     assert write.first.high + write.next.high >= 200
     assert 2 * write.next.high >= 200
+
+
+def test_rv32_prices_whatever_has_an_end() -> None:
+    """Everything that RV32IMC with Zicsr and Zifencei issues, and what is counted beside."""
+    core = store.load_profile("rv32/two-stage").core
+    atomic = {"zaamo", "zalrsc"}
+    issued = {row.issue for row in EFFECTS.values() if row.extension not in atomic}
+    beside = {
+        EventKind.CALL,
+        EventKind.CALL_INDIRECT,
+        EventKind.RETURN,
+        EventKind.PIPELINE_REFILL,
+        EventKind.UNALIGNED_ACCESS,
+        EventKind.EXCEPTION_ENTRY,
+        EventKind.EXCEPTION_EXIT,
+    }
+    assert (issued | beside) - set(core.events) == {EventKind.WAIT, EventKind.BREAKPOINT}
+
+
+@pytest.mark.parametrize(
+    ("event", "accesses", "refill", "stalls"),
+    [
+        # Ibex Reference Guide, "Pipeline Details": most stall cycles where memory never waits.
+        ("alu", 0, False, 0),
+        ("multiply", 0, False, 2),
+        ("multiply long", 0, False, 3),
+        ("divide", 0, False, 37),
+        ("load", 1, False, 1),
+        ("store", 1, False, 1),
+        ("branch untaken", 0, False, 0),
+        ("branch taken", 0, True, 2),
+        ("call indirect", 0, True, 1),
+        ("return", 0, True, 1),
+        ("system register", 0, False, 0),
+    ],
+)
+def test_rv32_at_zero_wait_is_never_below_its_manual(
+    event: str, accesses: int, refill: bool, stalls: int
+) -> None:
+    core = store.load_profile("rv32/two-stage").core
+    price, p = core.events[EventKind(event)], core.events[EventKind.PIPELINE_REFILL]
+    assert price.unit is p.unit is Unit.CYCLES
+    assert price.high + accesses + (p.high if refill else 0) >= 1 + stalls
