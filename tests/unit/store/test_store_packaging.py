@@ -54,6 +54,7 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
         for kind in ("", "map")
         for folder, files in (
             ("cortex-m3", ("external-16bit", "flash-3ws", "zero-wait-sram")),
+            ("cortex-m4", ("flash-3ws", "zero-wait-sram")),
             ("renaux2010", ("1", "2", "3")),
         )
         for name in (

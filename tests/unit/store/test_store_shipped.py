@@ -33,14 +33,16 @@ def test_names() -> None:
         "cortex-m3/external-16bit",
         "cortex-m3/flash-3ws",
         "cortex-m3/zero-wait-sram",
+        "cortex-m4/flash-3ws",
+        "cortex-m4/zero-wait-sram",
         "renaux2010/platform1",
         "renaux2010/platform2",
         "renaux2010/platform3",
         "rv32/two-stage",
     )
     assert store.characterization_names() == ("renaux2010",)
-    assert [name.replace("map-", "") for name in store.map_names()][:3] == [
-        name for name in store.profile_names() if name.startswith("cortex-m3/")
+    assert [name.replace("map-", "") for name in store.map_names()][:5] == [
+        name for name in store.profile_names() if name.startswith("cortex-m")
     ]
 
 
@@ -212,9 +214,46 @@ ZERO_WAIT = [
 ]
 
 
+# ARM 100166_0001, tables 3-1 and 7-1: what the Cortex-M4 has otherwise, or beside. The last column
+# of arithmetic holds the cycle more that a result costs which the next instruction uses.
+ZERO_WAIT_M4 = [
+    *(row for row in ZERO_WAIT if row[0] not in ("multiply accumulate", "multiply long")),
+    ("multiply accumulate", 0, 0, False, 1, 1),
+    ("multiply long", 0, 0, False, 1, 1),
+    ("float", 0, 0, False, 1, 2),
+    ("float multiply accumulate", 0, 0, False, 3, 4),
+    ("float divide", 0, 0, False, 14, 15),
+    ("float square root", 0, 0, False, 14, 15),
+    ("float transfer", 0, 0, False, 1, 2),
+    ("float transfer pair", 0, 0, False, 2, 2),
+    ("float load", 1, 0, False, 2, 2),
+    ("float load", 2, 0, False, 3, 3),
+    ("float store", 0, 1, False, 2, 2),
+    ("float store", 0, 2, False, 3, 3),
+    ("float load multiple", 16, 0, False, 17, 17),
+    ("float store multiple", 0, 16, False, 17, 17),
+    ("float context save", 0, 17, False, 17, 17),
+    ("float context restore", 17, 0, False, 17, 17),
+]
+
+
+@pytest.mark.parametrize("name", [n for n in store.profile_names() if n.startswith("cortex-m4/")])
+@pytest.mark.parametrize(("event", "reads", "writes", "refill", "least", "most"), ZERO_WAIT_M4)
+def test_cortex_m4_at_zero_wait_is_never_below_its_manual(
+    name: str, event: str, reads: int, writes: int, refill: bool, least: int, most: int
+) -> None:
+    check_zero_wait(name, event, reads, writes, refill, least, most)
+
+
 @pytest.mark.parametrize("name", [n for n in store.profile_names() if n.startswith("cortex-m3/")])
 @pytest.mark.parametrize(("event", "reads", "writes", "refill", "least", "most"), ZERO_WAIT)
 def test_cortex_m3_at_zero_wait_is_never_below_its_manual(
+    name: str, event: str, reads: int, writes: int, refill: bool, least: int, most: int
+) -> None:
+    check_zero_wait(name, event, reads, writes, refill, least, most)
+
+
+def check_zero_wait(
     name: str, event: str, reads: int, writes: int, refill: bool, least: int, most: int
 ) -> None:
     core = store.load_profile(name).core
@@ -238,8 +277,18 @@ def test_cortex_m3_prices_whatever_has_an_end(name: str) -> None:
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
 
-def test_zero_wait_sram_has_no_wait_states() -> None:
-    profile = store.load_profile("cortex-m3/zero-wait-sram")
+@pytest.mark.parametrize("name", [n for n in store.profile_names() if n.startswith("cortex-m4/")])
+def test_cortex_m4_prices_whatever_has_an_end(name: str) -> None:
+    core = store.load_profile(name).core
+    older = {EventKind.SHIFT_BY_REGISTER, EventKind.MULTIPLY_ACCUMULATE_LONG, EventKind.SWAP}
+    unpriced = set(EventKind) - set(core.events) - older
+    assert unpriced == {EventKind.WAIT, EventKind.BREAKPOINT}
+    assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
+
+
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
+def test_zero_wait_sram_has_no_wait_states(core: str) -> None:
+    profile = store.load_profile(f"{core}/zero-wait-sram")
     for region in ("code sram", "data sram"):
         for time in profile.regions[region].times.values():
             assert time.first.low == time.next.low == 1
@@ -247,8 +296,9 @@ def test_zero_wait_sram_has_no_wait_states() -> None:
     assert profile.regions["code sram"].times[Operation.FETCH].first.high == 1
 
 
-def test_flash_has_three_wait_states_and_cannot_be_written() -> None:
-    flash = store.load_profile("cortex-m3/flash-3ws").regions["flash"]
+@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
+def test_flash_has_three_wait_states_and_cannot_be_written(core: str) -> None:
+    flash = store.load_profile(f"{core}/flash-3ws").regions["flash"]
     assert Operation.WRITE not in flash.times
     assert flash.times[Operation.FETCH].first.low == flash.times[Operation.FETCH].next.low == 4
     assert flash.times[Operation.READ].first.low == 4
