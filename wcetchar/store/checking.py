@@ -118,9 +118,9 @@ def list_at(data: object, *steps: str) -> list[Any]:
 def _exists(data: object, steps: Steps) -> bool:
     """The file has something under ``steps``."""
     for step in steps:
-        if isinstance(data, dict) and step in data:
-            data = data[step]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+        if (isinstance(data, dict) and step in data) or (
+            isinstance(data, list) and isinstance(step, int) and step < len(data)
+        ):
             data = data[step]
         else:
             return False

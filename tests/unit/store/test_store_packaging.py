@@ -56,6 +56,7 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
             ("cortex-m3", ("external-16bit", "flash-3ws", "zero-wait-sram")),
             ("cortex-m4", ("flash-3ws", "zero-wait-sram")),
             ("renaux2010", ("1", "2", "3")),
+            ("rv32", ("two-stage",)),
         )
         for name in (
             f"{kind or 'platform'}{f}" if folder == "renaux2010" else f"{kind and 'map-'}{f}"
