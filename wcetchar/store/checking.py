@@ -118,9 +118,11 @@ def list_at(data: object, *steps: str) -> list[Any]:
 def _exists(data: object, steps: Steps) -> bool:
     """The file has something under ``steps``."""
     for step in steps:
-        if (isinstance(data, dict) and step in data) or (
-            isinstance(data, list) and isinstance(step, int) and step < len(data)
-        ):
+        if isinstance(data, list):
+            if not isinstance(step, int) or step >= len(data):
+                return False
+            data = data[step]
+        elif isinstance(data, dict) and step in data:
             data = data[step]
         else:
             return False
