@@ -42,6 +42,7 @@ def test_help_says_what_is_printed_and_how_to_call_it(verb: str) -> None:
         ("capture", "SECONDS"),
         ("characterize", "counts instructions"),
         ("campaign", "Counts are of services and instructions"),
+        ("compare", "Times are in ns"),
         ("estimate", "in ns and core cycles"),
     ],
 )
@@ -85,6 +86,7 @@ def test_help_of_all_verbs() -> None:
         (("capture", "--machine", "mps2-an385", "-o", "x"), "FIRMWARE"),
         (("capture", "a.elf", "--machine", "mps2-an385"), "--output"),
         (("campaign",), "CAMPAIGN"),
+        (("compare",), "BASE"),
         (("demo", "more"), "more"),
     ],
 )

@@ -27,6 +27,7 @@ VERBS: Final = (
     "characterize",
     "campaign",
     "estimate",
+    "compare",
 )
 
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -39,6 +40,25 @@ def output_option(function: _F) -> _F:
         help="Write to FILE, whole or not at all, instead of standard output.",
         metavar="FILE",
     )(function)
+
+
+# int() alone would take 1_000 and digits of any script.
+_WHOLE = re.compile(r"[-+]?(?:[0-9]{1,40}|0[xX][0-9a-fA-F]{1,32})")
+
+
+def assignments(
+    ctx: click.Context, param: click.Parameter, assignments: tuple[str, ...]
+) -> dict[str, int]:
+    """``NAME=INTEGER`` each; decimal, where a leading zero means nothing, or 0x hexadecimal."""
+    values: dict[str, int] = {}
+    for assignment in assignments:
+        name, _, digits = (part.strip() for part in assignment.partition("="))
+        if not name or not _WHOLE.fullmatch(digits):
+            raise click.BadParameter(f"{assignment!r} is not NAME=VALUE with a whole number")
+        value = int(digits, 16 if "x" in digits.lower() else 10)
+        if values.setdefault(name, value) != value:
+            raise click.BadParameter(f"{name} has two values: {values[name]} and {value}")
+    return values
 
 
 def say(text: str) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from wcetchar.cli.common import (
+    assignments,
     check_output,
     emit,
     json_option,
@@ -19,25 +18,7 @@ from wcetchar.pipeline import estimate as pipeline
 from wcetchar.report import csv, jsondoc, markdown, terminal
 from wcetchar.report.view import views_of
 
-# int() alone would take 1_000 and digits of any script.
-_WHOLE = re.compile(r"[-+]?(?:[0-9]{1,40}|0[xX][0-9a-fA-F]{1,32})")
-
 FORMATS = ("table", "summary", "csv", "markdown", "json")
-
-
-def _assignments(
-    ctx: click.Context, param: click.Parameter, assignments: tuple[str, ...]
-) -> dict[str, int]:
-    """``NAME=INTEGER`` each; decimal, where a leading zero means nothing, or 0x hexadecimal."""
-    values: dict[str, int] = {}
-    for assignment in assignments:
-        name, _, digits = (part.strip() for part in assignment.partition("="))
-        if not name or not _WHOLE.fullmatch(digits):
-            raise click.BadParameter(f"{assignment!r} is not NAME=VALUE with a whole number")
-        value = int(digits, 16 if "x" in digits.lower() else 10)
-        if values.setdefault(name, value) != value:
-            raise click.BadParameter(f"{name} has two values: {values[name]} and {value}")
-    return values
 
 
 @click.command("estimate", short_help="Price the services of a characterization on hardware.")
@@ -65,7 +46,7 @@ def _assignments(
     "--set",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=_assignments,
+    callback=assignments,
     help="Value of a parameter, before that of the map; repeatable.",
 )
 @click.option(

@@ -10,15 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Final
 
-from wcetchar import formula
-from wcetchar.engine.counts import count, looked_up, values_of
+from wcetchar.engine.counts import values_of
 from wcetchar.engine.pricing import PriceVector
+from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization
-from wcetchar.model.expression import Expression
 
 LARGEST_GRID: Final = 10_000
 """Points that are tried; some seconds of work."""
@@ -52,44 +50,6 @@ def worst_parameters(
             expected=f"at most {LARGEST_GRID} combinations for --maximum",
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
-    total = _Total(service, prices, names)
+    total = Totals(service.counts, names, prices, service.name)
     worst = max(itertools.product(*ranges), key=total)  # max() keeps the first of equals
     return dict(zip(names, worst, strict=True))
-
-
-class _Total:
-    """The upper end of the total at given values, as :func:`estimate_at` would find it."""
-
-    def __init__(
-        self, service: ServiceCharacterization, prices: PriceVector, names: tuple[str, ...]
-    ) -> None:
-        self.service = service
-        self.prices = prices
-        self.names = names
-        # Rows of one repetition are priced together: the formula is what takes time here.
-        self.row_prices: dict[Expression, Fraction] = {}
-        for row in service.counts.rows:
-            price = prices.time_of(row.vector).high
-            self.row_prices[row.repetition] = (
-                self.row_prices.get(row.repetition, Fraction(0)) + price
-            )
-        self.table: dict[tuple[bool, tuple[int, ...]], Fraction] = {}
-
-    def __call__(self, values: tuple[int, ...]) -> Fraction:
-        if self.service.counts.is_formula:
-            at = dict(zip(self.names, values, strict=True))
-            repeated = [(formula.evaluate(r, at), price) for r, price in self.row_prices.items()]
-            if all(repetitions >= 0 for repetitions, _ in repeated):
-                return sum((r * price for r, price in repeated), start=Fraction(0))
-            return self._counted(values)  # which refuses, and says why
-        key = looked_up(self.service.counts, values)
-        if key not in self.table:
-            self.table[key] = self._counted(values)
-        return self.table[key]
-
-    def _counted(self, values: tuple[int, ...]) -> Fraction:
-        counted = count(self.service.counts, self.names, values, self.service.name)
-        return sum(
-            (row.repetitions * self.prices.time_of(row.vector).high for row in counted.rows),
-            start=Fraction(0),
-        )

@@ -42,7 +42,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class _Platform:
+class Platform:
     """A profile with its map; ``map_file`` is ``None`` for the profile's default map."""
 
     profile_file: str
@@ -58,11 +58,11 @@ def run(request: Request) -> tuple[Estimate, ...]:
         UsageError: profiles and maps do not pair.
         InputError: a file, a name or a value that cannot be used, with its place.
     """
-    pairs = _pairs(request)
+    pairs = pairs_of(request)
     characterization = store.load_characterization(request.characterization)
     services = _services(request, characterization)
     _refuse_strangers(request, services)
-    platforms = [_platform(request, characterization, services, *pair) for pair in pairs]
+    platforms = [platform_of(request, characterization, services, *pair) for pair in pairs]
     numbers = {service.name: n for n, service in enumerate(characterization.services)}
     chosen = [
         (service, numbers[service.name], platform) for service in services for platform in platforms
@@ -92,7 +92,7 @@ def _services(
 
 
 def _check_values(
-    request: Request, chosen: list[tuple[ServiceCharacterization, int, _Platform]]
+    request: Request, chosen: list[tuple[ServiceCharacterization, int, Platform]]
 ) -> None:
     """Every parameter that has no value, or one out of range, at once."""
     problems: dict[str, InputError] = {}
@@ -115,7 +115,7 @@ def _check_values(
 
 
 def _given(
-    request: Request, service: ServiceCharacterization, platform: _Platform
+    request: Request, service: ServiceCharacterization, platform: Platform
 ) -> tuple[dict[str, int], list[str]]:
     """Values that the options and the map give, and the parameters to be searched."""
     names = [parameter.name for parameter in service.parameters]
@@ -124,7 +124,7 @@ def _given(
     return values, [name for name in names if name not in given] if request.maximum else []
 
 
-def _pairs(request: Request) -> list[tuple[str, str | None]]:
+def pairs_of(request: Request) -> list[tuple[str, str | None]]:
     profiles, maps = request.profiles, request.maps
     if not profiles:
         raise UsageError("no hardware profile", hint="--profile NAME or --profile FILE")
@@ -152,13 +152,13 @@ def _refuse_strangers(request: Request, services: list[ServiceCharacterization])
             )
 
 
-def _platform(
+def platform_of(
     request: Request,
     characterization: Characterization,
     services: list[ServiceCharacterization],
     profile_file: str,
     map_file: str | None,
-) -> _Platform:
+) -> Platform:
     profile = store.load_profile(profile_file)
     if map_file is not None:
         section_map = store.load_map(map_file)
@@ -174,14 +174,14 @@ def _platform(
         )
     except InputError as error:
         raise _located(error, profile_file, map_file, request, None) from None
-    return _Platform(profile_file, map_file, section_map, prices)
+    return Platform(profile_file, map_file, section_map, prices)
 
 
 def _estimate(
     request: Request,
     service: ServiceCharacterization,
     number: int,
-    platform: _Platform,
+    platform: Platform,
     known: set[str],
 ) -> Estimate:
     """``number``: of the service in the characterization; ``known``: the parameters of all its

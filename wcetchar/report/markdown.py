@@ -15,12 +15,12 @@ def render(views: Iterable[EstimateView]) -> str:
 
 
 def _estimate(view: EstimateView) -> Iterator[str]:
-    at = f" at {_text(view.at)}" if view.at else ""
-    yield f"## {_text(view.service)} on {_text(view.profile)}{at}"
+    at = f" at {escaped(view.at)}" if view.at else ""
+    yield f"## {escaped(view.service)} on {escaped(view.profile)}{at}"
     yield ""
     yield (
         f"**{grouped(view.total.high)} ns** ({view.word.value}), "
-        f"{grouped(view.total_cycles)} core cycles, section map {_text(view.section_map)}"
+        f"{grouped(view.total_cycles)} core cycles, section map {escaped(view.section_map)}"
     )
     yield ""
     yield from _table(
@@ -57,25 +57,32 @@ def _estimate(view: EstimateView) -> Iterator[str]:
     )
     yield ""
     for part in view.blocking:
-        where = f": {_text(part.where)}" if part.where else ""
+        where = f": {escaped(part.where)}" if part.where else ""
         yield f"* {part.kind} blocked for {grouped(part.ns)} ns ({view.word.value}){where}"
     for note in view.notes:
-        yield f"* {_text(note)}"
+        yield f"* {escaped(note)}"
 
 
 def _table(
     left: Sequence[str], right: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Iterator[str]:
-    yield _line([*left, *right])
-    yield "|" + " --- |" * len(left) + " ---: |" * len(right)
+    yield from table_lines([*((h, False) for h in left), *((h, True) for h in right)], rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(escaped(cell) for cell in cells) + " |"
+
+
+def table_lines(
+    columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    """A table; ``columns`` are (heading, whether it holds numbers)."""
+    yield _line([heading for heading, _ in columns])
+    yield "|" + "".join(" ---: |" if number else " --- |" for _, number in columns)
     for row in rows:
         yield _line(row)
 
 
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_text(cell) for cell in cells) + " |"
-
-
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Names are text, never markup."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)

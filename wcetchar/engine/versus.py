@@ -1,0 +1,288 @@
+"""Holds the figures of a service in several characterizations against each other.
+
+    verdict over the range R:  compare time_k(q) with time_0(q) for every q in R
+
+R is the product of the parameters' ranges, each cut down to what every side is characterized for;
+a parameter that only some sides have goes over its range all the same. Where R is small every point
+is tried. Where it is not, the formulas may decide: with time(q) = sum of r(q) * p_r over
+repetitions r, which are never negative, p_r <= p'_r for every r makes one side never slower than
+the other, anywhere. (A blocking time is the largest over its stretches: it is enough that each
+stretch of one side lies below some stretch of the other.) Else only the corners and the observed
+points are tried, and the verdict says so.
+
+Soundness caveat: the verdict is about figures. High-water marks and estimates can be too low, on
+either side.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.engine.estimate import estimate_at
+from wcetchar.engine.maximum import LARGEST_GRID
+from wcetchar.engine.pricing import PriceVector
+from wcetchar.engine.totals import Totals
+from wcetchar.errors import InputError
+from wcetchar.model.characterization import (
+    Blocking,
+    Counts,
+    ServiceCharacterization,
+    StretchKind,
+    TablePoint,
+    Word,
+)
+from wcetchar.model.expression import Expression
+from wcetchar.model.versus import Against, Basis, Metric, MetricVersus, Range, Times, Verdict
+
+MOST_CORNERS: Final = 64
+
+Point = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A service of one characterization, and prices that hold for it."""
+
+    service: ServiceCharacterization
+    prices: PriceVector
+
+
+def common_ranges(
+    services: Sequence[ServiceCharacterization], fixed: Mapping[str, int]
+) -> tuple[Range, ...]:
+    """What can be compared; parameters in ``fixed`` have one value.
+
+    Raises:
+        InputError: a parameter's ranges have no value in common, or not the fixed one.
+    """
+    found: dict[str, Range] = {}
+    for service in services:
+        for p in service.parameters:
+            known = found.get(p.name, Range(p.name, p.minimum, p.maximum))
+            found[p.name] = Range(
+                p.name, max(known.minimum, p.minimum), min(known.maximum, p.maximum)
+            )
+    ranges = []
+    for range_ in found.values():
+        if range_.minimum > range_.maximum:
+            raise InputError(f"the ranges of {range_.name} have no value in common")
+        if range_.name in fixed:
+            value = fixed[range_.name]
+            if not range_.minimum <= value <= range_.maximum:
+                raise InputError(
+                    f"{range_.name}={value} is not in {range_.minimum}..{range_.maximum}, which "
+                    "all are characterized for"
+                )
+            range_ = Range(range_.name, value, value)
+        ranges.append(range_)
+    return tuple(ranges)
+
+
+def versus(sides: Sequence[Side], ranges: Sequence[Range], hardware: int) -> list[MetricVersus]:
+    """Every metric on one hardware; ``ranges`` are those of :func:`common_ranges`."""
+    names = tuple(r.name for r in ranges)
+    size = math.prod(r.maximum - r.minimum + 1 for r in ranges)
+    corners = _corners(ranges)
+    points = (
+        list(itertools.product(*(range(r.minimum, r.maximum + 1) for r in ranges)))
+        if size <= LARGEST_GRID
+        else _sample(sides, ranges, names, corners)
+    )
+    return [_metric(metric, hardware, sides, names, points, corners, size) for metric in Metric]
+
+
+def _corners(ranges: Sequence[Range]) -> list[Point]:
+    """Corners of the range, in order; where there are too many, the lowest and the highest."""
+    ends = [sorted({r.minimum, r.maximum}) for r in ranges]
+    if math.prod(len(e) for e in ends) <= MOST_CORNERS:
+        return list(itertools.product(*ends))
+    return [tuple(e[0] for e in ends), tuple(e[-1] for e in ends)]
+
+
+def _sample(
+    sides: Sequence[Side], ranges: Sequence[Range], names: tuple[str, ...], corners: list[Point]
+) -> list[Point]:
+    """The corners, and every point that a side with all parameters observed."""
+    found = set(corners)
+    for side in sides:
+        own = tuple(p.name for p in side.service.parameters)
+        if set(own) != set(names):
+            continue
+        order = [own.index(name) for name in names]
+        evidence = side.service.evidence
+        table = [point.values for point in side.service.counts.points]
+        for values in (*evidence.fitted, *evidence.held_out, *table):
+            point = tuple(values[i] for i in order)
+            if all(r.minimum <= v <= r.maximum for r, v in zip(ranges, point, strict=True)):
+                found.add(point)
+    return sorted(found)[:LARGEST_GRID]
+
+
+class _Curve:
+    """One metric of one side, at points of all parameters ``names``."""
+
+    def __init__(self, side: Side, metric: Metric, names: tuple[str, ...]) -> None:
+        service = side.service
+        own = tuple(parameter.name for parameter in service.parameters)
+        self._order = [names.index(name) for name in own]
+        self.parts = [
+            Totals(counts, own, side.prices, service.name) for counts in _counts(service, metric)
+        ]
+        self._known: dict[Point, Fraction | None] = {}
+
+    def own(self, point: Point) -> Point:
+        return tuple(point[i] for i in self._order)
+
+    def at(self, point: Point) -> Fraction | None:
+        """``None``: the counts do not hold there."""
+        values = self.own(point)
+        if values not in self._known:
+            try:
+                self._known[values] = max(
+                    (part(values) for part in self.parts), default=Fraction(0)
+                )
+            except InputError:
+                self._known[values] = None
+        return self._known[values]
+
+    @property
+    def coefficients(self) -> list[Mapping[Expression, Fraction]] | None:
+        """Prices of each part's repetitions; ``None`` where a part is a table."""
+        if all(part.counts.is_formula for part in self.parts):
+            return [part.coefficients for part in self.parts]
+        return None
+
+
+def _counts(service: ServiceCharacterization, metric: Metric) -> list[Counts]:
+    """What a metric is the largest of; as :func:`estimate_at` has it."""
+    if metric is Metric.TOTAL:
+        return [service.counts]
+    if service.stretches_known:
+        return [
+            stretch.counts
+            for stretch in service.stretches
+            if metric is Metric.PREEMPTION or stretch.kind is StretchKind.INTERRUPTS
+        ]
+    blocks: Callable[[Blocking], bool] = (
+        (lambda b: b.masks) if metric is Metric.INTERRUPTS else (lambda b: b.holds_preemption)
+    )
+    return [
+        Counts(
+            rows=tuple(row for row in service.counts.rows if blocks(row.blocking)),
+            points=tuple(
+                TablePoint(point.values, tuple(row for row in point.rows if blocks(row.blocking)))
+                for point in service.counts.points
+            ),
+        )
+    ]
+
+
+def _metric(
+    metric: Metric,
+    hardware: int,
+    sides: Sequence[Side],
+    names: tuple[str, ...],
+    points: Sequence[Point],
+    corners: Sequence[Point],
+    size: int,
+) -> MetricVersus:
+    curves = [_Curve(side, metric, names) for side in sides]
+    rows = [Times(point, tuple(curve.at(point) for curve in curves)) for point in points]
+    against = []
+    for number in range(1, len(sides)):
+        found = _against(number, sides, curves, rows, size)
+        if found is not None:
+            against.append(found)
+    best = [0] * len(sides)
+    complete = 0
+    for row in rows:
+        times = [time for time in row.times if time is not None]
+        if len(times) == len(sides):
+            complete += 1
+            least = min(times)
+            for number, time in enumerate(times):
+                best[number] += time == least
+    return MetricVersus(
+        metric=metric,
+        hardware=hardware,
+        size=size,
+        against=tuple(against),
+        best=tuple(best),
+        complete=complete,
+        corners=tuple(Times(c, tuple(curve.at(c) for curve in curves)) for c in corners),
+    )
+
+
+def _against(
+    number: int, sides: Sequence[Side], curves: Sequence[_Curve], rows: Sequence[Times], size: int
+) -> Against | None:
+    """``None``: there is no point at which both have a figure."""
+    checked = slower = faster = 0
+    worst: tuple[tuple[bool, Fraction, Fraction], Times] | None = None
+    for row in rows:
+        base, other = row.times[0], row.times[number]
+        if base is None or other is None:
+            continue
+        checked += 1
+        slower += other > base
+        faster += other < base
+        # Something where there was nothing is the largest change there is.
+        change = (other - base) / base if base else Fraction(0)
+        rank = (not base and other > 0, change, other)
+        if worst is None or rank > worst[0]:
+            worst = (rank, row)
+    if worst is None:
+        return None
+    verdict, basis = _verdict(slower, faster), Basis.EVERY_POINT
+    if checked < size:
+        by_formulas = _by_formulas(curves[0], curves[number])
+        verdict = by_formulas or verdict
+        basis = Basis.FORMULAS if by_formulas else Basis.SOME_POINTS
+    at = worst[1]
+    first, second = (_word(sides[n], curves[n].own(at.values)) for n in (0, number))
+    return Against(number, verdict, basis, checked, slower, faster, at, (first, second))
+
+
+def _word(side: Side, values: Point) -> Word:
+    try:
+        return estimate_at(side.service, side.prices, values).word
+    except InputError:  # another kind of time than the compared one has no figure there
+        return Word.ESTIMATE
+
+
+def _verdict(slower: int, faster: int) -> Verdict:
+    if slower and faster:
+        return Verdict.DEPENDS
+    if slower:
+        return Verdict.NEVER_FASTER
+    return Verdict.NEVER_SLOWER if faster else Verdict.EQUAL
+
+
+def _by_formulas(base: _Curve, other: _Curve) -> Verdict | None:
+    """What the prices of equal repetitions decide; see the module."""
+    one, two = base.coefficients, other.coefficients
+    if one is None or two is None:
+        return None
+    never_slower, never_faster = _below(two, one), _below(one, two)
+    if never_slower and never_faster:
+        return Verdict.EQUAL
+    if never_slower:
+        return Verdict.NEVER_SLOWER
+    return Verdict.NEVER_FASTER if never_faster else None
+
+
+def _below(
+    low: list[Mapping[Expression, Fraction]], high: list[Mapping[Expression, Fraction]]
+) -> bool:
+    """Each part of ``low`` lies below some part of ``high``, whatever the parameters."""
+    zero = Fraction(0)
+    above = high or [{}]
+    return all(
+        any(all(price <= h.get(key, zero) for key, price in part.items()) for h in above)
+        for part in low
+    )
