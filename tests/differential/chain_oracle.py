@@ -328,7 +328,7 @@ class Machine:
         to B1.5.8): eight registers saved and restored, one vector read."""
         first, last = steps[0], steps[-1]
         stack = self.hardware["task stack"]
-        yield first, (self.section(self.run.pcs[first]), "exception entry")
+        yield first, ("?", "exception entry")
         yield last, (self.section(self.run.pcs[last]), "exception exit")
         yield first, (self.hardware["vector section"], "read", "32", "single")
         for number in range(8):

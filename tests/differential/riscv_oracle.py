@@ -69,7 +69,7 @@ class RiscvMachine(Machine):
 
     def _frame(self, steps: list[int]) -> Iterator[tuple[int, Key]]:
         first, last = steps[0], steps[-1]
-        yield first, (self.section(self.run.pcs[first]), "exception entry")
+        yield first, ("?", "exception entry")
         yield last, (self.section(self.run.pcs[last]), "exception exit")
 
     def _called(self, own: Iterable[int], step: int) -> int | None:

@@ -6,7 +6,9 @@ Output: :class:`Labelled`, one row per access or core event, in units of one.
 Counted are, for the executed instructions i = 1..n of a window in their own order:
 
 * one issue event each; a conditional branch that did not fall through counts as taken, a
-  predicated load, store or transfer that had no effect as skipped;
+  predicated load, store or transfer that had no effect as skipped. An event carries the section
+  that it may have fetched from in vain: its own instruction's, and of a branch that fell through
+  its target's;
 * a pipeline refill after each transfer of control and after each barrier;
 * fetches: every maximal run of sequential instructions fetches each aligned word it covers once;
   the first is the first of a burst, the others are next in it. ``realigned`` counts, per run, the
@@ -15,7 +17,8 @@ Counted are, for the executed instructions i = 1..n of a window in their own ord
 * the data accesses, by the section of their address. A multi-register transfer is a burst. A
   misaligned access is split into the aligned ones that a 32-bit bus needs (Armv7-M ARM, A3.2.1
   allows it; Cortex-M3 TRM, "Unaligned access"), beside one unaligned-access event;
-* for handlers one exception entry and one exit, and what the hardware does there by itself, which
+* for handlers one exception entry (of unknown section: what it discards was fetched for the code
+  that it interrupts) and one exit, and what the hardware does there by itself, which
   no emulator reports: the frame that it writes and reads, the vector (``ExceptionModel``); for any
   window the floating-point part of frames, where ``floating_point`` says that it is moved.
 
@@ -145,6 +148,7 @@ class Labeller:
         self._columns = Columns(resolved.table)
         self._path = path
         self._has_addresses = has_addresses
+        self._target_section = _target_sections(resolved, self._columns)
         names = resolved.section_names
         services = resolved.services
         self._vector_section, self._main_stack, self._task_stack = (
@@ -229,7 +233,9 @@ class Labeller:
         issue[no_effect] = KIND[EventKind.SKIPPED]
         section = executed.section
         everyone = np.arange(len(index))
-        rows.add(event_code(section, issue), everyone)
+        # A branch that falls through may have had its target fetched.
+        fetched = np.where(jump & conditional & ~taken, self._target_section[index], section)
+        rows.add(event_code(fetched, issue), everyone)
         refill = np.flatnonzero(taken | executed.barrier)
         rows.add(event_code(section[refill], KIND[EventKind.PIPELINE_REFILL]), refill)
 
@@ -246,7 +252,13 @@ class Labeller:
             (count - 1, Operation.READ, EventKind.EXCEPTION_EXIT),
         ):
             where = np.array([position])
-            rows.add(event_code(rows.section_of(where, self._resolved), KIND[event]), where)
+            # What entry discards was fetched for whatever was interrupted, wherever that lies.
+            section = (
+                rows.section_of(where, self._resolved)
+                if event is EventKind.EXCEPTION_EXIT
+                else np.array([NO_SECTION])
+            )
+            rows.add(event_code(section, KIND[event]), where)
             for pattern, words in (
                 (first, min(model.frame_words, 1)),
                 (after, model.frame_words - 1),
@@ -628,6 +640,14 @@ class _Rows:
             self._index,
             fetches,
         )
+
+
+def _target_sections(resolved: Resolved, columns: Columns) -> Codes:
+    """By table index: the section of a direct branch's target, else the instruction's own."""
+    direct = columns.target >= 0
+    targets = np.where(direct, columns.target, 0).astype(np.uint64)
+    sections = np.where(direct, resolved.sections_of(targets), resolved.code_section)
+    return np.where(sections < 0, NO_SECTION, sections).astype(np.int64)
 
 
 def _order_within(owner: Codes) -> Codes:

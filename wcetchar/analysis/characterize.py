@@ -8,7 +8,7 @@ were counted in full) or *estimate* (something is missing, and the notes say wha
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wcetchar.analysis.accesses import Labelled, Labeller
@@ -397,6 +397,7 @@ def _service(
     counts = publish(
         observations.points, service.parameters, labeller.blockings, resolved.section_names
     )
+    notes.update(_unobserved(service, observations.points))
     if not counts.is_formula:
         notes.add("no exact formula was found: the observed values are published")
     return ServiceCharacterization(
@@ -412,6 +413,18 @@ def _service(
         evidence=Evidence(observations.windows, fitted, held_out),
         notes=tuple(sorted(notes)),
     )
+
+
+def _unobserved(service: Service, points: Iterable[Point]) -> Iterator[str]:
+    """Where the declared range of a parameter is wider than what traces showed."""
+    observed = list(points)
+    for number, parameter in enumerate(service.parameters):
+        seen = [point[number] for point in observed]
+        if min(seen) > parameter.minimum or max(seen) < parameter.maximum:
+            yield (
+                f"{parameter.name} was observed from {min(seen)} to {max(seen)} only, of "
+                f"{parameter.minimum}..{parameter.maximum}"
+            )
 
 
 def _published_stretches(

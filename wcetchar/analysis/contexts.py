@@ -18,6 +18,8 @@ from wcetchar.analysis.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.service import Part, Service
 
+LONGEST_WINDOW = 1 << 20
+"""Instructions. A window is kept whole until it is counted, at some 300 bytes an instruction."""
 HISTORY_EVENTS = 8192
 """Events that a context remembers for following mask values backwards."""
 
@@ -92,6 +94,7 @@ class OpenWindow:
     depth: int
     """Length of the shadow stack at entry; the window ends when it becomes shorter."""
     pieces: list[Piece] = field(default_factory=list)
+    instructions: int = 0
     exception: int | None = None
     from_handler: bool = False
     switched: bool = False

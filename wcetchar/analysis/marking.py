@@ -45,6 +45,14 @@ class Marking(Activities):
                 f"begin mark of {service.name} inside {context.armed.service.name}",
                 expected="an end mark before the next begin mark of the same thread",
             )
+        for number in sorted(context.parameters):
+            if number >= len(service.parameters):
+                raise self._error(
+                    f"{service.name} begins with a parameter {number + 1}, of value "
+                    f"{context.parameters[number]}",
+                    expected=f"the {len(service.parameters)} that the services file gives it",
+                    hint="add it to `parameters`, in the order of its channels, or do not mark it",
+                )
         values = []
         for number, parameter in enumerate(service.parameters):
             value = context.parameters.get(number)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from wcetchar.analysis.contexts import (
     HISTORY_EVENTS,
+    LONGEST_WINDOW,
     Armed,
     Context,
     OpenWindow,
@@ -131,6 +132,15 @@ class Recorder:
         if window is not None:
             self.attributed[window.service.name] += instructions
             window.pieces.append(piece)
+            window.instructions += instructions
+            if window.instructions > LONGEST_WINDOW:
+                raise self._error(
+                    f"a window of {window.service.name} has more than {LONGEST_WINDOW:,} "
+                    "instructions",
+                    expected="a call or handler that ends before",
+                    hint="characterize the functions that it calls, and let its parameters be "
+                    "smaller",
+                )
 
     def _piece(self, low: int, high: int) -> Piece:
         assert self._batch is not None

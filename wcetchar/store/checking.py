@@ -115,16 +115,12 @@ def list_at(data: object, *steps: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _exists(data: object, steps: Steps) -> bool:
+def _exists(data: Any, steps: Steps) -> bool:
     """The file has something under ``steps``."""
     for step in steps:
-        if isinstance(data, list):
-            if not isinstance(step, int) or step >= len(data):
-                return False
+        try:
             data = data[step]
-        elif isinstance(data, dict) and step in data:
-            data = data[step]
-        else:
+        except (KeyError, IndexError, TypeError):
             return False
     return True
 

@@ -133,7 +133,8 @@ class Oracle:
                 (done[-1], "exception exit", "read"),
             ):
                 where = self.section(one.instruction.address)
-                found[one.blocking, (where, event)] += 1
+                # What entry discards was fetched for what it interrupts, wherever that lies.
+                found[one.blocking, ("?" if event == "exception entry" else where, event)] += 1
                 found[one.blocking, (frame, operation, "32", "first")] += 1
                 found[one.blocking, (frame, operation, "32", "next")] += 7
             found[done[0].blocking, (vectors, "read", "32", "single")] += 1

@@ -147,7 +147,7 @@ def test_a_handler_is_a_window_with_the_hardware_frame(resolved: Resolved) -> No
     (window,), finder = windows(resolved, rows)
     free, masked = "preemption", "interrupts up to priority 0x20 + preemption"
     assert counted(resolved, window) == {
-        (free, ".text exception entry"): 1,
+        (free, "? exception entry"): 1,
         (free, "stack write 32 first"): 1,
         (free, "stack write 32 next"): 7,
         (free, ".vectors read 32 single"): 1,

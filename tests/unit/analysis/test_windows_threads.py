@@ -407,3 +407,22 @@ def test_no_scheduler_lock_is_needed(resolved: Resolved, at: Labels) -> None:
     without = replace(resolved, lock=frozenset(), unlock=frozenset())
     (window,), _ = find(without, call(at, [i(at["lock"])]))
     assert not any(b.preemption for _, b in steps(window))
+
+
+# ---- what no services file declares --------------------------------------------------------------
+
+
+def test_a_parameter_that_the_services_file_does_not_have(resolved: Resolved, at: Labels) -> None:
+    rows = [i(at["start"]), mark(PARAMETER + 1, 3), *call(at, [i(at["lock"])])]
+    with pytest.raises(InputError, match="service begins with a parameter 2, of value 3"):
+        find(resolved, rows)
+
+
+def test_a_window_without_end(
+    resolved: Resolved, at: Labels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept whole until it is counted has a limit."""
+    monkeypatch.setattr("wcetchar.analysis.recorder.LONGEST_WINDOW", 5)
+    assert len(find(resolved, call(at, [i(at["lock"])]))[0]) == 1
+    with pytest.raises(InputError, match="a window of service has more than 5 instructions"):
+        find(resolved, call(at, [i(at["unlock"]), i(at["unlock_2"])]))
