@@ -346,7 +346,7 @@ class Labeller:
         if len(stray):
             self._complain(window, executed, int(accesses.owner[stray[0]]), "no access at all")
         # Some emulators report a transfer of two words as one access.
-        accesses = accesses.split(element)
+        accesses = accesses.split(element, self._doublewords(accesses, executed))
         element = columns.bytes[executed.index[accesses.owner]]
         wrong = np.flatnonzero((accesses.size != 0) & (accesses.size != element))
         if len(wrong):
@@ -387,6 +387,16 @@ class Labeller:
         )
         self._add_aligned(accesses, element, section, pattern, executed, rows)
         return made
+
+    def _doublewords(self, accesses: _Accesses, executed: _Executed) -> npt.NDArray[np.bool_]:
+        """Accesses of unknown width that are two words each: a floating-point transfer shows half
+        as many as it makes, where an emulator moves doubleword registers at once."""
+        columns = self._columns
+        made = np.bincount(accesses.owner, minlength=len(executed.index))
+        promised = columns.reads[executed.index] + columns.writes[executed.index]
+        halved = columns.floats[executed.index] & (2 * made == promised)
+        found: npt.NDArray[np.bool_] = halved[accesses.owner] & (accesses.size == 0)
+        return found
 
     def _directed(self, accesses: _Accesses, executed: _Executed) -> _Accesses:
         """Directions that the trace leaves open, from what the instruction can do."""
@@ -600,11 +610,13 @@ class _Accesses:
     def select(self, mask: npt.NDArray[np.bool_]) -> _Accesses:
         return _Accesses(self.owner[mask], self.kind[mask], self.address[mask], self.size[mask])
 
-    def split(self, element: Codes) -> _Accesses:
-        """Accesses wider than one element of their instruction as several."""
+    def split(self, element: Codes, doubled: npt.NDArray[np.bool_]) -> _Accesses:
+        """Accesses wider than one element of their instruction as several; ``doubled``: those of
+        unknown width that are two."""
         parts = np.where(
             (self.size > element) & (self.size % element == 0), self.size // element, 1
         )
+        parts[doubled] = 2
         if int(parts.max(initial=1)) == 1:
             return self
         again = np.repeat(np.arange(len(parts)), parts)

@@ -53,6 +53,7 @@ class Columns:
         self.length = np.array([i.length for i in rows], dtype=np.int64)
         self.flow = np.array([FLOW[i.flow] for i in rows], dtype=np.int64)
         self.issue = np.array([KIND[i.issue] for i in rows], dtype=np.int64)
+        self.floats = np.array([i.issue.is_float for i in rows], dtype=bool)
         self.conditional = np.array([i.conditional for i in rows], dtype=bool)
         self.target = np.array([-1 if i.target is None else i.target for i in rows], dtype=np.int64)
         fetches = [i.fetch or FetchUnit(table.fetch_bytes, table.granule) for i in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ SOURCE = """
 .fpu fpv4-sp-d16
 .section .vectors,"a"
   .word 0x20021000, start+1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, switch+1, quiet+1
-  .word float+1, maybe+1
+  .word float+1, maybe+1, doubles+1
 .section .marks,"aw",%nobits
 .global wcet_mark
 .type wcet_mark,%object
@@ -70,6 +71,12 @@ function maybe
 maybe_2: vstmdbeq r0!, {s16-s17}
 maybe_3: bx lr
 .size maybe, .-maybe
+function doubles
+  vpush {d8, d9}
+doubles_2: vldr d0, [r0]
+doubles_3: vpop {d8, d9}
+doubles_4: bx lr
+.size doubles, .-doubles
 function switch
   stmdb r0!, {r4-r11}
 switch_2: ldmia.w r1!, {r4-r11}
@@ -92,7 +99,7 @@ def resolved(assemble: Callable[..., Path]) -> Resolved:
     service = replace(SERVICES.services[0], parameters=())
     handlers = [
         Service(name, number, ServiceKind.HANDLER, (name,))
-        for number, name in enumerate(("quiet", "float", "maybe", "switch"), 8)
+        for number, name in enumerate(("quiet", "float", "maybe", "switch", "doubles"), 8)
     ]
     return resolve(
         replace(SERVICES, services=(service, *handlers), scheduler_lock=None), image, table
@@ -129,12 +136,12 @@ def windows(
 
 def armed(at: Labels, *names: str) -> list[Row]:
     """The start of a run, with begin marks of handlers."""
-    numbers = {"quiet": 8, "float": 9, "maybe": 10, "switch": 11}
+    numbers = {"quiet": 8, "float": 9, "maybe": 10, "switch": 11, "doubles": 12}
     return [i(at["start"]), *(mark(BEGIN, numbers[name]) for name in names)]
 
 
 def over(at: Labels, *names: str) -> list[Row]:
-    numbers = {"quiet": 8, "float": 9, "maybe": 10, "switch": 11}
+    numbers = {"quiet": 8, "float": 9, "maybe": 10, "switch": 11, "doubles": 12}
     return [i(at["start"]), *(mark(END, numbers[name]) for name in names)]
 
 
@@ -359,13 +366,49 @@ def test_a_save_is_a_burst_of_seventeen_words(resolved: Resolved, at: Labels) ->
     }
 
 
+@pytest.mark.parametrize(("step", "size"), [(4, 4), (8, 8), (4, 0), (8, 0)])
+def test_doublewords_are_two_words_however_an_emulator_shows_them(
+    resolved: Resolved, at: Labels, step: int, size: int
+) -> None:
+    """One access for each word or each register, with its width or without."""
+    saved = [(ONE - 16 + k, size) for k in range(0, 16, step)]
+    rows = exception(
+        18,
+        i(at["doubles"]),
+        *(w(address, size) for address, size in saved),
+        i(at["doubles_2"]),
+        *(r(TABLE + k, size) for k in range(0, 8, step)),
+        i(at["doubles_3"]),
+        *(r(address, size) for address, size in saved),
+        i(at["doubles_4"]),
+    )
+    (window,) = windows(resolved, [*armed(at, "doubles"), *rows, *over(at, "doubles")])
+    counted: Counter[str] = Counter()
+    for packed in Labeller(resolved, "hand").label(window).packed.tolist():
+        key = key_of(unpack(packed)[1], resolved.section_names)
+        if isinstance(key, AccessClass) and key.section in ("stack", "data"):
+            counted[str(key)] += 1
+    assert counted == {
+        "data read 32 first": 1,
+        "data read 32 next": 1,
+        # eight words of the frame and four of the two registers
+        "stack write 32 first": 2,
+        "stack write 32 next": 7 + 3,
+        "stack read 32 first": 2,
+        "stack read 32 next": 7 + 3,
+    }
+
+
 def test_images_without_floating_point_have_no_such_frames(
     assemble: Callable[..., Path], resolved: Resolved
 ) -> None:
     source = SOURCE.replace(".fpu fpv4-sp-d16", "")
     for name in ("vmul.f32 s0, s0, s0", "vadd.f32 s1, s1, s1", "vadd.f32 s0, s0, s0"):
         source = source.replace(name, "nop.w")
-    source = source.replace("vstmdbeq r0!, {s16-s17}", "stmdbeq r0!, {r1, r2}")
+    source = source.replace("vpush {d8, d9}", "nop").replace("vpop {d8, d9}", "nop")
+    source = source.replace("vldr d0, [r0]", "nop").replace(
+        "vstmdbeq r0!, {s16-s17}", "stmdbeq r0!, {r1, r2}"
+    )
     image, table = load(assemble(source, SCRIPT, "cortex-m4"))
     assert image.architecture == "armv7e-m"
     assert table.exceptions.float_words == 0
