@@ -88,7 +88,7 @@ class Resolved:
 
     def place_of(self, address: int) -> Place:
         """The same for programs."""
-        function = self.image.function_at(address)
+        function = self.image.label_at(address)
         line = self.image.line_at(address)
         return Place(
             function=function.name if function is not None else "",

@@ -143,7 +143,7 @@ def _gate(found: versus.GateFindings, view: versus.View, percent: Fraction) -> N
     details = [
         f"{line.service} of {line.label}{f' at {line.at}' if line.at else ''}: "
         f"{versus.METRIC_TITLES[line.metric]} {change_text(line.change)} on "
-        f"{view.hardware_name(line.hardware)}"
+        f"{view.hardware_name(line.hardware)}{f', from {line.where}' if line.where else ''}"
         for line in found.slower
     ]
     details += [f"cannot be compared: {text}" for text in found.unknown]

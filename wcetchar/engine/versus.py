@@ -195,7 +195,7 @@ def _metric(
     rows = [Times(point, tuple(curve.at(point) for curve in curves)) for point in points]
     against = []
     for number in range(1, len(sides)):
-        found = _against(number, sides, curves, rows, size)
+        found = _against(metric, number, sides, curves, rows, size)
         if found is not None:
             against.append(found)
     best = [0] * len(sides)
@@ -219,7 +219,12 @@ def _metric(
 
 
 def _against(
-    number: int, sides: Sequence[Side], curves: Sequence[_Curve], rows: Sequence[Times], size: int
+    metric: Metric,
+    number: int,
+    sides: Sequence[Side],
+    curves: Sequence[_Curve],
+    rows: Sequence[Times],
+    size: int,
 ) -> Against | None:
     """``None``: there is no point at which both have a figure."""
     checked = slower = faster = 0
@@ -244,15 +249,26 @@ def _against(
         verdict = by_formulas or verdict
         basis = Basis.FORMULAS if by_formulas else Basis.SOME_POINTS
     at = worst[1]
-    first, second = (_word(sides[n], curves[n].own(at.values)) for n in (0, number))
-    return Against(number, verdict, basis, checked, slower, faster, at, (first, second))
+    (first, here), (second, there) = (
+        _seen(sides[n], curves[n].own(at.values), metric) for n in (0, number)
+    )
+    return Against(
+        number, verdict, basis, checked, slower, faster, at, (first, second), (here, there)
+    )
 
 
-def _word(side: Side, values: Point) -> Word:
+def _seen(side: Side, values: Point, metric: Metric) -> tuple[Word, str]:
+    """What a figure is, and where the longest stretch begins and ends."""
     try:
-        return estimate_at(side.service, side.prices, values).word
+        found = estimate_at(side.service, side.prices, values)
     except InputError:  # another kind of time than the compared one has no figure there
-        return Word.ESTIMATE
+        return Word.ESTIMATE, ""
+    where = {
+        Metric.TOTAL: "",
+        Metric.INTERRUPTS: found.interrupts_stretch,
+        Metric.PREEMPTION: found.preemption_stretch,
+    }
+    return found.word, where[metric]
 
 
 def _verdict(slower: int, faster: int) -> Verdict:

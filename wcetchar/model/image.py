@@ -162,6 +162,27 @@ class Image:
         symbol = functions[i]
         return symbol if symbol.size == 0 or address in symbol else None
 
+    def label_at(self, address: int) -> Symbol | None:
+        """The function that an address lies in, or the label before it in the same section:
+        assembly code that nothing declares a function. Good enough to name a place for people."""
+        function = self.function_at(address)
+        section = self.section_at(address)
+        if function is not None or section is None or not section.executable:
+            return function
+        starts, labels = self._labels
+        i = bisect_right(starts, address) - 1
+        if i < 0 or labels[i].kind == "function" or labels[i].address not in section:
+            return None
+        return labels[i]
+
+    @cached_property
+    def _labels(self) -> tuple[list[int], list[Symbol]]:
+        ordered = sorted(
+            (s for s in self.symbols if s.kind in ("function", "other") and not s.local),
+            key=lambda s: (s.address, s.kind, s.weak, s.name),
+        )
+        return [s.address for s in ordered], ordered
+
     @cached_property
     def _line_starts(self) -> list[int]:
         return [line.address for line in self.lines]

@@ -64,6 +64,7 @@ class Against:
         slower, faster: of these, points at which it is.
         worst: where it exceeds the base most, relative to the base (or falls below it least).
         words: what the two figures at ``worst`` are.
+        where: for blocking, begin and end of the two longest stretches there; else empty.
     """
 
     side: int
@@ -74,6 +75,7 @@ class Against:
     faster: int
     worst: Times
     words: tuple[Word, Word]
+    where: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class Line:
     """One verdict: ``label`` against ``base``, at the point where it exceeds it most.
 
     ``change`` is relative to the base, ``None`` where the base is 0 and the other is not.
+    ``where`` and ``base_where`` say where the longest stretch begins and ends, of blocking times.
     """
 
     service: str
@@ -58,6 +59,8 @@ class Line:
     change: Fraction | None
     base_word: str
     word: str
+    base_where: str
+    where: str
 
     @property
     def at(self) -> str:
@@ -230,6 +233,8 @@ def _service(
                     change=_change(base, other),
                     base_word=against.words[0].value,
                     word=against.words[1].value,
+                    base_where=one_line(against.where[0]),
+                    where=one_line(against.where[1]),
                 )
             )
         metrics.append(

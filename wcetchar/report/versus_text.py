@@ -111,6 +111,9 @@ def _blocks(view: View) -> Iterator[tuple[str, _Columns, _Rows]]:
                     ],
                     rows,
                 )
+    longer = _longer(view)
+    if longer:
+        yield ("Where something blocks longer than in the base", [], longer)
     shared = [s for s in view.shown if s.labels]
     if shared:
         yield (
@@ -184,6 +187,22 @@ def _verdicts(view: View, hardware: int, metric: Metric) -> _Rows:
             line.claim,
         ]
         for line in lines
+    ]
+
+
+def _longer(view: View) -> _Rows:
+    """Each place once, with the services in which it is the longest stretch."""
+    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    for line in _lines(view):
+        if line.metric is not Metric.TOTAL and line.verdict in (
+            Verdict.NEVER_FASTER,
+            Verdict.DEPENDS,
+        ):
+            key = (line.label, line.metric.value, line.where)
+            found.setdefault(key, {})[line.service] = None
+    return [
+        [f"{label}, {kind}: {', '.join(services)}: from {where}"]
+        for (label, kind, where), services in found.items()
     ]
 
 
@@ -343,6 +362,8 @@ def _metric(rows: MetricRows) -> dict[str, Any]:
                     else float(nearest_tenth(line.change * 100)),
                     "base_word": line.base_word,
                     "word": line.word,
+                    "base_where": line.base_where or None,
+                    "where": line.where or None,
                 },
             }
             for line in rows.lines

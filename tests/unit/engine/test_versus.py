@@ -218,9 +218,12 @@ def test_blocking_is_the_longest_stretch_of_its_kind() -> None:
     (against,) = found[Metric.PREEMPTION].against
     # max(4, 2 N) against 9 instructions
     assert (against.slower, against.faster) == (5, 6)
+    assert against.where == ("a to b", "a to b")
+    assert found[Metric.TOTAL].against[0].where == ("", "")
     none = service(rows(("1", 50)))
     (against,) = compared(none, base)[Metric.INTERRUPTS].against
     assert (against.verdict, against.worst.times) == (Verdict.NEVER_FASTER, (0, 40))
+    assert against.where == ("", "a to b")
 
 
 def test_blocking_by_formulas_needs_each_stretch_below_one() -> None:
