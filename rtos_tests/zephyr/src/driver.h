@@ -30,6 +30,10 @@ union caller_data {
 };
 extern union caller_data wcet_caller_data, wcet_caller_data_2;
 
+/* Buffers of message queues, pipes and stacks, blocks of slabs and the heap (section storage). */
+#define STORAGE_BYTES 2048
+extern uint8_t wcet_storage[STORAGE_BYTES];
+
 /* Ends the run with status 2 and says where, if the condition does not hold. */
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -56,7 +60,27 @@ void settle(void);
 /* Lets the tick interrupt come. */
 void pass_ticks(unsigned ticks);
 
+/* Whether a pair of parameter values is one of the sweep: both axes, the far corner, and some points
+ * in between. */
+bool swept(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_min, unsigned b_max);
+
 /* One function for each family of services; each leaves the kernel as it found it. */
 void measure_semaphores(void);
+void measure_mutexes(void);
+void measure_condvars(void);
+void measure_events(void);
+void measure_msgqs(void);
+void measure_queues(void);
+void measure_stacks(void);
+void measure_pipes(void);
+void measure_mailboxes(void);
+void measure_slabs(void);
+void measure_heaps(void);
+void measure_timers(void);
+void measure_work(void);
+void measure_poll(void);
+void measure_threads(void);
+void measure_kernel(void);
+void measure_ticks(void);
 
 #endif

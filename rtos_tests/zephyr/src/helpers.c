@@ -102,12 +102,12 @@ static void ready_main(void *unused, void *unused2, void *unused3)
         k_yield();
 }
 
-void ready_start(unsigned count)
+void ready_start(unsigned count, int priority)
 {
     CHECK(ready == 0 && count <= CONFIG_WCET_READY_THREADS);
     for (; ready < count; ready++)
         k_thread_create(&ready_controls[ready], ready_stacks[ready], 256, ready_main, NULL, NULL,
-                        NULL, PRIORITY_BELOW, 0, K_NO_WAIT);
+                        NULL, priority, 0, K_NO_WAIT);
 }
 
 void ready_stop(void)

@@ -25,9 +25,64 @@ void helpers_wait(unsigned count, order_fn what, void *object, void *argument);
 /* None of helpers 0..count-1 waits any longer, and each got this result. */
 void helpers_woken(unsigned count, int result);
 
-/* Threads of the driver's priority or below that are ready and never do anything: with the driver
- * itself, `count` threads stand in the run queue before one of the lowest of these priorities. */
-void ready_start(unsigned count);
+/* Starts `count` threads of a priority, the driver's or a lower one, that are ready and do nothing. */
+void ready_start(unsigned count, int priority);
 void ready_stop(void);
+
+/* A service that wakes the first waiting thread, as two services: the thread is less urgent than the
+ * caller and goes behind R ready ones, the caller among them; or it is more urgent and runs at once.
+ * `wait` is what the thread waits in, and `result` what it gets. */
+#define MEASURE_WAKE(waiter, switched, wait, object, argument, call, result)                       \
+    do {                                                                                           \
+        for (unsigned others_ = 0; others_ <= READY_MAX; others_++) {                              \
+            MEASURE_WAITER(waiter, 0, others_, wait, object, argument, call, result);              \
+        }                                                                                          \
+        MEASURE_SWITCH(switched, wait, object, argument, call, result);                            \
+    } while (0)
+
+/* One call of the first kind; R is parameter `index`. */
+#define MEASURE_WAITER(service, index, others, wait, object, argument, call, result)               \
+    do {                                                                                           \
+        helpers_start(1, PRIORITY_BELOW, 0);                                                       \
+        helpers_wait(1, wait, object, argument);                                                   \
+        ready_start(others, PRIORITY_BELOW);                                                       \
+        wcet_param(index, (others) + 1);                                                           \
+        MEASURE(service, call);                                                                    \
+        ready_stop();                                                                              \
+        helpers_woken(1, result);                                                                  \
+        helpers_stop();                                                                            \
+    } while (0)
+
+/* One call of the second kind. */
+#define MEASURE_SWITCH(service, wait, object, argument, call, result)                              \
+    do {                                                                                           \
+        helpers_start(1, PRIORITY_ABOVE, 0);                                                       \
+        helpers_wait(1, wait, object, argument);                                                   \
+        MEASURE(service, call);                                                                    \
+        CHECK(!helper_busy(0) && helper_result(0) == (result));                                    \
+        helpers_stop();                                                                            \
+    } while (0)
+
+/* A service that wakes W less urgent threads at once, behind R ready ones. `prepare` comes before
+ * they wait. */
+#define MEASURE_WAKE_ALL(service, wait, object, argument, prepare, call, result)                   \
+    do {                                                                                           \
+        for (unsigned waiting_ = 1; waiting_ <= WAITING_MAX; waiting_++) {                         \
+            for (unsigned others_ = 0; others_ <= READY_MAX; others_++) {                          \
+                if (!swept(waiting_, 1, WAITING_MAX, others_, 0, READY_MAX))                       \
+                    continue;                                                                      \
+                prepare;                                                                           \
+                helpers_start(waiting_, PRIORITY_BELOW, 0);                                        \
+                helpers_wait(waiting_, wait, object, argument);                                    \
+                ready_start(others_, PRIORITY_BELOW);                                              \
+                wcet_param(0, waiting_);                                                           \
+                wcet_param(1, others_ + 1);                                                        \
+                MEASURE(service, call);                                                            \
+                ready_stop();                                                                      \
+                helpers_woken(waiting_, result);                                                   \
+                helpers_stop();                                                                    \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
 
 #endif

@@ -5,6 +5,7 @@
 
 volatile unsigned char wcet_mark[WCET_CHANNELS][WCET_VALUES] __noinit;
 union caller_data wcet_caller_data, wcet_caller_data_2;
+uint8_t wcet_storage[STORAGE_BYTES] __aligned(8);
 
 unsigned driver_invocations;
 k_tid_t driver_thread;
@@ -46,6 +47,17 @@ void pass_ticks(unsigned ticks)
         board_tick();
 }
 
+/* The least value, its neighbours, the middle and the greatest. */
+static bool coarse(unsigned value, unsigned least, unsigned most)
+{
+    return value <= least + 2 || value == (least + most) / 2 || value == most;
+}
+
+bool swept(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_min, unsigned b_max)
+{
+    return a == a_min || b == b_min || (coarse(a, a_min, a_max) && coarse(b, b_min, b_max));
+}
+
 /* ---- the run ------------------------------------------------------------------------------- */
 
 int main(void)
@@ -58,6 +70,22 @@ int main(void)
     k_timer_start(&last_timeout, K_TICKS(1000000), K_NO_WAIT);
 
     measure_semaphores();
+    measure_mutexes();
+    measure_condvars();
+    measure_events();
+    measure_msgqs();
+    measure_queues();
+    measure_stacks();
+    measure_pipes();
+    measure_mailboxes();
+    measure_slabs();
+    measure_heaps();
+    measure_timers();
+    measure_work();
+    measure_poll();
+    measure_threads();
+    measure_kernel();
+    measure_ticks();
 
     board_print("done: ");
     board_print_number(driver_invocations);
@@ -87,7 +115,9 @@ void driver_failed(const char *file, int line, const char *condition)
     board_print_number((unsigned)line);
     board_print(": does not hold: ");
     board_print(condition);
-    board_print("\n");
+    board_print(" (invocation ");
+    board_print_number(driver_invocations);
+    board_print(")\n");
     board_exit(2);
 }
 

@@ -1,0 +1,114 @@
+/* Locks, yield, context switch and interrupts. */
+#include "board.h"
+#include "helpers.h"
+
+static K_SEM_DEFINE(semaphore, 0, 1);
+
+/* The inline functions as calls, so that they can be told from their callers. */
+__attribute__((noinline)) unsigned wcet_irq_lock(void)
+{
+    return irq_lock();
+}
+
+__attribute__((noinline)) void wcet_irq_unlock(unsigned key)
+{
+    irq_unlock(key);
+}
+
+static int take(void *object, void *argument)
+{
+    return k_sem_take(object, K_TICKS(1000));
+}
+
+/* ---- context switch -------------------------------------------------------------------------- */
+
+static struct k_thread partner;
+static K_THREAD_STACK_DEFINE(partner_stack, 512);
+static volatile bool switch_is_measured;
+
+/* A thread of the driver's priority that gives the processor back at once. */
+static void partner_main(void *unused, void *unused2, void *unused3)
+{
+    for (;;) {
+        if (switch_is_measured) {
+            switch_is_measured = false;
+            wcet_end(SERVICE_CONTEXT_SWITCH);
+        }
+        k_yield();
+    }
+}
+
+static void measure_yield(void)
+{
+    MEASURE(SERVICE_K_YIELD, k_yield());
+
+    k_thread_create(&partner, partner_stack, 512, partner_main, NULL, NULL, NULL, PRIORITY_DRIVER, 0,
+                    K_NO_WAIT);
+    k_yield();
+    switch_is_measured = true;
+    driver_invocations++;
+    wcet_begin(SERVICE_CONTEXT_SWITCH);
+    k_yield();
+    CHECK(!switch_is_measured);
+    k_thread_abort(&partner);
+
+    /* The caller goes behind R threads of its priority, the first of which runs. */
+    for (unsigned others = 1; others <= READY_MAX; others++) {
+        ready_start(others, PRIORITY_DRIVER);
+        wcet_param(0, others);
+        MEASURE(SERVICE_K_YIELD_SWITCH, k_yield());
+        ready_stop();
+    }
+}
+
+/* ---- locks ---------------------------------------------------------------------------------- */
+
+static void measure_locks(void)
+{
+    unsigned key;
+
+    MEASURE(SERVICE_K_SCHED_LOCK, k_sched_lock());
+    MEASURE(SERVICE_K_SCHED_UNLOCK, k_sched_unlock());
+
+    /* A more urgent thread has become ready meanwhile. */
+    helpers_start(1, PRIORITY_ABOVE, 0);
+    helpers_wait(1, take, &semaphore, NULL);
+    k_sched_lock();
+    k_sem_give(&semaphore);
+    CHECK(helper_busy(0));
+    MEASURE(SERVICE_K_SCHED_UNLOCK_SWITCH, k_sched_unlock());
+    CHECK(!helper_busy(0));
+    helpers_stop();
+
+    MEASURE(SERVICE_IRQ_LOCK, key = wcet_irq_lock());
+    MEASURE(SERVICE_IRQ_UNLOCK, wcet_irq_unlock(key));
+}
+
+/* ---- interrupts ------------------------------------------------------------------------------ */
+
+static void give_from_interrupt(void)
+{
+    MEASURE(SERVICE_K_SEM_GIVE_ISR, k_sem_give(&semaphore));
+}
+
+static void measure_interrupts(void)
+{
+    board_on_interrupt(NULL);
+    MEASURE(SERVICE_INTERRUPT, board_interrupt());
+
+    /* A more urgent thread is woken: at its end the interrupt asks for a switch. */
+    helpers_start(1, PRIORITY_ABOVE, 0);
+    helpers_wait(1, take, &semaphore, NULL);
+    board_on_interrupt(give_from_interrupt);
+    board_interrupt();
+    CHECK(!helper_busy(0) && helper_result(0) == 0);
+    helpers_stop();
+    board_on_interrupt(NULL);
+}
+
+void measure_kernel(void)
+{
+    measure_yield();
+    measure_locks();
+    measure_interrupts();
+}

@@ -1,0 +1,96 @@
+/* The tick interrupt. In all of it the interrupted thread is the driver. */
+#include "board.h"
+#include "helpers.h"
+
+static K_SEM_DEFINE(semaphore, 0, 1);
+static struct k_timer timers[CONFIG_WCET_TIMEOUTS];
+
+static int take(void *object, void *argument)
+{
+    return k_sem_take(object, K_TICKS(10));
+}
+
+static int rest(void *object, void *argument)
+{
+    return k_sleep(K_TICKS(10));
+}
+
+/* The tick that is measured is the one at which what was started for ten ticks comes: a timeout is
+ * one tick longer than it says. */
+static void pass_the_rest(void)
+{
+    pass_ticks(10);
+}
+
+static void expired(struct k_timer *timer)
+{
+}
+
+static void measure_one_shot(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        k_timer_init(&timers[i], expired, NULL);
+        k_timer_start(&timers[i], K_TICKS(10), K_NO_WAIT);
+    }
+    pass_ticks(9);
+    wcet_param(0, count);
+    MEASURE(SERVICE_TICK_TIMERS, board_tick());
+    for (unsigned i = 0; i < count; i++)
+        CHECK(k_timer_status_get(&timers[i]) == 1);
+}
+
+static void measure_periodic(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        k_timer_init(&timers[i], expired, NULL);
+        k_timer_start(&timers[i], K_TICKS(10), K_TICKS(10));
+    }
+    pass_ticks(9);
+    wcet_param(0, count);
+    MEASURE(SERVICE_TICK_PERIODIC, board_tick());
+    for (unsigned i = 0; i < count; i++) {
+        CHECK(k_timer_status_get(&timers[i]) == 1);
+        k_timer_stop(&timers[i]);
+    }
+}
+
+/* Each woken thread waited for a semaphore too, and is less urgent than the driver. */
+static void measure_woken(unsigned count, unsigned others)
+{
+    helpers_start(count, PRIORITY_BELOW, 0);
+    for (unsigned i = 0; i < count; i++)
+        helper_order(i, take, &semaphore, NULL);
+    settle();
+    ready_start(others, PRIORITY_BELOW);
+    pass_the_rest();
+    for (unsigned i = 0; i < count; i++)
+        CHECK(helper_busy(i));
+    wcet_param(0, count);
+    wcet_param(1, others + 1);
+    MEASURE(SERVICE_TICK_WOKEN, board_tick());
+    ready_stop();
+    helpers_woken(count, -EAGAIN);
+    helpers_stop();
+}
+
+void measure_ticks(void)
+{
+    MEASURE(SERVICE_TICK, board_tick());
+    for (unsigned count = 1; count <= TIMEOUTS_MAX; count++) {
+        measure_one_shot(count);
+        measure_periodic(count);
+    }
+    for (unsigned count = 1; count <= WAITING_MAX; count++)
+        for (unsigned others = 0; others <= READY_MAX; others++)
+            if (swept(count, 1, WAITING_MAX, others, 0, READY_MAX))
+                measure_woken(count, others);
+
+    /* A more urgent thread wakes up and runs when the interrupt is over. */
+    helpers_start(1, PRIORITY_ABOVE, 0);
+    helpers_wait(1, rest, NULL, NULL);
+    pass_the_rest();
+    CHECK(helper_busy(0));
+    MEASURE(SERVICE_TICK_SWITCH, board_tick());
+    CHECK(!helper_busy(0));
+    helpers_stop();
+}

@@ -1,0 +1,68 @@
+/* Timers and the list of timeouts. The kernel's list has one more timeout, which never comes. */
+#include "helpers.h"
+
+static struct k_timer timer;
+static struct k_timer others[CONFIG_WCET_TIMEOUTS];
+
+static int sync(void *object, void *argument)
+{
+    return (int)k_timer_status_sync(object);
+}
+
+/* `count` timeouts that come no later than the one that is to be measured. */
+static void timeouts_start(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        k_timer_init(&others[i], NULL, NULL);
+        k_timer_start(&others[i], K_TICKS(100 + i), K_NO_WAIT);
+    }
+}
+
+static void timeouts_stop(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        k_timer_stop(&others[i]);
+}
+
+void measure_timers(void)
+{
+    k_ticks_t ticks;
+    uint32_t status;
+
+    MEASURE(SERVICE_K_TIMER_INIT, k_timer_init(&timer, NULL, NULL));
+    for (unsigned count = 0; count <= TIMEOUTS_MAX; count++) {
+        timeouts_start(count);
+        /* It runs already, so that it is taken out of the list first. */
+        k_timer_start(&timer, K_TICKS(1000), K_TICKS(10));
+        wcet_param(0, count);
+        MEASURE(SERVICE_K_TIMER_START, k_timer_start(&timer, K_TICKS(1000), K_TICKS(10)));
+        wcet_param(0, count);
+        MEASURE(SERVICE_K_TIMER_REMAINING_TICKS, ticks = k_timer_remaining_ticks(&timer));
+        CHECK(ticks > 0 && ticks <= 1001);
+        wcet_param(0, count);
+        MEASURE(SERVICE_K_TIMER_EXPIRES_TICKS, ticks = k_timer_expires_ticks(&timer));
+        CHECK(ticks >= 1000);
+        k_timer_stop(&timer);
+        timeouts_stop(count);
+    }
+    /* The first of the list: the system timer is set anew. */
+    k_timer_start(&timer, K_TICKS(50), K_NO_WAIT);
+    MEASURE(SERVICE_K_TIMER_START_FIRST, k_timer_start(&timer, K_TICKS(40), K_NO_WAIT));
+    MEASURE(SERVICE_K_TIMER_STOP, k_timer_stop(&timer));
+    MEASURE(SERVICE_K_TIMER_STATUS_GET, status = k_timer_status_get(&timer));
+    CHECK(status == 0);
+    k_timer_start(&timer, K_TICKS(0), K_NO_WAIT);
+    pass_ticks(2);
+    MEASURE(SERVICE_K_TIMER_STATUS_SYNC, status = k_timer_status_sync(&timer));
+    CHECK(status == 1);
+
+    for (unsigned ready = 0; ready <= READY_MAX; ready++) {
+        k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
+        MEASURE_WAITER(SERVICE_K_TIMER_STOP_WAITER, 0, ready, sync, &timer, NULL,
+                       k_timer_stop(&timer), 0);
+    }
+    k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
+    MEASURE_SWITCH(SERVICE_K_TIMER_STOP_SWITCH, sync, &timer, NULL, k_timer_stop(&timer), 0);
+    MEASURE(SERVICE_K_UPTIME_TICKS, ticks = k_uptime_ticks());
+    CHECK(ticks >= 2);
+}

@@ -1,0 +1,105 @@
+/* Work items and delayable work. The work queue's thread is less urgent than the driver. */
+#include "helpers.h"
+
+#define STACK_BYTES 512
+
+static struct k_work_q queue, urgent_queue;
+static K_THREAD_STACK_DEFINE(queue_stack, STACK_BYTES);
+static K_THREAD_STACK_DEFINE(urgent_stack, STACK_BYTES);
+static struct k_work works[CONFIG_WCET_LIST_LENGTH];
+static struct k_work_delayable delayable;
+static struct k_timer others[CONFIG_WCET_TIMEOUTS];
+static unsigned done;
+
+static void handle(struct k_work *work)
+{
+    done++;
+}
+
+static void measure_items(void)
+{
+    int result;
+
+    MEASURE(SERVICE_K_WORK_INIT, k_work_init(&works[0], handle));
+    for (unsigned i = 1; i < LENGTH_MAX; i++)
+        k_work_init(&works[i], handle);
+
+    /* The queue's thread waits for work, and goes behind R ready ones. */
+    for (unsigned ready = 0; ready <= READY_MAX; ready++) {
+        settle();
+        ready_start(ready, PRIORITY_BELOW);
+        wcet_param(0, ready + 1);
+        MEASURE(SERVICE_K_WORK_SUBMIT_WAITER, result = k_work_submit_to_queue(&queue, &works[0]));
+        CHECK(result == 1);
+        ready_stop();
+        done = 0;
+        settle();
+        CHECK(done == 1);
+    }
+    done = 0;
+    MEASURE(SERVICE_K_WORK_SUBMIT_SWITCH,
+            result = k_work_submit_to_queue(&urgent_queue, &works[0]));
+    CHECK(result == 1 && done == 1);
+
+    /* The queue has work already, so that its thread is ready. */
+    CHECK(k_work_submit_to_queue(&queue, &works[0]) == 1);
+    MEASURE(SERVICE_K_WORK_SUBMIT, result = k_work_submit_to_queue(&queue, &works[1]));
+    CHECK(result == 1);
+    MEASURE(SERVICE_K_WORK_SUBMIT_AGAIN, result = k_work_submit_to_queue(&queue, &works[1]));
+    CHECK(result == 0);
+    MEASURE(SERVICE_K_WORK_BUSY_GET, result = k_work_busy_get(&works[1]));
+    CHECK(result == K_WORK_QUEUED);
+    settle();
+
+    for (unsigned length = 1; length <= LENGTH_MAX; length++) {
+        for (unsigned i = 0; i < length; i++)
+            CHECK(k_work_submit_to_queue(&queue, &works[i]) == 1);
+        wcet_param(0, length);
+        MEASURE(SERVICE_K_WORK_CANCEL, result = k_work_cancel(&works[length - 1]));
+        CHECK(result == 0);
+        settle();
+    }
+}
+
+static void measure_delayable(void)
+{
+    int result;
+
+    MEASURE(SERVICE_K_WORK_INIT_DELAYABLE, k_work_init_delayable(&delayable, handle));
+    for (unsigned count = 0; count <= TIMEOUTS_MAX; count++) {
+        for (unsigned i = 0; i < count; i++) {
+            k_timer_init(&others[i], NULL, NULL);
+            k_timer_start(&others[i], K_TICKS(100 + i), K_NO_WAIT);
+        }
+        wcet_param(0, count);
+        MEASURE(SERVICE_K_WORK_SCHEDULE,
+                result = k_work_schedule_for_queue(&queue, &delayable, K_TICKS(1000)));
+        CHECK(result == 1);
+        wcet_param(0, count);
+        MEASURE(SERVICE_K_WORK_RESCHEDULE,
+                result = k_work_reschedule_for_queue(&queue, &delayable, K_TICKS(1000)));
+        CHECK(result == 1);
+        if (count == 0) {
+            MEASURE(SERVICE_K_WORK_DELAYABLE_BUSY_GET,
+                    result = k_work_delayable_busy_get(&delayable));
+            CHECK(result == K_WORK_DELAYED);
+        }
+        MEASURE(SERVICE_K_WORK_CANCEL_DELAYABLE, result = k_work_cancel_delayable(&delayable));
+        CHECK(result == 0);
+        for (unsigned i = 0; i < count; i++)
+            k_timer_stop(&others[i]);
+    }
+}
+
+void measure_work(void)
+{
+    k_work_queue_init(&queue);
+    k_work_queue_start(&queue, queue_stack, STACK_BYTES, PRIORITY_BELOW, NULL);
+    k_work_queue_init(&urgent_queue);
+    k_work_queue_start(&urgent_queue, urgent_stack, STACK_BYTES, PRIORITY_ABOVE, NULL);
+    settle();
+    measure_items();
+    measure_delayable();
+    k_thread_abort(&queue.thread);
+    k_thread_abort(&urgent_queue.thread);
+}
