@@ -144,10 +144,17 @@ MACHINES: Final[tuple[Machine, ...]] = (
         RamBlock("mps.sram", 0x20000000, 0x20000, 0x1840000),
         RamBlock("mps.ssram23", 0x20400000, 0x400000, 0x1860000),
     ),
-    _m_profile(
+    CapturedMachine(
         "lm3s6965evb",
-        RamBlock("stellaris.flash", 0x00000000, 0x40000, 0x0),
-        RamBlock("stellaris.sram", 0x20000000, 0x10000, 0x40000),
+        "thumb",
+        (
+            RamBlock("stellaris.flash", 0x00000000, 0x40000, 0x0),
+            RamBlock("stellaris.sram", 0x20000000, 0x10000, 0x40000),
+        ),
+        _SYSTEM_CONTROL_SPACE,
+        qemu="qemu-system-arm",
+        package="qemu-system-arm",
+        cpu="cortex-m3",
     ),
     _m_profile(
         "lm3s811evb",
