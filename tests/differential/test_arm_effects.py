@@ -19,7 +19,7 @@ from arm_shapes import draw
 from wcetchar.isa import decode_arm
 from wcetchar.isa.arm_effects import CONDITIONS, ROWS
 from wcetchar.model.access import EventKind
-from wcetchar.model.instruction import Flow, Instruction, MaskRegister
+from wcetchar.model.instruction import Calculation, Flow, Instruction, MaskRegister
 
 NOT_EXECUTED = {"swi", "udf"}
 """They raise an exception, and unicorn stops before anything is to be seen."""
@@ -197,6 +197,21 @@ def check_values(instruction: Instruction, before: State, after: Outcome) -> Non
             bits = I_BIT | F_BIT
             assert copy.mask_register.bits & bits
             assert registers[copy.destination] & bits == value & bits
+    if instruction.arithmetic is not None:
+        done = instruction.arithmetic
+        one = before.registers[done.source]
+        two = done.constant if done.other is None else before.registers[done.other]
+        assert two is not None
+        assert (
+            registers[done.destination]
+            == 0xFFFFFFFF
+            & {
+                Calculation.ADD: one + two,
+                Calculation.AND: one & two,
+                Calculation.OR: one | two,
+                Calculation.SHIFT_LEFT: one << two if done.calculation.name == "SHIFT_LEFT" else 0,
+            }[done.calculation]
+        )
     test = instruction.test
     if test is not None:
         values = before.registers if instruction.text.startswith("cmp") else registers
@@ -283,7 +298,7 @@ def test_arm_predicate_makes_nothing_certain() -> None:
             assert sometimes.condition == condition
             assert sometimes.defs == always.defs
             assert sometimes.uses == always.uses | always.defs
-            assert sometimes.copy is sometimes.test is None
+            assert sometimes.copy is sometimes.test is sometimes.arithmetic is None
             assert sometimes.flow is always.flow
             assert (sometimes.issue, always.issue) in {
                 (always.issue, always.issue),

@@ -24,9 +24,13 @@ class Activities(Recorder):
         self._context = Context(f"exception {number}", exception=number)
         if self._floats is not None:
             self._floats.entered(before, self._context)
+        shown = dict(model.interrupts).get(number)
         if number & model.interrupt_bit:
             self._masks = self._masks.interrupted()
-        elif model.interrupt_bit and before.last >= 0:
+        elif shown is not None:
+            if not self._masks[shown.register].known:
+                self._apply_masks((shown,))
+        elif (model.interrupt_bit or model.interrupts) and before.last >= 0:
             last = self._table.instructions[before.last]
             self._context.called = last.flow is Flow.SUPERVISOR_CALL
         self._apply_masks(model.entry_masks)
@@ -55,6 +59,8 @@ class Activities(Recorder):
             self._context = self._new_thread()
         else:
             self._context = self._nested.pop()
+            if self._context.exception is not None:
+                self._forget_banked()
             if self._context.exception is None and handler.gapped:
                 self._lose_thread()
             elif self._context.exception is None and handler.restored is not None:
@@ -69,6 +75,11 @@ class Activities(Recorder):
         """What the hardware itself writes to the mask registers."""
         for write in writes:
             self._masks = apply(self._masks, write, ())
+
+    def _forget_banked(self) -> None:
+        """The processor mode may be another one."""
+        for register in self._table.exceptions.banked:
+            self._masks = self._masks.written(register, None)
 
     def _switch(self, handler: Context, at: int) -> None:
         """The handler restored a thread's registers: the thread that saved them there goes on."""

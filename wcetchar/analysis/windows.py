@@ -296,6 +296,9 @@ class WindowFinder(Marking):
                 self._masks = self._masks.written(
                     write.register, followed[write.source], write.operation
                 )
+        banked = self._table.exceptions.banked
+        if any(w.register not in banked and not w.mask_register for w in instruction.masks):
+            self._forget_banked()
         self._changed()
 
     def _value(self, at: int, context: Context, instruction: Instruction, register: int) -> Bits:

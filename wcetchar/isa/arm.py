@@ -97,6 +97,7 @@ class ArmDecoder:
             memory=facts.memory,
             mask=facts.masks[0] if facts.masks else None,
             copy=None if predicated else facts.copy,
+            arithmetic=None if predicated else facts.arithmetic,
             defs=facts.defs,
             # Where the condition fails, the old destination is the result.
             uses=facts.uses | facts.defs if predicated else facts.uses,

@@ -17,6 +17,8 @@ from typing import Final
 from wcetchar.isa.arm_effects import MOVES, Effect
 from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import (
+    Arithmetic,
+    Calculation,
     Copy,
     Flow,
     MaskRegister,
@@ -61,6 +63,7 @@ class Facts:
     memory: MemoryEffect | None = None
     masks: tuple[MaskWrite, ...] = ()
     copy: Copy | None = None
+    arithmetic: Arithmetic | None = None
     test: Test | None = None
     defs: int = 0
     uses: int = 0
@@ -211,6 +214,37 @@ def _data(row: Effect, fields: Fields, facts: Facts) -> None:
         case "mov" if "x" in fields and not fields["x"] and not fields["y"]:
             if fields["m"] != PC:
                 facts.copy = Copy(to, source=fields["m"])
+        case _:
+            facts.arithmetic = _arithmetic(row, fields, to)
+
+
+_CALCULATIONS: Final = {
+    "and": Calculation.AND,
+    "bic": Calculation.AND,
+    "orr": Calculation.OR,
+    "add": Calculation.ADD,
+    "sub": Calculation.ADD,
+}
+
+
+def _arithmetic(row: Effect, fields: Fields, to: int) -> Arithmetic | None:
+    """Calculations with a constant, or with a register that is not shifted."""
+    source, constant = fields.get("n", PC), constant_of(fields)
+    unshifted = fields.get("x", 1) == 0 and fields.get("y") == 0
+    if row.mnemonic == "mov" and fields.get("y") == 0 and "x" in fields and fields["m"] != PC:
+        return Arithmetic(to, Calculation.SHIFT_LEFT, fields["m"], constant=fields["x"])
+    calculation = _CALCULATIONS.get(row.mnemonic)
+    if calculation is None or source == PC:
+        return None
+    if constant is not None:
+        if row.mnemonic == "bic":
+            constant = ~constant & WORD
+        elif row.mnemonic == "sub":
+            constant = -constant & WORD
+        return Arithmetic(to, calculation, source, constant=constant)
+    if unshifted and row.mnemonic in ("and", "orr", "add") and fields["m"] != PC:
+        return Arithmetic(to, calculation, source, other=fields["m"])
+    return None
 
 
 def _status(row: Effect, fields: Fields, facts: Facts) -> None:

@@ -10,7 +10,13 @@ from wcetchar.isa import arm, thumb
 from wcetchar.isa.arm_apply import LR
 from wcetchar.model.access import EventKind
 from wcetchar.model.image import CodeRange, Image
-from wcetchar.model.instruction import Flow, Instruction, InstructionTable, Undecodable
+from wcetchar.model.instruction import (
+    ARMV4T_EXCEPTIONS,
+    Flow,
+    Instruction,
+    InstructionTable,
+    Undecodable,
+)
 
 ARMV4T_NAMES: Final = ("armv4t",)
 _GRANULES: Final = {"arm": 4, "thumb": 2}
@@ -56,6 +62,7 @@ def decode_armv4t(image: Image) -> InstructionTable:
         tuple(undecodable),
         fetch_bytes=arm.FETCH.bytes,
         granule=_GRANULES["thumb"],
+        exceptions=ARMV4T_EXCEPTIONS,
     )
 
 

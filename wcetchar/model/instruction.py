@@ -346,6 +346,11 @@ class ExceptionModel:
         keeps_masks: numbers of exceptions whose return does not do ``exit_masks``.
         interrupt_bit: set in the numbers of exceptions that are taken only where the mask registers
             let interrupts in; 0: the number does not tell.
+        interrupts: the same by number, each with what it shows of a mask register; for instruction
+            sets whose numbers have no such bit.
+        banked: mask registers of which each processor mode has its own. What they hold is not known
+            once the mode may have changed: in a handler after a handler that interrupted it, and
+            after an instruction that writes the others.
         thread_key: how handlers show which thread they save and which they go on with.
     """
 
@@ -357,6 +362,8 @@ class ExceptionModel:
     exit_masks: tuple[MaskWrite, ...] = ()
     keeps_masks: frozenset[int] = frozenset()
     interrupt_bit: int = 0
+    interrupts: tuple[tuple[int, MaskWrite], ...] = ()
+    banked: tuple[MaskRegister, ...] = ()
     thread_key: ThreadKey = ThreadKey.REGISTERS
 
 
@@ -373,6 +380,27 @@ FAULTMASK. The masks stay on entry; the handler's own priority holds off what is
 M_PROFILE_FLOAT_EXCEPTIONS: Final = replace(M_PROFILE_EXCEPTIONS, float_words=17)
 """With the floating-point extension (DDI 0403E, B1.5.6 and B1.5.7): s0 to s15 and FPSCR; one more
 word of the extended frame is reserved, and not accessed."""
+
+ARMV4T_EXCEPTIONS: Final = ExceptionModel(
+    reset_masks=(
+        MaskWrite(MaskRegister.CPSR_I, constant=MaskRegister.CPSR_I.bits),
+        MaskWrite(MaskRegister.CPSR_F, constant=MaskRegister.CPSR_F.bits),
+    ),
+    entry_masks=(
+        MaskWrite(MaskRegister.SPSR_I, mask_register=MaskRegister.CPSR_I),
+        MaskWrite(MaskRegister.SPSR_F, mask_register=MaskRegister.CPSR_F),
+        MaskWrite(MaskRegister.CPSR_I, constant=MaskRegister.CPSR_I.bits),
+    ),
+    interrupts=(
+        (6, MaskWrite(MaskRegister.CPSR_I, constant=0)),
+        (7, MaskWrite(MaskRegister.CPSR_F, constant=0)),
+    ),
+    banked=(MaskRegister.SPSR_I, MaskRegister.SPSR_F),
+)
+"""Arm Architecture Reference Manual (DDI 0100I), A2.6: every exception moves CPSR to the SPSR of
+its mode and sets I; numbers are vector addresses / 4, so that 6 is IRQ and 7 FIQ. (FIQ sets F as
+well; what holds IRQ off counts as holding off all interrupts, so nothing depends on that.) No
+memory is touched: vectors are instructions."""
 
 RISCV_MACHINE_EXCEPTIONS: Final = ExceptionModel(
     reset_masks=(MaskWrite(MaskRegister.MSTATUS_MIE, constant=0),),

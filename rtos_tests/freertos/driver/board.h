@@ -2,6 +2,8 @@
 #ifndef DRIVER_BOARD_H
 #define DRIVER_BOARD_H
 
+#include "board_config.h"
+
 /* Writes to the debugger's console (semihosting). */
 void board_print(const char *text);
 void board_print_number(unsigned value);
@@ -15,5 +17,10 @@ void board_tick(void);
 
 /* The same for external interrupt 0, whose handler is driver_interrupt(). */
 void board_interrupt(void);
+
+/* What most ports call portYIELD_FROM_ISR; a board whose port has another one defines it. */
+#ifndef BOARD_YIELD_FROM_ISR
+#define BOARD_YIELD_FROM_ISR(woken) portYIELD_FROM_ISR(woken)
+#endif
 
 #endif

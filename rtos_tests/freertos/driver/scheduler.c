@@ -52,7 +52,7 @@ static void measure_give_from_isr(void)
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_WAITER,
             result = xSemaphoreGiveFromISR(semaphores[0], &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
-    portYIELD_FROM_ISR(woken);
+    BOARD_YIELD_FROM_ISR(woken);
 }
 
 void measure_scheduler(void)

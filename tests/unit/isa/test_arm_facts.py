@@ -8,6 +8,8 @@ from wcetchar.isa import decode_arm, decode_thumb
 from wcetchar.model import instruction as facts
 from wcetchar.model.access import EventKind as K
 from wcetchar.model.instruction import (
+    Arithmetic,
+    Calculation,
     Copy,
     Flow,
     Instruction,
@@ -170,6 +172,17 @@ def test_arm_values_that_can_be_followed() -> None:
     assert decode(0xE1A01002).copy == Copy(1, source=2)
     assert decode(0xE1A01082).copy is None
     assert decode(0x01A01002).copy is None
+    add, both, either = Calculation.ADD, Calculation.AND, Calculation.OR
+    assert decode(0xE38100C0).arithmetic == Arithmetic(0, either, 1, 0xC0)
+    assert decode(0xE3C100C0).arithmetic == Arithmetic(0, both, 1, 0xFFFFFF3F)
+    assert decode(0xE20100C0).arithmetic == Arithmetic(0, both, 1, 0xC0)
+    assert decode(0xE2410001).arithmetic == Arithmetic(0, add, 1, 0xFFFFFFFF)
+    assert decode(0xE0810002).arithmetic == Arithmetic(0, add, 1, other=2)
+    assert decode(0xE0810082).arithmetic is None
+    assert decode(0xE1A00381).arithmetic == Arithmetic(0, Calculation.SHIFT_LEFT, 1, 7)
+    assert decode(0xE1A003A1).arithmetic is None
+    assert decode(0x138100C0).arithmetic is None
+    assert decode(0xE28F0008).arithmetic is None
     assert decode(0xE3520004).test == facts.Test(2, 4)
     assert decode(0xE2522001).test == facts.Test(2, 0)
     assert decode(0xE2422001).test is None
