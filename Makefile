@@ -66,7 +66,8 @@ firmware: system
 $(FIRMWARE): | firmware
 
 test: system $(VENV)/.installed
-	@$(MAKE) -s -C $(SUITE) all check-elf && $(MAKE) -s -C $(SUITE) BOARD=virt || \
+	@$(MAKE) -s -C $(SUITE) all check-elf && $(MAKE) -s -C $(SUITE) BOARD=virt && \
+		$(MAKE) -s -C $(SUITE) BOARD=versatilepb || \
 		echo "tests that need the firmware will be skipped"
 	$(BIN)/pytest -n $(JOBS)
 
