@@ -13,8 +13,6 @@ need arm-none-eabi-gcc gcc-arm-none-eabi
 need arm-none-eabi-objdump binutils-arm-none-eabi
 need riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf
 need riscv64-unknown-elf-objdump binutils-riscv64-unknown-elf
-need riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf
-need riscv64-unknown-elf-objdump binutils-riscv64-unknown-elf
 need cc gcc
 need git git
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing="$missing ca-certificates"

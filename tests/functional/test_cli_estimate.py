@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -343,3 +344,27 @@ def test_the_installed_program() -> None:
     )
     assert (bad.returncode, bad.stdout) == (3, "")
     assert "from 1 to 16" in bad.stderr
+
+
+def test_a_section_that_is_nearly_one_of_the_characterization() -> None:
+    """A default would stand in for the one that was meant."""
+    Path("board.yaml").write_text(PROFILE + "default map:\n  .text: flash\n  .data: sram\n")
+    Path("map.yaml").write_text(MAP.replace("  .data: sram", "  .dta: sram"))
+    result = run(*WALK)
+    assert result.exit_code == 3
+    assert result.stderr.startswith("map.yaml:5:9: the characterization of k has no section .dta")
+    assert "did you mean '.data'?" in result.stderr
+
+
+def test_a_value_that_several_services_need_is_asked_for_once() -> None:
+    twice = published()
+    walk, copy = twice.services
+    others = [replace(walk, name=f"walk{n}") for n in range(6)]
+    Path("k.json").write_text(characterization_json(replace(twice, services=(walk, copy, *others))))
+    Path("map.yaml").write_text(MAP.partition("parameters:")[0])
+    result = run("k.json", "--profile", "board.yaml", "--map", "map.yaml")
+    assert result.exit_code == 3
+    assert "7 services need a value for N: walk, walk0, walk1, walk2 and 3 more" in result.stderr
+    assert "copy needs a value for M" in result.stderr
+    assert result.stderr.count("next: --set") == 2
+    assert "map.yaml" not in result.stderr

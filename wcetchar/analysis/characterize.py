@@ -240,9 +240,9 @@ def characterize(
             unattributed=tuple(sorted(collector.unattributed.items())),
         ),
         assumptions=(
-            (*ASSUMPTIONS, assumption(services.float_context))
-            if uses_floating_point(table)
-            else ASSUMPTIONS
+            *ASSUMPTIONS,
+            *((assumption(services.float_context),) if uses_floating_point(table) else ()),
+            *services.assumptions,
         ),
         not_characterized=tuple(NotCharacterized(name, NOT_SHOWN) for name in missing),
     )

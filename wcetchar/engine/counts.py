@@ -76,8 +76,8 @@ def values_of(service: ServiceCharacterization, parameters: Mapping[str, int]) -
                     f"{service.name} needs a value for {parameter.name} ({parameter.meaning})",
                     expected=_range(parameter),
                     hint=f"--set {parameter.name}=VALUE, parameters in the section map, "
-                    "or --maximum",
-                    file="parameters",
+                    "or --maximum for the largest total",
+                    file="nothing",
                     keys=(parameter.name,),
                 )
             )

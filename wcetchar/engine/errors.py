@@ -8,7 +8,8 @@ from typing import Literal
 
 from wcetchar.errors import InputError, InputErrors
 
-File = Literal["profile", "map", "parameters"]
+File = Literal["profile", "map", "parameters", "nothing"]
+"""``nothing``: a value that no file gives."""
 
 
 class PricingError(InputError):

@@ -1,4 +1,4 @@
-"""The parameter values with the largest total, by trying every one.
+"""The parameter values with the largest total or the longest blocking, by trying every one.
 
 A formula may rise and fall with its parameters, and which way depends on the prices, so no corner
 of the range can be trusted to be the worst. The whole grid is tried where it is small; elsewhere
@@ -9,25 +9,34 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from wcetchar.engine.counts import values_of
 from wcetchar.engine.pricing import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
-from wcetchar.model.characterization import ServiceCharacterization
+from wcetchar.model.characterization import Counts, ServiceCharacterization, StretchKind
 
 LARGEST_GRID: Final = 10_000
 """Points that are tried; some seconds of work."""
 
 
+@dataclass(frozen=True)
+class Worst:
+    """Parameter values with the largest total, and those with the longest stretches; of several
+    that are equal the smallest, parameter by parameter."""
+
+    total: dict[str, int]
+    interrupts: dict[str, int]
+    preemption: dict[str, int]
+
+
 def worst_parameters(
     service: ServiceCharacterization, prices: PriceVector, fixed: Mapping[str, int]
-) -> dict[str, int]:
-    """Values of all parameters with the largest total, those in ``fixed`` kept as they are.
-
-    Of several with the same total the smallest, parameter by parameter.
+) -> Worst:
+    """Values of all parameters that are worst, those in ``fixed`` kept as they are.
 
     Raises:
         InputError: more than ``LARGEST_GRID`` points, a fixed value out of range, or counts that
@@ -50,6 +59,19 @@ def worst_parameters(
             expected=f"at most {LARGEST_GRID} combinations for --maximum",
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
-    total = Totals(service.counts, names, prices, service.name)
-    worst = max(itertools.product(*ranges), key=total)  # max() keeps the first of equals
-    return dict(zip(names, worst, strict=True))
+
+    def largest(*counts: Counts) -> dict[str, int]:
+        totals = [Totals(part, names, prices, service.name) for part in counts]
+        worst = max(  # of equals max() keeps the first
+            itertools.product(*ranges), key=lambda values: max(total(values) for total in totals)
+        )
+        return dict(zip(names, worst, strict=True))
+
+    total = largest(service.counts)
+
+    def longest(kinds: Collection[StretchKind]) -> dict[str, int]:
+        stretches = [s.counts for s in service.stretches if s.kind in kinds]
+        # Where stretches are not known, the sum of the blocking rows stands in for them.
+        return largest(*stretches) if stretches and service.stretches_known else total
+
+    return Worst(total, longest({StretchKind.INTERRUPTS}), longest(set(StretchKind)))

@@ -26,6 +26,7 @@ beyond what ``first`` states (no caches, no arbitration, no refresh).
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -124,6 +125,7 @@ def price_vector(
         problems.append(problem)
     if pricer.unmapped:
         problems.append(pricer.unmapped_error())
+    problems.extend(_misspelt(characterization, section_map))
     if problems:
         raise several(problems)
     return PriceVector(profile, section_map, prices, _notes(characterization, section_map, users))
@@ -371,6 +373,25 @@ def _notes(
             "characterization does not have"
         )
     return tuple(notes)
+
+
+def _misspelt(
+    characterization: Characterization, section_map: SectionMap
+) -> Iterator[PricingError]:
+    """Sections of the map that are none here, but nearly one that the map does not place. Its
+    default region, or that of the profile, would stand in for it without a word."""
+    free = [s.name for s in characterization.sections if s.name not in section_map.sections]
+    known = {section.name for section in characterization.sections}
+    for name in section_map.sections:
+        close = [] if name in known else difflib.get_close_matches(name, free, 1, cutoff=0.8)
+        if close:
+            yield PricingError(
+                f"the characterization of {characterization.kernel.name} has no section {name}",
+                expected=f"one of {_listed(sorted(known))}",
+                hint=f"did you mean {close[0]!r}?",
+                file="map",
+                keys=("sections", name),
+            )
 
 
 def _places(regions: list[Region]) -> str:

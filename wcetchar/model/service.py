@@ -182,7 +182,8 @@ class ServicesFile:
     vectors are fetched from; ``main_stack`` and ``task_stack`` those that the hardware's own
     stacking writes to when it interrupts a handler and a thread; ``None`` where the file has none,
     which suffices for an instruction set whose hardware does neither. ``float_context``: how the
-    firmware sets the core up; ``None``: not stated. ``places`` says where things stand in the file,
+    firmware sets the core up; ``None``: not stated. ``assumptions``: what the vendor's figures hold
+    under, beside what the method assumes. ``places`` says where things stand in the file,
     by the keys that lead to them; it is no part of what the file says."""
 
     path: str
@@ -195,6 +196,7 @@ class ServicesFile:
     main_stack: str | None = None
     task_stack: str | None = None
     float_context: FloatContext | None = None
+    assumptions: tuple[str, ...] = ()
     places: Mapping[tuple[str | int, ...], Location] = field(
         default_factory=dict, repr=False, compare=False
     )

@@ -96,6 +96,7 @@ def _check_values(
 ) -> None:
     """Every parameter that has no value, or one out of range, at once."""
     problems: dict[str, InputError] = {}
+    missing: dict[str, list[tuple[str, PricingError]]] = {}
     seen: set[tuple[int, str | None]] = set()
     for service, number, platform in chosen:
         values, searched = _given(request, service, platform)
@@ -107,11 +108,37 @@ def _check_values(
         except InputError as error:
             located = _located(error, platform.profile_file, platform.map_file, request, number)
             found = located.errors if isinstance(located, InputErrors) else (located,)
-            problems.update({str(one): one for one in found})
+            for one in found:
+                if isinstance(one, PricingError) and one.file == "nothing":
+                    missing.setdefault(str(one.keys[0]), []).append((service.name, one))
+                else:
+                    problems[str(one)] = one
+    for name, needed in missing.items():
+        problems[name] = _missing(name, dict(needed))
     if len(problems) > 1:
         raise InputErrors(list(problems.values()))
     for one in problems.values():
         raise one
+
+
+_NAMED = 4
+"""Services that an error names at most."""
+
+
+def _missing(name: str, needed: Mapping[str, InputError]) -> InputError:
+    """One error for a parameter that nobody gave a value; ``needed``: service -> its own error."""
+    (service, error), *others = needed.items()
+    if not others:
+        return error
+    services = [service, *(other for other, _ in others)]
+    more = f" and {len(services) - _NAMED} more" if len(services) > _NAMED else ""
+    ranges = dict.fromkeys(one.expected for one in needed.values())
+    return InputError(
+        f"{len(services)} services need a value for {name}: {', '.join(services[:_NAMED])}{more}",
+        where=error.where,
+        expected=error.expected if len(ranges) == 1 else "a value in the range of each",
+        hint=error.hint,
+    )
 
 
 def _given(
@@ -189,13 +216,12 @@ def _estimate(
     values, searched = _given(request, service, platform)
     try:
         if searched:
-            values = worst_parameters(service, platform.prices, values)
-        estimate = estimate_at(service, platform.prices, values_of(service, values))
+            estimate = _worst(service, platform.prices, values, searched)
+        else:
+            estimate = estimate_at(service, platform.prices, values_of(service, values))
     except InputError as error:
         raise _located(error, platform.profile_file, platform.map_file, request, number) from None
     notes = list(estimate.notes)
-    if searched:
-        notes.append(f"largest total over the whole range of {', '.join(searched)}")
     strange = [name for name in platform.section_map.parameters if name not in known]
     if strange:
         notes.append(
@@ -203,6 +229,37 @@ def _estimate(
             "of this characterization has"
         )
     return replace(estimate, notes=tuple(notes))
+
+
+def _worst(
+    service: ServiceCharacterization,
+    prices: PriceVector,
+    given: Mapping[str, int],
+    searched: list[str],
+) -> Estimate:
+    """The largest total over the range of the parameters in ``searched``, and beside it the
+    longest blocking, wherever in that range it is."""
+    worst = worst_parameters(service, prices, given)
+    estimate = estimate_at(service, prices, values_of(service, worst.total))
+    notes = [*estimate.notes, f"largest total over the whole range of {', '.join(searched)}"]
+    interrupts, preemption = (
+        estimate
+        if values == worst.total
+        else estimate_at(service, prices, values_of(service, values))
+        for values in (worst.interrupts, worst.preemption)
+    )
+    for what, values in (("interrupts", worst.interrupts), ("preemption", worst.preemption)):
+        if values != worst.total:
+            at = ", ".join(f"{name}={values[name]}" for name in searched)
+            notes.append(f"blocks {what} longest at {at}")
+    return replace(
+        estimate,
+        blocking_interrupts=interrupts.blocking_interrupts,
+        interrupts_stretch=interrupts.interrupts_stretch,
+        blocking_preemption=preemption.blocking_preemption,
+        preemption_stretch=preemption.preemption_stretch,
+        notes=tuple(dict.fromkeys(notes)),
+    )
 
 
 def _located(

@@ -70,9 +70,20 @@ def summary(views: Iterable[EstimateView], width: int = 120, color: bool = False
                 Text(" / ".join(dict.fromkeys(view.word.value for view in group))),
             )
         parts += [table, ""]
-    notes = dict.fromkeys(note for view in shown for note in view.notes)
-    parts += [Text(f"note: {note}") for note in notes]
+    parts += [Text(note) for note in _shared_notes(services)]
     return text_of(parts, width, color)
+
+
+def _shared_notes(services: dict[str, list[EstimateView]]) -> Iterator[str]:
+    """Each note once; one that is not of all services names those that it is of."""
+    owners: dict[str, dict[str, None]] = {}
+    for service, group in services.items():
+        for view in group:
+            for note in view.notes:
+                owners.setdefault(note, {})[service] = None
+    for note, names in owners.items():
+        of = "" if len(names) == len(services) else f" ({', '.join(names)})"
+        yield f"note{of}: {note}"
 
 
 def text_of(parts: Iterable[RenderableType], width: int, color: bool) -> str:

@@ -182,6 +182,9 @@ class ServicesDoc(YamlModel):
         default_factory=HardwareDoc, description="sections that the hardware itself touches"
     )
     scheduler_lock: LockDoc | None = None
+    assumptions: list[Text] = Field(
+        default_factory=list, description="what the figures hold under; published with them"
+    )
     services: dict[Text, ServiceDoc] = Field(description="services by name")
 
     def to_model(self, path: str, places: Mapping[Steps, Location]) -> ServicesFile:
@@ -216,6 +219,7 @@ class ServicesDoc(YamlModel):
             main_stack=self.hardware.main_stack,
             task_stack=self.hardware.task_stack,
             float_context=self.hardware.floating_point_context,
+            assumptions=tuple(self.assumptions),
             places=places,
         )
 

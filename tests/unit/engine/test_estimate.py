@@ -246,7 +246,7 @@ def test_a_wrong_parameter_is_refused_with_its_range_and_meaning(wrong: dict[str
     small = service(Counts((row(1),)), parameter("N", 1, 9))
     with pytest.raises(PricingError) as caught:
         run(small, **wrong)
-    assert caught.value.file == "parameters"
+    assert caught.value.file == ("parameters" if wrong else "nothing")
     if "M" in wrong:
         assert "no parameter M" in caught.value.message
     else:
@@ -419,7 +419,7 @@ def test_blocking_between_observed_points_makes_the_whole_an_estimate() -> None:
 
 def worst(characterization: Characterization, **fixed: int) -> dict[str, int]:
     prices = price_vector(characterization, BOARD, MAP)
-    return worst_parameters(characterization.services[0], prices, fixed)
+    return worst_parameters(characterization.services[0], prices, fixed).total
 
 
 def test_the_worst_values_may_lie_inside_the_range() -> None:
@@ -444,7 +444,24 @@ def test_the_worst_values_depend_on_the_prices() -> None:
         ),
         MAP,
     )
-    assert worst_parameters(either.services[0], prices, {}) == {"N": 9}
+    assert worst_parameters(either.services[0], prices, {}).total == {"N": 9}
+
+
+def test_the_longest_blocking_may_lie_elsewhere() -> None:
+    def stretch(kind: StretchKind, repetition: str) -> BlockingStretch:
+        return BlockingStretch(kind, "a", "b", Counts((row(1, repetition),)))
+
+    rising = service(
+        Counts((row(3, "N"),)),
+        parameter("N", 0, 9),
+        stretches=(
+            stretch(StretchKind.INTERRUPTS, "max(0, 5 - N)"),
+            stretch(StretchKind.INTERRUPTS, "min(N, 3)"),
+            stretch(StretchKind.PREEMPTION, "max(0, 7 - max(N - 2, 2 - N))"),
+        ),
+    )
+    found = worst_parameters(rising.services[0], price_vector(rising, BOARD, MAP), {})
+    assert (found.total, found.interrupts, found.preemption) == ({"N": 9}, {"N": 0}, {"N": 2})
 
 
 def test_of_equal_totals_the_smallest_values_are_taken() -> None:
