@@ -46,6 +46,9 @@ void vApplicationIdleHook(void)
 static void driver_task(void *unused)
 {
     (void)unused;
+#ifdef BOARD_FIRST_TASK_BEGINS
+    BOARD_FIRST_TASK_BEGINS();
+#endif
     measure_scheduler();
     measure_heap();
     measure_lists();

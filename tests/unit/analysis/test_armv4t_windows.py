@@ -337,7 +337,7 @@ def test_armv4t_handler_window(resolved: Resolved, at: Labels) -> None:
     assert counts == {
         ".vectors load": 1,
         ".vectors read 32 single": 1,
-        ".vectors exception entry": 1,
+        "? exception entry": 1,
         ".vectors fetch 32 first": 1,
         ".vectors pipeline refill": 1,
         ".text store multiple": 1,
