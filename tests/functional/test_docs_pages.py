@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from wcetchar.store import load_campaign
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -57,6 +59,14 @@ def test_the_command_line_page_is_current() -> None:
     generator = runpy.run_path(str(ROOT / "docs" / "generate_cli.py"))
     committed = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert committed == generator["page"](), "run: python docs/generate_cli.py"
+
+
+def test_the_matrix_page_names_cells_of_the_campaign() -> None:
+    page = (ROOT / "docs" / "reference" / "freertos-matrix.md").read_text(encoding="utf-8")
+    campaign = load_campaign(str(ROOT / "rtos_tests" / "freertos" / "campaign.yaml"))
+    shown = set(re.findall(r"^\| (\S+\+\S+) \| done ", page, re.MULTILINE))
+    assert shown
+    assert shown <= {cell.name for cell in campaign.cells()}, "run: python docs/generate_matrix.py"
 
 
 def test_the_changelog_has_this_version() -> None:

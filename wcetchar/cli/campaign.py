@@ -19,6 +19,8 @@ from wcetchar.pipeline.cell import Outcome, Plan
 from wcetchar.report import matrix
 from wcetchar.report.terminal import text_of
 
+FORMATS = ("table", "markdown", "json")
+
 
 class CellsFailed(WcetcharError):
     """Some cells failed; the exit code is that of the first."""
@@ -46,6 +48,9 @@ class CellsFailed(WcetcharError):
     help="Cells that are made at a time. Default: the processor's cores.",
 )
 @click.option("--dry-run", is_flag=True, help="List the cells and run nothing.")
+@click.option(
+    "form", "--format", type=click.Choice(FORMATS), help="How to print the result. Default: table."
+)
 @json_option
 def command(
     campaign: str,
@@ -53,6 +58,7 @@ def command(
     only: tuple[str, ...],
     jobs: int | None,
     dry_run: bool,
+    form: str | None,
     as_json: bool,
 ) -> None:
     """Build, capture and characterize every cell of the matrix that CAMPAIGN spans (a YAML file:
@@ -74,20 +80,24 @@ def command(
       wcetchar campaign campaign.yaml -o results --jobs 2
       wcetchar campaign campaign.yaml --dry-run --only board=mps2-an385
     """
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} contradict each other")
+    form = "json" if as_json else form or "table"
     request = pipeline.Request(campaign, output or "results", only, jobs or pipeline.cores())
     if dry_run:
         plans = pipeline.plans(request)
-        emit(pipeline.listing_json(campaign, plans) if as_json else _listing(plans), None)
+        emit(pipeline.listing_json(campaign, plans) if form == "json" else _listing(plans), None)
         return
     if not output:
         raise UsageError("there is no folder for the results", hint="-o FOLDER, or --dry-run")
     with _shown() as progress:
         result = pipeline.run(request, progress)
-    text = (
-        matrix.document(result.index)
-        if as_json
-        else matrix.render(result.index, table_width(None), table_color(None))
-    )
+    if form == "json":
+        text = matrix.document(result.index)
+    elif form == "markdown":
+        text = matrix.markdown(result.index)
+    else:
+        text = matrix.render(result.index, table_width(None), table_color(None))
     emit(text, None)
     if result.failures:
         error = CellsFailed(

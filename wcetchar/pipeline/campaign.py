@@ -244,15 +244,20 @@ def _index(
         else:
             error = None
             summary = _summary(record) if cell.name not in waiting else None
-        rows.append(
-            matrix.row_of(
+        try:
+            row = matrix.row_of(
                 cell.name,
                 cell.values,
                 summary=summary,
                 firmware_sha256=_firmware(record) if summary else None,
                 error=error,
             )
-        )
+        except (KeyError, TypeError, ValueError):
+            # A record that another wcetchar wrote, of a cell that --only leaves out.
+            row = matrix.row_of(
+                cell.name, cell.values, summary=None, firmware_sha256=None, error=None
+            )
+        rows.append(row)
     return matrix.Index(
         campaign=campaign.name,
         tool=f"wcetchar {__version__}",

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wcetchar.errors import one_line
+from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.summary import stretch_lines
 from wcetchar.report.terminal import text_of
 
@@ -26,6 +27,8 @@ KIND: Final = "wcetchar campaign"
 DONE: Final = "done"
 FAILED: Final = "failed"
 PENDING: Final = "pending"
+
+_FIGURES: Final = ("services", "by formula", "by table", "not at all", "windows", "instructions")
 
 
 @dataclass(frozen=True)
@@ -189,12 +192,54 @@ def render(index: Index, width: int = 120, color: bool = False) -> str:
     return text_of(parts, width, color)
 
 
+def markdown(index: Index) -> str:
+    """The same as Markdown tables (the GitHub dialect)."""
+    done = [row for row in index.cells if row.status == DONE]
+    lines = [f"## {escaped(index.campaign)}", ""]
+    rows = [
+        [row.cell, row.status, row.architecture, *(_figures([row]) if row in done else [""] * 6)]
+        for row in index.cells
+    ]
+    rows.append(["all cells", f"{len(done)} done", "", *_figures(done)])
+    headings = [("cell", False), ("status", False), ("architecture", False)]
+    lines += [*table_lines([*headings, *((h, True) for h in _FIGURES)], rows)]
+    if any(row.by_table or row.not_characterized or row.error for row in index.cells):
+        lines.append("")
+    for row in index.cells:
+        lines += [f"* {escaped(row.cell)}: by table: {escaped(name)}" for name in row.by_table]
+        lines += [
+            f"* {escaped(row.cell)}: not at all: {escaped(name)}: {escaped(why)}"
+            for name, why in row.not_characterized
+        ]
+        if row.status == FAILED:
+            lines.append(f"* {escaped(row.cell)}: failed: {escaped(one_line(row.error))}")
+    columns = [("instructions", True), ("service", False), ("at", False), ("from", False)]
+    columns.append(("to", False))
+    for row in done:
+        for title, stretches in (
+            ("interrupts masked", row.longest_interrupts),
+            ("preemption held off", row.longest_preemption),
+        ):
+            lines += ["", f"### {escaped(row.cell)}: longest stretches with {title}", ""]
+            lines += (
+                table_lines(columns, [_cells(s) for s in stretches]) if stretches else ["None."]
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _cells(stretch: Mapping[str, Any]) -> list[str]:
+    at = ", ".join(f"{name}={value}" for name, value in stretch["parameters"].items())
+    more = f", and in {len(stretch['also_in'])} more" if stretch["also_in"] else ""
+    places = [stretch["begin"]["text"], stretch["end"]["text"]]
+    return [f"{stretch['instructions']:,}", stretch["service"] + more, at, *places]
+
+
 def _table(index: Index) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("cell")
     table.add_column("status")
     table.add_column("architecture")
-    for heading in ("services", "by formula", "by table", "not at all", "windows", "instructions"):
+    for heading in _FIGURES:
         table.add_column(heading, justify="right")
     for row in index.cells:
         figures = _figures([row]) if row.status == DONE else [""] * 6

@@ -13,7 +13,7 @@ from fractions import Fraction
 from wcetchar.errors import one_line
 from wcetchar.formula import to_text
 from wcetchar.model.characterization import Characterization, Counts, ServiceCharacterization
-from wcetchar.model.expression import ONE, Expression, Name
+from wcetchar.model.expression import ONE, Call, Expression, Name
 from wcetchar.model.versus import Against, Basis, Hardware, Metric, ServiceVersus, Verdict
 
 METRIC_TITLES = {
@@ -332,7 +332,7 @@ def instructions_of(counts: Counts) -> str:
         text = one_line(to_text(repetition))
         if repetition == ONE:
             terms.append(f"{number}")
-        elif isinstance(repetition, Name):
+        elif isinstance(repetition, Name | Call):
             terms.append(text if number == 1 else f"{number}*{text}")
         else:
             terms.append(f"({text})" if number == 1 else f"{number}*({text})")

@@ -1,0 +1,44 @@
+"""Writes docs/reference/freertos-matrix.md: runs the FreeRTOS campaign and prints what came out.
+
+python docs/generate_matrix.py
+
+The campaign goes to build/campaign, as of `make campaign`; what is there is not made again.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reference" / "freertos-matrix.md"
+
+INTRODUCTION = """\
+# The FreeRTOS matrix
+
+<!-- Written by docs/generate_matrix.py; do not edit. -->
+
+What `make campaign` makes of every board and configuration of
+[`rtos_tests/freertos/`](../../rtos_tests/freertos/README.md): services whose counts are exact
+formulas, those published by a table, and those not characterized with the reason; then, for each,
+the longest stretches with interrupts masked and with preemption held off. Lengths are in
+instructions at the parameter values where they are most; a stretch that occurs in several services
+stands once. How to read and compare:
+[characterize a matrix of firmware](../howto/campaign.md).
+
+"""
+
+
+def main() -> int:
+    (ROOT / "build").mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "wcetchar", "campaign", "rtos_tests/freertos/campaign.yaml"]
+    command += ["-o", "build/campaign", "--format", "markdown"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 0:
+        PAGE.write_text(INTRODUCTION + done.stdout, encoding="utf-8")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
