@@ -34,7 +34,7 @@ from wcetchar.model.trace import Event, Knowledge, Trace
 from wcetchar.readers import READERS, open_trace
 
 K = Knowledge
-TEXT_LOSSES = frozenset({K.WIDTHS, K.EXCEPTIONS, K.END})
+TEXT_LOSSES = frozenset({K.WIDTHS, K.EXCEPTIONS, K.END, K.REGISTERS})
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ def execlog_72(run: Run) -> bytes:
     return execlog(run, shown_an385, garbage=True)
 
 
-NO_DATA = frozenset({K.ADDRESSES, K.WIDTHS, K.DIRECTIONS})
+NO_DATA = frozenset({K.ADDRESSES, K.WIDTHS, K.DIRECTIONS, K.REGISTERS})
 
 CASES = [
-    Case("stream", stream, "wcetchar", frozenset()),
+    Case("stream", stream, "wcetchar", frozenset({K.REGISTERS})),
     Case("execlog 7.2", execlog_72, "execlog-7.2", machine="mps2-an385", format="execlog-7.2"),
     Case("execlog 8.2", execlog, "execlog-8.2", format="execlog-8.2"),
     Case(
@@ -119,6 +119,7 @@ for _version in (4, 5):
             f"Renode binary {_version}, other items",
             renode_binary(_version, extras=True),
             "renode-binary",
+            TEXT_LOSSES - {K.REGISTERS},
         ),
         Case(
             f"Renode binary {_version}, PC only",

@@ -40,7 +40,7 @@ class Activities(Recorder):
         self._flush()
         handler = self._context
         inside = handler.armed or (handler.window if handler.exception is None else None)
-        if inside is not None:
+        if inside is not None and (inside is handler.armed or handler.inside is not None):
             raise self._error(
                 f"the handler returned inside {inside.service.name}",
                 expected="the end mark in the same handler",
@@ -65,9 +65,14 @@ class Activities(Recorder):
                 self._lose_thread()
             elif self._context.exception is None and handler.restored is not None:
                 self._switch(handler, at)
+        window = handler.window
         if self._floats is not None:
-            self._floats.left(handler.window, self._context)
-        if handler.window is not None:
+            whole = window is not None and window.exception is not None
+            self._floats.left(window if whole else None, self._context)
+        if window is not None:
+            if handler.exception is None or window.depth > 0:
+                # Only a tail call of the handler itself returns together with it.
+                self._give_up(window, "the exception handler returned inside it")
             self._close(handler)
         self._changed()
 
@@ -147,6 +152,13 @@ class Activities(Recorder):
                 expected="windows that are traced whole",
                 hint="filter nothing that a service may execute",
             )
+        if context.unlocking and self._resolved.has_unmarked:
+            raise self._error(
+                f"the capture left out {count} instructions of a function that unlocks the "
+                "scheduler, and services without marks may be called in it",
+                expected="functions that unlock the scheduler to be traced whole",
+                hint="filter nothing that they execute",
+            )
         context.gapped = True
         self._lost()
 
@@ -176,12 +188,17 @@ class Activities(Recorder):
             return  # out of reset, or after a gap
         if self._table.instructions[context.last].flow in (Flow.CALL, Flow.CALL_INDIRECT):
             return
-        if context.window is not None:
+        if context.window is not None and context.window.marked:
             raise self._error(
                 f"an exception handler, {self._resolved.place(instruction.address)}, runs inside "
                 f"{context.window.service.name}",
                 expected="a trace that shows exceptions, or windows without interrupts",
                 hint="capture with `wcetchar capture`, or keep interrupts away from the calls",
+            )
+        if context.window is not None:
+            self._give_up(
+                context.window,
+                "an exception handler ran inside it, and the trace does not show exceptions",
             )
         context.handlers.append(len(context.stack))
 

@@ -25,6 +25,7 @@ from wcetchar.analysis.repetition import (
     publish,
 )
 from wcetchar.analysis.resolve import Resolved, resolve
+from wcetchar.analysis.runs import Calls, check_run, run_notes, why_not
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import (
@@ -42,6 +43,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.run import RunValues
 from wcetchar.model.service import PARTS, Part, Service, ServicesFile
 from wcetchar.model.trace import Knowledge, Trace
 
@@ -83,6 +85,8 @@ class _Collector:
         self.notes: dict[str, set[str]] = defaultdict(set)
         self.attributed: Counter[str] = Counter()
         self.unattributed: Counter[str] = Counter()
+        self.inside: Calls = Counter()
+        self.given_up: Calls = Counter()
         self.traced = self.filtered = self.undecoded = 0
 
     def sources_of(self, name: str) -> list[_Source]:
@@ -135,6 +139,8 @@ class _Collector:
         self.sources[-1].undecoded = finder.undecoded
         self.attributed.update(finder.attributed)
         self.unattributed.update(finder.unattributed)
+        self.inside.update(finder.inside)
+        self.given_up.update(finder.given_up)
         self.traced += finder.traced
         self.filtered += finder.filtered
         self.undecoded += finder.undecoded
@@ -147,6 +153,7 @@ def characterize(
     services: ServicesFile,
     *,
     tool: str,
+    runs: Sequence[RunValues] | None = None,
     partial: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Characterization:
@@ -154,6 +161,7 @@ def characterize(
 
     Args:
         tool: name and version that the provenance carries.
+        runs: of each trace, what is said about services without marks.
         partial: leave out services that no trace shows, instead of refusing.
         progress: called with the number of instructions seen so far.
 
@@ -164,7 +172,7 @@ def characterize(
     resolved = resolve(services, image, table)
     collector = _Collector()
     blocking_labeller: Labeller | None = None
-    for trace in traces:
+    for trace, run in zip(traces, runs or [RunValues()] * len(traces), strict=True):
         _check_origin(trace, image)
         _check_filter(trace, resolved)
         knows = trace.info.knows
@@ -177,9 +185,13 @@ def characterize(
             trace.info.path,
             has_exceptions=knows(Knowledge.EXCEPTIONS),
             has_addresses=knows(Knowledge.ADDRESSES),
+            run=run,
+            registers_persist=trace.info.registers_persist,
         )
+        registers = check_run(trace, resolved, run)
         collector.begin(trace)
-        for window in find_windows(trace.batches(), finder):
+        batches = trace.batches(registers=True) if registers else trace.batches()
+        for window in find_windows(batches, finder):
             collector.add(window, labeller.label(window), labeller)
             if progress is not None:
                 progress(collector.traced + finder.traced)
@@ -188,12 +200,18 @@ def characterize(
         collector.take(finder)
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")
-    missing = [s.name for s in services.services if not _is_shown(s, collector)]
+    missing = {
+        s.name: NOT_SHOWN
+        if s.mark is not None
+        else why_not(s, collector.inside, collector.given_up)
+        for s in services.services
+        if not _is_shown(s, collector)
+    }
     if missing and not partial:
-        first = services.where("services", missing[0])
+        told = [f"{name}: {why}" for name, why in missing.items() if why != NOT_SHOWN]
         raise InputError(
-            "no trace shows " + ", ".join(missing),
-            where=first,
+            "no trace shows " + ", ".join(missing) + (f" ({'; '.join(told)})" if told else ""),
+            where=services.where("services", next(iter(missing))),
             expected="a window for every service of the services file",
             hint="run the firmware that calls them, or ask for a partial characterization "
             "(--partial)",
@@ -203,7 +221,10 @@ def characterize(
             "no trace shows any service",
             where=services.where("services"),
             expected="at least one window",
-            hint="is it a run of this firmware, with its marks?",
+            hint="is it a run of this firmware, with its marks?"
+            if services.marks is not None
+            else "is it a run of this firmware? "
+            + "; ".join(f"{name}: {why}" for name, why in missing.items()),
         )
     return Characterization(
         kernel=services.kernel,
@@ -227,7 +248,11 @@ def characterize(
                     trace.info.emulator,
                     trace.info.machine,
                     trace.info.arguments,
-                    tuple(f"{loss.lacks.value}: {loss.consequence}" for loss in trace.info.losses),
+                    tuple(
+                        f"{loss.lacks.value}: {loss.consequence}"
+                        for loss in trace.info.losses
+                        if loss.lacks is not Knowledge.REGISTERS  # else nothing was read from them
+                    ),
                 )
                 for trace in traces
             ),
@@ -244,7 +269,7 @@ def characterize(
             *((assumption(services.float_context),) if uses_floating_point(table) else ()),
             *services.assumptions,
         ),
-        not_characterized=tuple(NotCharacterized(name, NOT_SHOWN) for name in missing),
+        not_characterized=tuple(NotCharacterized(name, why) for name, why in missing.items()),
     )
 
 
@@ -259,7 +284,8 @@ def _check_origin(trace: Trace, image: Image) -> None:
         )
     if not trace.info.knows(Knowledge.ADDRESSES):
         raise InputError(
-            "the trace has no data addresses, so the firmware's marks cannot be seen in it",
+            "the trace has no data addresses, so neither the firmware's marks nor switches of "
+            "threads can be seen in it",
             where=Location(trace.info.path),
             expected="a trace of a format that records the addresses of stores",
             hint="capture with wcetchar, or record execlog or a memory-access log",
@@ -367,6 +393,7 @@ def _service(
     observations = collector.services[name]
     fitted, held_out = evidence_points(list(observations.points))
     notes = set(collector.notes[name])
+    notes.update(run_notes(service, collector.inside, collector.given_up))
     word = Word.HIGH_WATER_MARK
     if observations.differing:
         notes.add(

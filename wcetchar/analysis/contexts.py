@@ -104,6 +104,15 @@ class OpenWindow:
     """Return addresses of the calls that were open there."""
     yields: int = 0
     float_frames: list[FloatFrame] = field(default_factory=list)
+    marked: bool = True
+    """The firmware marks it: what goes wrong is an error. Otherwise the window is given up."""
+    given_up: bool = False
+    """What is executed up to its end belongs to no window."""
+    otherwise: Armed | None = None
+    """What it is if it returns although its service's kind says that it does not, or is not
+    switched away although that says that it is."""
+    left_at: int | None = None
+    """Of a final call without marks: pieces that there were when it was last switched away."""
 
 
 @dataclass
@@ -180,9 +189,10 @@ class Context:
 
     @property
     def inside(self) -> Service | None:
-        """The service whose window is open here, or whose begin mark was seen."""
-        within = self.window or self.armed
-        return None if within is None else within.service
+        """The marked service whose window is open here, or whose begin mark was seen."""
+        if self.window is not None and self.window.marked:
+            return self.window.service
+        return None if self.armed is None else self.armed.service
 
     def remember(self, piece: Piece) -> None:
         """Keeps a piece for following values backwards, and drops the oldest ones."""

@@ -5,16 +5,17 @@ A begin mark arms a service of its thread (a handler: of any); the next entry of
 
 from __future__ import annotations
 
-from wcetchar.analysis.activities import Activities
 from wcetchar.analysis.contexts import Armed, Context
+from wcetchar.analysis.unmarked import Unmarked
 from wcetchar.model.service import Service, ServiceKind
 
 
-class Marking(Activities):
+class Marking(Unmarked):
     """The search's knowledge of marks."""
 
     def _mark(self, address: int) -> None:
         marks = self._resolved.services.marks
+        assert marks is not None
         channel, value = divmod(address - self._resolved.mark_start, marks.values)
         if channel == marks.begin:
             self._arm(self._service(value))
@@ -40,6 +41,13 @@ class Marking(Activities):
 
     def _arm(self, service: Service) -> None:
         context = self._context
+        outer = context.window
+        if outer is not None and not outer.marked and service.kind is not ServiceKind.HANDLER:
+            raise self._error(
+                f"begin mark of {service.name} inside a call of {outer.service.name}",
+                expected="marks outside of services that have none",
+                hint="leave the outer function out of the services file, or mark it",
+            )
         if context.armed is not None:
             raise self._error(
                 f"begin mark of {service.name} inside {context.armed.service.name}",
@@ -112,9 +120,15 @@ class Marking(Activities):
             )
         context.parameters.clear()
 
-    def _open(self, context: Context, index: int) -> None:
+    def _open(self, context: Context, index: int, at: int) -> None:
+        """An entry was reached; ``at``: position of its instruction in the batch."""
+        if not self._open_marked(context, index):
+            self._open_unmarked(context, index, at)
+
+    def _open_marked(self, context: Context, index: int) -> bool:
+        """Whether a marked service was meant."""
         if context.window is not None:
-            return
+            return context.window.marked and context.window.service in self._resolved.entries[index]
         services = self._resolved.entries[index]
         if context.exception is not None and context.last < 0:
             for service in services:
@@ -122,10 +136,10 @@ class Marking(Activities):
                 among = service.exceptions
                 if armed is not None and (not among or context.exception in among):
                     self._begin(context, armed, depth=0, exception=context.exception)
-                    return
+                    return True
         armed = context.armed
         if armed is None or armed.service not in services:
-            return
+            return False
         if context.handlers:
             raise self._error(
                 f"{armed.service.name} is called by an exception handler",
@@ -139,3 +153,4 @@ class Marking(Activities):
                 hint="the capture filter must not leave out the caller",
             )
         self._begin(context, armed, depth=len(context.stack), exception=None)
+        return True

@@ -26,12 +26,14 @@ from wcetchar.analysis.floating_point import FloatContexts, uses_floating_point
 from wcetchar.analysis.history import Timeline
 from wcetchar.analysis.masks import MaskState
 from wcetchar.analysis.memory import KeptMasks
+from wcetchar.analysis.registers import Registers
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stops import stops_of
 from wcetchar.analysis.threads import Threads
 from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.run import RunValues
 from wcetchar.model.service import Part, ServiceKind
 from wcetchar.model.trace import EventBatch
 
@@ -44,6 +46,9 @@ class Recorder:
         unattributed: instructions outside every window, by bucket.
         filtered: instructions that the capture left out.
         undecoded: executed instructions that the table does not know, all outside windows.
+        inside: (outer, inner) -> calls of a service without marks inside another one's window, or
+            between its marks; they are counted there.
+        given_up: (service, reason) -> calls of a service without marks that gave no window.
     """
 
     def __init__(
@@ -53,12 +58,21 @@ class Recorder:
         *,
         has_exceptions: bool = True,
         has_addresses: bool = True,
+        run: RunValues | None = None,
+        registers_persist: bool = False,
     ) -> None:
         self.attributed: Counter[str] = Counter()
         self.unattributed: Counter[str] = Counter()
         self.filtered = 0
         self.undecoded = 0
         self.traced = 0
+        self.inside: Counter[tuple[str, str]] = Counter()
+        self.given_up: Counter[tuple[str, str]] = Counter()
+        self._values = run or RunValues()
+        self._unmarked = {i: resolved.unmarked(i, self._values) for i in resolved.entries}
+        self._registers = Registers(persist=registers_persist)
+        self._open_calls: dict[int, OpenWindow] = {}
+        """Windows without marks that are open, by identity: a thread can vanish with its window."""
         self._resolved = resolved
         self._table: InstructionTable = resolved.table
         self._path = path
@@ -129,11 +143,16 @@ class Recorder:
         piece = self._piece(low, high)
         context.remember(piece)
         self._timeline.add(context, piece)
-        if window is not None:
-            self.attributed[window.service.name] += instructions
-            window.pieces.append(piece)
-            window.instructions += instructions
-            if window.instructions > LONGEST_WINDOW:
+        if window is None:
+            return
+        if window.given_up:
+            self.unattributed[bucket_of(window)] += instructions
+            return
+        self.attributed[window.service.name] += instructions
+        window.pieces.append(piece)
+        window.instructions += instructions
+        if window.instructions > LONGEST_WINDOW:
+            if window.marked:
                 raise self._error(
                     f"a window of {window.service.name} has more than {LONGEST_WINDOW:,} "
                     "instructions",
@@ -141,6 +160,7 @@ class Recorder:
                     hint="characterize the functions that it calls, and let its parameters be "
                     "smaller",
                 )
+            self._give_up(window, f"it has more than {LONGEST_WINDOW:,} instructions")
 
     def _piece(self, low: int, high: int) -> Piece:
         assert self._batch is not None
@@ -166,10 +186,16 @@ class Recorder:
         """Unlock functions that are being executed."""
         return sum(len(c.unlocking) for c in (self._context, *self._nested))
 
-    def _begin(self, context: Context, armed: Armed, depth: int, exception: int | None) -> None:
+    def _begin(
+        self,
+        context: Context,
+        armed: Armed,
+        depth: int,
+        exception: int | None,
+    ) -> OpenWindow:
         self._flush()
         armed.windows += 1
-        context.window = OpenWindow(
+        window = context.window = OpenWindow(
             armed.service,
             armed.values,
             depth,
@@ -177,7 +203,8 @@ class Recorder:
             from_handler=bool(self._nested and self._nested[-1].exception is not None),
         )
         if self._floats is not None and exception is not None and self._nested:
-            self._floats.opened(context.window, context, self._nested[-1])
+            self._floats.opened(window, context, self._nested[-1])
+        return window
 
     def _new_thread(self, *, begins: bool = False) -> Context:
         """A thread of which nothing is known, or that ``begins``."""
@@ -185,6 +212,24 @@ class Recorder:
         if self._floats is not None and (not begins or self.filtered or self.undecoded):
             thread.used_float = True
         return thread
+
+    def _give_up(self, window: OpenWindow, reason: str) -> None:
+        """A window without marks that cannot be counted: its instructions go to a bucket."""
+        self._flush()
+        if window.given_up:
+            return
+        window.given_up = True
+        self._take_from(window)
+        self.unattributed[bucket_of(window)] += window.instructions
+        self.given_up[window.service.name, reason] += 1
+        window.pieces.clear()
+
+    def _take_from(self, window: OpenWindow) -> None:
+        """Takes what a window holds from its service."""
+        name = window.service.name
+        self.attributed[name] -= window.instructions
+        if not self.attributed[name]:
+            del self.attributed[name]
 
     def _close(self, context: Context) -> None:
         self._flush()
@@ -252,3 +297,8 @@ class Recorder:
             expected=expected,
             hint=hint,
         )
+
+
+def bucket_of(window: OpenWindow) -> str:
+    """Where the instructions of a window go that was given up."""
+    return f"{window.service.name}, no whole call"

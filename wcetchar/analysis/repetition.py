@@ -104,6 +104,11 @@ def _formulas(
     """(packed, multiplicity, repetition) for every count, ``None`` where there is no formula."""
     names = [p.name for p in parameters]
     ranges = [(p.minimum, p.maximum) for p in parameters]
+    if any(
+        p.minimum < p.maximum and len({point[i] for point in points}) == 1
+        for i, p in enumerate(parameters)
+    ):
+        return None  # one value of a parameter does not even show that it does not matter
     known: dict[tuple[int, ...], Expression | None] = {}
 
     def fitted(counts: tuple[int, ...]) -> Expression | None:

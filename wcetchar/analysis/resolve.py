@@ -21,6 +21,7 @@ from wcetchar.errors import InputError, InputErrors, Location
 from wcetchar.model.characterization import Place
 from wcetchar.model.image import Image, Section, Symbol
 from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.run import RunValues
 from wcetchar.model.service import LogicalSection, Service, ServicesFile
 
 
@@ -46,7 +47,7 @@ class Resolved:
 
     Attributes:
         section_names: index -> logical section name.
-        mark_start, mark_end: addresses of the mark array.
+        mark_start, mark_end: addresses of the mark array; the same where there is none.
         entries: instruction index -> services whose entry it is.
         lock, unlock: instruction indices of scheduler lock and unlock functions.
     """
@@ -72,6 +73,14 @@ class Resolved:
         clipped = np.maximum(found, 0)
         inside = (found >= 0) & (addresses < self.ends[clipped])
         return np.where(inside, self.owners[clipped], -1).astype(np.int32)
+
+    def unmarked(self, index: int, run: RunValues) -> list[Service]:
+        """Services without a mark that a run shows, among those with this entry."""
+        return [s for s in self.entries[index] if s.mark is None and run.showing(s.name)]
+
+    @cached_property
+    def has_unmarked(self) -> bool:
+        return any(service.mark is None for service in self.services.services)
 
     @cached_property
     def code_section(self) -> npt.NDArray[np.int32]:
@@ -107,7 +116,8 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
             there are several mistakes, all of them as ``InputErrors``.
     """
     if not image.symbols:
-        image.symbol(services.marks.symbol)  # one message instead of one for each name
+        # One message instead of one for each name.
+        image.symbol(services.marks.symbol if services.marks else services.services[0].entries[0])
     names = _Names(services, image, table)
     claims = [
         claim
@@ -124,8 +134,8 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
     unlocks = names.functions(lock.unlock if lock else (), "scheduler lock", "unlock")
     names.check_hardware(claims)
     names.check_overlaps(claims)
+    names.check_arguments()
     names.fail_on_mistakes()
-    assert mark is not None
     starts, ends, owners = _flatten(claims)
     return Resolved(
         services=services,
@@ -135,8 +145,8 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
         starts=starts,
         ends=ends,
         owners=owners,
-        mark_start=mark.address,
-        mark_end=mark.address + mark.size,
+        mark_start=mark.address if mark else 0,
+        mark_end=mark.address + mark.size if mark else 0,
         entries={index: tuple(found) for index, found in entries.items()},
         lock=frozenset(locks),
         unlock=frozenset(unlocks),
@@ -177,6 +187,8 @@ class _Names:
 
     def mark_array(self) -> Symbol | None:
         marks = self._services.marks
+        if marks is None:
+            return None
         mark = self._symbol(marks.symbol, "mark array", self._services.where("marks", "symbol"))
         if mark is not None and (mark.size == 0 or mark.size % marks.values):
             self._note(
@@ -186,7 +198,8 @@ class _Names:
                 "`marks: values:` must be the second dimension of the array in the firmware",
             )
         elif mark is not None:
-            most = max((len(s.parameters) for s in self._services.services), default=0)
+            marked = [s for s in self._services.services if s.mark is not None]
+            most = max((len(s.parameters) for s in marked), default=0)
             wanted = max(marks.begin, marks.end, marks.first_parameter + most - 1) + 1
             if mark.size // marks.values < wanted:
                 self._note(
@@ -285,6 +298,25 @@ class _Names:
                     "one of its optional linker sections in the image",
                     "objdump -h lists the sections of an image",
                 )
+
+    def check_arguments(self) -> None:
+        """Arguments that are read are passed in registers."""
+        registers = self._table.registers
+        count = len(registers.arguments)
+        for service in self._services.services:
+            for parameter in service.parameters:
+                if parameter.argument is not None and parameter.argument >= count:
+                    self._note(
+                        self._services.where(
+                            "services", service.name, "parameters", parameter.name, "argument"
+                        ),
+                        f"argument {parameter.argument} of {service.name} is not in a register",
+                        f"0..{count - 1} ({registers.names[registers.arguments[0]]}.."
+                        f"{registers.names[registers.arguments[-1]]})"
+                        if count
+                        else "an instruction set whose argument registers are known",
+                        "give the value for each run, with --set or a runs file",
+                    )
 
     def check_overlaps(self, claims: list[Claim]) -> None:
         """No address is claimed by two rules of the same rank."""

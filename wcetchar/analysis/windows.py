@@ -4,7 +4,8 @@ Inputs: event batches of one trace, a :class:`Resolved`. Output: :class:`Window`
 order in which they end, and the tallies for conservation.
 
 A CALL window opens when, after the begin mark of its service, an entry symbol is reached by a call
-(or by a jump from a wrapper) in the same thread or handler; it holds the instructions from there to
+(or by a jump from a wrapper) in the same thread or handler (services without marks: ``unmarked``);
+it holds the instructions from there to
 the one that returns to the caller, both included. The call instruction itself belongs to the
 caller. A HANDLER window holds an exception handler from its first instruction to its exception
 return. Interrupts and other threads that run in between are not part of a window: they are
@@ -48,12 +49,13 @@ _INSTRUCTION = int(Event.INSTRUCTION)
 
 class WindowFinder(Marking):
     """Consumes a trace batch by batch; see :func:`find_windows`. Its layers, the lowest first:
-    ``recorder``, ``activities``, ``marking``, and this one."""
+    ``recorder``, ``activities``, ``unmarked``, ``marking``, and this one."""
 
     # --- the stream -------------------------------------------------------------------------
 
     def feed(self, batch: EventBatch) -> list[Window]:
         """Takes a batch; returns the windows that ended in it."""
+        batch = self._registers.begin(batch)
         kind = batch.kind
         is_instruction = kind == Event.INSTRUCTION
         index = np.full(len(batch), -1, dtype=np.int32)
@@ -96,12 +98,13 @@ class WindowFinder(Marking):
         done, self._done = self._done, []
         return done
 
-    def finish(self) -> None:
-        """To be called at the end of the trace.
+    def finish(self) -> list[Window]:
+        """To be called at the end of the trace; returns the windows that end with it.
 
         Raises:
-            InputError: a window is still open, or a begin mark has no end mark.
+            InputError: a marked window is still open, or a begin mark has no end mark.
         """
+        self._finish_unmarked()
         for context in (self._context, *self._nested, *self._suspended.contexts):
             service = context.inside
             if service is not None:
@@ -115,6 +118,8 @@ class WindowFinder(Marking):
                 f"the trace ends before the end mark of {name}",
                 expected="an end mark for every begin mark",
             )
+        done, self._done = self._done, []
+        return done
 
     # --- between stops ----------------------------------------------------------------------
 
@@ -169,7 +174,7 @@ class WindowFinder(Marking):
             self._unseen_exception(context, instruction)
         if stop & Stop.FUNCTION and self._entered(context, index):
             if stop & Stop.ENTRY:
-                self._open(context, index)
+                self._open(context, index, at)
             if stop & Stop.LOCK:
                 self._lock += 1
                 self._changed()
@@ -348,4 +353,4 @@ def find_windows(batches: Iterable[EventBatch], finder: WindowFinder) -> Iterato
     """
     for batch in batches:
         yield from finder.feed(batch)
-    finder.finish()
+    yield from finder.finish()

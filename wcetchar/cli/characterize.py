@@ -20,7 +20,7 @@ from wcetchar.report import summary
 
 @click.command("characterize", short_help="Turn traces into a kernel's characterization.")
 @click.argument("firmware")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="RUN...")
 @click.option(
     "--services",
     required=True,
@@ -47,6 +47,20 @@ from wcetchar.report import summary
     metavar="NAME",
     help="Emulated machine, where the trace does not say; QEMU's name of it, such as mps2-an385.",
 )
+@click.option(
+    "values",
+    "--set",
+    multiple=True,
+    metavar=pipeline.ASSIGNMENT,
+    help="Value of a parameter that the firmware does not mark, in one run or all; repeatable.",
+)
+@click.option(
+    "runs_file",
+    "--runs",
+    metavar="FILE",
+    help="Which services without marks each run shows, and their values; without RUN... it also "
+    "says which runs there are.",
+)
 @click.option("--partial", is_flag=True, help="Leave out services that no trace shows.")
 @json_option
 def command(
@@ -56,6 +70,8 @@ def command(
     output: str,
     form: str | None,
     machine: str | None,
+    values: tuple[str, ...],
+    runs_file: str | None,
     partial: bool,
     as_json: bool,
 ) -> None:
@@ -67,12 +83,17 @@ def command(
     instructions; nothing here is time.
 
     \b
-    Example:
+    Examples:
       wcetchar characterize firmware.elf firmware.trace \\
           --services services.yaml -o kernel.json
+      wcetchar characterize firmware.elf n1.trace n2.trace --services unmarked.yaml \\
+          --set n1.trace:N=1 --set n2.trace:N=2 -o kernel.json
     """
-    check_output(output, (firmware, *runs, *services))
-    request = pipeline.Request(firmware, runs, services, form, machine, partial)
+    if not runs and runs_file is None:
+        raise click.UsageError("Missing argument 'RUN...'.")
+    given = (firmware, *runs, *services, *([runs_file] if runs_file else []))
+    check_output(output, given)
+    request = pipeline.Request(firmware, runs, services, form, machine, partial, values, runs_file)
     with progress_bar("characterizing", "instructions") as advance:
         characterization = pipeline.run(request, advance)
     found = summary.summary_of(characterization)

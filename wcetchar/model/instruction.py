@@ -282,6 +282,7 @@ class RegisterRoles:
             excluded.
         program_counter: number that a memory operand's base has where it is pc; ``None``: never.
         zero: the register that always reads as zero; ``None``: there is none.
+        arguments: registers that hold the first arguments of a call, in order.
     """
 
     names: tuple[str, ...]
@@ -290,6 +291,7 @@ class RegisterRoles:
     saved_by_callee: int
     program_counter: int | None = None
     zero: int | None = None
+    arguments: tuple[int, ...] = ()
 
 
 ARM_REGISTERS: Final = RegisterRoles(
@@ -298,8 +300,10 @@ ARM_REGISTERS: Final = RegisterRoles(
     links=(14,),
     saved_by_callee=0x0FF0,
     program_counter=15,
+    arguments=(0, 1, 2, 3),
 )
-"""Procedure Call Standard for the Arm Architecture (AAPCS32), 6.1.1; r9 as a variable register."""
+"""Procedure Call Standard for the Arm Architecture (AAPCS32), 6.1.1; r9 as a variable register.
+Arguments: 6.5."""
 
 RISCV_REGISTERS: Final = RegisterRoles(
     names=(
@@ -312,6 +316,7 @@ RISCV_REGISTERS: Final = RegisterRoles(
     links=(1, 5),
     saved_by_callee=0x0FFC0300,
     zero=0,
+    arguments=tuple(range(10, 18)),
 )
 """RISC-V Calling Conventions (psABI), "Integer Register Convention". x5 is the alternate link
 register (unprivileged architecture, 2.5)."""

@@ -16,13 +16,18 @@ class ParameterKind(StrEnum):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A call argument or a piece of kernel state, over the integers minimum..maximum inclusive."""
+    """A call argument or a piece of kernel state, over the integers minimum..maximum inclusive.
+
+    ``argument``: number of the argument, from 0, that its value is read from at the entry of a
+    service without a mark; ``None``: its value is marked, or given for each run.
+    """
 
     name: str
     kind: ParameterKind
     minimum: int
     maximum: int
     meaning: str
+    argument: int | None = None
 
 
 class ServiceKind(StrEnum):
@@ -78,7 +83,9 @@ class Service:
     """One kernel service or internal activity.
 
     Attributes:
-        mark: value that the firmware stores to the begin and end channels around it.
+        mark: value that the firmware stores to the begin and end channels around it; ``None``: the
+            firmware does not mark it, and every call of an entry (activation of a handler) is a
+            window.
         entries: symbols of the function (CALL) or handler (HANDLER), at least one; the first that
             is reached after the begin mark opens the window.
         worst_state: the state in which the firmware calls it, and why that is the worst.
@@ -87,7 +94,7 @@ class Service:
     """
 
     name: str
-    mark: int
+    mark: int | None
     kind: ServiceKind
     entries: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
@@ -178,7 +185,8 @@ class FloatContext(StrEnum):
 
 @dataclass(frozen=True)
 class ServicesFile:
-    """Everything in one services file. ``vector_section`` names the logical section that exception
+    """Everything in one services file. ``marks``: ``None`` where the firmware has none.
+    ``vector_section`` names the logical section that exception
     vectors are fetched from; ``main_stack`` and ``task_stack`` those that the hardware's own
     stacking writes to when it interrupts a handler and a thread; ``None`` where the file has none,
     which suffices for an instruction set whose hardware does neither. ``float_context``: how the
@@ -188,7 +196,7 @@ class ServicesFile:
 
     path: str
     kernel: Kernel
-    marks: Marks
+    marks: Marks | None
     sections: tuple[LogicalSection, ...]
     services: tuple[Service, ...]
     scheduler_lock: SchedulerLock | None

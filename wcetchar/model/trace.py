@@ -32,11 +32,14 @@ class Event(IntEnum):
                    by a capture filter
     UNDECODED      program counter where the emulator      0
                    could not decode, 0 = unknown
+    REGISTER       value of a core register                its number
     ============== ======================================= ============================
 
     Accesses follow the instruction that made them, in the order in which they were made. An
     EXCEPTION stands before the first instruction of its handler; an EXCEPTION_EXIT stands after
-    the instruction that returned.
+    the instruction that returned. A REGISTER stands before the instruction at whose beginning the
+    register holds the value; it is yielded on request only, and numbered as in
+    :class:`wcetchar.model.instruction.RegisterRoles`.
     """
 
     INSTRUCTION = 0
@@ -47,6 +50,7 @@ class Event(IntEnum):
     EXCEPTION_EXIT = 5
     GAP = 6
     UNDECODED = 7
+    REGISTER = 8
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class Knowledge(StrEnum):
     OPCODES = "instruction bytes"
     PROGRAM_COUNTERS = "program counters"
     END = "end of the trace"
+    REGISTERS = "register values"
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,11 @@ class TraceFilter:
 
 @dataclass(frozen=True)
 class TraceInfo:
-    """What a trace says of itself before its first event."""
+    """What a trace says of itself before its first event.
+
+    ``registers_persist``: a register keeps the value of its last REGISTER event until the next
+    one; otherwise an event holds for the very next instruction alone.
+    """
 
     path: str
     format: str
@@ -113,6 +122,7 @@ class TraceInfo:
     emulator: str | None = None
     arguments: tuple[str, ...] = ()
     filter: TraceFilter = TraceFilter()
+    registers_persist: bool = False
 
     def knows(self, knowledge: Knowledge) -> bool:
         return all(loss.lacks is not knowledge for loss in self.losses)
@@ -152,7 +162,8 @@ class TraceTotals:
 
 class Trace(Protocol):
     """An opened trace. ``batches()`` may be called more than once and starts anew each time;
-    ``totals`` and ``code`` describe the last run through it that was exhausted."""
+    ``totals`` and ``code`` describe the last run through it that was exhausted. With ``registers``
+    it also yields REGISTER events, where the format has them."""
 
     @property
     def info(self) -> TraceInfo: ...
@@ -165,4 +176,4 @@ class Trace(Protocol):
         """Distinct instructions with their bytes, where the format records them."""
         ...
 
-    def batches(self) -> Iterator[EventBatch]: ...
+    def batches(self, *, registers: bool = False) -> Iterator[EventBatch]: ...

@@ -154,6 +154,13 @@ def _between_marks(
         return (), ()
     described = store.load_services(*services)
     marks = described.marks
+    if marks is None:
+        raise InputError(
+            "the firmware has no marks, so there is nothing between them to be recorded",
+            where=Location(described.path),
+            expected="`marks:` in the services file",
+            hint="capture the whole run: leave --marked out; --exclude leaves out an idle loop",
+        )
     try:
         array = image.symbol(marks.symbol)
     except InputError as error:
@@ -163,10 +170,11 @@ def _between_marks(
             expected=error.expected,
             hint=error.hint,
         ) from error
+    marked = [s for s in described.services if s.mark is not None]
     used = max(
         marks.begin,
         marks.end,
-        *(marks.first_parameter + len(s.parameters) - 1 for s in described.services),
+        *(marks.first_parameter + len(s.parameters) - 1 for s in marked),
     )
     if array.size < (used + 1) * marks.values:
         raise InputError(

@@ -9,8 +9,10 @@ from wcetchar import __version__, isa, store
 from wcetchar.analysis.characterize import characterize
 from wcetchar.image import load_image
 from wcetchar.model.characterization import Characterization
+from wcetchar.pipeline.runs import FORM, run_values
 from wcetchar.readers import READERS, open_trace
 
+ASSIGNMENT = FORM
 FORMATS = tuple(reader.name for reader in READERS)
 
 
@@ -23,6 +25,8 @@ class Request:
         services: services files that are read as one, at least one.
         format, machine: of the traces, where their content does not say.
         partial: leave out services that no trace shows.
+        values: assignments to parameters of services without marks (``pipeline.runs.FORM``).
+        runs: runs file; without ``traces`` it says which there are.
     """
 
     firmware: str
@@ -31,6 +35,8 @@ class Request:
     format: str | None = None
     machine: str | None = None
     partial: bool = False
+    values: tuple[str, ...] = ()
+    runs: str | None = None
 
 
 def run(request: Request, progress: Callable[[int], None] | None = None) -> Characterization:
@@ -40,11 +46,14 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
         InputError: any of the files is not what it should be; see the rooms that read them.
     """
     services = store.load_services(*request.services)
+    runs = store.load_runs(request.runs) if request.runs is not None else None
+    paths = request.traces or (tuple(runs.runs) if runs is not None else ())
+    values = run_values(paths, services, request.values, runs)
     image = load_image(request.firmware)
     table = isa.decode_image(image)
     traces = [
         open_trace(path, image=image, machine=request.machine, format=request.format)
-        for path in request.traces
+        for path in paths
     ]
     return characterize(
         traces,
@@ -52,6 +61,7 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
         table,
         services,
         tool=f"wcetchar {__version__}",
+        runs=values,
         partial=request.partial,
         progress=progress,
     )

@@ -16,12 +16,16 @@ or the machine; else lengths and bytes are a stated loss.
 
 A store-exclusive is logged as a load and a store of one address, because QEMU makes it a compare
 and exchange. The load is not the processor's: it is left out, and counted in ``totals.unread``.
+
+From QEMU 9.0 on the plugin can log registers (``reg=*``): behind an instruction those that it has
+changed, with what they hold when the next one begins. So a register holds what was printed last.
+QEMU 9.0 prints each value with one byte too many in front, which is chance.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,10 +37,12 @@ from wcetchar.model.trace import Event, EventBatch, Knowledge, Loss, Trace, Trac
 from wcetchar.readers import execlog_lines
 from wcetchar.readers.encoding import CodeMap, InstructionSet, lengths, store_exclusive
 from wcetchar.readers.execlog_lines import EXPECTED, Accesses, Columns, Parser, is_nvic, is_ram
-from wcetchar.readers.files import Lines, lines, plain_head
+from wcetchar.readers.files import Lines, lines, plain_head, read_head
 from wcetchar.readers.physical import OffsetUndone, Verdict, in_ram, judge
 from wcetchar.readers.recording import CodeSeen, RecordedTrace, Words
+from wcetchar.readers.registers import NO_REGISTERS, register_numbers
 
+_HEAD_BYTES = 1 << 16
 PHANTOM_LOADS = "loads logged for a store-exclusive"
 SHARED_ADDRESSES = "addresses that two RAM blocks share in print, taken for the one in use"
 
@@ -98,7 +104,15 @@ class ExeclogReader:
                     " and a store-exclusive keeps the load that QEMU logs for it, one too many",
                 )
             )
-        info = TraceInfo(path, f"execlog-{version}", tuple(losses), machine=machine)
+        if register_numbers(code) is None or b" -> 0x" not in read_head(path, _HEAD_BYTES):
+            losses.append(NO_REGISTERS)
+        info = TraceInfo(
+            path,
+            f"execlog-{version}",
+            tuple(losses),
+            machine=machine,
+            registers_persist=True,
+        )
         return _ExeclogTrace(info, code, known, undo)
 
 
@@ -165,8 +179,9 @@ class _ExeclogTrace(RecordedTrace):
         self._machine = machine
         self._undo = undo
 
-    def _run(self) -> _ExeclogRun:
-        return _ExeclogRun(self.info.path, self._code_map, self._machine, self._undo)
+    def _run(self, registers: bool) -> _ExeclogRun:
+        names = register_numbers(self._code_map) if registers else None
+        return _ExeclogRun(self.info.path, self._code_map, self._machine, self._undo, names)
 
 
 @dataclass
@@ -227,16 +242,22 @@ class _Addresses:
 
 class _ExeclogRun:
     def __init__(
-        self, path: str, code: CodeMap, machine: Machine | None, undo: OffsetUndone | None
+        self,
+        path: str,
+        code: CodeMap,
+        machine: Machine | None,
+        undo: OffsetUndone | None,
+        registers: Mapping[str, int] | None,
     ) -> None:
         self.code = CodeSeen()
+        self._registers = registers
         self.unread: Counter[str] = Counter()
         self._path = path
         self._map = code
         self._addresses = _Addresses(path, machine, undo, self.unread)
 
     def events(self) -> Iterator[EventBatch]:
-        parser = Parser()
+        parser = Parser(self._registers)
         for piece in lines(self._path, EXPECTED):
             columns = parser.parse(piece)
             self.unread.update(columns.unread)
@@ -276,11 +297,19 @@ class _ExeclogRun:
         place = start[accesses.line] + 1 + accesses.order
         kind[place] = accesses.kind
         address[place] = accesses.address
-        if keep is None:
-            return EventBatch(kind, address, sizes)
-        dropped = np.ones(total, dtype=np.bool_)
-        dropped[place[~keep]] = False
-        return EventBatch(kind[dropped], address[dropped], sizes[dropped])
+        ends = start + width
+        if keep is not None:
+            left = np.ones(total, dtype=np.bool_)
+            left[place[~keep]] = False
+            ends = np.concatenate(([0], np.cumsum(left)))[ends]
+            kind, address, sizes = kind[left], address[left], sizes[left]
+        if columns.registers:
+            rows, numbers, values = zip(*columns.registers, strict=True)
+            behind = ends[np.array(rows)]
+            kind = np.insert(kind, behind, np.uint8(Event.REGISTER))
+            address = np.insert(address, behind, np.array(values, dtype=np.uint64))
+            sizes = np.insert(sizes, behind, np.array(numbers, dtype=np.uint8))
+        return EventBatch(kind, address, sizes)
 
     def _without_phantoms(
         self, accesses: Accesses, count: np.ndarray[tuple[int], np.dtype[np.int64]], code: Words

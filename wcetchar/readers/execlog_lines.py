@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +19,7 @@ from wcetchar.errors import InputError, Location
 from wcetchar.model.trace import Event
 from wcetchar.readers.columns import Positions, Text, Words, word_has
 from wcetchar.readers.files import Lines, malformed
+from wcetchar.readers.registers import COUNTED
 
 EXPECTED: Final = (
     'cpu, 0xPC, 0xOPCODE, "disassembly"[, load|store, 0xADDRESS[, DEVICE]]...[, REG -> 0xVALUE]...'
@@ -58,6 +60,8 @@ class Columns:
     pc: Words
     opcode: Words
     accesses: Accesses
+    registers: list[tuple[int, int, int]] = field(default_factory=list)
+    """Line, number and value of the registers that lines print, in order of the lines."""
     unread: Counter[str] = field(default_factory=Counter)
 
 
@@ -127,9 +131,11 @@ def _rows_of_four(keys: Words) -> npt.NDArray[np.void]:
 class Parser:
     """Parses pieces of one execlog file; all lines must be of one processor."""
 
-    def __init__(self) -> None:
+    def __init__(self, registers: Mapping[str, int] | None = None) -> None:
+        """``registers``: numbers of those that are wanted; ``None``: none, they are counted."""
         self.cpu: bytes | None = None
         self._known = _KnownHeads()
+        self._registers = registers
 
     def parse(self, lines: Lines) -> Columns:
         """Raises InputError with line and column for what does not fit the format."""
@@ -204,6 +210,7 @@ class Parser:
     ) -> None:
         """Accesses behind the disassembly, one per line and round."""
         commas: Positions | None = None
+        arrows: Positions | None = None
         order = 0
         parts = []
         while len(rows):
@@ -230,6 +237,12 @@ class Parser:
                 nvic = text.has(name, b", nvic_s") & text.has(name + 8, b"ysregs")
                 device[other[nvic]] = _NVIC
                 ends_here = commas[np.searchsorted(commas, name + 2)]
+                if arrows is None:
+                    arrows = np.append(text.find(ord(">")), len(text.data))
+                # No device but a register: user-mode logs name no devices.
+                good[other] &= arrows[np.searchsorted(arrows, name)] >= np.minimum(
+                    ends_here, ends[other]
+                )
                 next_at[other] = np.minimum(ends_here, ends[other])
             kind = np.where(load, int(Event.READ), int(Event.WRITE)).astype(np.uint8)
             slow[rows[~good]] = True
@@ -282,10 +295,28 @@ class Parser:
             order += 1
             at = access.end()
         while register := _REGISTER.match(line, at):
-            columns.unread["register values"] += 1
+            self._register(register, row, columns, where)
             at = register.end()
         if at != len(line):
             raise malformed(where, line, EXPECTED, at + 1)
+
+    def _register(
+        self, found: re.Match[bytes], row: int, columns: Columns, where: Location
+    ) -> None:
+        number = None
+        if self._registers is not None:
+            number = self._registers.get(found[1].decode("ascii", "replace").lower())
+        if number is None:
+            columns.unread[COUNTED] += 1
+            return
+        if len(found[2]) not in (8, 10):
+            raise InputError(
+                f"the value of {found[1].decode('ascii', 'replace')} has {len(found[2])} digits",
+                where=Location(where.file, where.line, found.start() + 1),
+                expected="8 digits for a register of 32 bits (QEMU 9.0: 10)",
+                hint="only cores of 32 bits can be read here",
+            )
+        columns.registers.append((row, number, int(found[2][-8:], 16)))
 
 
 def _column(line: bytes) -> int:

@@ -38,6 +38,7 @@ from wcetchar.readers.encoding import CodeMap, InstructionSet
 from wcetchar.readers.files import Lines, lines, malformed, plain_head, read_head
 from wcetchar.readers.qemu_blocks import Block, EventTable, block_from_image
 from wcetchar.readers.recording import CodeSeen, RecordedTrace
+from wcetchar.readers.registers import NO_REGISTERS
 
 Numbers = npt.NDArray[np.int64]
 
@@ -77,6 +78,7 @@ _LOSSES = (
     ),
     Loss(Knowledge.WIDTHS, "no data access is logged"),
     Loss(Knowledge.DIRECTIONS, "no data access is logged"),
+    NO_REGISTERS,
     Loss(
         Knowledge.END,
         "a log that stops between two lines is not recognised as cut short, and the last block is"
@@ -140,7 +142,7 @@ class _QemuLogTrace(RecordedTrace):
         super().__init__(info)
         self._code_map = code
 
-    def _run(self) -> _QemuLogRun:
+    def _run(self, registers: bool) -> _QemuLogRun:
         return _QemuLogRun(self.info.path, self._code_map)
 
 

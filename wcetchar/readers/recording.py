@@ -91,11 +91,12 @@ class RecordedTrace:
     def code(self) -> tuple[CodeBytes, ...]:
         return self._code
 
-    def _run(self) -> Run:
+    def _run(self, registers: bool) -> Run:
+        """``registers``: with REGISTER events, where the format has them."""
         raise NotImplementedError
 
-    def batches(self) -> Iterator[EventBatch]:
-        run = self._run()
+    def batches(self, *, registers: bool = False) -> Iterator[EventBatch]:
+        run = self._run(registers)
         tally = np.zeros(len(Event), dtype=np.int64)
         for batch in run.events():
             tally += np.bincount(batch.kind, minlength=len(Event))

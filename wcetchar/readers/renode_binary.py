@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,6 +42,7 @@ from wcetchar.readers.columns import Text
 from wcetchar.readers.encoding import CodeMap, SizeAt
 from wcetchar.readers.files import blocks, plain_head, read_head
 from wcetchar.readers.recording import CodeSeen, RecordedTrace
+from wcetchar.readers.registers import COUNTED, NO_REGISTERS, register_number, register_numbers
 from wcetchar.readers.renode_text import NO_ACCESSES, NO_PC, RENODE_LOSSES
 
 _MAGIC: Final = b"ReTrace"
@@ -147,8 +148,13 @@ class RenodeBinaryReader:
         losses = [*RENODE_LOSSES]
         whole_blocks = header.multi and header.pc_width
         losses.append(_END if whole_blocks else _LOST_BLOCKS)
-        if not _Run(path, header, CodeMap(None)).accesses_in(head):
+        code = CodeMap(image)
+        names = register_numbers(code)
+        events = _Run(path, header, code, names).kinds_in(head)
+        if not events & {Event.READ, Event.WRITE}:
             losses += NO_ACCESSES
+        if Event.REGISTER not in events:
+            losses.append(NO_REGISTERS)
         if not header.pc_width:
             losses.append(NO_PC)
         if not header.opcodes:
@@ -161,7 +167,7 @@ class RenodeBinaryReader:
             emulator=f"Renode, trace version {header.version}",
             arguments=header.texts,
         )
-        return _RenodeBinaryTrace(info, header, CodeMap(image))
+        return _RenodeBinaryTrace(info, header, code)
 
 
 class _RenodeBinaryTrace(RecordedTrace):
@@ -170,16 +176,20 @@ class _RenodeBinaryTrace(RecordedTrace):
         self._header = header
         self._code_map = code
 
-    def _run(self) -> _Run:
-        return _Run(self.info.path, self._header, self._code_map)
+    def _run(self, registers: bool) -> _Run:
+        names = register_numbers(self._code_map) if registers else None
+        return _Run(self.info.path, self._header, self._code_map, names)
 
 
 class _Run:
     """Runs of records of the usual shape (2- or 4-byte opcodes, memory items only) are found by
     one regular expression and taken apart by columns; any other record is read by itself."""
 
-    def __init__(self, path: str, header: Header, code: CodeMap) -> None:
+    def __init__(
+        self, path: str, header: Header, code: CodeMap, registers: Mapping[str, int] | None
+    ) -> None:
         self.code = CodeSeen()
+        self._registers = registers
         self.unread: Counter[str] = Counter()
         self._path = path
         self._header = header
@@ -194,11 +204,11 @@ class _Run:
         self._left = 0  # records that the multi-ISA block still has to give
         self._next: int | None = None  # address of the record that must follow within the block
 
-    def accesses_in(self, head: bytes) -> bool:
-        """Whether the whole records at the beginning of the trace hold a memory access."""
+    def kinds_in(self, head: bytes) -> set[int]:
+        """Kinds of event in the whole records at the beginning of the trace."""
         size = self._header.size
         batches, _ = self._take(head[size:], size)
-        return any(np.isin(batch.kind, (Event.READ, Event.WRITE)).any() for batch in batches)
+        return {kind for batch in batches for kind in np.unique(batch.kind).tolist()}
 
     def events(self) -> Iterator[EventBatch]:
         rest = b""
@@ -399,15 +409,30 @@ class _Run:
             unread["operands of atomics"] += 1
             return at + 4 + 4 * width
         if item == 4:
-            count = _cut(data, at + 1, 2)[1]
-            at += 3
-            for _ in range(count):
-                at += 1 + _cut(data, at, 1)[0]
-                at += 1 + _cut(data, at, 1)[0]
-            _cut(data, at, 0)
-            unread["register values"] += count
-            return at
+            return self._registers_at(data, at, mine, unread)
         raise _wrong(self._path, offset + at, f"an item of type {item}", "a type from 0 to 4")
+
+    def _registers_at(
+        self, data: bytes, at: int, mine: list[tuple[int, int, int]], unread: Counter[str]
+    ) -> int:
+        """An item of registers; those from before the instruction go in front of it."""
+        before, count = _cut(data, at + 1, 2)
+        at += 3
+        for _ in range(count):
+            name = _cut(data, at + 1, _cut(data, at, 1)[0])
+            at += 1 + len(name)
+            value = _cut(data, at + 1, _cut(data, at, 1)[0])
+            at += 1 + len(value)
+            number = None
+            if self._registers is not None and before:
+                number = register_number(self._registers, name.decode("ascii", "replace"))
+            if number is None or len(value) > 8:
+                unread[COUNTED] += 1
+            else:
+                row = (int(Event.REGISTER), int.from_bytes(value, "little"), number)
+                place = next(i for i, r in enumerate(mine) if r[0] == Event.INSTRUCTION)
+                mine.insert(place, row)
+        return at
 
 
 def _cut(data: bytes, at: int, size: int) -> bytes:

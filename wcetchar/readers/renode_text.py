@@ -10,7 +10,10 @@ One line for each instruction, in one of four formats, then the lines that belon
   ``0xVIRTUAL => 0xPHYSICAL``: the physical one is taken, because the printed program counters are
   physical too
 * ``Couldn't disassemble opcode at PC 0x..``: the rest of the block is missing
-* registers, vector configuration and operands of atomics, which are no events
+* `` Pre: R0: 0x0 | SP / R13: 0x20001000``: registers at the beginning of the instruction, and
+  ``Post:`` at its end (TrackRegisters). What an interrupt in between does to them is not printed,
+  so only those before an instruction become events, if they are asked for, and hold for it alone
+* vector configuration and operands of atomics, which are no events
 
 PC and Opcode look alike. They are told apart by what cannot be: an odd number or a leading zero is
 no program counter; a number that is neither of four nor of eight digits, or that no instruction set
@@ -23,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Final
 
@@ -37,6 +40,15 @@ from wcetchar.readers.columns import Positions, Text, Words
 from wcetchar.readers.encoding import CodeMap, InstructionSet, SizeAt, little_endian
 from wcetchar.readers.files import Lines, lines, malformed, plain_head, read_head
 from wcetchar.readers.recording import CodeSeen, RecordedTrace
+from wcetchar.readers.registers import (
+    COUNTED,
+    NO_REGISTERS,
+    before_instructions,
+    joined,
+    register_number,
+    register_numbers,
+    split_at_last_instruction,
+)
 
 _HEAD_BYTES: Final = 1 << 16
 
@@ -60,11 +72,12 @@ _MEMORY = re.compile(
 _UNDECODED = re.compile(rb"Couldn't disassemble opcode at PC 0x([0-9A-Fa-f]+)")
 _VECTOR = re.compile(rb"Vector configured to VL: 0x[0-9A-Fa-f]+, VTYPE: 0x[0-9A-Fa-f]+")
 _REGISTERS = re.compile(rb"( Pre|Post): .*: 0x[0-9A-Fa-f]+")
+_REGISTER = re.compile(r"([^:|]+): 0x([0-9A-Fa-f]+)")
 _ATOMIC = re.compile(rb"AMO operands (before|after) - RD: 0x.*")
 
 _OTHERS = (
     (_VECTOR, "vector configurations"),
-    (_REGISTERS, "register values"),
+    (_REGISTERS, COUNTED),
     (_ATOMIC, "operands of atomics"),
 )
 
@@ -144,6 +157,8 @@ class RenodeTextReader:
         losses = [*RENODE_LOSSES, _END]
         if not any(row.startswith(b"Memory") for row in rows):
             losses += NO_ACCESSES
+        if register_numbers(code) is None or not any(row.startswith(b" Pre: ") for row in rows):
+            losses.append(NO_REGISTERS)
         if form is Format.OPCODE:
             losses.append(NO_PC)
         if form is Format.PC:
@@ -242,15 +257,19 @@ class _RenodeTextTrace(RecordedTrace):
         self._form = form
         self._code_map = code
 
-    def _run(self) -> _RenodeTextRun:
-        return _RenodeTextRun(self.info.path, self._form, self._code_map)
+    def _run(self, registers: bool) -> _RenodeTextRun:
+        names = register_numbers(self._code_map) if registers else None
+        return _RenodeTextRun(self.info.path, self._form, self._code_map, names)
 
 
 class _RenodeTextRun:
     """Each line is one event or none; all lines of the usual shapes are parsed at once."""
 
-    def __init__(self, path: str, form: Format, code: CodeMap) -> None:
+    def __init__(
+        self, path: str, form: Format, code: CodeMap, registers: Mapping[str, int] | None
+    ) -> None:
         self.code = CodeSeen()
+        self._registers = registers
         self.unread: Counter[str] = Counter()
         self._path = path
         self._form = form
@@ -258,10 +277,23 @@ class _RenodeTextRun:
         self._size_at = SizeAt(code)
 
     def events(self) -> Iterator[EventBatch]:
+        if self._registers is None:
+            for piece in lines(self._path, self._form.value):
+                yield self._piece(piece)
+            return
+        waiting: EventBatch | None = None
         for piece in lines(self._path, self._form.value):
-            yield self._piece(piece)
+            batch = self._piece(piece)
+            whole = batch if waiting is None else joined(waiting, batch)
+            # What the last instruction goes with may stand in the next piece.
+            done, waiting = split_at_last_instruction(whole)
+            yield before_instructions(done)
+        if waiting is not None:
+            yield before_instructions(waiting)
 
     def _piece(self, piece: Lines) -> EventBatch:
+        """Events of a piece; each stands where its line does."""
+        registers: list[tuple[int, int, int]] = []  # line, number and value
         text = Text(piece.data, piece.ends)
         count = len(text.starts)
         kind = np.full(count, 255, dtype=np.uint8)
@@ -282,13 +314,40 @@ class _RenodeTextRun:
         kind[rows], address[rows] = kinds[good], addresses[good]
         for row in np.flatnonzero(slow):
             line = piece.data[int(text.starts[row]) : int(text.ends[row])]
-            found = self._slow(line, Location(self._path, piece.first + int(row), 1))
-            if found is not None:
+            where = Location(self._path, piece.first + int(row), 1)
+            found = self._slow(line, where)
+            if self._registers is not None and line.startswith(b" Pre: "):
+                registers += [(int(row), *pair) for pair in self._values(line, where)]
+            elif found is not None:
                 kind[row], address[row] = found
         if len(kind) and piece.first == 1 and kind[0] in (Event.READ, Event.WRITE):
             raise malformed(Location(self._path, 1), piece.line(0), self._form.value)
         keep = kind != 255
-        return EventBatch(kind[keep], address[keep], size[keep])
+        batch = EventBatch(kind[keep], address[keep], size[keep])
+        if not registers:
+            return batch
+        if piece.first == 1 and not (kind[: registers[0][0]] != 255).any():
+            raise malformed(Location(self._path, 1), piece.line(0), self._form.value)
+        lines_, numbers, values = zip(*registers, strict=True)
+        behind = np.cumsum(keep)[np.array(lines_)]
+        return EventBatch(
+            np.insert(batch.kind, behind, np.uint8(Event.REGISTER)),
+            np.insert(batch.address, behind, np.array(values, dtype=np.uint64)),
+            np.insert(batch.size, behind, np.array(numbers, dtype=np.uint8)),
+        )
+
+    def _values(self, line: bytes, where: Location) -> Iterator[tuple[int, int]]:
+        """Number and value of each core register in a line of registers."""
+        assert self._registers is not None
+        for part in line[len(b" Pre: ") :].decode("ascii", "replace").split(" | "):
+            found = _REGISTER.fullmatch(part)
+            if found is None:
+                raise malformed(where, line, " Pre: NAME: 0xVALUE | NAME: 0xVALUE ...")
+            number = register_number(self._registers, found[1])
+            if number is None:
+                self.unread[COUNTED] += 1
+            else:
+                yield number, int(found[2], 16)
 
     def _instructions(
         self, text: Text, rows: Positions
@@ -363,7 +422,8 @@ class _RenodeTextRun:
             return int(Event.UNDECODED), int(lost[1], 16)
         for pattern, name in _OTHERS:
             if pattern.fullmatch(line):
-                self.unread[name] += 1
+                if self._registers is None or not line.startswith(b" Pre: "):
+                    self.unread[name] += 1
                 return None
         raise malformed(
             where, line, f"{self._form.value}, or a memory access, registers or the like"

@@ -29,6 +29,7 @@ from wcetchar.model.trace import (
     TraceInfo,
     TraceTotals,
 )
+from wcetchar.readers.registers import NO_REGISTERS
 
 NAME: Final = "wcetchar"
 MAGIC: Final = b"\x89WCT\r\n\x1a\n"
@@ -227,8 +228,8 @@ class StreamTrace:
     def code(self) -> tuple[CodeBytes, ...]:
         return self._code
 
-    def batches(self) -> Iterator[EventBatch]:
-        """All events, one batch a chunk.
+    def batches(self, *, registers: bool = False) -> Iterator[EventBatch]:
+        """All events, one batch a chunk; there are no registers among them.
 
         Raises:
             InputError: the file is truncated or damaged, or its totals are not those of its
@@ -361,7 +362,8 @@ def _filter(arguments: tuple[str, ...], path: str) -> TraceFilter:
 
 
 class StreamReader:
-    """Reader of the plugin's stream. The format states everything, so it has no losses."""
+    """Reader of the plugin's stream. The format states everything except registers, which plugin
+    API 1 does not show."""
 
     name = NAME
 
@@ -385,6 +387,7 @@ class StreamReader:
         info = TraceInfo(
             path=path,
             format=NAME,
+            losses=(NO_REGISTERS,),
             image_sha256=_text(header, "image_sha256"),
             machine=_text(header, "machine"),
             emulator=_text(header, "emulator"),

@@ -12,12 +12,14 @@ from wcetchar.store.locate import locate
 from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
 from wcetchar.store.names import characterization_names, map_names, profile_names
 from wcetchar.store.profile import load_profile
+from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
 
 __all__ = [
     "MeasuredPlatform",
     "Measurements",
+    "RunsFile",
     "characterization_json",
     "characterization_names",
     "load_campaign",
@@ -25,6 +27,7 @@ __all__ = [
     "load_map",
     "load_measurements",
     "load_profile",
+    "load_runs",
     "load_services",
     "locate",
     "map_names",

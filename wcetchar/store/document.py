@@ -11,6 +11,7 @@ SECTION_MAP = "wcetchar/section-map/1"
 SERVICES = "wcetchar/services/1"
 MEASURED = "wcetchar/measured/1"
 CAMPAIGN = "wcetchar/campaign/1"
+RUNS = "wcetchar/runs/1"
 
 
 def read_document(path: str, schema: str) -> Source:

@@ -18,6 +18,7 @@ from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
 from wcetchar.store.measured import MeasuredDoc
 from wcetchar.store.profile import ProfileDoc
+from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
 from wcetchar.store.services import ServicesDoc
 
@@ -27,6 +28,7 @@ DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "characterization.json": CharacterizationDoc,
     "hardware-profile.json": ProfileDoc,
     "measured.json": MeasuredDoc,
+    "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
     "services.json": ServicesDoc,
 }

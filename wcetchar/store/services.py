@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, TypeGuard
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from wcetchar.errors import InputError, Location
 from wcetchar.model.expression import Function
@@ -41,6 +41,7 @@ from wcetchar.store.parts import read_parts
 from wcetchar.store.profile import Address, Size
 from wcetchar.store.source import Source, Steps, places_of, shown
 
+NO_MARK: Final = "none"
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _RANGE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*\.\.\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")
 
@@ -77,6 +78,11 @@ Range = Annotated[
 Count = Annotated[Integer, Field(ge=1, le=1 << 20)]
 Channel = Annotated[Integer, Field(ge=0, le=1 << 20)]
 ExceptionNumber = Annotated[Address, Field(lt=1 << 32)]
+Mark = Annotated[
+    Channel | None,
+    BeforeValidator(lambda value: None if value == NO_MARK else value),
+    WithJsonSchema({"oneOf": [{"const": "none"}, {"type": "integer", "minimum": 0}]}),
+]
 Symbols = Annotated[list[Text], Field(min_length=1)]
 
 
@@ -98,6 +104,16 @@ class MarksDoc(YamlModel):
     symbol: Text = Field(description="the byte array that marks are stored to")
     values: Count = Field(description="elements per channel")
     channels: ChannelsDoc = Field(default_factory=ChannelsDoc)
+
+    def to_model(self) -> Marks:
+        channels = self.channels
+        return Marks(
+            symbol=self.symbol,
+            values=self.values,
+            begin=channels.begin,
+            end=channels.end,
+            first_parameter=channels.first_parameter,
+        )
 
 
 class AddressesDoc(YamlModel):
@@ -141,10 +157,15 @@ class ParameterDoc(YamlModel):
     kind: ParameterKind = Field(description="argument or state")
     range: Range = Field(description="values inclusive, such as `1..16`")
     meaning: Text = Field(description="what the parameter counts")
+    argument: Annotated[Integer, Field(ge=0, le=63)] | None = Field(
+        None, description="argument register at the entry that holds the value, from 0"
+    )
 
 
 class ServiceDoc(YamlModel):
-    mark: Channel = Field(description="value stored to the begin and end channels")
+    mark: Mark = Field(
+        None, description="value stored to the begin and end channels; none: every call counts"
+    )
     kind: ServiceKind = Field(
         description="call, blocking call, final call (both end on another thread) or handler"
     )
@@ -163,7 +184,8 @@ class ServiceDoc(YamlModel):
             kind=self.kind,
             entries=tuple(self.entries),
             parameters=tuple(
-                Parameter(key, p.kind, *p.range, p.meaning) for key, p in self.parameters.items()
+                Parameter(key, p.kind, *p.range, p.meaning, p.argument)
+                for key, p in self.parameters.items()
             ),
             description=self.description,
             worst_state=self.worst_state,
@@ -176,7 +198,7 @@ class ServicesDoc(YamlModel):
 
     schema_: Literal["wcetchar/services/1"] = Field(alias="schema")
     kernel: KernelDoc = Field(description="name and version of the kernel")
-    marks: MarksDoc = Field(description="the array of marks")
+    marks: MarksDoc | None = Field(None, description="the array of marks")
     sections: dict[Text, SectionDoc] = Field(description="logical sections by name")
     hardware: HardwareDoc = Field(
         default_factory=HardwareDoc, description="sections that the hardware itself touches"
@@ -188,17 +210,11 @@ class ServicesDoc(YamlModel):
     services: dict[Text, ServiceDoc] = Field(description="services by name")
 
     def to_model(self, path: str, places: Mapping[Steps, Location]) -> ServicesFile:
-        channels, lock = self.marks.channels, self.scheduler_lock
+        lock = self.scheduler_lock
         return ServicesFile(
             path=path,
             kernel=Kernel(self.kernel.name, self.kernel.version, dict(self.kernel.configuration)),
-            marks=Marks(
-                symbol=self.marks.symbol,
-                values=self.marks.values,
-                begin=channels.begin,
-                end=channels.end,
-                first_parameter=channels.first_parameter,
-            ),
+            marks=self.marks.to_model() if self.marks else None,
             sections=tuple(
                 LogicalSection(
                     name=name,
@@ -249,14 +265,33 @@ def _values(source: Source) -> int | None:
     return values if _number(values) and values >= 1 else None
 
 
+def _marked(service: object) -> bool:
+    return isinstance(service, dict) and service.get("mark") not in (None, NO_MARK)
+
+
 def _check_marks(source: Source) -> None:
     values = _values(source)
     seen: dict[int, Steps] = {}
+    there_are_marks = mapping_at(source.data).get("marks") is not None
     for name, service in mapping_at(source.data, "services").items():
         mark = service.get("mark") if isinstance(service, dict) else None
         steps: Steps = ("services", name, "mark")
+        if mark is None and there_are_marks and isinstance(service, dict):
+            source.report(
+                ("services", name),
+                "the key `mark` is missing",
+                expected="the value that the firmware stores around its calls",
+                hint=f"add `mark:`, or `mark: {NO_MARK}` if the firmware does not mark it",
+            )
         if not _number(mark):
             continue
+        if not there_are_marks:
+            source.report(
+                steps,
+                f"{shown(name)} has a mark, but the file does not say where marks are stored",
+                expected="`marks:` with the array of marks",
+                hint="leave the mark out if the firmware has none: then every call counts",
+            )
         if mark in seen:
             source.report(
                 steps,
@@ -278,7 +313,8 @@ def _check_channels(source: Source) -> None:
     given = mapping_at(source.data, "marks", "channels")
     channels = {"begin": 0, "end": 1, "first parameter": 2, **given}
     services = mapping_at(source.data, "services")
-    count = max((len(mapping_at(services, n, "parameters")) for n in services), default=0)
+    marked = [name for name in services if _marked(services[name])]
+    count = max((len(mapping_at(services, n, "parameters")) for n in marked), default=0)
     begin, end, first = (channels[key] for key in ("begin", "end", "first parameter"))
     if not (_number(begin) and _number(end) and _number(first)):
         return
@@ -299,6 +335,7 @@ def _check_parameters(source: Source) -> None:
     values = _values(source)
     services = mapping_at(source.data, "services")
     for service in services:
+        marked = _marked(services[service])
         for name, parameter in mapping_at(services, service, "parameters").items():
             steps: Steps = ("services", service, "parameters", name)
             mistake = parameter_name_mistake(name)
@@ -306,10 +343,14 @@ def _check_parameters(source: Source) -> None:
                 source.report(
                     steps, mistake, expected="letters, digits and _, not a function", key=True
                 )
+            if isinstance(parameter, dict) and parameter.get("argument") is not None:
+                _check_argument(source, steps, services[service], parameter)
             text = parameter.get("range") if isinstance(parameter, dict) else None
             try:
                 minimum, maximum = _range(text)
             except InputError:
+                continue
+            if not marked:
                 continue
             if values is not None and (minimum < 0 or maximum >= values):
                 source.report(
@@ -318,6 +359,30 @@ def _check_parameters(source: Source) -> None:
                     expected=f"a part of 0..{values - 1}",
                     hint="raise `values` under `marks` and in the firmware",
                 )
+
+
+def _check_argument(source: Source, steps: Steps, service: Any, parameter: Any) -> None:
+    at: Steps = (*steps, "argument")
+    if _marked(service):
+        source.report(
+            at,
+            "the values of a service with a mark are marked too",
+            expected="`argument` in a service without `mark` only",
+            hint="leave one of the two out",
+        )
+    elif service.get("kind") == ServiceKind.HANDLER:
+        source.report(
+            at,
+            "a handler has no arguments",
+            expected="`argument` in a service of kind `call`",
+            hint="leave it out, and give the value for each run",
+        )
+    elif parameter.get("kind") != ParameterKind.ARGUMENT:
+        source.report(
+            at,
+            "only a parameter of kind `argument` can be read from an argument register",
+            expected="`kind: argument`",
+        )
 
 
 def _check_hardware(source: Source) -> None:
