@@ -23,7 +23,10 @@
 /* What the kernel offers. */
 #define configUSE_TASK_NOTIFICATIONS 1
 #define configUSE_MUTEXES 1
+#define configUSE_RECURSIVE_MUTEXES DRIVER_WHOLE
 #define configUSE_COUNTING_SEMAPHORES 1
+#define configUSE_EVENT_GROUPS DRIVER_WHOLE
+#define configUSE_STREAM_BUFFERS DRIVER_WHOLE
 #define configUSE_CO_ROUTINES 0
 #define configQUEUE_REGISTRY_SIZE 0
 
@@ -49,10 +52,12 @@
 #define INCLUDE_vTaskDelete 1
 #define INCLUDE_vTaskSuspend 1
 #define INCLUDE_vTaskDelay 1
+#define INCLUDE_xTaskDelayUntil DRIVER_WHOLE
+#define INCLUDE_xTaskResumeFromISR 1
 #define INCLUDE_xTaskGetSchedulerState 0
-#define INCLUDE_xTaskGetCurrentTaskHandle 0
+#define INCLUDE_xTaskGetCurrentTaskHandle DRIVER_WHOLE
 #define INCLUDE_uxTaskGetStackHighWaterMark 0
-#define INCLUDE_eTaskGetState 0
+#define INCLUDE_eTaskGetState DRIVER_WHOLE
 #define INCLUDE_xSemaphoreGetMutexHolder 1
 
 /* Inside the kernel's own file GCC would put the one addition of vTaskSuspendAll into its callers.

@@ -309,6 +309,7 @@ def test_freertos_as_by_the_other_verbs(firmware: Path, tmp_path: Path) -> None:
     services = "[services.yaml, "
     assert services in text
     text = text.replace(services, f"[{suite}/services.yaml, ")
+    text = text.replace('"{more}"', f'"{suite}/{{more}}"')
     text = text.replace('"config/', f'"{suite}/config/').replace('"boards/', f'"{suite}/boards/')
     campaign = tmp_path / "campaign.yaml"
     campaign.write_text(text)

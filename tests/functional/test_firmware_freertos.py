@@ -9,17 +9,22 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
+from wcetchar.store import load_services
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "rtos_tests" / "freertos"
 KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
 NO_KERNEL = 5
+CONFIGURATIONS = ("basic", "whole", "full")
 
 pytestmark = pytest.mark.firmware
 
@@ -60,13 +65,23 @@ def kernel_source() -> Path:
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with both variants of the firmware."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """``built(configuration)``: a folder with both variants of the firmware."""
     tool("arm-none-eabi-gcc")
-    folder = tmp_path_factory.mktemp("firmware")
-    done = make(SOURCE, folder, "all", "check-elf")
-    assert done.returncode == 0, done.stderr
+
+    @cache
+    def folder(configuration: str) -> Path:
+        folder = tmp_path_factory.mktemp("firmware")
+        done = make(SOURCE, folder, f"CONFIG={configuration}", "all", "check-elf")
+        assert done.returncode == 0, done.stderr
+        return folder
+
     return folder
+
+
+@pytest.fixture(scope="module")
+def build(built: Callable[[str], Path]) -> Path:
+    return built("basic")
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +89,25 @@ def elf(build: Path) -> Path:
     return build / "freertos.elf"
 
 
-@pytest.fixture(scope="module")
-def services() -> dict[str, Any]:
+@cache
+def services_of(configuration: str) -> dict[str, Any]:
+    """The services files of a configuration as one."""
+    more = () if configuration == "basic" else ("more.yaml",)
+    names = ("services.yaml", *more, f"config/{configuration}.yaml", "boards/mps2-an385/image.yaml")
     joined: dict[str, Any] = {}
-    for name in ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml"):
+    for name in names:
         for key, value in YAML(typ="safe", pure=True).load(SOURCE / name).items():
             if key == "kernel":
                 joined.setdefault("configuration", {}).update(value["configuration"])
             elif isinstance(value, dict):
+                assert not joined.get(key, {}).keys() & value.keys()
                 joined.setdefault(key, {}).update(value)
     return joined
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    return services_of("basic")
 
 
 @dataclass(frozen=True)
@@ -96,6 +120,10 @@ class Symbol:
 
 @pytest.fixture(scope="module")
 def symbols(elf: Path) -> dict[str, Symbol]:
+    return symbols_of(elf)
+
+
+def symbols_of(elf: Path) -> dict[str, Symbol]:
     listed = shell(tool("arm-none-eabi-readelf"), "-sW", elf).stdout
     found = {}
     for line in listed.splitlines():
@@ -151,16 +179,37 @@ def values(service: dict[str, Any]) -> int:
 # ---- the run ------------------------------------------------------------------------------------
 
 
-def test_every_value_of_every_service_is_driven_once(elf: Path, services: dict[str, Any]) -> None:
-    done = run(elf)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_every_value_of_every_service_is_driven_once(
+    built: Callable[[str], Path], configuration: str
+) -> None:
+    done = run(built(configuration) / "freertos.elf")
     assert done.returncode == 0, said(done)
-    expected = sum(values(service) for service in services["services"].values())
+    services = services_of(configuration)["services"]
+    expected = sum(values(service) for service in services.values())
     assert f"done: {expected} invocations" in said(done)
 
 
-def test_the_kernels_own_assertions_hold(build: Path) -> None:
-    done = run(build / "freertos-check.elf")
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_the_kernels_own_assertions_hold(built: Callable[[str], Path], configuration: str) -> None:
+    done = run(built(configuration) / "freertos-check.elf")
     assert done.returncode == 0, said(done)
+
+
+def test_make_tells_the_services_files() -> None:
+    for configuration in CONFIGURATIONS:
+        done = shell(tool("make"), "-s", "-C", SOURCE, f"CONFIG={configuration}", "services")
+        files = [ROOT / name for name in done.stdout.split()]
+        found = load_services(*map(str, files))
+        assert {s.name for s in found.services} == services_of(configuration)["services"].keys()
+
+
+def test_the_readme_counts_services_and_invocations() -> None:
+    readme = (SOURCE / "README.md").read_text()
+    for configuration in CONFIGURATIONS:
+        services = services_of(configuration)["services"]
+        count = sum(values(service) for service in services.values())
+        assert f"| `{configuration}` | {len(services)} | {count:,} |" in readme
 
 
 @pytest.mark.parametrize(
@@ -253,11 +302,12 @@ def test_memcpy_does_not_call_itself(elf: Path) -> None:
 # ---- services files -----------------------------------------------------------------------------
 
 
-def test_mark_ids_are_those_of_the_header(services: dict[str, Any]) -> None:
+def test_mark_ids_are_those_of_the_header() -> None:
     header = defines(SOURCE / "driver" / "service_ids.h", "SERVICE_")
     assert {
         f"SERVICE_{name.upper()}": str(service["mark"])
-        for name, service in services["services"].items()
+        for configuration in CONFIGURATIONS
+        for name, service in services_of(configuration)["services"].items()
     } == header
 
 
@@ -279,14 +329,20 @@ def test_marks_are_those_of_the_header(
     assert array.size == header["WCET_CHANNELS"] * header["WCET_VALUES"]
 
 
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_entries_are_functions_of_the_kernel(
-    elf: Path, services: dict[str, Any], symbols: dict[str, Symbol]
+    built: Callable[[str], Path], configuration: str
 ) -> None:
+    elf = built(configuration) / "freertos.elf"
+    symbols = symbols_of(elf)
     code = [sections(elf)[name] for name in (".text", ".fast_text")]
-    for name, service in services["services"].items():
+    for name, service in services_of(configuration)["services"].items():
+        if name == "interrupt_minimal":
+            continue
         for entry in service["entries"]:
             symbol = symbols[entry]
-            assert (symbol.kind, symbol.binding) == ("FUNC", "GLOBAL"), f"{name}: {entry}"
+            own = "LOCAL" if entry.startswith("prv") else "GLOBAL"
+            assert (symbol.kind, symbol.binding) == ("FUNC", own), f"{name}: {entry}"
             assert any(at <= symbol.address < at + size for at, size in code), f"{name}: {entry}"
 
 
@@ -314,17 +370,22 @@ def test_the_scheduler_is_locked_by_calls_alone(elf: Path, services: dict[str, A
         assert re.search(r"\sb(l|\.w)\s+\w+ <xTaskResumeAll>", disassembly(elf, function)), function
 
 
-def test_the_configuration_is_that_of_the_header(services: dict[str, Any]) -> None:
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_the_configuration_is_that_of_the_header(configuration: str) -> None:
+    files = ("FreeRTOSConfig.h", f"config/{configuration}.h", "boards/mps2-an385/board_config.h")
     header = {
         name: value
-        for file in ("FreeRTOSConfig.h", "config/basic.h", "boards/mps2-an385/board_config.h")
-        for name, value in defines(SOURCE / file, "config").items()
+        for file in files
+        for prefix in ("config", "INCLUDE_")
+        for name, value in defines(SOURCE / file, prefix).items()
     }
-    stated = services["configuration"]
+    stated = services_of(configuration)["configuration"]
     for name, value in stated.items():
-        if not name.startswith("config") or name == "configASSERT":
+        if not name.startswith(("config", "INCLUDE_")) or name == "configASSERT":
             continue
         expected = header[name].replace("TICK_TYPE_WIDTH_", "").replace("_BITS", "")
+        if expected == "(configMAX_PRIORITIES":
+            expected = str(int(header["configMAX_PRIORITIES"]) - 1)
         assert int(value) == int(expected, 0), name
 
 

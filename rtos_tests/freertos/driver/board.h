@@ -18,6 +18,10 @@ void board_tick(void);
 /* The same for external interrupt 0, whose handler is driver_interrupt(). */
 void board_interrupt(void);
 
+/* The same for external interrupt 1, whose handler, board_minimal_handler(), does nothing. It lies in
+ * .caller_text, as a handler of the application. */
+void board_minimal_interrupt(void);
+
 /* What most ports call portYIELD_FROM_ISR; a board whose port has another one defines it. */
 #ifndef BOARD_YIELD_FROM_ISR
 #define BOARD_YIELD_FROM_ISR(woken) portYIELD_FROM_ISR(woken)

@@ -53,10 +53,27 @@ static void driver_task(void *unused)
     measure_heap();
     measure_lists();
     measure_tasks();
+    if (DRIVER_WHOLE)
+        measure_control();
     measure_queues();
     measure_semaphores();
     measure_notifications();
+    if (DRIVER_WHOLE) {
+        measure_events();
+        measure_streams();
+    }
+#if configUSE_QUEUE_SETS == 1
+    measure_sets();
+#endif
+#if configUSE_TIMERS == 1
+    measure_timers();
+#endif
+#if configUSE_TICKLESS_IDLE != 0
+    measure_tickless();
+#endif
     measure_time();
+    if (DRIVER_WHOLE)
+        measure_blocking();
 #ifdef BOARD_HAS_SERVICES
     measure_board();
 #endif

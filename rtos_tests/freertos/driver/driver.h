@@ -12,18 +12,26 @@
 #define KERNEL_OBJECT __attribute__((section(".bss.kernel_objects")))
 #define CALLER_DATA __attribute__((section(".bss.caller_data")))
 #define CALLER_CONSTANT __attribute__((section(".rodata.caller"), used))
+#define CALLER_TEXT __attribute__((section(".caller_text"), noinline))
 #define TASK_STACK __attribute__((section(".noinit.task_stacks"), aligned(8)))
 
 /* Priorities: the driver stands between the tasks that it only creates and those that it wakes. */
 #define PRIORITY_CREATED 1
 #define PRIORITY_DRIVER 4
 
+/* Tasks of the driver and the kernel that exist all the time: driver, idle and, where there are
+ * timers, the timers' task. */
+#define TASKS_ALWAYS (2u + configUSE_TIMERS)
+
 /* Largest values of parameters that the characterization sweeps. */
 #define HEAP_BLOCKS_MAX 16u
 #define LIST_LENGTH_MAX 16u
 #define ITEM_BYTES_MAX 64u
+#define STREAM_BYTES_MIN 2u
 #define DELAYED_MAX 12u
 #define WOKEN_MAX 8u
+#define PENDED_MAX 8u
+#define EVENT_WAITERS_MAX 6u
 
 /* Ends the run with status 2 and says where, if the condition does not hold. */
 #define CHECK(condition)                                                                           \
@@ -59,6 +67,19 @@ void measure_heap(void);
 void measure_lists(void);
 void measure_tasks(void);
 void measure_scheduler(void);
+void measure_control(void);
+void measure_events(void);
+void measure_streams(void);
+void measure_blocking(void);
+#if configUSE_QUEUE_SETS == 1
+void measure_sets(void);
+#endif
+#if configUSE_TIMERS == 1
+void measure_timers(void);
+#endif
+#if configUSE_TICKLESS_IDLE != 0
+void measure_tickless(void);
+#endif
 void measure_queues(void);
 void measure_semaphores(void);
 void measure_notifications(void);

@@ -1,6 +1,10 @@
 /* pvPortMalloc and vPortFree over the length of the free list; shapes for those who allocate. */
 #include "heap.h"
 
+#define CALLOC_BLOCKS_MAX 8u
+#define CALLOC_WORDS_MIN 5u
+#define CALLOC_WORDS_MAX 16u
+
 unsigned heap_free_blocks(void)
 {
     HeapStats_t stats;
@@ -83,10 +87,72 @@ static void measure_free(void)
     }
 }
 
+/* Worst: as for pvPortMalloc; the block is filled with zeros. No hole is large enough for the least
+ * size. */
+static void measure_calloc(void)
+{
+    for (unsigned n = 1; n <= CALLOC_BLOCKS_MAX; n++) {
+        struct holes holes;
+
+        holes_take(&holes, n - 1, 1);
+        holes_open(&holes);
+        for (unsigned words = CALLOC_WORDS_MIN; words <= CALLOC_WORDS_MAX; words++) {
+            uint32_t *block;
+
+            CHECK(heap_free_blocks() == n);
+            xPortResetHeapMinimumEverFreeHeapSize();
+            wcet_param(0, n);
+            wcet_param(1, words);
+            MEASURE(SERVICE_PVPORTCALLOC, block = pvPortCalloc(words, sizeof(uint32_t)));
+            CHECK(block != NULL && heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)block > (char *)holes.guard[n - 2]);
+            for (unsigned i = 0; i < words; i++) {
+                CHECK(block[i] == 0);
+                block[i] = i + 1;
+            }
+            vPortFree(block);
+        }
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
+/* Worst: each block is larger than those before it, so that the largest size is noted anew. */
+static void measure_stats(void)
+{
+    size_t bytes;
+
+    MEASURE(SERVICE_XPORTGETFREEHEAPSIZE, bytes = xPortGetFreeHeapSize());
+    CHECK(bytes > 0);
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        static HeapStats_t stats CALLER_DATA;
+        void *block[HEAP_BLOCKS_MAX];
+        void *guard[HEAP_BLOCKS_MAX];
+
+        for (unsigned i = 0; i + 1 < n; i++) {
+            block[i] = heap_take(SMALL_BYTES * (i + 1));
+            guard[i] = heap_take(1);
+        }
+        for (unsigned i = 0; i + 1 < n; i++)
+            vPortFree(block[i]);
+        wcet_param(0, n);
+        MEASURE(SERVICE_VPORTGETHEAPSTATS, vPortGetHeapStats(&stats));
+        CHECK(stats.xNumberOfFreeBlocks == n);
+        CHECK(n == 1 || stats.xSizeOfSmallestFreeBlockInBytes < SMALL_BYTES * 3);
+        for (unsigned i = 0; i + 1 < n; i++)
+            vPortFree(guard[i]);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
 void measure_heap(void)
 {
     vPortFree(heap_take(1)); /* sets the heap up */
     CHECK(heap_free_blocks() == 1);
     measure_malloc();
     measure_free();
+    if (DRIVER_WHOLE) {
+        measure_calloc();
+        measure_stats();
+    }
 }

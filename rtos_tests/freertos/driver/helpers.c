@@ -5,7 +5,7 @@
 
 #define STACK_WORDS configMINIMAL_STACK_SIZE
 
-enum order { PARK, DELAY, RECEIVE, TAKE, SEND };
+enum order { PARK, DELAY, RECEIVE, TAKE, SEND, CALL };
 
 static struct helper {
     volatile enum order order;
@@ -13,6 +13,7 @@ static struct helper {
     TickType_t ticks;
     QueueHandle_t queue;
     void *item;
+    helper_function *function;
     TaskHandle_t handle;
 } helpers[HELPERS_MAX];
 
@@ -41,6 +42,9 @@ static void helper_task(void *argument)
             break;
         case SEND:
             self->result = xQueueSend(self->queue, self->item, self->ticks);
+            break;
+        case CALL:
+            self->result = self->function(self->item);
             break;
         }
         self->order = PARK;
@@ -101,6 +105,14 @@ void helper_take(unsigned helper, QueueHandle_t semaphore, TickType_t ticks)
 void helper_send(unsigned helper, QueueHandle_t queue, const void *item, TickType_t ticks)
 {
     give_order(helper, SEND, queue, (void *)(uintptr_t)item, ticks);
+    CHECK(helper_busy(helper));
+}
+
+void helper_call(unsigned helper, helper_function *function, void *argument)
+{
+    CHECK(helper < started);
+    helpers[helper].function = function;
+    give_order(helper, CALL, NULL, argument, 0);
     CHECK(helper_busy(helper));
 }
 

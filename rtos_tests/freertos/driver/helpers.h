@@ -23,6 +23,10 @@ void helper_receive(unsigned helper, QueueHandle_t queue, void *item, TickType_t
 void helper_take(unsigned helper, QueueHandle_t semaphore, TickType_t ticks);
 void helper_send(unsigned helper, QueueHandle_t queue, const void *item, TickType_t ticks);
 
+/* Any call that blocks. */
+typedef BaseType_t helper_function(void *argument);
+void helper_call(unsigned helper, helper_function *function, void *argument);
+
 /* True until the order is carried out, and what the kernel's call returned after that. */
 int helper_busy(unsigned helper);
 BaseType_t helper_result(unsigned helper);

@@ -1,5 +1,69 @@
 /* Direct notifications of tasks; the caller never blocks. */
+#include "board.h"
 #include "helpers.h"
+
+static uint32_t previous CALLER_DATA;
+
+/* Worst of the actions: the value is set only if the task has not been notified before. */
+static void measure_notify(void)
+{
+    BaseType_t result;
+
+    (void)xTaskNotify(driver_handle, 7, eSetValueWithOverwrite);
+    (void)ulTaskNotifyTake(pdTRUE, 0);
+    MEASURE(SERVICE_XTASKNOTIFYANDQUERY,
+            result = xTaskNotifyAndQuery(driver_handle, 5, eSetValueWithoutOverwrite, &previous));
+    CHECK(result == pdPASS && previous == 0);
+    MEASURE(SERVICE_XTASKNOTIFYWAIT, result = xTaskNotifyWait(0, UINT32_MAX, &previous, 0));
+    CHECK(result == pdTRUE && previous == 5);
+
+    (void)xTaskNotify(driver_handle, 3, eSetBits);
+    MEASURE(SERVICE_ULTASKNOTIFYVALUECLEAR, previous = ulTaskNotifyValueClear(NULL, 1));
+    CHECK(previous == 3);
+    MEASURE(SERVICE_XTASKNOTIFYSTATECLEAR, result = xTaskNotifyStateClear(NULL));
+    CHECK(result == pdTRUE);
+    (void)ulTaskNotifyValueClear(NULL, UINT32_MAX);
+
+    helpers_start(1);
+    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER,
+            result = xTaskNotifyAndQuery(helper_handle(0), 5, eSetValueWithoutOverwrite,
+                                         &previous));
+    CHECK(result == pdPASS && previous == 0);
+    helpers_stop();
+}
+
+static void notify_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XTASKNOTIFYFROMISR_WAITER,
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, eSetValueWithoutOverwrite,
+                                                &previous, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void give_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+
+    MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR_WAITER,
+            vTaskNotifyGiveFromISR(helper_handle(0), &woken));
+    CHECK(woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void measure_from_isr(void)
+{
+    helpers_start(1);
+    driver_on_interrupt = notify_from_isr;
+    board_interrupt();
+    driver_on_interrupt = give_from_isr;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+    helpers_stop();
+}
 
 void measure_notifications(void)
 {
@@ -13,4 +77,9 @@ void measure_notifications(void)
     helpers_start(1);
     MEASURE(SERVICE_XTASKNOTIFYGIVE_WAITER, (void)xTaskNotifyGive(helper_handle(0)));
     helpers_stop();
+
+    if (DRIVER_WHOLE) {
+        measure_notify();
+        measure_from_isr();
+    }
 }

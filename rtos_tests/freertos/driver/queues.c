@@ -1,6 +1,7 @@
 /* Queues over the size of an item, and their creation over the length of the free list. */
 #include <string.h>
 
+#include "board.h"
 #include "heap.h"
 #include "helpers.h"
 
@@ -11,19 +12,23 @@ static uint8_t received[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8
 static uint8_t helpers_item[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static StaticQueue_t control KERNEL_OBJECT;
 
-static void set_items(unsigned offset)
+static void set_items(unsigned bytes, unsigned offset)
 {
-    for (unsigned i = 0; i < ITEM_BYTES_MAX; i++) {
-        sent[offset + i] = (uint8_t)(i + 1);
-        helpers_item[offset + i] = (uint8_t)~i;
-        received[offset + i] = 0;
+    static uint8_t other;
+
+    /* What was sent before is not what is sent now. */
+    other = (uint8_t)(other + 2);
+    for (unsigned i = 0; i < bytes; i++) {
+        sent[offset + i] = (uint8_t)(i + other);
+        helpers_item[offset + i] = (uint8_t)(i + other + 1);
     }
+    received[offset + bytes] = 0;
 }
 
 /* A queue of one item, so that every send and every receive wraps around its storage. */
 static QueueHandle_t queue_of(unsigned bytes, unsigned offset)
 {
-    set_items(offset);
+    set_items(bytes, offset);
     return xQueueCreateStatic(1, bytes, storage + offset, &control);
 }
 
@@ -41,7 +46,7 @@ static void measure_plain(unsigned bytes, unsigned offset, unsigned value, unsig
     MEASURE(receive_service, result = xQueueReceive(queue, received + offset, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 0);
     CHECK(memcmp(sent + offset, received + offset, bytes) == 0);
-    CHECK(bytes == ITEM_BYTES_MAX || received[offset + bytes] == 0);
+    CHECK(received[offset + bytes] == 0);
 }
 
 /* A more urgent task waits on the other side; it is readied and runs before the call returns. */
@@ -64,6 +69,186 @@ static void measure_with_waiter(unsigned bytes)
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
     CHECK(uxQueueMessagesWaiting(queue) == 1);
+}
+
+static BaseType_t receive(void *queue)
+{
+    return xQueueReceive(queue, helpers_item + 1, portMAX_DELAY);
+}
+
+static BaseType_t peek(void *queue)
+{
+    return xQueuePeek(queue, helpers_item + 1, portMAX_DELAY);
+}
+
+/* Sends to the front and overwrites go to the place before the read position, which wraps around. */
+static void measure_front(unsigned bytes)
+{
+    QueueHandle_t queue = queue_of(bytes, 1);
+    BaseType_t result;
+
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUESENDTOFRONT, result = xQueueSendToFront(queue, sent + 1, 0));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUEPEEK, result = xQueuePeek(queue, received + 1, 0));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(xQueueSend(queue, helpers_item + 1, 0) == errQUEUE_FULL);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUEOVERWRITE, result = xQueueOverwrite(queue, helpers_item + 1));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
+    CHECK(memcmp(helpers_item + 1, received + 1, bytes) == 0);
+
+    queue = queue_of(bytes, 1);
+    helper_call(0, receive, queue);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUESENDTOFRONT_WAITER, result = xQueueSendToFront(queue, sent + 1, 0));
+    CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
+}
+
+/* Two tasks wait. The item that is sent readies the more urgent one, which does not run, because the
+ * caller is more urgent still; then the other one is lifted above the caller. So the call finds an
+ * item and a more urgent task that waits for it. */
+static void measure_peek_with_waiter(unsigned bytes)
+{
+    QueueHandle_t queue = queue_of(bytes, 1);
+    BaseType_t result;
+
+    helper_call(0, peek, queue);
+    helper_call(1, peek, queue);
+    vTaskPrioritySet(NULL, configMAX_PRIORITIES - 2);
+    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    vTaskPrioritySet(helper_handle(0), configMAX_PRIORITIES - 1);
+    CHECK(helper_busy(0) && helper_busy(1));
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUEPEEK_WAITER, result = xQueuePeek(queue, received + 1, 0));
+    CHECK(result == pdTRUE && !helper_busy(0) && helper_busy(1));
+    CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+    vTaskPrioritySet(helper_handle(0), PRIORITY_DRIVER + 1);
+    vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+    CHECK(!helper_busy(1) && helper_result(1) == pdTRUE);
+}
+
+static QueueHandle_t isr_queue;
+static unsigned isr_bytes;
+
+/* Room, then an item; nobody waits. */
+static void plain_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUESENDFROMISR, result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
+    CHECK(result == pdPASS);
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUEPEEKFROMISR, result = xQueuePeekFromISR(isr_queue, received + 1));
+    CHECK(result == pdPASS && memcmp(sent + 1, received + 1, isr_bytes) == 0);
+    received[1] = (uint8_t)~sent[1];
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUERECEIVEFROMISR,
+            result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
+    CHECK(result == pdPASS && memcmp(sent + 1, received + 1, isr_bytes) == 0);
+    CHECK(woken == pdFALSE && uxQueueMessagesWaitingFromISR(isr_queue) == 0);
+}
+
+static void send_from_isr_to_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUESENDFROMISR_WAITER,
+            result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void receive_from_isr_with_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUERECEIVEFROMISR_WAITER,
+            result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+
+static void measure_from_isr(unsigned bytes)
+{
+    isr_bytes = bytes;
+    isr_queue = queue_of(bytes, 1);
+    in_interrupt(plain_from_isr);
+
+    isr_queue = queue_of(bytes, 1);
+    helper_call(0, receive, isr_queue);
+    in_interrupt(send_from_isr_to_waiter);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
+
+    isr_queue = queue_of(bytes, 1);
+    CHECK(xQueueSend(isr_queue, sent + 1, 0) == pdTRUE);
+    helper_send(0, isr_queue, helpers_item + 1, portMAX_DELAY);
+    in_interrupt(receive_from_isr_with_waiter);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+}
+
+static void measure_reset(void)
+{
+    QueueHandle_t queue;
+    BaseType_t result;
+    UBaseType_t count;
+
+    set_items(4, 1);
+    MEASURE(SERVICE_XQUEUECREATESTATIC, queue = xQueueCreateStatic(1, 4, storage, &control));
+    CHECK(queue != NULL);
+    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    MEASURE(SERVICE_UXQUEUEMESSAGESWAITING, count = uxQueueMessagesWaiting(queue));
+    CHECK(count == 1);
+    MEASURE(SERVICE_UXQUEUESPACESAVAILABLE, count = uxQueueSpacesAvailable(queue));
+    CHECK(count == 0);
+    MEASURE(SERVICE_XQUEUERESET, result = xQueueReset(queue));
+    CHECK(result == pdPASS && uxQueueMessagesWaiting(queue) == 0);
+
+    helpers_start(1);
+    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
+    MEASURE(SERVICE_XQUEUERESET_WAITER, result = xQueueReset(queue));
+    CHECK(result == pdPASS && !helper_busy(0) && uxQueueMessagesWaiting(queue) == 1);
+    helpers_stop();
+}
+
+/* Worst: as for vPortFree. */
+static void measure_delete(void)
+{
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+        QueueHandle_t queue;
+
+        holes_take(&holes, n, 0);
+        queue = xQueueCreate(3, 7);
+        CHECK((char *)queue > (char *)holes.small[n - 1]);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n + 1);
+        wcet_param(0, n);
+        MEASURE(SERVICE_VQUEUEDELETE, vQueueDelete(queue));
+        CHECK(heap_free_blocks() == n);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
 }
 
 /* Worst: as for pvPortMalloc. */
@@ -100,4 +285,15 @@ void measure_queues(void)
         measure_with_waiter(bytes);
     helpers_stop();
     measure_create();
+    if (DRIVER_WHOLE) {
+        measure_reset();
+        measure_delete();
+        helpers_start(2);
+        for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++) {
+            measure_front(bytes);
+            measure_from_isr(bytes);
+            measure_peek_with_waiter(bytes);
+        }
+        helpers_stop();
+    }
 }

@@ -3,6 +3,9 @@
 #include "helpers.h"
 #include "semphr.h"
 
+/* Each of three parameters at once. */
+#define RESUMED_MAX 5u
+
 static StaticQueue_t controls[WOKEN_MAX] KERNEL_OBJECT;
 static SemaphoreHandle_t semaphores[WOKEN_MAX];
 static unsigned to_give;
@@ -44,6 +47,58 @@ static void measure_resume_ready(void)
     driver_on_interrupt = NULL;
 }
 
+/* Worst: an interrupt has woken R tasks, P ticks were missed, and of these as many as there can be
+ * wake a task each, K tasks in all, which wait for an event as well; all are more urgent than the
+ * caller, and some other task stays delayed. */
+static void measure_resume_ticks(unsigned ready, unsigned ticks, unsigned woken)
+{
+    const TickType_t before = xTaskGetTickCount();
+    BaseType_t yielded;
+
+    to_give = ready;
+    helpers_start(ready + woken + 1);
+    for (unsigned i = 0; i < ready; i++)
+        helper_take(i, semaphores[i], portMAX_DELAY);
+    for (unsigned i = 0; i < woken; i++)
+        helper_take(ready + i, semaphores[WOKEN_MAX - 1], i < ticks ? i + 1 : ticks);
+    helper_delay(ready + woken, 100);
+    vTaskSuspendAll();
+    board_interrupt();
+    pass_time(ticks);
+    for (unsigned i = 0; i <= ready + woken; i++)
+        CHECK(helper_busy(i));
+    wcet_param(0, ready);
+    wcet_param(1, ticks);
+    wcet_param(2, woken);
+    MEASURE(SERVICE_XTASKRESUMEALL_TICKS, yielded = xTaskResumeAll());
+    CHECK(yielded == pdTRUE && xTaskGetTickCount() == before + ticks);
+    for (unsigned i = 0; i < ready + woken; i++)
+        CHECK(!helper_busy(i) && helper_result(i) == (i < ready ? pdTRUE : pdFALSE));
+    CHECK(helper_busy(ready + woken));
+    helpers_stop();
+}
+
+/* No tick wakes a task; for those see xTaskResumeAll_ticks. */
+static void measure_catch_up(void)
+{
+    for (unsigned ticks = 1; ticks <= PENDED_MAX; ticks++) {
+        const TickType_t before = xTaskGetTickCount();
+        BaseType_t yielded;
+
+        wcet_param(0, ticks);
+        MEASURE(SERVICE_XTASKCATCHUPTICKS, yielded = xTaskCatchUpTicks(ticks));
+        CHECK(yielded == pdFALSE && xTaskGetTickCount() == before + ticks);
+    }
+}
+
+static void tick_count_from_isr(void)
+{
+    TickType_t ticks;
+
+    MEASURE(SERVICE_XTASKGETTICKCOUNTFROMISR, ticks = xTaskGetTickCountFromISR());
+    CHECK(ticks == xTaskGetTickCount());
+}
+
 static void measure_give_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
@@ -53,6 +108,19 @@ static void measure_give_from_isr(void)
             result = xSemaphoreGiveFromISR(semaphores[0], &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
     BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void measure_ticks(void)
+{
+    driver_on_interrupt = give_all;
+    for (unsigned ready = 1; ready <= RESUMED_MAX; ready++)
+        for (unsigned missed = 1; missed <= RESUMED_MAX; missed++)
+            for (unsigned woken = 1; woken <= RESUMED_MAX; woken++)
+                measure_resume_ticks(ready, missed, woken);
+    driver_on_interrupt = tick_count_from_isr;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+    measure_catch_up();
 }
 
 void measure_scheduler(void)
@@ -69,6 +137,8 @@ void measure_scheduler(void)
     CHECK(ticks == 3);
 
     measure_resume_ready();
+    if (DRIVER_WHOLE)
+        measure_ticks();
 
     helpers_start(1);
     helper_take(0, semaphores[0], portMAX_DELAY);

@@ -1,4 +1,6 @@
 /* Semaphores and mutexes; the caller never blocks. */
+#include "board.h"
+#include "heap.h"
 #include "helpers.h"
 #include "semphr.h"
 
@@ -45,8 +47,122 @@ static void measure_mutex(void)
     helpers_stop();
 }
 
+#if DRIVER_WHOLE
+
+static SemaphoreHandle_t isr_semaphore;
+
+static void from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR,
+            result = xSemaphoreGiveFromISR(isr_semaphore, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+    MEASURE(SERVICE_XSEMAPHORETAKEFROMISR,
+            result = xSemaphoreTakeFromISR(isr_semaphore, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void measure_from_isr(void)
+{
+    isr_semaphore = xSemaphoreCreateBinaryStatic(&control);
+    driver_on_interrupt = from_isr;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+
+static BaseType_t take_recursive(void *mutex)
+{
+    return xSemaphoreTakeRecursive(mutex, portMAX_DELAY);
+}
+
+/* A more urgent task waits at the last give, as for xSemaphoreGive_mutex_waiter. */
+static void measure_recursive(void)
+{
+    SemaphoreHandle_t mutex = xSemaphoreCreateRecursiveMutexStatic(&control);
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE, result = xSemaphoreTakeRecursive(mutex, 0));
+    CHECK(result == pdTRUE);
+    MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_AGAIN, result = xSemaphoreTakeRecursive(mutex, 0));
+    CHECK(result == pdTRUE);
+    MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE_INNER, result = xSemaphoreGiveRecursive(mutex));
+    CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(mutex) == driver_handle);
+    MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE, result = xSemaphoreGiveRecursive(mutex));
+    CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(mutex) == NULL);
+
+    CHECK(xSemaphoreTakeRecursive(mutex, 0) == pdTRUE);
+    helpers_start(1);
+    helper_call(0, take_recursive, mutex);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);
+    MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE_WAITER, result = xSemaphoreGiveRecursive(mutex));
+    CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    CHECK(xSemaphoreGetMutexHolder(mutex) == helper_handle(0));
+    helpers_stop();
+}
+
+/* Worst: as for pvPortMalloc. */
+static void measure_create(void)
+{
+    SemaphoreHandle_t semaphore;
+    TaskHandle_t holder;
+    UBaseType_t count;
+
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+
+        holes_take(&holes, n - 1, 1);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n);
+
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_XSEMAPHORECREATEBINARY, semaphore = xSemaphoreCreateBinary());
+        CHECK(semaphore != NULL && heap_free_blocks() == n);
+        vSemaphoreDelete(semaphore);
+
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_XSEMAPHORECREATECOUNTING, semaphore = xSemaphoreCreateCounting(5, 2));
+        CHECK(semaphore != NULL && heap_free_blocks() == n);
+        vSemaphoreDelete(semaphore);
+
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_XSEMAPHORECREATEMUTEX, semaphore = xSemaphoreCreateMutex());
+        CHECK(semaphore != NULL && heap_free_blocks() == n);
+        CHECK(n == 1 || (char *)semaphore > (char *)holes.guard[n - 2]);
+        vSemaphoreDelete(semaphore);
+
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+    MEASURE(SERVICE_XSEMAPHORECREATEBINARYSTATIC,
+            semaphore = xSemaphoreCreateBinaryStatic(&control));
+    CHECK(semaphore != NULL);
+    MEASURE(SERVICE_XSEMAPHORECREATECOUNTINGSTATIC,
+            semaphore = xSemaphoreCreateCountingStatic(5, 2, &control));
+    MEASURE(SERVICE_UXSEMAPHOREGETCOUNT, count = uxSemaphoreGetCount(semaphore));
+    CHECK(count == 2);
+    MEASURE(SERVICE_XSEMAPHORECREATEMUTEXSTATIC,
+            semaphore = xSemaphoreCreateMutexStatic(&control));
+    CHECK(xSemaphoreTake(semaphore, 0) == pdTRUE);
+    MEASURE(SERVICE_XSEMAPHOREGETMUTEXHOLDER, holder = xSemaphoreGetMutexHolder(semaphore));
+    CHECK(holder == driver_handle);
+    CHECK(xSemaphoreGive(semaphore) == pdTRUE);
+}
+
+#endif
+
 void measure_semaphores(void)
 {
+#if DRIVER_WHOLE
+    measure_create();
+    measure_from_isr();
+    measure_recursive();
+#endif
     measure_semaphore();
     measure_mutex();
 }

@@ -79,11 +79,22 @@ void board_interrupt(void)
     __asm volatile("dsb\n\tisb" ::: "memory");
 }
 
+CALLER_TEXT void board_minimal_handler(void)
+{
+}
+
+void board_minimal_interrupt(void)
+{
+    NVIC_ISPR0 = 2;
+    __asm volatile("dsb\n\tisb" ::: "memory");
+}
+
 /* Takes the place of the port's weak function: no timer, see above. */
 void vPortSetupTimerInterrupt(void)
 {
     NVIC_IPR[0] = configMAX_SYSCALL_INTERRUPT_PRIORITY;
-    NVIC_ISER0 = 1;
+    NVIC_IPR[1] = configMAX_SYSCALL_INTERRUPT_PRIORITY;
+    NVIC_ISER0 = 3;
 }
 
 static void fault(void)
@@ -105,12 +116,12 @@ void Reset_Handler(void)
 
 static const struct {
     uint32_t *stack;
-    void (*handlers[16])(void);
+    void (*handlers[17])(void);
 } vectors __attribute__((section(".vectors"), used)) = {
     __main_stack_top,
     {
         Reset_Handler, fault, fault, fault, fault, fault, 0, 0, 0, 0,
         vPortSVCHandler, fault, 0, xPortPendSVHandler, xPortSysTickHandler,
-        driver_interrupt,
+        driver_interrupt, board_minimal_handler,
     },
 };

@@ -1,0 +1,194 @@
+/* Tasks that are there already: static ones, states, priorities with a switch, resumption from an
+ * interrupt, and the time that a call may wait. */
+#include "driver.h"
+
+#if DRIVER_WHOLE
+
+#include "board.h"
+#include "heap.h"
+#include "helpers.h"
+
+#define STACK_WORDS configMINIMAL_STACK_SIZE
+
+static const char longest_name[] CALLER_CONSTANT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+static TaskHandle_t created CALLER_DATA;
+static TimeOut_t since CALLER_DATA;
+static TickType_t remaining CALLER_DATA;
+static StaticTask_t control KERNEL_OBJECT;
+static StackType_t stack[STACK_WORDS] TASK_STACK;
+static StaticQueue_t empty_control KERNEL_OBJECT;
+static uint8_t empty_storage[4] KERNEL_OBJECT;
+static QueueHandle_t empty;
+
+static void never_runs(void *unused)
+{
+    (void)unused;
+    CHECK(!"a task of lower priority ran");
+}
+
+static void waits_for_ever(void *unused)
+{
+    uint32_t item;
+
+    (void)unused;
+    (void)xQueueReceive(empty, &item, portMAX_DELAY);
+    CHECK(!"something was received from a queue that nobody sends to");
+}
+
+static void suspends_itself(void *unused)
+{
+    (void)unused;
+    for (;;)
+        vTaskSuspend(NULL);
+}
+
+static void lifts_the_driver(void *unused)
+{
+    (void)unused;
+    for (;;)
+        vTaskPrioritySet(driver_handle, PRIORITY_DRIVER);
+}
+
+static TaskHandle_t create(TaskFunction_t function, UBaseType_t priority)
+{
+    TaskHandle_t task = xTaskCreateStatic(function, longest_name, STACK_WORDS, NULL, priority,
+                                          stack, &control);
+
+    CHECK(task != NULL);
+    return task;
+}
+
+/* The index of a ready list stands on the task that ran last; the task must not run, so the index is
+ * put there by hand. */
+static void put_index_on(TaskHandle_t task)
+{
+    StaticTask_t *inside = (StaticTask_t *)task;
+
+    ((List_t *)inside->xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&inside->xDummy3[0];
+}
+
+static void measure_static(void)
+{
+    MEASURE(SERVICE_XTASKCREATESTATIC,
+            created = xTaskCreateStatic(never_runs, longest_name, STACK_WORDS, NULL,
+                                        PRIORITY_CREATED, stack, &control));
+    CHECK(created == (TaskHandle_t)&control);
+    CHECK(uxTaskPriorityGet(created) == PRIORITY_CREATED);
+    vTaskDelete(created);
+
+    /* Worst: as for vTaskDelete. */
+    helpers_start(1);
+    helper_delay(0, 1000);
+    created = create(waits_for_ever, PRIORITY_DRIVER + 2);
+    CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 2);
+    MEASURE(SERVICE_VTASKDELETE_STATIC, vTaskDelete(created));
+    CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 1);
+    helpers_stop();
+}
+
+/* Worst: the task is alone in its ready list with the index on it, is lifted above the caller, and
+ * runs before the call returns. */
+static void measure_priority_switch(void)
+{
+    created = create(suspends_itself, PRIORITY_CREATED);
+    put_index_on(created);
+    MEASURE(SERVICE_VTASKPRIORITYSET_SWITCH, vTaskPrioritySet(created, PRIORITY_DRIVER + 2));
+    CHECK(uxTaskPriorityGet(created) == PRIORITY_DRIVER + 2);
+    CHECK(eTaskGetState(created) == eSuspended);
+    vTaskDelete(created);
+
+    /* The caller gives its priority away, and with it the processor. It gets both back. */
+    created = create(lifts_the_driver, PRIORITY_DRIVER - 1);
+    MEASURE(SERVICE_VTASKPRIORITYSET_OWN, vTaskPrioritySet(NULL, PRIORITY_CREATED));
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    vTaskDelete(created);
+}
+
+static void resume_from_isr(void)
+{
+    BaseType_t needed;
+    UBaseType_t priority;
+
+    MEASURE(SERVICE_UXTASKPRIORITYGETFROMISR, priority = uxTaskPriorityGetFromISR(created));
+    CHECK(priority == PRIORITY_DRIVER + 2);
+    MEASURE(SERVICE_XTASKRESUMEFROMISR, needed = xTaskResumeFromISR(created));
+    CHECK(needed == pdTRUE);
+    BOARD_YIELD_FROM_ISR(needed);
+}
+
+/* Worst: the task is more urgent than the interrupted one, and the scheduler is not locked. */
+static void measure_resume_from_isr(void)
+{
+    created = create(suspends_itself, PRIORITY_DRIVER + 2);
+    CHECK(eTaskGetState(created) == eSuspended);
+    driver_on_interrupt = resume_from_isr;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+    CHECK(eTaskGetState(created) == eSuspended);
+    vTaskDelete(created);
+}
+
+/* Worst of eTaskGetState: the task is in none of the lists that are compared first, and waits for
+ * neither an event nor a notification. */
+static void measure_state(void)
+{
+    eTaskState state;
+    UBaseType_t count;
+    const char *name;
+    TaskHandle_t self;
+
+    created = create(suspends_itself, PRIORITY_DRIVER + 2);
+    MEASURE(SERVICE_ETASKGETSTATE, state = eTaskGetState(created));
+    CHECK(state == eSuspended);
+    MEASURE(SERVICE_UXTASKGETNUMBEROFTASKS, count = uxTaskGetNumberOfTasks());
+    CHECK(count == TASKS_ALWAYS + 1);
+    MEASURE(SERVICE_PCTASKGETNAME, name = pcTaskGetName(created));
+    CHECK(name[0] == longest_name[0]);
+    vTaskDelete(created);
+    MEASURE(SERVICE_XTASKGETCURRENTTASKHANDLE, self = xTaskGetCurrentTaskHandle());
+    CHECK(self == driver_handle);
+}
+
+/* Worst: time has passed and some remains, so that both have to be brought up to date. */
+static void measure_timeout(void)
+{
+    BaseType_t over;
+
+    MEASURE(SERVICE_VTASKSETTIMEOUTSTATE, vTaskSetTimeOutState(&since));
+    pass_time(2);
+    remaining = 10;
+    MEASURE(SERVICE_XTASKCHECKFORTIMEOUT, over = xTaskCheckForTimeOut(&since, &remaining));
+    CHECK(over == pdFALSE && remaining == 8);
+}
+
+#if INCLUDE_xTaskAbortDelay == 1
+/* Worst: the task waits for an event with a time limit and is more urgent than the caller; another
+ * task is delayed. */
+static void measure_abort(void)
+{
+    BaseType_t result;
+
+    helpers_start(2);
+    helper_delay(0, 1000);
+    helper_receive(1, empty, &remaining, 2000);
+    MEASURE(SERVICE_XTASKABORTDELAY, result = xTaskAbortDelay(helper_handle(1)));
+    CHECK(result == pdPASS && !helper_busy(1) && helper_result(1) == pdFALSE);
+    helpers_stop();
+}
+#endif
+
+void measure_control(void)
+{
+    empty = xQueueCreateStatic(1, sizeof(uint32_t), empty_storage, &empty_control);
+    measure_static();
+    measure_priority_switch();
+    measure_resume_from_isr();
+    measure_state();
+    measure_timeout();
+#if INCLUDE_xTaskAbortDelay == 1
+    measure_abort();
+#endif
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* Stream and message buffers over the number of bytes, and their creation over the length of the
+ * heap's free list. */
+#include "driver.h"
+
+#if DRIVER_WHOLE
+
+#include <string.h>
+
+#include "board.h"
+#include "heap.h"
+#include "helpers.h"
+
+#include "message_buffer.h"
+#include "stream_buffer.h"
+
+/* Bytes of the buffer. One is never used; odd, so that the position before the end, where everything
+ * that is measured begins, is not aligned to words. */
+#define BUFFER_BYTES 95u
+
+/* Space for a message's length, which comes before it. */
+#define LENGTH_BYTES sizeof(configMESSAGE_BUFFER_LENGTH_TYPE)
+
+static StaticStreamBuffer_t control KERNEL_OBJECT;
+static uint8_t storage[BUFFER_BYTES + 1] KERNEL_OBJECT __attribute__((aligned(8)));
+static uint8_t sent[BUFFER_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t received[BUFFER_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t helpers_item[BUFFER_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
+static StreamBufferHandle_t buffer;
+static unsigned length; /* of what is sent and received */
+
+/* What is sent begins at an odd address; so does what is received, and after the one byte before the
+ * wrap both go on where the storage is aligned and they are not. */
+#define SENT (sent + 2)
+#define RECEIVED (received + 2)
+
+static void set_items(unsigned bytes)
+{
+    length = bytes;
+    sent[0] = 1;
+    for (unsigned i = 1; i <= bytes + 1; i++)
+        sent[i] = (uint8_t)(sent[i - 1] + 1);
+    received[bytes + 2] = 0;
+}
+
+/* An empty buffer that wraps around behind the next byte but `before`. The positions of reading and
+ * writing are put there by hand: bringing them there takes long. */
+static void buffer_of(unsigned bytes, int is_message, unsigned before)
+{
+    set_items(bytes);
+    buffer = is_message ? xMessageBufferCreateStatic(BUFFER_BYTES, storage, &control)
+                        : xStreamBufferCreateStatic(BUFFER_BYTES, 1, storage, &control);
+    CHECK(buffer != NULL);
+    control.uxDummy1[0] = BUFFER_BYTES - 1 - before;
+    control.uxDummy1[1] = BUFFER_BYTES - 1 - before;
+    CHECK(xStreamBufferIsEmpty(buffer));
+    CHECK(xStreamBufferSpacesAvailable(buffer) == BUFFER_BYTES - 1);
+}
+
+static BaseType_t receive(void *unused)
+{
+    (void)unused;
+    return xStreamBufferReceive(buffer, helpers_item + 2, length, portMAX_DELAY) == length;
+}
+
+static BaseType_t send(void *unused)
+{
+    (void)unused;
+    return xStreamBufferSend(buffer, SENT, length, portMAX_DELAY) == length;
+}
+
+/* Room, then data; nobody waits. The caller would wait, for which more is looked at. */
+static void measure_stream(unsigned bytes)
+{
+    size_t done;
+
+    buffer_of(bytes, 0, 0);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XSTREAMBUFFERSEND,
+            done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    CHECK(done == bytes && xStreamBufferBytesAvailable(buffer) == bytes);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE,
+            done = xStreamBufferReceive(buffer, RECEIVED, bytes, portMAX_DELAY));
+    CHECK(done == bytes && xStreamBufferIsEmpty(buffer));
+    CHECK(memcmp(SENT, RECEIVED, bytes) == 0 && RECEIVED[bytes] == 0);
+}
+
+/* A more urgent task waits on the other side. */
+static void measure_stream_waiter(unsigned bytes)
+{
+    size_t done;
+
+    buffer_of(bytes, 0, 0);
+    helper_call(0, receive, NULL);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER,
+            done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+
+    /* The buffer is full from the byte before its end on. */
+    buffer_of(bytes, 0, 0);
+    CHECK(xStreamBufferSend(buffer, sent, BUFFER_BYTES - 1, 0) == BUFFER_BYTES - 1);
+    CHECK(xStreamBufferIsFull(buffer));
+    helper_call(0, send, NULL);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_WAITER,
+            done = xStreamBufferReceive(buffer, RECEIVED, bytes, portMAX_DELAY));
+    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(sent, RECEIVED, bytes) == 0);
+}
+
+static void stream_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    size_t done;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR,
+            done = xStreamBufferSendFromISR(buffer, SENT, length, &woken));
+    CHECK(done == length && woken == pdFALSE);
+    wcet_param(0, length);
+    MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR,
+            done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
+    CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
+}
+
+static void stream_from_isr_to_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    size_t done;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR_WAITER,
+            done = xStreamBufferSendFromISR(buffer, SENT, length, &woken));
+    CHECK(done == length && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void stream_from_isr_with_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    size_t done;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR_WAITER,
+            done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
+    CHECK(done == length && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+
+static void measure_stream_from_isr(unsigned bytes)
+{
+    buffer_of(bytes, 0, 0);
+    in_interrupt(stream_from_isr);
+
+    buffer_of(bytes, 0, 0);
+    helper_call(0, receive, NULL);
+    in_interrupt(stream_from_isr_to_waiter);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+
+    buffer_of(bytes, 0, 0);
+    CHECK(xStreamBufferSend(buffer, sent, BUFFER_BYTES - 1, 0) == BUFFER_BYTES - 1);
+    helper_call(0, send, NULL);
+    in_interrupt(stream_from_isr_with_waiter);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(sent, RECEIVED, bytes) == 0);
+}
+
+/* The message's length stands before the wrap, with the message's first byte. */
+static void measure_message(unsigned bytes)
+{
+    size_t done;
+
+    buffer_of(bytes, 1, LENGTH_BYTES);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XMESSAGEBUFFERSEND,
+            done = xMessageBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    CHECK(done == bytes);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE,
+            done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
+    CHECK(done == bytes && xMessageBufferIsEmpty(buffer));
+    CHECK(memcmp(SENT, RECEIVED, bytes) == 0 && RECEIVED[bytes] == 0);
+}
+
+static void measure_small(void)
+{
+    size_t bytes;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSTREAMBUFFERCREATESTATIC,
+            buffer = xStreamBufferCreateStatic(BUFFER_BYTES, 1, storage, &control));
+    CHECK(buffer != NULL);
+    buffer_of(8, 0, 0);
+    CHECK(xStreamBufferSend(buffer, SENT, 8, 0) == 8);
+    MEASURE(SERVICE_XSTREAMBUFFERBYTESAVAILABLE, bytes = xStreamBufferBytesAvailable(buffer));
+    CHECK(bytes == 8);
+    MEASURE(SERVICE_XSTREAMBUFFERSPACESAVAILABLE, bytes = xStreamBufferSpacesAvailable(buffer));
+    CHECK(bytes == BUFFER_BYTES - 1 - 8);
+    MEASURE(SERVICE_XSTREAMBUFFERISEMPTY, result = xStreamBufferIsEmpty(buffer));
+    CHECK(result == pdFALSE);
+    MEASURE(SERVICE_XSTREAMBUFFERISFULL, result = xStreamBufferIsFull(buffer));
+    CHECK(result == pdFALSE);
+    MEASURE(SERVICE_XSTREAMBUFFERSETTRIGGERLEVEL,
+            result = xStreamBufferSetTriggerLevel(buffer, 9));
+    CHECK(result == pdTRUE);
+    MEASURE(SERVICE_XSTREAMBUFFERRESET, result = xStreamBufferReset(buffer));
+    CHECK(result == pdTRUE && xStreamBufferIsEmpty(buffer));
+}
+
+/* Worst: as for pvPortMalloc and vPortFree. */
+static void measure_create(void)
+{
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+
+        holes_take(&holes, n - 1, 1);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n);
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_XSTREAMBUFFERCREATE, buffer = xStreamBufferCreate(BUFFER_BYTES, 1));
+        CHECK(buffer != NULL && heap_free_blocks() == n);
+        CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
+        vStreamBufferDelete(buffer);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+
+        holes_take(&holes, n, 0);
+        buffer = xStreamBufferCreate(BUFFER_BYTES, 1);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n + 1);
+        wcet_param(0, n);
+        MEASURE(SERVICE_VSTREAMBUFFERDELETE, vStreamBufferDelete(buffer));
+        CHECK(heap_free_blocks() == n);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
+void measure_streams(void)
+{
+    measure_create();
+    measure_small();
+    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++) {
+        measure_stream(bytes);
+        measure_message(bytes);
+    }
+    helpers_start(1);
+    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++) {
+        measure_stream_waiter(bytes);
+        measure_stream_from_isr(bytes);
+    }
+    helpers_stop();
+}
+
+#endif

@@ -1,0 +1,387 @@
+/* Software timers: commands to them, and what the timers' task does. That task is more urgent than
+ * everything else: a command is carried out before the call that gives it returns.
+ *
+ * What the timers' task does is marked by that task: by callbacks of timers, and by functions that it
+ * is asked to call. */
+#include "driver.h"
+
+#if configUSE_TIMERS == 1
+
+#include "board.h"
+#include "heap.h"
+#include "helpers.h"
+
+#include "event_groups.h"
+#include "timers.h"
+
+#define OTHERS_MAX 8u
+#define MISSED_MAX 6u
+#define LONG 100u
+
+extern volatile TickType_t xTickCount; /* see time.c */
+
+static StaticTask_t task_control KERNEL_OBJECT;
+static StackType_t task_stack[configTIMER_TASK_STACK_DEPTH] TASK_STACK;
+static StaticTimer_t other_controls[OTHERS_MAX] KERNEL_OBJECT;
+static StaticTimer_t control KERNEL_OBJECT;
+static StaticTimer_t begin_control KERNEL_OBJECT;
+static StaticTimer_t end_control KERNEL_OBJECT;
+static StaticEventGroup_t group_control KERNEL_OBJECT;
+static TimerHandle_t others[OTHERS_MAX];
+static TimerHandle_t timer;
+static TimerHandle_t begins;
+static TimerHandle_t ends;
+static EventGroupHandle_t group;
+
+void vApplicationGetTimerTaskMemory(StaticTask_t **to_control, StackType_t **stack,
+                                    configSTACK_DEPTH_TYPE *words)
+{
+    *to_control = &task_control;
+    *stack = task_stack;
+    *words = configTIMER_TASK_STACK_DEPTH;
+}
+
+/* The application's callback, which is part of what is measured: it does nothing. */
+CALLER_TEXT static void does_nothing(TimerHandle_t unused)
+{
+    (void)unused;
+}
+
+CALLER_TEXT static void nothing_to_do(void *unused, uint32_t unused_too)
+{
+    (void)unused;
+    (void)unused_too;
+}
+
+static void start_others(unsigned count, TickType_t period)
+{
+    CHECK(count <= OTHERS_MAX);
+    for (unsigned i = 0; i < count; i++)
+        CHECK(xTimerChangePeriod(others[i], period, 0) == pdPASS);
+}
+
+static void stop_others(void)
+{
+    for (unsigned i = 0; i < OTHERS_MAX; i++)
+        CHECK(xTimerStop(others[i], 0) == pdPASS);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XTIMERSTARTFROMISR, result = xTimerStartFromISR(timer, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void pend_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XTIMERPENDFUNCTIONCALLFROMISR,
+            result = xTimerPendFunctionCallFromISR(nothing_to_do, NULL, 0, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void set_bits_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XEVENTGROUPSETBITSFROMISR,
+            result = xEventGroupSetBitsFromISR(group, 3, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void clear_bits_from_isr(void)
+{
+    BaseType_t result;
+
+    MEASURE(SERVICE_XEVENTGROUPCLEARBITSFROMISR, result = xEventGroupClearBitsFromISR(group, 1));
+    CHECK(result == pdPASS);
+    BOARD_YIELD_FROM_ISR(pdTRUE);
+}
+
+static void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+
+static void measure_calls(void)
+{
+    BaseType_t result;
+    TickType_t ticks;
+    void *id;
+
+    MEASURE(SERVICE_XTIMERCREATESTATIC,
+            timer = xTimerCreateStatic("timer", LONG, pdTRUE, &control, does_nothing, &control));
+    CHECK(timer != NULL);
+    MEASURE(SERVICE_XTIMERSTART, result = xTimerStart(timer, 0));
+    CHECK(result == pdPASS);
+    MEASURE(SERVICE_XTIMERISTIMERACTIVE, result = xTimerIsTimerActive(timer));
+    CHECK(result == pdTRUE);
+    MEASURE(SERVICE_XTIMERGETPERIOD, ticks = xTimerGetPeriod(timer));
+    CHECK(ticks == LONG);
+    MEASURE(SERVICE_XTIMERGETEXPIRYTIME, ticks = xTimerGetExpiryTime(timer));
+    CHECK(ticks == xTaskGetTickCount() + LONG);
+    MEASURE(SERVICE_VTIMERSETTIMERID, vTimerSetTimerID(timer, &timer));
+    MEASURE(SERVICE_PVTIMERGETTIMERID, id = pvTimerGetTimerID(timer));
+    CHECK(id == &timer);
+    MEASURE(SERVICE_VTIMERSETRELOADMODE, vTimerSetReloadMode(timer, pdTRUE));
+    MEASURE(SERVICE_XTIMERPENDFUNCTIONCALL,
+            result = xTimerPendFunctionCall(nothing_to_do, NULL, 0, 0));
+    CHECK(result == pdPASS);
+    CHECK(xTimerStop(timer, 0) == pdPASS);
+    in_interrupt(from_isr);
+    CHECK(xTimerIsTimerActive(timer) == pdTRUE);
+    CHECK(xTimerStop(timer, 0) == pdPASS);
+    in_interrupt(pend_from_isr);
+
+    group = xEventGroupCreateStatic(&group_control);
+    in_interrupt(set_bits_from_isr);
+    CHECK(xEventGroupGetBits(group) == 3);
+    in_interrupt(clear_bits_from_isr);
+    CHECK(xEventGroupGetBits(group) == 2);
+}
+
+/* Worst: as for pvPortMalloc. */
+static void measure_create(void)
+{
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+        TimerHandle_t made;
+
+        holes_take(&holes, n - 1, 1);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n);
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_XTIMERCREATE,
+                made = xTimerCreate("timer", LONG, pdTRUE, NULL, does_nothing));
+        CHECK(made != NULL && heap_free_blocks() == n);
+        CHECK(n == 1 || (char *)made > (char *)holes.guard[n - 2]);
+        CHECK(xTimerDelete(made, 0) == pdPASS);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
+/* ---- commands, as the timers' task carries them out ------------------------------------------- */
+
+/* What the callback that leaves the begin mark asks for. */
+static struct {
+    unsigned service;
+    unsigned parameter;
+    int has_parameter;
+    TimerHandle_t timer;
+    enum { START, CHANGE, STOP, DELETE } command;
+} asked;
+
+/* The command stands in the queue when the task looks for commands, after this callback. */
+static void callback_begins(TimerHandle_t unused)
+{
+    BaseType_t result = pdFAIL;
+
+    (void)unused;
+    switch (asked.command) {
+    case START:
+        result = xTimerStart(asked.timer, 0);
+        break;
+    case CHANGE:
+        result = xTimerChangePeriod(asked.timer, LONG + 1, 0);
+        break;
+    case STOP:
+        result = xTimerStop(asked.timer, 0);
+        break;
+    case DELETE:
+        result = xTimerDelete(asked.timer, 0);
+        break;
+    }
+    CHECK(result == pdPASS);
+    driver_invocations++;
+    if (asked.has_parameter)
+        wcet_param(0, asked.parameter);
+    wcet_begin(asked.service);
+}
+
+static void callback_ends(TimerHandle_t unused)
+{
+    (void)unused;
+    wcet_end(asked.service);
+}
+
+/* Both callbacks come at the next tick, one after the other. */
+static void carry_out(unsigned service, unsigned parameter, int has_parameter,
+                      TimerHandle_t which, int command)
+{
+    asked.service = service;
+    asked.parameter = parameter;
+    asked.has_parameter = has_parameter;
+    asked.timer = which;
+    asked.command = command;
+    CHECK(xTimerStart(begins, 0) == pdPASS && xTimerStart(ends, 0) == pdPASS);
+    board_tick();
+    CHECK(xTimerIsTimerActive(begins) == pdFALSE && xTimerIsTimerActive(ends) == pdFALSE);
+}
+
+/* Worst: the timer is active already, so that it is taken out of the list first, and expires no
+ * sooner than all others. The timer that leaves the end mark is one of these. */
+static void measure_commands(void)
+{
+    for (unsigned active = 1; active <= OTHERS_MAX; active++) {
+        start_others(active - 1, LONG - 10);
+        CHECK(xTimerStart(timer, 0) == pdPASS);
+        carry_out(SERVICE_TIMER_COMMAND_START, active, 1, timer, START);
+        CHECK(xTimerIsTimerActive(timer) == pdTRUE);
+        CHECK(xTimerGetExpiryTime(timer) == xTaskGetTickCount() + LONG);
+        carry_out(SERVICE_TIMER_COMMAND_CHANGE, active, 1, timer, CHANGE);
+        CHECK(xTimerGetPeriod(timer) == LONG + 1);
+        CHECK(xTimerGetExpiryTime(timer) == xTaskGetTickCount() + LONG + 1);
+        CHECK(xTimerChangePeriod(timer, LONG, 0) == pdPASS);
+        stop_others();
+    }
+    carry_out(SERVICE_TIMER_COMMAND_STOP, 0, 0, timer, STOP);
+    CHECK(xTimerIsTimerActive(timer) == pdFALSE);
+
+    /* Worst for the heap: as for vPortFree. */
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+        TimerHandle_t made;
+
+        holes_take(&holes, n, 0);
+        made = xTimerCreate("timer", LONG, pdTRUE, NULL, does_nothing);
+        CHECK((char *)made > (char *)holes.small[n - 1]);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n + 1);
+        CHECK(xTimerStart(made, 0) == pdPASS);
+        carry_out(SERVICE_TIMER_COMMAND_DELETE, n, 1, made, DELETE);
+        CHECK(heap_free_blocks() == n);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
+/* ---- expiry --------------------------------------------------------------------------------- */
+
+static struct {
+    unsigned service;
+    unsigned parameters[2];
+    unsigned count;
+} expiring;
+
+static void begin_expiry(void *unused, uint32_t unused_too)
+{
+    (void)unused;
+    (void)unused_too;
+    driver_invocations++;
+    for (unsigned i = 0; i < expiring.count; i++)
+        wcet_param(i, expiring.parameters[i]);
+    wcet_begin(expiring.service);
+}
+
+static void end_expiry(void *unused, uint32_t unused_too)
+{
+    (void)unused;
+    (void)unused_too;
+    wcet_end(expiring.service);
+}
+
+/* Lets `ticks` ticks pass at once, and in them what is measured happen. */
+static void expire(unsigned service, unsigned count, unsigned first, unsigned second,
+                   unsigned ticks)
+{
+    expiring.service = service;
+    expiring.count = count;
+    expiring.parameters[0] = first;
+    expiring.parameters[1] = second;
+    CHECK(xTimerPendFunctionCall(begin_expiry, NULL, 0, 0) == pdPASS);
+    vTaskSuspendAll();
+    pass_time(ticks);
+    CHECK(xTaskResumeAll() == pdTRUE);
+    CHECK(xTimerPendFunctionCall(end_expiry, NULL, 0, 0) == pdPASS);
+}
+
+/* Worst: the timer starts again by itself, and all others expire before its next time. */
+static void measure_expiry(void)
+{
+    for (unsigned active = 0; active <= OTHERS_MAX; active++) {
+        TickType_t expires;
+
+        CHECK(xTimerChangePeriod(timer, 4, 0) == pdPASS);
+        expires = xTimerGetExpiryTime(timer);
+        pass_time(3);
+        start_others(active, 4);
+        expire(SERVICE_TIMER_EXPIRY, 1, active, 0, 1);
+        CHECK(xTimerGetExpiryTime(timer) == expires + 4);
+        CHECK(xTimerStop(timer, 0) == pdPASS);
+        stop_others();
+    }
+    vTimerSetReloadMode(timer, pdFALSE);
+    CHECK(xTimerChangePeriod(timer, 1, 0) == pdPASS);
+    expire(SERVICE_TIMER_EXPIRY_ONCE, 0, 0, 0, 1);
+    CHECK(xTimerIsTimerActive(timer) == pdFALSE);
+    vTimerSetReloadMode(timer, pdTRUE);
+}
+
+/* The timers' task did not run for so long that the timer should have expired several times more. */
+static void measure_missed(void)
+{
+    for (unsigned active = 0; active <= OTHERS_MAX; active++) {
+        for (unsigned missed = 1; missed <= MISSED_MAX; missed++) {
+            TickType_t expires;
+
+            CHECK(xTimerChangePeriod(timer, 1, 0) == pdPASS);
+            expires = xTimerGetExpiryTime(timer);
+            start_others(active, missed + 2);
+            expire(SERVICE_TIMER_EXPIRY_MISSED, 2, active, missed, missed + 1);
+            CHECK(xTimerGetExpiryTime(timer) == expires + missed + 1);
+            CHECK(xTimerStop(timer, 0) == pdPASS);
+            stop_others();
+        }
+    }
+}
+
+/* The tick count wraps around: every timer that should have expired before does so, starts again, and
+ * goes to the list of those that expire after the wrap. Worst: each behind all before it. */
+static void measure_wrap(void)
+{
+    for (unsigned expired = 1; expired <= OTHERS_MAX; expired++) {
+        /* No task is delayed and no timer active. The timers' task notes the time at each command. */
+        xTickCount = portMAX_DELAY - 10;
+        board_tick();
+        CHECK(xTaskGetTickCount() == portMAX_DELAY - 9);
+        start_others(expired, 8);
+        expire(SERVICE_TIMER_LISTS_SWITCH, 1, expired, 0, 10);
+        CHECK(xTaskGetTickCount() == 0);
+        for (unsigned i = 0; i < expired; i++)
+            CHECK(xTimerGetExpiryTime(others[i]) == 6);
+        stop_others();
+        (void)xTimerStop(timer, 0);
+    }
+}
+
+void measure_timers(void)
+{
+    measure_create();
+    measure_calls();
+    for (unsigned i = 0; i < OTHERS_MAX; i++)
+        others[i] = xTimerCreateStatic("other", LONG, pdTRUE, NULL, does_nothing,
+                                       &other_controls[i]);
+    begins = xTimerCreateStatic("begins", 1, pdFALSE, NULL, callback_begins, &begin_control);
+    ends = xTimerCreateStatic("ends", 1, pdFALSE, NULL, callback_ends, &end_control);
+    measure_commands();
+    measure_expiry();
+    measure_missed();
+    measure_wrap();
+}
+
+#endif
