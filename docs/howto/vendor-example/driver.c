@@ -47,4 +47,4 @@ static void reset(void)
 static const struct {
     unsigned stack;
     void (*reset)(void);
-} vectors __attribute__((section(".vectors"), used)) = {0x20010000, reset};
+} vectors __attribute__((section(".vectors"), used)) = {0x20020000, reset};
