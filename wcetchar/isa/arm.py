@@ -29,7 +29,8 @@ from wcetchar.model.instruction import (
 
 ARMV4T: Final = "armv4t"
 FETCH: Final = FetchUnit(bytes=4, granule=4)
-"""In Arm state the ARM7TDMI fetches words (TRM r4p1, 3.4, "Bus cycle types": MAS is word)."""
+"""In Arm state the ARM7TDMI fetches words (TRM r4p1, DDI 0210C, table 6-1: MAS is that of the
+instruction's width)."""
 
 LENGTH: Final = 4
 _NAMES: Final = ARM_REGISTERS.names

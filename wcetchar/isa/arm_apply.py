@@ -271,7 +271,7 @@ def _status(row: Effect, fields: Fields, facts: Facts) -> None:
 
 def _control(row: Effect, fields: Fields, facts: Facts) -> None:
     """Writes of pc. A load into pc stays a load; everything else issues as a branch, which takes
-    the same time (ARM7TDMI TRM, 6.3 and 6.5)."""
+    the same time (ARM7TDMI TRM, 6.2, 6.4 and 6.5)."""
     if row.mnemonic == "bx":
         returns = fields["m"] == LR
         if fields["m"] == PC:

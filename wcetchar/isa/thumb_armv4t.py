@@ -16,7 +16,7 @@ from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import FetchUnit, Flow, Instruction, Undecodable
 
 FETCH: Final = FetchUnit(bytes=2, granule=2)
-"""In Thumb state the ARM7TDMI fetches halfwords (TRM r4p1, 3.4, "Bus cycle types")."""
+"""In Thumb state the ARM7TDMI fetches halfwords (TRM r4p1, DDI 0210C, tables 6-1 and 6-2)."""
 
 MNEMONICS: Final = frozenset({
     "adds", "add", "subs", "sub", "adr", "adcs", "sbcs", "rsbs", "ands", "orrs", "eors", "bics",

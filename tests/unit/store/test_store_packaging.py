@@ -53,6 +53,7 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
         f"{folder}/{name}"
         for kind in ("", "map")
         for folder, files in (
+            ("arm7tdmi", ("external-16bit", "zero-wait-sram")),
             ("cortex-m3", ("external-16bit", "flash-3ws", "zero-wait-sram")),
             ("cortex-m4", ("flash-3ws", "zero-wait-sram")),
             ("renaux2010", ("1", "2", "3")),

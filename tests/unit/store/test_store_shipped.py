@@ -11,6 +11,7 @@ import pytest
 
 import wcetchar
 from wcetchar import store
+from wcetchar.isa import arm_effects
 from wcetchar.isa.riscv_effects import EFFECTS
 from wcetchar.model.access import AccessClass, EventKind, Operation
 from wcetchar.model.characterization import Blocking, Word
@@ -30,6 +31,8 @@ SCHEMA_OF = {
 
 def test_names() -> None:
     assert store.profile_names() == (
+        "arm7tdmi/external-16bit",
+        "arm7tdmi/zero-wait-sram",
         "cortex-m3/external-16bit",
         "cortex-m3/flash-3ws",
         "cortex-m3/zero-wait-sram",
@@ -41,8 +44,8 @@ def test_names() -> None:
         "rv32/two-stage",
     )
     assert store.characterization_names() == ("renaux2010",)
-    assert [name.replace("map-", "") for name in store.map_names()][:5] == [
-        name for name in store.profile_names() if name.startswith("cortex-m")
+    assert [name.replace("map-", "") for name in store.map_names()][:7] == [
+        name for name in store.profile_names() if name.startswith(("arm7tdmi", "cortex-m"))
     ]
 
 
@@ -361,3 +364,72 @@ def test_rv32_at_zero_wait_is_never_below_its_manual(
     price, p = core.events[EventKind(event)], core.events[EventKind.PIPELINE_REFILL]
     assert price.unit is p.unit is Unit.CYCLES
     assert price.high + accesses + (p.high if refill else 0) >= 1 + stalls
+
+
+ARM7TDMI = [n for n in store.profile_names() if n.startswith("arm7tdmi/")]
+
+
+@pytest.mark.parametrize("name", ARM7TDMI)
+def test_arm7tdmi_prices_whatever_has_an_end(name: str) -> None:
+    """Everything that the rows of Arm state issue, and what is counted beside."""
+    core = store.load_profile(name).core
+    beside = {
+        EventKind.CALL_INDIRECT,
+        EventKind.RETURN,
+        EventKind.SKIPPED,
+        EventKind.BRANCH_UNTAKEN,
+        EventKind.PIPELINE_REFILL,
+        EventKind.UNALIGNED_ACCESS,
+        EventKind.EXCEPTION_ENTRY,
+        EventKind.EXCEPTION_EXIT,
+    }
+    issued = {row.issue for row in arm_effects.ROWS}
+    assert (issued | beside) - set(core.events) == {EventKind.BREAKPOINT}
+    assert not core.overlap
+
+
+@pytest.mark.parametrize("name", ARM7TDMI)
+@pytest.mark.parametrize(
+    ("event", "fetches", "accesses", "refill", "least", "most"),
+    [
+        # ARM DDI 0210C, table 6-20, "Instruction speed summary", with N = S = I = 1 and m = 1 to 4.
+        ("alu", 1, 0, False, 1, 1),
+        ("shift by register", 1, 0, False, 2, 2),
+        ("branch taken", 1, 0, True, 3, 3),  # a data operation that writes pc is the same
+        ("return", 1, 0, True, 3, 3),
+        ("call", 1, 0, True, 3, 3),
+        ("call", 2, 0, True, 4, 4),  # in Thumb state
+        ("call indirect", 1, 0, True, 3, 3),
+        ("load", 1, 1, False, 3, 3),
+        ("load", 1, 1, True, 5, 5),
+        ("store", 1, 1, False, 2, 2),
+        ("load multiple", 1, 8, False, 10, 10),
+        ("load multiple", 1, 8, True, 12, 12),
+        ("store multiple", 1, 8, False, 9, 9),
+        ("swap", 1, 2, False, 4, 4),
+        ("multiply", 1, 0, False, 2, 5),
+        ("multiply accumulate", 1, 0, False, 3, 6),
+        ("multiply long", 1, 0, False, 3, 6),
+        ("multiply accumulate long", 1, 0, False, 4, 7),
+        ("branch untaken", 1, 0, False, 1, 1),
+        ("skipped", 1, 0, False, 1, 1),
+        ("system register", 1, 0, False, 1, 1),
+    ],
+)
+def test_arm7tdmi_at_zero_wait_is_its_manual(
+    name: str, event: str, fetches: int, accesses: int, refill: bool, least: int, most: int
+) -> None:
+    core = store.load_profile(name).core
+    price, p = core.events[EventKind(event)], core.events[EventKind.PIPELINE_REFILL]
+    assert price.unit is p.unit is Unit.CYCLES
+    thrown = core.discarded_fetches[EventKind.PIPELINE_REFILL] if refill else 0
+    rest = fetches + accesses + thrown + (p.high if refill else 0)
+    assert (price.low + rest, price.high + rest) == (least, most)
+
+
+def test_arm7tdmi_sequential_accesses_cost_no_less() -> None:
+    """A fetch behind a data access is no sequential one, yet counted as the next of its run."""
+    for name in ARM7TDMI:
+        for region in store.load_profile(name).regions.values():
+            for time in region.times.values():
+                assert time.first == time.next, (name, region.name)
