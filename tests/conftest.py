@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from needs import need
 
 # The same examples on every run, and none fails for being slow: a change is judged by what it
 # changed. `HYPOTHESIS_PROFILE=explore` draws new ones.
@@ -19,12 +19,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRMWARE = ROOT / "build" / "firmware" / "freertos" / "freertos.elf"
-
-
-def need(program: str, package: str) -> None:
-    """Skips the test where a program is not installed."""
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed (Debian package {package})")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from chain_made import (
     services_document,
 )
 from chain_published import by_key, counts_at
-from conftest import need
+from needs import need
 
 pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware

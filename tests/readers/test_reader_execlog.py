@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from canonical_run import RUN
-from conftest import need
+from needs import need
 from trace_writers import execlog, image_of, shown_an385
 
 from wcetchar.errors import InputError

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import need
+from needs import need
 
 from wcetchar.errors import InputError
 from wcetchar.image import load_image

@@ -56,6 +56,7 @@ from wcetchar.errors import InputError, Location
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import Flow
+from wcetchar.model.service import SectionKind
 from wcetchar.model.trace import Event
 
 _NOT_ITS_TRACE = (
@@ -148,6 +149,7 @@ class Labeller:
         self._columns = Columns(resolved.table)
         self._path = path
         self._has_addresses = has_addresses
+        self._is_code = np.array([s.kind is SectionKind.CODE for s in resolved.services.sections])
         self._target_section = _target_sections(resolved, self._columns)
         names = resolved.section_names
         services = resolved.services
@@ -536,6 +538,17 @@ class _Executed:
                 where=resolved.services.where("sections"),
                 expected="a logical section for all code of a service",
                 hint="add its linker section to `sections`",
+            )
+        no_code = np.flatnonzero(~owner._is_code[self.section])
+        if len(no_code):
+            section = resolved.services.sections[int(self.section[no_code[0]])]
+            raise InputError(
+                f"{window.service.name} executes "
+                f"{resolved.place(int(address[no_code[0]]))}, which lies in {section.name}, "
+                f"of kind {section.kind.value}",
+                where=resolved.services.where("sections", section.name, "kind"),
+                expected="kind code for what is executed",
+                hint="put functions that run from RAM into a logical section of their own",
             )
         longer = np.flatnonzero((size != 0) & (size != columns.length[index]))
         if len(longer):

@@ -124,9 +124,12 @@ def open_trace(
             expected="a trace of one known format",
             hint="say which one it is with --format",
         )
+    packed = head.startswith(b"\x1f\x8b")
     raise InputError(
         "the file is empty" if not head else "no trace format fits",
         where=where,
         expected=f"a trace of one of the formats {names}",
-        hint="say which one it is with --format, if it is one of these",
+        hint="unpack it first; of gzipped traces only text and Renode's binary are read"
+        if packed
+        else "say which one it is with --format, if it is one of these",
     )

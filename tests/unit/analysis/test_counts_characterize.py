@@ -41,7 +41,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
-from wcetchar.model.service import Service, ServicesFile
+from wcetchar.model.service import SectionKind, Service, ServicesFile
 from wcetchar.model.trace import Event, Knowledge, Loss, TraceTotals
 
 Loaded = tuple[Image, InstructionTable]
@@ -283,3 +283,10 @@ def test_a_service_that_leaves_the_scheduler_locked(loaded: Loaded) -> None:
     service = only(characterized(loaded, HandTrace(rows), services=services), "locking")
     assert [row.blocking for row in service.counts.rows] == [LOCKED]
     assert service.notes == ()  # all of it runs under the lock, its first instruction included
+
+
+def test_code_in_a_section_of_data(loaded: Loaded) -> None:
+    text, *others = SERVICES.sections
+    wrong = replace(SERVICES, sections=(replace(text, kind=SectionKind.DATA), *others))
+    with pytest.raises(InputError, match=r"lies in \.text, of kind data"):
+        characterized(loaded, HandTrace(all_calls()), services=wrong, partial=True)
