@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from trace_writers import Run, Step, execlog, image_of, qemu_log, renode_binary,
 from wcetchar.errors import InputError
 from wcetchar.model.trace import Event, Knowledge, Trace
 from wcetchar.readers import open_trace
+from wcetchar.readers.encoding import CodeMap
+from wcetchar.readers.registers import register_number, register_numbers
 
 NAMES = ("r0", "r1", "r2", "r3", "r12", "sp", "pc")
 NUMBERS = {"r0": 0, "r1": 1, "r2": 2, "r3": 3, "r12": 12, "sp": 13, "pc": 15}
@@ -223,7 +226,8 @@ def test_a_register_is_no_device(tmp_path: Path) -> None:
     path = tmp_path / "trace"
     path.write_text('0, 0x40, 0x481b, "ldr r0, [pc]", load, 0xb0, r0 -> 0x00000007\n')
     trace = open_trace(str(path), image=image_of(RUN), format="execlog-8.2")
-    assert rows(trace, registers=True)[-1] == (Event.REGISTER, 7, 0)
+    batch = next(trace.batches(registers=True))
+    assert (batch.kind[-1], batch.address[-1], batch.size[-1]) == (Event.REGISTER, 7, 0)
 
 
 def test_a_damaged_register_line(tmp_path: Path) -> None:
@@ -232,3 +236,13 @@ def test_a_damaged_register_line(tmp_path: Path) -> None:
     trace = open_trace(str(path), image=image_of(RUN))
     with pytest.raises(InputError, match="does not fit"):
         list(trace.batches(registers=True))
+
+
+def test_names_of_riscv_registers() -> None:
+    image = replace(image_of(RUN), machine="riscv")
+    numbers = register_numbers(CodeMap(image))
+    assert numbers is not None
+    named = {"zero": 0, "ra": 1, "sp": 2, "fp": 8, "s0": 8, "a0": 10, "a7": 17, "t6": 31, "x31": 31}
+    assert named.items() <= numbers.items()
+    assert register_number(numbers, "X10 / A0") == 10
+    assert register_number(numbers, "MSTATUS") is None
