@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 from bad_input import PROGRAM, need, process, refused, run
 
+from wcetchar.model.campaign import expand
 from wcetchar.pipeline import characterize as characterizing
 from wcetchar.pipeline.campaign import cores
-from wcetchar.store import characterization_json
+from wcetchar.store import characterization_json, load_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "howto" / "vendor-example"
@@ -158,6 +159,25 @@ def test_services_that_the_firmware_does_not_call(example: Path, tmp_path: Path)
     assert missing["service"] == "other"
     said = f"mps2-an385+O2: not at all: other: {missing['reason']}"
     assert said in " ".join(done.stdout.split())
+
+
+def test_parameters_of_firmware_without_marks(example: Path, tmp_path: Path) -> None:
+    text = (example / "services.yaml").read_text()
+    start = text.index("marks:\n")
+    text = text[:start] + text[text.index("sections:\n") :]
+    assert text.count("    mark: 1\n") == 1
+    (example / "unmarked.yaml").write_text(text.replace("    mark: 1\n", ""))
+    campaign, output = changed(
+        example,
+        tmp_path,
+        ("[services.yaml]", "[unmarked.yaml]"),
+        ("    Os: {}\n", "    Os: {}\n  length:\n    L16: {n: 16}\n"),
+        ("machine:", 'set: {timer_next.N: "{n}"}\nmachine:'),
+    )
+    done = process("campaign", campaign, "-o", str(output), "--only", "optimize=O2")
+    assert done.returncode == 0, done.stderr
+    (service,) = load(output / "mps2-an385+O2+L16" / "characterization.json")["services"]
+    assert service["evidence"]["fitted"] == [[16]]
 
 
 @contextlib.contextmanager
@@ -299,30 +319,24 @@ def test_the_build_lock_is_free_after_a_run(results: Path) -> None:
 
 
 def test_freertos_as_by_the_other_verbs(firmware: Path, tmp_path: Path) -> None:
-    """One cell of the shipped campaign, without its build: the firmware is there."""
+    """The first cell of the shipped campaign, without its build: the firmware is there."""
     need("qemu-system-arm")
     suite = ROOT / "rtos_tests" / "freertos"
-    text = (suite / "campaign.yaml").read_text()
-    start = text.index("\nbuild:")
-    text = text[:start] + text[text.index("\nfirmware:") :]
-    text = text.replace("../../build/firmware", str(firmware.parent.parent))
-    services = "[services.yaml, "
-    assert services in text
-    text = text.replace(services, f"[{suite}/services.yaml, ")
-    text = text.replace('"{more}"', f'"{suite}/{{more}}"')
-    text = text.replace('"config/', f'"{suite}/config/').replace('"boards/', f'"{suite}/boards/')
+    shipped = load_campaign(str(suite / "campaign.yaml"))
+    variables = shipped.cells()[0].variables
+    services = tuple(str(suite / expand(name, variables)) for name in shipped.services)
     campaign = tmp_path / "campaign.yaml"
-    campaign.write_text(text)
-    output = tmp_path / "out"
-    only = ("--only", "board=mps2-an385", "--only", "config=basic")
-    done = process("campaign", str(campaign), "-o", str(output), *only)
-    assert done.returncode == 0, done.stderr
-    (cell,) = [c for c in load(output / "campaign.json")["cells"] if c["status"] == "done"]
-    folder = output / cell["cell"]
-    parts = ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml")
-    request = characterizing.Request(
-        str(firmware), (str(folder / "run.trace"),), tuple(str(suite / part) for part in parts)
+    campaign.write_text(
+        "schema: wcetchar/campaign/1\nname: one\naxes: {board: {one: {}}}\n"
+        f"firmware: {firmware}\nservices: {json.dumps(services)}\n"
+        f"machine: {expand(shipped.machine, variables)}\n"
     )
+    output = tmp_path / "out"
+    done = process("campaign", str(campaign), "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    (cell,) = load(output / "campaign.json")["cells"]
+    folder = output / cell["cell"]
+    request = characterizing.Request(str(firmware), (str(folder / "run.trace"),), services)
     expected = characterization_json(characterizing.run(request))
     assert (folder / "characterization.json").read_text() == expected
     assert cell["services"]["all"] == len(load(folder / "characterization.json")["services"])

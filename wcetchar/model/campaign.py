@@ -91,14 +91,15 @@ class Build:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign file. ``firmware``, ``services``, ``machine``, ``leave_out`` and the build's texts
-    have placeholders; paths are relative to the file's own folder.
+    """A campaign file. ``firmware``, ``services``, ``machine``, ``leave_out``, ``values`` and
+    the build's texts have placeholders; paths are relative to the file's own folder.
 
     Attributes:
         variables: defaults, for cells of whose values none defines them.
         include: only cells that one of these holds for, if there are any; ``exclude``: not those.
         leave_out: functions and address ranges that the capture leaves out.
         marked: record only what lies between marks.
+        values: of parameters of services without marks, as ``characterize --set`` has them.
         partial: services that the firmware does not call are listed, not refused.
         timeout: of a capture, in seconds.
         places: of every key and list element, by the keys that lead to it.
@@ -117,6 +118,7 @@ class Campaign:
     build: Build | None = None
     leave_out: tuple[str, ...] = ()
     marked: bool = False
+    values: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
     timeout: int = 600
     places: Mapping[tuple[str | int, ...], Location] = field(

@@ -215,6 +215,9 @@ def _plans(request: Request, campaign: Campaign) -> tuple[cells.Plan, ...]:
                 build_timeout=build.timeout if build else 0,
                 exclude=tuple(filled(text) for text in campaign.leave_out),
                 marked=campaign.marked,
+                assignments=tuple(
+                    f"{name}={filled(text)}" for name, text in campaign.values.items()
+                ),
                 partial=campaign.partial,
                 timeout=campaign.timeout,
             )

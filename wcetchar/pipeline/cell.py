@@ -63,6 +63,7 @@ class Plan:
     build_timeout: int = 3600
     exclude: tuple[str, ...] = ()
     marked: bool = False
+    assignments: tuple[str, ...] = ()
     partial: bool = False
     timeout: int = 600
 
@@ -154,6 +155,7 @@ def _make(plan: Plan, say: Callable[[str], None], log: list[str], made: list[str
         **base,
         "trace": record["trace"]["sha256"],
         "services": services,
+        "values": list(plan.assignments),
         "partial": plan.partial,
     }
     if _stands(record, "characterization", wanted, folder / CHARACTERIZATION):
@@ -232,6 +234,7 @@ def _characterize(plan: Plan, folder: Path) -> summary.Summary:
             firmware=str(folder / FIRMWARE),
             traces=(str(folder / TRACE),),
             services=plan.services,
+            values=plan.assignments,
             partial=plan.partial,
         )
     )

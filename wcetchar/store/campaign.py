@@ -106,8 +106,14 @@ class CampaignDoc(YamlModel):
     services: Annotated[list[Text], Field(min_length=1)] = Field(description="services files")
     machine: Text = Field(description="emulated board")
     capture: CaptureDoc = Field(default_factory=CaptureDoc)
+    set_: dict[Text, Text] = Field(
+        default_factory=dict,
+        alias="set",
+        description="NAME or SERVICE.NAME to the value of a parameter of services without marks",
+    )
     partial: Boolean = Field(
-        False, description="services that the firmware does not call are listed, not refused"
+        default=False,
+        description="services that the firmware does not call are listed, not refused",
     )
 
     def to_model(self, path: str, places: Mapping[Steps, Location]) -> Campaign:
@@ -135,6 +141,7 @@ class CampaignDoc(YamlModel):
             machine=self.machine,
             leave_out=tuple(self.capture.leave_out),
             marked=self.capture.marked,
+            values=dict(self.set_),
             partial=self.partial,
             timeout=self.capture.timeout,
             places=places,
@@ -245,11 +252,8 @@ def _texts(source: Source) -> Iterator[tuple[Steps, str]]:
     ]
     for steps in (("services",), ("build", "command"), ("capture", "leave out")):
         found += [((*steps, i), item) for i, item in enumerate(list_at(data, *steps))]
-    environment: Steps = ("build", "environment")
-    found += [
-        ((*environment, key), text)
-        for key, text in mapping_at(data, "build", "environment").items()
-    ]
+    for keys in (("build", "environment"), ("set",)):
+        found += [((*keys, key), text) for key, text in mapping_at(data, *keys).items()]
     yield from ((steps, text) for steps, text in found if isinstance(text, str))
 
 

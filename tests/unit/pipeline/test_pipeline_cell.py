@@ -141,6 +141,7 @@ def test_a_cell_is_made_once(fake: Fake, plan: cells.Plan) -> None:
         ("tool", BOTH),
         ("emulator", BOTH),
         ("partial", ("characterization",)),
+        ("assignments", ("characterization",)),
         ("trace damaged", BOTH),
         ("trace removed", BOTH),
         ("firmware copy damaged", BOTH),
@@ -166,6 +167,8 @@ def test_what_changed_is_made_again(
         plan = replace(plan, **{what: "another"})  # type: ignore[arg-type]
     elif what == "exclude":
         plan = replace(plan, exclude=("idle",))
+    elif what == "assignments":
+        plan = replace(plan, assignments=("N=3",))
     elif what == "partial":
         plan = replace(plan, partial=True)
     elif what == "trace removed":

@@ -35,6 +35,7 @@ firmware: "{board}/{cell}.elf"
 services: [services.yaml, "{heap}.yaml"]
 machine: "{machine}"
 capture: {leave out: [idle], marked: true, timeout: 5}
+set: {N: "{heap}", s.M: 4}
 partial: true
 """
 SHORT = """\
@@ -82,6 +83,7 @@ def test_everything_is_read(write: Write) -> None:
         5,
         True,
     )
+    assert found.values == {"N": "{heap}", "s.M": "4"}
     assert str(found.where("build", "command")).endswith(":15:12")
 
 
@@ -131,6 +133,7 @@ def test_placeholders() -> None:
         ("- board: a", "- {}", ("10:5", "this names no axis")),
         ("- board: a", "- board: {}", ("10:12", "a mapping is no value of an axis")),
         ("{heap: heap-2.0}", "{board: [a, b]}", ("12:1", "no cell is left")),
+        ('N: "{heap}"', 'N: "{hep}"', ("23:10", "the placeholder `{hep}` is not defined")),
         ("timeout: 60", "timeout: 0", ("18:12", "`0` cannot stand here")),
         ("marked: true", "marked: yes", ("22:38", "`yes` cannot stand here")),
         ("axes:\n", "axis:\n", ("1:1", "the key `axes` is missing")),
