@@ -16,6 +16,7 @@ from chain_made import (
     ROOT,
     SERVICES,
     SUITE,
+    WCETCHAR,
     Oracle,
     Shared,
     command,
@@ -106,3 +107,35 @@ def test_only_the_switch_of_floating_point_tasks_has_such_a_frame(
     for name, found in counts.items():
         floats = {key[1] for key in found if len(key) == 2 and key[1].startswith("float")}
         assert bool(floats) == (name == "context_switch_fp")
+
+
+def estimate(folder: Path, name: str, core: str) -> subprocess.CompletedProcess[str]:
+    file = folder / BOARD / "freertos.json"
+    hardware = ("--profile", f"{core}/zero-wait-sram", "--map", f"{core}/map-zero-wait-sram")
+    return subprocess.run(
+        [*WCETCHAR, "estimate", file, *hardware, "--service", name, "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_what_the_registers_cost(shared: Shared, float_run: tuple[Oracle, dict[str, Any]]) -> None:
+    """From the profile by hand, in cycles of 40 ns: 66 words, two transfers of 1 to 2 cycles, two of
+    0 to 3 by the core itself, and the two that are skipped without floating point."""
+    low, high = (66 + 2 + 0 - 2) * 40, (66 + 4 + 6 - 2) * 40
+    ranges = []
+    for name in ("context_switch", "context_switch_fp"):
+        (found,) = json.loads(estimate(shared.folder, name, "cortex-m4").stdout)["estimates"]
+        ranges.append(found["range_ns"])
+    assert ranges[1]["low"] - ranges[0]["low"] == low
+    assert ranges[1]["high"] - ranges[0]["high"] == high
+
+
+def test_a_profile_without_floating_point_prices_only_what_has_none(
+    shared: Shared, float_run: tuple[Oracle, dict[str, Any]]
+) -> None:
+    assert estimate(shared.folder, "context_switch", "cortex-m3").returncode == 0
+    refused = estimate(shared.folder, "context_switch_fp", "cortex-m3")
+    assert refused.returncode != 0
+    assert "float" in refused.stderr
