@@ -121,7 +121,7 @@ def estimate(folder: Path, name: str, core: str) -> subprocess.CompletedProcess[
 
 
 def test_what_the_registers_cost(shared: Shared, float_run: tuple[Oracle, dict[str, Any]]) -> None:
-    """From the profile by hand, in cycles of 40 ns: 66 words, two transfers of 1 to 2 cycles, two of
+    """By hand, in cycles of 40 ns: 66 words, two transfers of 1 to 2 cycles, two of
     0 to 3 by the core itself, and the two that are skipped without floating point."""
     low, high = (66 + 2 + 0 - 2) * 40, (66 + 4 + 6 - 2) * 40
     ranges = []
