@@ -57,6 +57,8 @@ extern k_tid_t driver_thread;
 
 /* Lets every other thread run until none is ready. */
 void settle(void);
+/* What the least urgent thread does, again and again, while the driver waits; NULL: ticks. */
+void wake_with(void (*what)(void *), void *argument);
 /* Lets the tick interrupt come. */
 void pass_ticks(unsigned ticks);
 
@@ -82,5 +84,6 @@ void measure_poll(void);
 void measure_threads(void);
 void measure_kernel(void);
 void measure_ticks(void);
+void measure_blocking(void);
 
 #endif

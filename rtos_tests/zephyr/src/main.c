@@ -18,17 +18,21 @@ static K_THREAD_STACK_DEFINE(passer_stack, PASSER_STACK_BYTES);
 static struct k_thread passer_control;
 static K_SEM_DEFINE(settled, 0, 1);
 static volatile bool settling;
+static void (*volatile waker)(void *);
+static void *waker_argument;
 /* A timeout that never comes: so no other one is the last in the kernel's list, which would be
  * cheaper to take out. */
 static K_TIMER_DEFINE(last_timeout, NULL, NULL);
 
-/* The least urgent thread: it runs when all others wait. It either says so, or makes a tick. */
+/* The least urgent thread: it runs when all others wait. It says so, or wakes one, or makes a tick. */
 static void passer(void *unused, void *unused2, void *unused3)
 {
     for (;;) {
         if (settling) {
             settling = false;
             k_sem_give(&settled);
+        } else if (waker != NULL) {
+            waker(waker_argument);
         } else {
             board_tick();
         }
@@ -39,6 +43,12 @@ void settle(void)
 {
     settling = true;
     CHECK(k_sem_take(&settled, K_FOREVER) == 0);
+}
+
+void wake_with(void (*what)(void *), void *argument)
+{
+    waker_argument = argument;
+    waker = what;
 }
 
 void pass_ticks(unsigned ticks)
@@ -86,6 +96,7 @@ int main(void)
     measure_threads();
     measure_kernel();
     measure_ticks();
+    measure_blocking();
 
     board_print("done: ");
     board_print_number(driver_invocations);

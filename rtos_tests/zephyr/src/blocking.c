@@ -1,0 +1,468 @@
+/* Calls that wait. The driver waits with a timeout of 1000 ticks and is woken by the least urgent
+ * thread; W threads of its priority wait before it, L timeouts come before its own. */
+#include "helpers.h"
+
+#define TIMEOUT K_TICKS(1000)
+#define STACK_BYTES 512
+
+static K_SEM_DEFINE(semaphore, 0, 1);
+static K_MUTEX_DEFINE(mutex);
+static K_CONDVAR_DEFINE(condvar);
+static K_EVENT_DEFINE(event);
+static K_QUEUE_DEFINE(queue);
+static struct k_msgq msgq;
+static struct k_stack stack;
+static struct k_pipe pipe;
+static struct k_mem_slab slab;
+static struct k_heap heap;
+static struct k_timer timer;
+static struct k_thread thread;
+static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);
+static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
+static void *taken;
+
+static void timeouts_start(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        k_timer_init(&timeouts[i], NULL, NULL);
+        k_timer_start(&timeouts[i], K_TICKS(100 + i), K_NO_WAIT);
+    }
+}
+
+static void timeouts_stop(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        k_timer_stop(&timeouts[i]);
+}
+
+/* One call behind `waiting` threads that wait in `wait`; `wake` lets one go on, or all. */
+#define BLOCK(service, wait, object, wake, call)                                                   \
+    do {                                                                                           \
+        helpers_start(waiting, PRIORITY_DRIVER, 0);                                                \
+        helpers_wait(waiting, wait, object, NULL);                                                 \
+        timeouts_start(before);                                                                    \
+        wcet_param(0, waiting);                                                                    \
+        wcet_param(1, before);                                                                     \
+        wake_with(wake, object);                                                                   \
+        MEASURE(service, call);                                                                    \
+        wake_with(NULL, NULL);                                                                     \
+        timeouts_stop(before);                                                                     \
+        settle();                                                                                  \
+        for (unsigned i_ = 0; i_ < waiting; i_++)                                                  \
+            CHECK(!helper_busy(i_));                                                               \
+        helpers_stop();                                                                            \
+    } while (0)
+
+/* ---- what the others wait in, and what wakes ------------------------------------------------- */
+
+static int sem_take(void *object, void *argument)
+{
+    return k_sem_take(object, K_FOREVER);
+}
+
+static void sem_give(void *object)
+{
+    k_sem_give(object);
+}
+
+static int condvar_wait(void *object, void *argument)
+{
+    int result;
+
+    k_mutex_lock(&mutex, K_FOREVER);
+    result = k_condvar_wait(object, &mutex, K_FOREVER);
+    k_mutex_unlock(&mutex);
+    return result;
+}
+
+static void condvar_signal(void *object)
+{
+    k_condvar_signal(object);
+}
+
+static int event_wait(void *object, void *argument)
+{
+    return (int)k_event_wait(object, 1, false, K_FOREVER);
+}
+
+static void event_post(void *object)
+{
+    k_event_post(object, 1);
+}
+
+static int msgq_get(void *object, void *argument)
+{
+    return k_msgq_get(object, wcet_caller_data_2.bytes, K_FOREVER);
+}
+
+static void msgq_put_one(void *object)
+{
+    k_msgq_put(object, wcet_caller_data.bytes, K_NO_WAIT);
+}
+
+static int msgq_put(void *object, void *argument)
+{
+    return k_msgq_put(object, wcet_caller_data_2.bytes, K_FOREVER);
+}
+
+static void msgq_get_one(void *object)
+{
+    k_msgq_get(object, wcet_caller_data.bytes, K_NO_WAIT);
+}
+
+static int queue_get(void *object, void *argument)
+{
+    return k_queue_get(object, K_FOREVER) != NULL;
+}
+
+static void queue_append(void *object)
+{
+    k_queue_append(object, wcet_caller_data.words);
+}
+
+static int stack_pop(void *object, void *argument)
+{
+    return k_stack_pop(object, (stack_data_t *)wcet_caller_data_2.words, K_FOREVER);
+}
+
+static void stack_push(void *object)
+{
+    k_stack_push(object, 1);
+}
+
+static int pipe_get(void *object, void *argument)
+{
+    size_t got;
+
+    return k_pipe_get(object, wcet_caller_data_2.bytes, 4, &got, 4, K_FOREVER);
+}
+
+static void pipe_put(void *object)
+{
+    size_t written;
+
+    k_pipe_put(object, wcet_caller_data.bytes, 4, &written, 4, K_NO_WAIT);
+}
+
+static int slab_alloc(void *object, void *argument)
+{
+    void *block;
+
+    return k_mem_slab_alloc(object, &block, K_FOREVER);
+}
+
+static void slab_free(void *object)
+{
+    k_mem_slab_free(object, taken);
+}
+
+static int heap_alloc(void *object, void *argument)
+{
+    void *memory = k_heap_alloc(object, 600, K_FOREVER);
+
+    k_heap_free(object, memory);
+    return 0;
+}
+
+static void heap_free(void *object)
+{
+    void *memory = taken;
+
+    taken = NULL;
+    k_heap_free(object, memory);
+}
+
+static int join(void *object, void *argument)
+{
+    return k_thread_join(object, K_FOREVER);
+}
+
+/* k_thread_abort readies who waits for the end, but does not switch to it. */
+static void thread_abort(void *object)
+{
+    k_thread_abort(object);
+    k_yield();
+}
+
+static void wakeup(void *object)
+{
+    k_wakeup(object);
+}
+
+static void resume(void *object)
+{
+    k_thread_resume(object);
+}
+
+static void timer_stop(void *object)
+{
+    k_timer_stop(object);
+}
+
+static void signal_raise(void *object)
+{
+    k_poll_signal_raise(object, 1);
+}
+
+static void sleeps(void *unused, void *unused2, void *unused3)
+{
+    for (;;)
+        k_sleep(K_FOREVER);
+}
+
+/* ---- objects that threads wait for one behind the other --------------------------------------- */
+
+static void measure_objects(unsigned waiting, unsigned before)
+{
+    struct k_event *events = &event;
+    uint32_t found;
+    void *got;
+    int result;
+
+    BLOCK(SERVICE_K_SEM_TAKE_BLOCK, sem_take, &semaphore, sem_give,
+          result = k_sem_take(&semaphore, TIMEOUT));
+    CHECK(result == 0);
+    k_mutex_lock(&mutex, K_FOREVER);
+    k_mutex_unlock(&mutex);
+    /* The mutex is the driver's while it waits to wait. */
+    helpers_start(waiting, PRIORITY_DRIVER, 0);
+    helpers_wait(waiting, condvar_wait, &condvar, NULL);
+    k_mutex_lock(&mutex, K_FOREVER);
+    timeouts_start(before);
+    wcet_param(0, waiting);
+    wcet_param(1, before);
+    wake_with(condvar_signal, &condvar);
+    MEASURE(SERVICE_K_CONDVAR_WAIT, result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
+    wake_with(NULL, NULL);
+    timeouts_stop(before);
+    CHECK(result == 0 && mutex.owner == driver_thread);
+    k_mutex_unlock(&mutex);
+    settle();
+    helpers_stop();
+
+    k_event_clear(events, ~0u);
+    BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, event_wait, events, event_post,
+          found = k_event_wait(events, 1, false, TIMEOUT));
+    CHECK(found == 1);
+
+    k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
+    BLOCK(SERVICE_K_MSGQ_GET_BLOCK, msgq_get, &msgq, msgq_put_one,
+          result = k_msgq_get(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
+    CHECK(result == 0);
+    k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
+    CHECK(k_msgq_put(&msgq, wcet_caller_data.bytes, K_NO_WAIT) == 0);
+    BLOCK(SERVICE_K_MSGQ_PUT_BLOCK, msgq_put, &msgq, msgq_get_one,
+          result = k_msgq_put(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
+    CHECK(result == 0);
+
+    BLOCK(SERVICE_K_QUEUE_GET_BLOCK, queue_get, &queue, queue_append,
+          got = k_queue_get(&queue, TIMEOUT));
+    CHECK(got == wcet_caller_data.words);
+
+    k_stack_init(&stack, (stack_data_t *)wcet_storage, 4);
+    BLOCK(SERVICE_K_STACK_POP_BLOCK, stack_pop, &stack, stack_push,
+          result = k_stack_pop(&stack, (stack_data_t *)wcet_caller_data.words, TIMEOUT));
+    CHECK(result == 0);
+
+    k_pipe_init(&pipe, wcet_storage, 16);
+    BLOCK(SERVICE_K_PIPE_GET_BLOCK, pipe_get, &pipe, pipe_put,
+          result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4,
+                              (size_t *)&wcet_caller_data.words[8], 4, TIMEOUT));
+    CHECK(result == 0);
+
+    CHECK(k_mem_slab_init(&slab, wcet_storage, 16, 1) == 0);
+    CHECK(k_mem_slab_alloc(&slab, &taken, K_NO_WAIT) == 0);
+    BLOCK(SERVICE_K_MEM_SLAB_ALLOC_BLOCK, slab_alloc, &slab, slab_free,
+          result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT));
+    CHECK(result == 0);
+
+    k_heap_init(&heap, wcet_storage, 1024);
+    taken = k_heap_alloc(&heap, 600, K_NO_WAIT);
+    CHECK(taken != NULL);
+    BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, heap_alloc, &heap, heap_free,
+          got = k_heap_alloc(&heap, 600, TIMEOUT));
+    CHECK(got != NULL);
+
+    k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,
+                    K_NO_WAIT);
+    BLOCK(SERVICE_K_THREAD_JOIN_BLOCK, join, &thread, thread_abort,
+          result = k_thread_join(&thread, TIMEOUT));
+    CHECK(result == 0);
+}
+
+/* ---- mutexes ---------------------------------------------------------------------------------- */
+
+static K_SEM_DEFINE(held, 0, 1);
+static K_SEM_DEFINE(release, 0, 1);
+
+/* A thread that is less urgent than the driver holds the mutex until it is released. */
+static void holder(void *unused, void *unused2, void *unused3)
+{
+    k_mutex_lock(&mutex, K_FOREVER);
+    k_sem_give(&held);
+    k_sem_take(&release, K_FOREVER);
+    k_mutex_unlock(&mutex);
+    k_sleep(K_FOREVER);
+}
+
+static void start_holder(void)
+{
+    k_thread_create(&thread, thread_stack, STACK_BYTES, holder, NULL, NULL, NULL,
+                    PRIORITY_LOWEST - 1, 0, K_NO_WAIT);
+    CHECK(k_sem_take(&held, K_FOREVER) == 0);
+    CHECK(mutex.owner == &thread);
+}
+
+static int mutex_lock(void *object, void *argument)
+{
+    const int result = k_mutex_lock(object, K_FOREVER);
+
+    k_mutex_unlock(object);
+    return result;
+}
+
+static void let_go(void *object)
+{
+    k_sem_give(&release);
+}
+
+static void measure_mutex_block(unsigned waiting, unsigned before)
+{
+    int result;
+
+    start_holder();
+    BLOCK(SERVICE_K_MUTEX_LOCK_BLOCK, mutex_lock, &mutex, let_go,
+          result = k_mutex_lock(&mutex, TIMEOUT));
+    CHECK(result == 0 && mutex.owner == driver_thread);
+    k_mutex_unlock(&mutex);
+    k_thread_abort(&thread);
+    k_sem_reset(&release);
+}
+
+/* The holder is ready, so that it is put behind E threads of the driver's priority. */
+static void measure_mutex_inherit(unsigned others, unsigned before)
+{
+    int result;
+
+    start_holder();
+    k_sem_give(&release);
+    ready_start(others, PRIORITY_DRIVER);
+    timeouts_start(before);
+    wcet_param(0, others);
+    wcet_param(1, before);
+    MEASURE(SERVICE_K_MUTEX_LOCK_INHERIT, result = k_mutex_lock(&mutex, TIMEOUT));
+    CHECK(result == 0 && mutex.owner == driver_thread);
+    CHECK(k_thread_priority_get(&thread) == PRIORITY_LOWEST - 1);
+    k_mutex_unlock(&mutex);
+    timeouts_stop(before);
+    ready_stop();
+    k_thread_abort(&thread);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+static struct k_poll_signal signal;
+static struct k_poll_event events[10];
+
+static void measure_poll_block(unsigned count, unsigned before)
+{
+    int result;
+
+    k_poll_signal_init(&signal);
+    for (unsigned i = 0; i < count; i++)
+        k_poll_event_init(&events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
+                          &semaphore);
+    k_poll_event_init(&events[count - 1], K_POLL_TYPE_SIGNAL, K_POLL_MODE_NOTIFY_ONLY, &signal);
+    timeouts_start(before);
+    wcet_param(0, count);
+    wcet_param(1, before);
+    wake_with(signal_raise, &signal);
+    MEASURE(SERVICE_K_POLL_BLOCK, result = k_poll(events, (int)count, TIMEOUT));
+    wake_with(NULL, NULL);
+    timeouts_stop(before);
+    CHECK(result == 0);
+}
+
+static void measure_sleep(unsigned before)
+{
+    timeouts_start(before);
+    wcet_param(0, before);
+    wake_with(wakeup, driver_thread);
+    MEASURE(SERVICE_K_SLEEP, k_sleep(TIMEOUT));
+    wake_with(NULL, NULL);
+    timeouts_stop(before);
+}
+
+static void do_nothing(struct k_work *work)
+{
+}
+
+static struct k_work_q work_queue;
+static struct k_work works[CONFIG_WCET_LIST_LENGTH];
+static struct k_work_sync work_sync;
+
+static void measure_flush(void)
+{
+    k_work_queue_init(&work_queue);
+    k_work_queue_start(&work_queue, thread_stack, STACK_BYTES, PRIORITY_BELOW, NULL);
+    settle();
+    for (unsigned length = 1; length <= LENGTH_MAX; length++) {
+        bool waited;
+
+        for (unsigned i = 0; i < length; i++) {
+            k_work_init(&works[i], do_nothing);
+            CHECK(k_work_submit_to_queue(&work_queue, &works[i]) == 1);
+        }
+        wcet_param(0, length);
+        MEASURE(SERVICE_K_WORK_FLUSH, waited = k_work_flush(&works[length - 1], &work_sync));
+        CHECK(waited);
+        settle();
+    }
+    k_thread_abort(&work_queue.thread);
+}
+
+/* A thread that ends itself; the driver runs next. */
+static void ends(void *unused, void *unused2, void *unused3)
+{
+    driver_invocations++;
+    wcet_begin(SERVICE_K_THREAD_ABORT_SELF);
+    k_thread_abort(k_current_get());
+}
+
+void measure_blocking(void)
+{
+    uint32_t status;
+
+    for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            if (swept(waiting, 0, WAITING_MAX, before, 0, TIMEOUTS_MAX)) {
+                measure_objects(waiting, before);
+                measure_mutex_block(waiting, before);
+            }
+    for (unsigned others = 0; others <= READY_MAX; others++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            if (swept(others, 0, READY_MAX, before, 0, TIMEOUTS_MAX))
+                measure_mutex_inherit(others, before);
+    for (unsigned count = 2; count <= 10; count++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            if (swept(count, 2, 10, before, 0, TIMEOUTS_MAX))
+                measure_poll_block(count, before);
+    for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+        measure_sleep(before);
+    measure_flush();
+
+    k_timer_init(&timer, NULL, NULL);
+    k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
+    wake_with(timer_stop, &timer);
+    MEASURE(SERVICE_K_TIMER_STATUS_SYNC_BLOCK, status = k_timer_status_sync(&timer));
+    wake_with(NULL, NULL);
+    CHECK(status == 0);
+
+    wake_with(resume, driver_thread);
+    MEASURE(SERVICE_K_THREAD_SUSPEND_SELF, k_thread_suspend(driver_thread));
+    wake_with(NULL, NULL);
+
+    k_thread_create(&thread, thread_stack, STACK_BYTES, ends, NULL, NULL, NULL, PRIORITY_ABOVE, 0,
+                    K_NO_WAIT);
+    wcet_end(SERVICE_K_THREAD_ABORT_SELF);
+}
