@@ -20,7 +20,7 @@ from wcetchar.model.service import Part, Service
 
 LONGEST_WINDOW = 1 << 20
 """Instructions. A window is kept whole until it is counted, at some 300 bytes an instruction."""
-HISTORY_EVENTS = 8192
+HISTORY_EVENTS = 32768
 """Events that a context remembers for following mask values backwards."""
 
 

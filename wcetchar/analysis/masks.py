@@ -33,7 +33,7 @@ from wcetchar.model.instruction import (
     Test,
 )
 
-SEARCH_LIMIT = 4096
+SEARCH_LIMIT = 16384
 """Instructions that are searched backwards before a value counts as unknown."""
 NESTING_LIMIT = 8
 """Calculations, and stores by others, that may lead to one another."""
