@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,27 @@ FILES = tuple(name.replace("mps2-an385", BOARD) for name in SERVICES)
 KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
 
 
+def kernel_source() -> Path:
+    need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
+    need("qemu-system-arm", "qemu-system-arm")
+    kernel = Path(os.environ.get("FREERTOS_KERNEL", KERNEL))
+    if not kernel.exists():
+        pytest.skip("the kernel's source is not there (make firmware)")
+    return kernel
+
+
+def make_firmware(
+    source: Path, folder: Path, kernel: Path, *goals: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "-s", "-C", source, f"BOARD={BOARD}", f"BUILD={folder}", *goals],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FREERTOS_KERNEL": str(kernel)},
+    )
+
+
 @pytest.fixture(scope="module")
 def float_services() -> dict[str, Any]:
     return services_document(FILES)
@@ -42,17 +64,12 @@ def float_services() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def float_run(shared: Shared, float_services: dict[str, Any]) -> tuple[Oracle, dict[str, Any]]:
     """Builds, runs, captures and characterizes: the independent count, and what is published."""
-    need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
-    need("qemu-system-arm", "qemu-system-arm")
-    kernel = Path(os.environ.get("FREERTOS_KERNEL", KERNEL))
-    if not kernel.exists():
-        pytest.skip("the kernel's source is not there (make firmware)")
+    kernel = kernel_source()
 
     def make() -> tuple[Oracle, dict[str, Any]]:
         folder = shared.folder / BOARD
-        environment = {**os.environ, "FREERTOS_KERNEL": str(kernel)}
-        build = ["make", "-s", "-C", SUITE, f"BOARD={BOARD}", f"BUILD={folder}"]
-        subprocess.run(build, check=True, capture_output=True, env=environment)
+        done = make_firmware(SUITE, folder, kernel)
+        assert done.returncode == 0, done.stderr
         firmware, trace = folder / "freertos.elf", folder / "freertos.trace"
         command("capture", firmware, "--machine", BOARD, "-o", trace)
         files = [word for name in FILES for word in ("--services", name)]
@@ -139,3 +156,29 @@ def test_a_profile_without_floating_point_prices_only_what_has_none(
     refused = estimate(shared.folder, "context_switch_fp", "cortex-m3")
     assert refused.returncode != 0
     assert "float" in refused.stderr
+
+
+def test_the_kernels_own_assertions_hold(tmp_path: Path) -> None:
+    done = make_firmware(SUITE, tmp_path, kernel_source(), "check-elf", "run-check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "invocations" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("    fill(2);\n", ""),  # the driver's own registers
+        ("        CHECK(holds(1));\n", "        CHECK(holds(1)); fill(2);\n"),  # the partner's
+    ],
+)
+def test_registers_that_a_switch_lost_would_fail_the_run(
+    tmp_path: Path, right: str, wrong: str
+) -> None:
+    kernel = kernel_source()
+    copy = shutil.copytree(SUITE, tmp_path / "rtos_tests" / "freertos")
+    file = copy / "boards" / BOARD / "float.c"
+    assert file.read_text().count(right) == 1
+    file.write_text(file.read_text().replace(right, wrong))
+    done = make_firmware(copy, tmp_path / "out", kernel, "all", "run")
+    assert done.returncode != 0
+    assert "does not hold: holds(" in done.stdout + done.stderr
