@@ -72,7 +72,8 @@ class Image:
 
     Attributes:
         machine: ``arm`` or ``riscv``.
-        architecture: as the file states it, e.g. ``armv7-m``, ``armv6s-m``; ``""`` if it does not.
+        architecture: as the file states it, e.g. ``armv7-m``, ``armv6s-m``, with floating point
+            ``armv7e-m+fp``; ``""`` if it does not.
         sha256: of the loadable contents (addresses and bytes of every loaded segment, in order).
         build_id: GNU build-id in hex, where there is one.
         bits: 32 or 64.
