@@ -6,86 +6,29 @@ Every window is compared, at every value of every parameter.
 
 from __future__ import annotations
 
-import json
-import os
 from collections import Counter
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import chain_stream
 import pytest
-from chain_made import SUITE, Counted, Shared, access_differences, command
+from chain_made import Counted
 from chain_published import ALL_INTERRUPTS, by_key, counts_at
-from riscv_oracle import RiscvMachine
-from riscv_run import Interpreter, listing_of
-from ruamel.yaml import YAML
+from riscv_chain_made import Made, services_document
 
+pytest_plugins = ("riscv_chain_made",)
 pytestmark = pytest.mark.firmware
 
-ELF = SUITE.parents[1] / "build" / "firmware" / "freertos-virt" / "freertos.elf"
-FILES = ("services.yaml", "config/basic.yaml", "boards/virt/image.yaml")
-
-
-def services_document() -> dict[str, Any]:
-    joined: dict[str, Any] = {}
-    for name in FILES:
-        for key, value in YAML(typ="safe", pure=True).load(SUITE / name).items():
-            if isinstance(value, dict):
-                joined.setdefault(key, {}).update(value)
-            else:
-                joined[key] = value
-    return joined
-
-
 NAMES = list(services_document()["services"])
-Made = tuple[dict[str, Any], list[Counted], list[str], Counter[int], int]
-
-
-@pytest.fixture(scope="session")
-def riscv_made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The published document; windows, differences, instructions by trap and in all."""
-    if not ELF.exists():
-        pytest.skip(f"{ELF.name} of the board virt is not built (make BOARD=virt)")
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "riscv-chain"
-    folder.mkdir(exist_ok=True)
-    return Shared(folder).made("made", lambda: _make(folder))
-
-
-def _make(folder: Path) -> Made:
-    trace, published = folder / "run.trace", folder / "published.json"
-    command("capture", ELF, "--machine", "virt", "-o", trace)
-    given = [word for name in FILES for word in ("--services", str(SUITE / name))]
-    command("characterize", ELF, trace, *given, "-o", published)
-    listing, run = listing_of(ELF), chain_stream.run_of(chain_stream.decode(trace))
-    interpreter = Interpreter(ELF, listing, run)
-    differences = interpreter.differences + access_differences(listing, run)
-    if interpreter.differences:
-        return {}, [], differences, Counter(), 0
-    machine = RiscvMachine(listing, interpreter, run, services_document())
-    windows = []
-    for window in machine.windows():
-        counts, stretches = machine.count(window)
-        forms = [machine.blocking(step) for step in window.steps]
-        windows.append(
-            Counted(window.service, window.values, window.steps, forms, counts, stretches)
-        )
-    in_traps: Counter[int] = Counter()
-    for segment in machine.segments:
-        if isinstance(segment.owner, int):
-            in_traps[machine.number_of(segment)] += segment.end - segment.start
-    return json.loads(published.read_text()), windows, differences, in_traps, len(run.pcs)
 
 
 @pytest.fixture
 def published(riscv_made: Made) -> dict[str, Any]:
-    return riscv_made[0]
+    return riscv_made.published
 
 
 @pytest.fixture
 def windows(riscv_made: Made) -> list[Counted]:
-    return riscv_made[1]
+    return riscv_made.windows
 
 
 def service_of(published: dict[str, Any], name: str) -> dict[str, Any]:
@@ -101,8 +44,8 @@ def values_of(service: dict[str, Any], values: tuple[int, ...]) -> dict[str, int
 
 def test_the_run_can_be_carried_out_once_more(riscv_made: Made) -> None:
     """Every program counter, and address, width and direction of every access."""
-    assert riscv_made[2] == []
-    assert riscv_made[4] > 1_000_000
+    assert riscv_made.differences == []
+    assert riscv_made.instructions > 1_000_000
 
 
 def test_every_value_of_every_riscv_parameter_has_a_window(windows: list[Counted]) -> None:
@@ -116,11 +59,11 @@ def test_every_value_of_every_riscv_parameter_has_a_window(windows: list[Counted
 
 
 def test_riscv_conservation(riscv_made: Made) -> None:
-    published, windows, _, in_traps, total = riscv_made
-    stated = published["conservation"]
+    total = riscv_made.instructions
+    stated = riscv_made.published["conservation"]
     attributed = {entry["name"]: entry["instructions"] for entry in stated["attributed"]}
     expected: Counter[str] = Counter()
-    for window in windows:
+    for window in riscv_made.windows:
         expected[window.service] += len(window.steps)
     assert attributed == expected
     elsewhere = {entry["name"]: entry["instructions"] for entry in stated["unattributed"]}
@@ -130,7 +73,7 @@ def test_riscv_conservation(riscv_made: Made) -> None:
         if "exceptions" in service
     }
     inside["xSemaphoreGiveFromISR_waiter"] = 0x80000003
-    rest = in_traps.copy()
+    rest = riscv_made.in_traps.copy()
     for name, number in inside.items():
         rest[number] -= expected[name]
     for number, count in rest.items():
