@@ -33,6 +33,7 @@ OTHERS = {
     "msr": "system register",
     "svc": "supervisor call",
     "bkpt": "breakpoint",
+    "vadd.f32": "float",
     "vmov": "float transfer",
     "vmrs": "float transfer",
     "vmsr": "float transfer",

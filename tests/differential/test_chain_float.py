@@ -106,7 +106,7 @@ def test_every_window_is_the_oracles(
         assert differing == {}, f"{window.service} at {values}: (published, counted)"
 
 
-def test_only_the_switch_of_floating_point_tasks_has_such_a_frame(
+def test_only_what_uses_floating_point_has_such_a_frame(
     float_run: tuple[Oracle, dict[str, Any]],
 ) -> None:
     """By hand: vstmdb and vldmia of sixteen registers, and the hardware's seventeen words."""
@@ -123,7 +123,13 @@ def test_only_the_switch_of_floating_point_tasks_has_such_a_frame(
             assert floating[key] - plain[key] == more
     for name, found in counts.items():
         floats = {key[1] for key in found if len(key) == 2 and key[1].startswith("float")}
-        assert bool(floats) == (name == "context_switch_fp")
+        assert bool(floats) == (name in ("context_switch_fp", "interrupt_fp"))
+    # vadd and bx lr; eight words each way and seventeen more
+    interrupt = counts["interrupt_fp"]
+    assert interrupt["caller.text", "float"] == interrupt["caller.text", "return"] == 1
+    for operation in ("read", "write"):
+        assert interrupt["stack.task", operation, "32", "first"] == 2
+        assert interrupt["stack.task", operation, "32", "next"] == 7 + 16
 
 
 def estimate(folder: Path, name: str, core: str) -> subprocess.CompletedProcess[str]:

@@ -114,14 +114,19 @@ void Reset_Handler(void)
     driver_main();
 }
 
+/* Handlers of further interrupts, from 2 on, where a board of this kind has some. */
+#ifndef BOARD_HANDLERS
+#define BOARD_HANDLERS
+#endif
+
 static const struct {
     uint32_t *stack;
-    void (*handlers[17])(void);
+    void (*handlers[])(void);
 } vectors __attribute__((section(".vectors"), used)) = {
     __main_stack_top,
     {
         Reset_Handler, fault, fault, fault, fault, fault, 0, 0, 0, 0,
         vPortSVCHandler, fault, 0, xPortPendSVHandler, xPortSysTickHandler,
-        driver_interrupt, board_minimal_handler,
+        driver_interrupt, board_minimal_handler, BOARD_HANDLERS
     },
 };

@@ -2,8 +2,13 @@
 #include "board.h"
 #include "driver.h"
 
+#define NVIC_ISER0 (*(volatile uint32_t *)0xe000e100u)
+#define NVIC_ISPR0 (*(volatile uint32_t *)0xe000e200u)
+#define NVIC_IPR ((volatile uint8_t *)0xe000e400u)
+
 /* Of this board alone, so above the others (image.yaml). */
 #define SERVICE_CONTEXT_SWITCH_FP 1000
+#define SERVICE_INTERRUPT_FP 1001
 
 static StackType_t partner_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
 static StaticTask_t partner_control KERNEL_OBJECT;
@@ -56,6 +61,28 @@ static void measure_switch(void)
     CHECK(!switch_is_measured && holds(2));
 }
 
+/* As little as an interrupt handler with floating point can do. */
+CALLER_TEXT void board_float_handler(void)
+{
+    __asm volatile("vadd.f32 s0, s0, s0" ::: "s0");
+}
+
+static void float_interrupt(void)
+{
+    NVIC_ISPR0 = 4;
+    __asm volatile("dsb\n\tisb" ::: "memory");
+}
+
+/* Worst: the interrupted task has floating-point registers, and the handler uses its own. */
+static void measure_interrupt(void)
+{
+    NVIC_IPR[2] = configMAX_SYSCALL_INTERRUPT_PRIORITY;
+    NVIC_ISER0 = 4;
+    CHECK(holds(2));
+    MEASURE(SERVICE_INTERRUPT_FP, float_interrupt());
+    CHECK(holds(2));
+}
+
 void measure_board(void)
 {
     const TaskHandle_t partner =
@@ -66,5 +93,6 @@ void measure_board(void)
     fill(2);
     taskYIELD(); /* the partner gets its registers and comes back */
     measure_switch();
+    measure_interrupt();
     vTaskDelete(partner);
 }
