@@ -31,19 +31,22 @@ def unmarked(services: ServicesFile, resolved: Resolved) -> ServicesFile:
     """A service without a mark for each entry and kind, named after the entry. The driver
     calls them in its preparations too, so what those touch has a section as well."""
     seen = {
-        (service.kind, service.entries): replace(
-            service, name=f"{service.entries[0]} {service.kind}", mark=None, parameters=()
+        (service.kind, service.entries, service.exceptions): replace(
+            service, name=f"{service.name} {number}", mark=None, parameters=()
         )
-        for service in services.services
+        for number, service in enumerate(services.services)
     }
     claimed = {name for section in services.sections for name in section.linker_sections}
-    rest = tuple(s.name for s in resolved.image.sections if s.address and s.name not in claimed)
-    driver = LogicalSection("driver", SectionKind.DATA, rest)
+    rest = [s for s in resolved.image.sections if s.address and s.name not in claimed]
+    driver = (
+        LogicalSection("code", SectionKind.CODE, tuple(s.name for s in rest if s.executable)),
+        LogicalSection("data", SectionKind.DATA, tuple(s.name for s in rest if not s.executable)),
+    )
     return replace(
         services,
         marks=None,
         services=tuple(seen.values()),
-        sections=(*services.sections, driver),
+        sections=(*services.sections, *driver),
     )
 
 
