@@ -1,4 +1,4 @@
-"""The independent count of ``chain_oracle`` for Armv4T in Arm state: objdump's text, QEMU's log.
+"""The independent count of ``chain_oracle`` for Armv4T in both states: objdump's text, QEMU's log.
 
 QEMU prints CPSR at the start of every block, and every write of it ends one: whether I or F was set
 is read there, where wcetchar follows values through registers, frames and status registers.
@@ -22,7 +22,9 @@ from chain_stream import Run
 
 # --- the listing ----------------------------------------------------------------------------------
 
-_LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{8}) *\t(\S+)(?:\t(.*))?$")
+_LINE = re.compile(
+    r"^ *([0-9a-f]+):\t([0-9a-f]{8}|[0-9a-f]{4}(?: [0-9a-f]{4})?) *\t(\S+)(?:\t(.*))?$"
+)
 _SECTION = re.compile(r"\] (\S+) +\S+ +([0-9a-f]{8}) [0-9a-f]{6} ([0-9a-f]{6}) \d\d +([A-Z]*) ")
 _LOADS = {"ldr": 4, "ldrb": 1, "ldrh": 2, "ldrsb": 1, "ldrsh": 2}
 _STORES = {"str": 4, "strb": 1, "strh": 2}
@@ -40,7 +42,7 @@ _OTHERS = {
 }
 _ALU = (
     *("and", "eor", "sub", "rsb", "add", "adc", "sbc", "rsc", "tst", "teq", "cmp", "cmn", "orr"),
-    *("mov", "bic", "mvn", "lsl", "lsr", "asr", "ror", "rrx", "nop"),
+    *("mov", "bic", "mvn", "lsl", "lsr", "asr", "ror", "rrx", "nop", "neg"),
 )
 _NAMES = re.compile(
     r"(?P<branch>bl?x?|b)(?P<to>" + "|".join(CONDITIONS) + r")?"
@@ -50,20 +52,31 @@ _NAMES = re.compile(
 )  # fmt: skip
 
 
-def listing_of(elf: Path) -> Listing:
+@dataclass(frozen=True)
+class ArmListing(Listing):
+    """``thumb``: addresses of instructions in Thumb state."""
+
+    thumb: frozenset[int] = frozenset()
+
+
+def listing_of(elf: Path) -> ArmListing:
     lines: dict[int, Line] = {}
+    thumb: set[int] = set()
     before = ""
     for row in _said("objdump", "-d", "-z", "-M", "reg-names-std", elf).splitlines():
         found = _LINE.match(row)
         if found is None or found[3].startswith("."):
             continue
         text, _, comment = f"{found[3]} {found[4] or ''}".partition("@")
-        alias = re.match(r" \((\S+ .*)\)", comment)
+        alias = re.match(r" \(([a-z]+ [^<]*)\)", comment)
         if alias:  # push and pop of one register, nop: what they stand for
             text = alias[1]
         mnemonic, _, operands = text.strip().partition(" ")
-        code = int(found[2], 16).to_bytes(4, "little")
-        line = Line(int(found[1], 16), 4, code, mnemonic, operands.strip())
+        mnemonic = mnemonic.removesuffix(".n")
+        code = b"".join(bytes.fromhex(part)[::-1] for part in found[2].split())
+        line = Line(int(found[1], 16), len(code), code, mnemonic, operands.strip())
+        if len(found[2]) != 8:
+            thumb.add(line.address)
         lines[line.address] = Line(**{**line.__dict__, **_effects(line, before)})
         before = f"{mnemonic} {operands.strip()}"
     sections = {
@@ -73,7 +86,7 @@ def listing_of(elf: Path) -> Listing:
     }
     rows = [row.split() for row in _said("nm", "-S", elf).splitlines()]
     symbols = {row[3]: (int(row[0], 16), int(row[1], 16)) for row in rows if len(row) == 4}
-    return Listing(lines, sections, symbols)
+    return ArmListing(lines, sections, symbols, frozenset(thumb))
 
 
 def _said(tool: str, *arguments: str | Path) -> str:
@@ -116,7 +129,7 @@ def _effects(line: Line, before: str) -> dict[str, object]:
         returns = found["s"] or line.operands == "pc, lr"
         return {**effects, "event": "return" if returns else "branch taken"}
     last = line.operands.rpartition(", ")[2]
-    shifts = re.match(r"(lsl|lsr|asr|ror) r\d", last) or (
+    shifts = re.match(r"(lsl|lsr|asr|ror) [rls]", last) or (
         name in ("lsl", "lsr", "asr", "ror") and not last.startswith("#")
     )
     return {**effects, "event": "shift by register" if shifts else "alu"}
@@ -174,21 +187,44 @@ def record(elf: Path, log: Path) -> None:
     )
 
 
+_ROW = re.compile(rb"0x([0-9a-f]{8}):  ([0-9a-f]{8}|[0-9a-f]{4}(?: [0-9a-f]{4})?)(?: |$)")
+PREFIX, SUFFIX = 0b11110, 0b11111
+"""Bits 15 to 11 of the halves of a Thumb ``bl``."""
+
+
+def _rows(text: bytes) -> list[int | None]:
+    """Addresses of a block's instructions. Of a call whose halves lie on two pages the first half
+    is none (``None``), and the second has the address of the whole."""
+    found: list[int | None] = []
+    for row in text.splitlines():
+        parts = _ROW.match(row)
+        assert parts is not None, row
+        address = int(parts[1], 16)
+        half = int(parts[2], 16) >> 11 if len(parts[2]) == 4 else 0
+        found.append(None if half == PREFIX else address - 2 if half == SUFFIX else address)
+    return found
+
+
 def read(path: Path) -> ArmLog:
     """Raises AssertionError at anything in the log that is not understood."""
     text = path.read_bytes()
     log = ArmLog(text)
     pcs = log.pcs
-    blocks: dict[bytes, list[int]] = {}
-    listed: dict[int, list[int]] = {}
-    pending: list[int] = []  # the block that was entered, until it is known to have run
+    blocks: dict[bytes, list[int | None]] = {}
+    listed: dict[int, list[int | None]] = {}
+    # The block that was entered, until it is known to have run; ``None``: none was.
+    pending: list[int | None] | None = None
     active: list[int] = []
     at = 0
 
-    def ran(part: list[int]) -> None:
-        if part:
-            pcs.extend(part)
-        else:
+    def ran(part: list[int | None] | None) -> None:
+        nonlocal pending
+        pending = None
+        if part is None:
+            return
+        own = [pc for pc in part if pc is not None]
+        pcs.extend(own)
+        if not own:
             del log.first[-1:], log.cpu[-1:]
 
     while at < len(text):
@@ -196,35 +232,31 @@ def read(path: Path) -> ArmLog:
         assert found is not None, text[at : at + 200]
         at = found.end()
         if found["block"]:
-            pcs += pending
+            ran(pending)
             pc = int(found["pc"], 16)
             if pc in listed:
                 blocks[found["block"]] = listed.pop(pc)
             pending = blocks[found["block"]]
-            assert pending[0] == pc
+            assert pending[0] in (pc, pc - 2, None)
             log.first.append(len(pcs))
             log.cpu.append(found.start("cpu"))
         elif found["listing"]:
-            listing = [int(row[2:10], 16) for row in found["listing"].splitlines()]
-            listed[listing[0]] = listing
+            listed[int(found["listing"][2:10], 16)] = _rows(found["listing"])
         elif found["stopped"]:
-            assert pending[0] == int(found["stopped"], 16)
+            assert pending is not None
             ran([])
-            pending = []
         elif found["rewound"]:
+            assert pending is not None
             ran(pending[: pending.index(int(found["rewound"], 16))])
-            pending = []
         elif found["taken"] and int(found["taken"]) != SEMIHOSTING:
-            pcs += pending
-            pending = []
+            ran(pending)
             active.append(VECTORS[int(found["taken"])])
             log.exceptions.append((len(pcs), True, active[-1]))
         elif found["left"]:
-            pcs += pending
-            pending = []
+            ran(pending)
             if active:  # the first task is started by a return, too
                 log.exceptions.append((len(pcs), False, active.pop()))
-    pcs += pending
+    ran(pending)
     return log
 
 
@@ -232,11 +264,15 @@ def read(path: Path) -> ArmLog:
 
 
 class ArmMachine(Machine):
-    """No frame, words fetched at multiples of 4, interrupts masked by CPSR."""
+    """No frame, fetches of words in Arm state and of halfwords in Thumb state, interrupts masked by
+    CPSR."""
 
     log: ArmLog
+    listing: ArmListing
 
-    def __init__(self, listing: Listing, log: ArmLog, run: Run, services: dict[str, Any]) -> None:
+    def __init__(
+        self, listing: ArmListing, log: ArmLog, run: Run, services: dict[str, Any]
+    ) -> None:
         super().__init__(listing, log, run, {"hardware": {}, **services})
 
     def _masks(self) -> Iterator[tuple[int, int]]:
@@ -269,6 +305,23 @@ class ArmMachine(Machine):
         first, last = steps[0], steps[-1]
         yield first, ("?", "exception entry")
         yield last, (self.section(self.run.pcs[last]), "exception exit")
+
+    def _rows(self, window: Window, runs: list[list[int]]) -> Iterator[tuple[int, Key]]:
+        for step, key in super()._rows(window, []):
+            yield step, key
+        for run in runs:
+            for number, step in enumerate(run):
+                line = self.line(step)
+                where, thumb = self.section(line.address), line.address in self.listing.thumb
+                accesses = self.run.data.get(step, [])
+                jumped = line.jumps and step == run[-1]
+                yield step, (where, self._event(line, jumped, bool(accesses)))
+                yield from ((step, key) for key in self._accesses(line, accesses))
+                width = 2 if thumb else 4
+                for part in range(0, line.length, width):
+                    pattern = "next" if number or part else "first"
+                    yield step, (where, "fetch", str(8 * width), pattern)
+            yield run[-1], (self.section(self.run.pcs[run[-1]]), "pipeline refill")
 
     def _realigned(self, run: list[int], part: list[int]) -> list[Key]:
         return []

@@ -21,34 +21,39 @@ from chain_published import ALL_INTERRUPTS, by_key, counts_at
 
 pytestmark = pytest.mark.firmware
 
-ELF = SUITE.parents[1] / "build" / "firmware" / "freertos-versatilepb" / "freertos.elf"
-FILES = tuple(
-    str(SUITE / name)
-    for name in ("services.yaml", "config/basic.yaml", "boards/versatilepb/image.yaml")
-)
-SERVICES = services_document(FILES)
+BOARDS = ("versatilepb", "versatilepb-thumb")
+
+
+def files(board: str) -> tuple[str, ...]:
+    names = ("services.yaml", "config/basic.yaml", f"boards/{board}/image.yaml")
+    return tuple(str(SUITE / name) for name in names)
+
+
+SERVICES = services_document(files("versatilepb"))
 NAMES = list(SERVICES["services"])
 Made = tuple[dict[str, Any], list[Counted], list[str], Counter[int], int]
 
 
-@pytest.fixture(scope="session")
-def armv4t_made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+@pytest.fixture(scope="session", params=BOARDS)
+def armv4t_made(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Made:
     """The published document; windows, differences, instructions by exception and in all."""
-    if not ELF.exists():
-        pytest.skip(f"{ELF.name} of the board versatilepb is not built (make BOARD=versatilepb)")
+    board = request.param
+    elf = SUITE.parents[1] / "build" / "firmware" / f"freertos-{board}" / "freertos.elf"
+    if not elf.exists():
+        pytest.skip(f"{elf.name} of the board {board} is not built (make BOARD={board})")
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "armv4t-chain"
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"{board}-chain"
     folder.mkdir(exist_ok=True)
-    return Shared(folder).made("made", lambda: _make(folder))
+    return Shared(folder).made("made", lambda: _make(elf, board, folder))
 
 
-def _make(folder: Path) -> Made:
+def _make(elf: Path, board: str, folder: Path) -> Made:
     trace, published, text = folder / "run.trace", folder / "published.json", folder / "qemu.log"
-    command("capture", ELF, "--machine", "versatilepb", "-o", trace)
-    given = [word for name in FILES for word in ("--services", name)]
-    command("characterize", ELF, trace, *given, "-o", published)
-    listing, run = oracle.listing_of(ELF), chain_stream.run_of(chain_stream.decode(trace))
-    oracle.record(ELF, text)
+    command("capture", elf, "--machine", "versatilepb", "-o", trace)
+    given = [word for name in files(board) for word in ("--services", name)]
+    command("characterize", elf, trace, *given, "-o", published)
+    listing, run = oracle.listing_of(elf), chain_stream.run_of(chain_stream.decode(trace))
+    oracle.record(elf, text)
     log = oracle.read(text)
     text.unlink()
     differences = access_differences(listing, run)

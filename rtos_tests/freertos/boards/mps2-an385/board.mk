@@ -3,7 +3,7 @@
 # What a board.mk sets: CROSS and QEMU (prefix and program, both can be given on the command line),
 # CPU (flags of compiler and linker), LINK_CPU (those of the linker, where they are others),
 # PORT_SOURCES (the port's files in the kernel's source), PORT_INCLUDES (its folders of headers
-# there), RUN (runs the ELF file whose name follows).
+# there), RUN (runs the ELF file whose name follows), FLAGS_name (more flags of the object name.o).
 
 CROSS ?= arm-none-eabi-
 QEMU ?= qemu-system-arm

@@ -34,7 +34,8 @@ extern volatile uint32_t board_timer[4];
 
 /* The port chooses a new task's status by conditional moves (Arm or Thumb state), which nobody can
  * follow in a trace; so interrupts are let in once more, by a constant. */
-#define BOARD_FIRST_TASK_BEGINS() __asm volatile("msr cpsr_c, #0x1f")
+void board_let_in(void);
+#define BOARD_FIRST_TASK_BEGINS() board_let_in()
 
 /* The port's macro has no argument. */
 #define BOARD_YIELD_FROM_ISR(woken)                                                                \

@@ -1,0 +1,2 @@
+/* As on the board versatilepb. */
+#include "../versatilepb/board_config.h"
