@@ -67,7 +67,8 @@ $(FIRMWARE): | firmware
 
 test: system $(VENV)/.installed
 	@$(MAKE) -s -C $(SUITE) all check-elf && $(MAKE) -s -C $(SUITE) BOARD=virt && \
-		$(MAKE) -s -C $(SUITE) BOARD=versatilepb || \
+		$(MAKE) -s -C $(SUITE) BOARD=versatilepb && \
+		$(MAKE) -s -C $(SUITE) BOARD=versatilepb-thumb || \
 		echo "tests that need the firmware will be skipped"
 	$(BIN)/pytest -n $(JOBS)
 
