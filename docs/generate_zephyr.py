@@ -85,7 +85,7 @@ def tables(summaries: list[Summary]) -> str:
         "|---|",
     ]
     lines[1] += "---|" * 4
-    for name, found in zip(NAMES, summaries, strict=True):
+    for name, found in zip(NAMES, summaries, strict=False):
         formula, table, missing = (
             found["by_formula"],
             found["by_table"],
@@ -100,19 +100,20 @@ def tables(summaries: list[Summary]) -> str:
         lines += [f"| {title} | service | from | to |", "|---|---|---|---|"]
         for stretch in summaries[0][key]:
             at = ", ".join(f"{k} = {v}" for k, v in stretch["parameters"].items())
-            ends = [f"`{stretch[end]['function']}`" for end in ("begin", "end")]
+            ends = [
+                f"`{end['function']}` ({Path(end['file']).name}:{end['line']})"
+                for end in (stretch["begin"], stretch["end"])
+            ]
             where = f"{stretch['service']}" + (f" at {at}" if at else "")
             lines.append(f"| {stretch['instructions']:,} | {where} | {ends[0]} | {ends[1]} |")
         lines.append("")
     lines += ["Instructions of each service:", ""]
-    lines += ["| service | parameters | dumb | multiq | scalable |", "|---|---|---|---|---|"]
+    names = NAMES[: len(summaries)]
+    lines += [f"| service | parameters | {' | '.join(names)} |", "|---|---|" + "---|" * len(names)]
     by_name = [{s["service"]: s for s in found["services"]} for found in summaries]
     for name, service in by_name[0].items():
         columns = [instructions(found[name]) if name in found else "" for found in by_name]
-        if columns[1] == columns[0]:
-            columns[1] = "the same"
-        if columns[2] == columns[0]:
-            columns[2] = "the same"
+        columns[1:] = ["the same" if other == columns[0] else other for other in columns[1:]]
         parameters = ", ".join(service["parameters"])
         lines.append(f"| {name} | {parameters} | {' | '.join(columns)} |")
     return "\n".join(lines) + "\n"
