@@ -155,6 +155,15 @@ def test_what_the_registers_cost(shared: Shared, float_run: tuple[Oracle, dict[s
     assert ranges[1]["high"] - ranges[0]["high"] == high
 
 
+@pytest.mark.parametrize("name", ["zero-wait-sram", "flash-3ws"])
+def test_the_shipped_profiles_price_every_service(
+    shared: Shared, float_run: tuple[Oracle, dict[str, Any]], name: str
+) -> None:
+    file = shared.folder / BOARD / "freertos.json"
+    hardware = ("--profile", f"cortex-m4/{name}", "--map", f"cortex-m4/map-{name}")
+    command("estimate", file, *hardware, "--maximum", "--format", "summary")
+
+
 def test_a_profile_without_floating_point_prices_only_what_has_none(
     shared: Shared, float_run: tuple[Oracle, dict[str, Any]]
 ) -> None:
