@@ -185,3 +185,21 @@ def test_armv4t_handlers_are_masked_as_a_whole(windows: list[Counted]) -> None:
     assert len(handlers) == 18
     for window in handlers:
         assert set(window.forms) == {(ALL_INTERRUPTS, True)}
+
+
+def test_armv4t_lock_by_hand(published: dict[str, Any], request: pytest.FixtureRequest) -> None:
+    """vTaskSuspendAll is, in either state: ldr r2, =...; ldr r3, [r2]; add; str; bx lr."""
+    width = "16" if "thumb" in request.node.name else "32"
+    counts = by_key(counts_at(service_of(published, "vTaskSuspendAll")["counts"], {}))
+    assert counts == {
+        (".text", "load"): 2,
+        (".text", "alu"): 1,
+        (".text", "store"): 1,
+        (".text", "return"): 1,
+        (".text", "pipeline refill"): 1,
+        (".text", "fetch", width, "first"): 1,
+        (".text", "fetch", width, "next"): 4,
+        (".text", "read", "32", "single"): 1,
+        ("kernel.data", "read", "32", "single"): 1,
+        ("kernel.data", "write", "32", "single"): 1,
+    }
