@@ -462,7 +462,7 @@ def _check_exceptions(source: Source, service: str) -> None:
     """Numbers that are told apart, of a handler."""
     steps: Steps = ("services", service, "exceptions")
     body = mapping_at(source.data, "services", service)
-    if "exceptions" in body and body.get("kind") == "call":
+    if "exceptions" in body and body.get("kind") in ("call", "blocking call", "final call"):
         source.report(
             steps, "a call serves no exceptions", expected="`kind: handler`, or no `exceptions`"
         )

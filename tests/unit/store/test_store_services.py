@@ -173,3 +173,23 @@ def test_a_floating_point_context_that_there_is_not(write) -> None:
     ((place, message),) = mistakes(write(text))
     assert place == "9:96"
     assert "never" in message
+
+
+def test_exceptions_of_a_handler(write) -> None:
+    """In decimal or hexadecimal; a call has none, and a number has 32 bits."""
+    tick = "entries: [SysTick_Handler, xPortSysTickHandler]"
+    found = load_services(write(GOOD.replace(tick, f"{tick}, exceptions: [0x80000007, 11]")))
+    assert found.services[1].exceptions == (0x80000007, 11)
+    assert found.services[0].exceptions == ()
+    call = GOOD.replace("entries: [xTaskCreate]", "entries: [xTaskCreate]\n    exceptions: [11]")
+    for kind in ("call", "blocking call", "final call"):
+        with pytest.raises(InputError, match="a call serves no exceptions"):
+            load_services(write(call.replace("kind: call", f"kind: {kind}")))
+    with pytest.raises(InputError):
+        load_services(write(GOOD.replace(tick, f"{tick}, exceptions: [0x100000000]")))
+
+
+def test_what_the_hardware_touches_may_be_nothing(write) -> None:
+    lines = [line for line in GOOD.splitlines() if not line.startswith("hardware")]
+    found = load_services(write("\n".join(lines) + "\n"))
+    assert (found.vector_section, found.main_stack, found.task_stack) == (None, None, None)
