@@ -103,6 +103,18 @@ def test_arm_state_in_an_image_for_a_core_without_it() -> None:
     refused(result, 3, "arm.elf: ", "'arm' state", "-mthumb")
 
 
+def test_arm_firmware_on_the_other_kind_of_core() -> None:
+    """Both are Arm; QEMU would run either into a fault."""
+    older = linked(ARM_STATE.replace(".arm", ".cpu arm7tdmi\n .arm"), "-mcpu=arm7tdmi")
+    for firmware, machine, said in (
+        (older, "mps2-an385", "the image is for armv4t, but mps2-an385 has an Arm Cortex-M core"),
+        (linked(), "versatilepb", "the image is for arm, but versatilepb has an Armv4T core"),
+    ):
+        before = files(Path())
+        refused(run("capture", firmware, "--machine", machine, "-o", "out"), 3, said)
+        assert files(Path()) == before
+
+
 def test_riscv_firmware_for_a_thumb_trace() -> None:
     write("riscv.elf", of_machine(243))
     both_verbs("riscv.elf", "riscv.elf: the image is for riscv")
