@@ -92,7 +92,7 @@ def elf(build: Path) -> Path:
 @cache
 def services_of(configuration: str) -> dict[str, Any]:
     """The services files of a configuration as one."""
-    more = () if configuration == "basic" else ("more.yaml",)
+    more = () if configuration == "basic" else ("more.yaml", "boards/armv7m.yaml")
     names = ("services.yaml", *more, f"config/{configuration}.yaml", "boards/mps2-an385/image.yaml")
     joined: dict[str, Any] = {}
     for name in names:
@@ -346,9 +346,12 @@ def test_entries_are_functions_of_the_kernel(
             assert any(at <= symbol.address < at + size for at, size in code), f"{name}: {entry}"
 
 
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_handlers_are_those_of_the_vector_table(
-    elf: Path, services: dict[str, Any], symbols: dict[str, Symbol]
+    built: Callable[[str], Path], configuration: str
 ) -> None:
+    elf, services = built(configuration) / "freertos.elf", services_of(configuration)
+    symbols = symbols_of(elf)
     dump = shell(tool("arm-none-eabi-objdump"), "-s", "-j", ".vectors", elf).stdout
     words = [
         int.from_bytes(bytes.fromhex(word), "little")
@@ -357,6 +360,8 @@ def test_handlers_are_those_of_the_vector_table(
         for word in line[6:41].split()
     ]
     expected = {"tick_interrupt": 15, "tick_interrupt_wrap": 15, "context_switch": 14}
+    if configuration != "basic":
+        expected |= {"interrupt_minimal": 17, "context_switch_interrupt": 14}
     handlers = {n: s for n, s in services["services"].items() if s["kind"] == "handler"}
     assert set(handlers) == set(expected)
     for name, number in expected.items():
@@ -387,6 +392,24 @@ def test_the_configuration_is_that_of_the_header(configuration: str) -> None:
         if expected == "(configMAX_PRIORITIES":
             expected = str(int(header["configMAX_PRIORITIES"]) - 1)
         assert int(value) == int(expected, 0), name
+
+
+def test_the_page_says_what_the_services_files_say() -> None:
+    """Its figures are compared by a test of make test-long."""
+    text = (ROOT / "docs" / "reference" / "freertos-services.md").read_text()
+    services = services_of("full")["services"]
+    sections = dict(
+        re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    )
+    assert sections.keys() == services.keys()
+    assert f"configuration `full`: {len(services)} services" in text
+    for name, service in services.items():
+        section = sections[name]
+        assert service["description"][1:] in section, name
+        assert service["worst state"][1:] in section, name
+        for parameter, said in service.get("parameters", {}).items():
+            low, high = said["range"].split("..")
+            assert f"* `{parameter}` = {low}..{high} ({said['kind']}): {said['meaning']}" in section
 
 
 # ---- the kernel's source ------------------------------------------------------------------------

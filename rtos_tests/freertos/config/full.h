@@ -9,7 +9,8 @@
 #define configUSE_QUEUE_SETS 1
 #define configUSE_TIMERS 1
 #define configTIMER_TASK_PRIORITY (configMAX_PRIORITIES - 1)
-#define configTIMER_QUEUE_LENGTH 10
+/* Of one command, so that it always wraps around, which is the worst state. */
+#define configTIMER_QUEUE_LENGTH 1
 #define configTIMER_TASK_STACK_DEPTH (2 * configMINIMAL_STACK_SIZE)
 #define INCLUDE_xTimerPendFunctionCall 1
 #define INCLUDE_xTaskAbortDelay 1

@@ -1,10 +1,44 @@
-/* Calls that block; the caller sleeps inside them. */
+/* Calls that block: the caller is switched away inside them and goes on later. Another task, which was
+ * delayed for one tick, brings what the caller waits for; it is more urgent than the caller, so the
+ * caller is switched away once only. */
 #include "driver.h"
 
 #if DRIVER_WHOLE
 
+#include <string.h>
+
 #include "board.h"
 #include "helpers.h"
+#include "semphr.h"
+
+#include "event_groups.h"
+#include "stream_buffer.h"
+
+#define STACK_WORDS configMINIMAL_STACK_SIZE
+
+/* As long as the caller waits; it is the last of those that are delayed. */
+#define LIMIT 50u
+
+/* Largest values, where several parameters act at once. */
+#define DELAYED_AT_ONCE 4u
+#define WAITERS_AT_ONCE 4u
+#define BYTES_AT_ONCE 16u
+
+static uint8_t storage[BYTES_AT_ONCE + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+static uint8_t sent[BYTES_AT_ONCE + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t received[BYTES_AT_ONCE + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t others_item[BYTES_AT_ONCE + 8] CALLER_DATA __attribute__((aligned(8)));
+static StaticQueue_t control KERNEL_OBJECT;
+static StaticEventGroup_t group_control KERNEL_OBJECT;
+static StaticStreamBuffer_t stream_control KERNEL_OBJECT;
+static StaticTask_t holder_control KERNEL_OBJECT;
+static StackType_t holder_stack[STACK_WORDS] TASK_STACK;
+static uint32_t value CALLER_DATA;
+static QueueHandle_t queue;
+static EventGroupHandle_t group;
+static StreamBufferHandle_t stream;
+static unsigned times;
+static unsigned length;
 
 static BaseType_t resumes_the_driver(void *unused)
 {
@@ -13,6 +47,93 @@ static BaseType_t resumes_the_driver(void *unused)
     vTaskResume(driver_handle);
     return pdPASS;
 }
+
+static BaseType_t notifies_the_driver(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    return xTaskNotify(driver_handle, 1, eSetValueWithOverwrite);
+}
+
+static BaseType_t sends(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    for (unsigned i = 0; i < times; i++)
+        CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    return pdPASS;
+}
+
+static BaseType_t receives(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    for (unsigned i = 0; i < times; i++)
+        CHECK(xQueueReceive(queue, others_item + 1, 0) == pdTRUE);
+    return pdPASS;
+}
+
+static BaseType_t gives(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    for (unsigned i = 0; i < times; i++)
+        CHECK(xSemaphoreGive(queue) == pdTRUE);
+    return pdPASS;
+}
+
+static BaseType_t sets_bits(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    (void)xEventGroupSetBits(group, 3);
+    return pdPASS;
+}
+
+static BaseType_t sends_bytes(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    return xStreamBufferSend(stream, sent + 1, length, 0) == length;
+}
+
+static BaseType_t receives_bytes(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    return xStreamBufferReceive(stream, others_item + 1, length, 0) == length;
+}
+
+/* `delayed` tasks that wake no later than the caller; the first of them is the one that brings what
+ * the caller waits for. */
+static void delay_others(helper_function *brings, unsigned delayed)
+{
+    for (unsigned i = 1; i < delayed; i++)
+        helper_delay(i, LIMIT);
+    if (brings != NULL)
+        helper_call(0, brings, NULL);
+}
+
+static void set_items(unsigned bytes)
+{
+    static uint8_t other;
+
+    other++;
+    length = bytes;
+    for (unsigned i = 1; i <= bytes; i++) {
+        sent[i] = (uint8_t)(i + other);
+        received[i] = 0;
+    }
+}
+
+static void mark_three(unsigned first, unsigned second, unsigned third)
+{
+    wcet_param(0, first);
+    wcet_param(1, second);
+    wcet_param(2, third);
+}
+
+/* ---- the scheduler -------------------------------------------------------------------------- */
 
 /* Worst: the caller is alone at its priority; another task is delayed, so that the next unblock time
  * is set anew. */
@@ -23,6 +144,29 @@ static void measure_suspend(void)
     MEASURE(SERVICE_VTASKSUSPEND_OWN, vTaskSuspend(NULL));
     CHECK(!helper_busy(0));
     helpers_stop();
+}
+
+static void deletes_itself(void *unused)
+{
+    (void)unused;
+    wcet_begin(SERVICE_VTASKDELETE_OWN);
+    vTaskDelete(NULL);
+    CHECK(!"a task that deleted itself ran on");
+}
+
+/* The driver is the thread that runs next, and leaves the end mark. Another task is delayed. */
+static void measure_delete_own(void)
+{
+    helpers_start(1);
+    helper_delay(0, LIMIT);
+    driver_invocations++;
+    CHECK(xTaskCreateStatic(deletes_itself, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
+                            holder_stack, &holder_control) != NULL);
+    wcet_end(SERVICE_VTASKDELETE_OWN);
+    helpers_stop();
+    /* The idle task takes its memory back. */
+    vTaskDelay(1);
+    CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS);
 }
 
 /* Worst: as for vTaskDelay. */
@@ -50,10 +194,256 @@ static void measure_delay_until(void)
     CHECK(delayed == pdFALSE);
 }
 
+static void measure_notifications_of_driver(void)
+{
+    for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
+        BaseType_t result;
+
+        helpers_start(delayed);
+        delay_others(notifies_the_driver, delayed);
+        wcet_param(0, delayed);
+        MEASURE(SERVICE_ULTASKNOTIFYTAKE_BLOCKS, value = ulTaskNotifyTake(pdTRUE, LIMIT));
+        CHECK(value == 1 && !helper_busy(0));
+        helper_call(0, notifies_the_driver, NULL);
+        wcet_param(0, delayed);
+        MEASURE(SERVICE_XTASKNOTIFYWAIT_BLOCKS,
+                result = xTaskNotifyWait(UINT32_MAX, UINT32_MAX, &value, LIMIT));
+        CHECK(result == pdTRUE && value == 1 && !helper_busy(0));
+        helpers_stop();
+    }
+}
+
+/* ---- queues and semaphores ------------------------------------------------------------------ */
+
+/* Worst: W more urgent tasks wait already, and D tasks wake no later than the caller's time limit:
+ * its place in both lists is behind them. */
+static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting)
+{
+    BaseType_t result;
+
+    set_items(bytes);
+    queue = xQueueCreateStatic(1, bytes, storage + 1, &control);
+    times = waiting + 1;
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_receive(i, queue, others_item + 1, portMAX_DELAY);
+    delay_others(sends, delayed);
+    mark_three(bytes, delayed, waiting);
+    MEASURE(SERVICE_XQUEUERECEIVE_BLOCKS, result = xQueueReceive(queue, received + 1, LIMIT));
+    CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(!helper_busy(0));
+    for (unsigned i = 1; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i < delayed));
+    helpers_stop();
+}
+
+static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting)
+{
+    BaseType_t result;
+
+    set_items(bytes);
+    queue = xQueueCreateStatic(1, bytes, storage + 1, &control);
+    CHECK(xQueueSend(queue, others_item + 1, 0) == pdTRUE);
+    times = waiting + 1;
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_send(i, queue, others_item + 1, portMAX_DELAY);
+    delay_others(receives, delayed);
+    mark_three(bytes, delayed, waiting);
+    MEASURE(SERVICE_XQUEUESEND_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    CHECK(!helper_busy(0));
+    for (unsigned i = 1; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i < delayed));
+    CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
+    CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+    helpers_stop();
+}
+
+static void measure_take(unsigned delayed, unsigned waiting)
+{
+    BaseType_t result;
+
+    queue = xSemaphoreCreateBinaryStatic(&control);
+    times = waiting + 1;
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_take(i, queue, portMAX_DELAY);
+    delay_others(gives, delayed);
+    wcet_param(0, delayed);
+    wcet_param(1, waiting);
+    MEASURE(SERVICE_XSEMAPHORETAKE_BLOCKS, result = xSemaphoreTake(queue, LIMIT));
+    CHECK(result == pdTRUE && !helper_busy(0));
+    for (unsigned i = 1; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i < delayed));
+    helpers_stop();
+}
+
+/* Nobody gives: the time limit is over when the idle task has made that many ticks. The others are
+ * delayed for as long. */
+static void measure_time_out(unsigned delayed)
+{
+    BaseType_t result;
+
+    queue = xQueueCreateStatic(1, 4, storage, &control);
+    helpers_start(delayed);
+    for (unsigned i = 0; i < delayed; i++)
+        helper_delay(i, 2);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XQUEUERECEIVE_TIMES_OUT, result = xQueueReceive(queue, received, 2));
+    CHECK(result == pdFALSE);
+    helpers_stop();
+}
+
+/* ---- mutexes -------------------------------------------------------------------------------- */
+
+/* Takes the mutex while it is more urgent than the driver, and goes on when the driver waits. */
+static void holds_and_gives(void *unused)
+{
+    (void)unused;
+    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    vTaskPrioritySet(NULL, PRIORITY_CREATED);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    (void)xSemaphoreGive(queue);
+    CHECK(!"the holder of the mutex ran on");
+}
+
+/* Holds the mutex for ever, and lets time pass. */
+static void holds_and_waits(void *unused)
+{
+    (void)unused;
+    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    vTaskPrioritySet(NULL, PRIORITY_CREATED);
+    for (;;)
+        board_tick();
+}
+
+static TaskHandle_t mutex_held_by(TaskFunction_t function)
+{
+    TaskHandle_t holder;
+
+    queue = xSemaphoreCreateMutexStatic(&control);
+    holder = xTaskCreateStatic(function, "holder", STACK_WORDS, NULL, PRIORITY_DRIVER + 1,
+                               holder_stack, &holder_control);
+    CHECK(xSemaphoreGetMutexHolder(queue) == holder);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
+    return holder;
+}
+
+/* Worst: the holder is ready, alone at its priority, and inherits that of the caller. Nobody else
+ * waits: with a more urgent task that waits, the holder would have inherited more already. */
+static void measure_mutex(unsigned delayed)
+{
+    TaskHandle_t holder;
+    BaseType_t result;
+
+    helpers_start(delayed);
+    for (unsigned i = 0; i < delayed; i++)
+        helper_delay(i, LIMIT);
+    holder = mutex_held_by(holds_and_gives);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS, result = xSemaphoreTake(queue, LIMIT));
+    CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(queue) == driver_handle);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
+    CHECK(xSemaphoreGive(queue) == pdTRUE);
+    vTaskDelete(holder);
+    helpers_stop();
+}
+
+/* The caller waits in vain, and the holder loses the priority that it has inherited. */
+static void measure_mutex_time_out(unsigned delayed)
+{
+    TaskHandle_t holder;
+    BaseType_t result;
+
+    helpers_start(delayed);
+    for (unsigned i = 0; i < delayed; i++)
+        helper_delay(i, 2);
+    holder = mutex_held_by(holds_and_waits);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT, result = xSemaphoreTake(queue, 2));
+    CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
+    vTaskDelete(holder);
+    helpers_stop();
+}
+
+/* ---- event groups and stream buffers -------------------------------------------------------- */
+
+static void measure_events_of_driver(unsigned delayed)
+{
+    EventBits_t bits;
+
+    group = xEventGroupCreateStatic(&group_control);
+    helpers_start(delayed);
+    delay_others(sets_bits, delayed);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XEVENTGROUPWAITBITS_BLOCKS,
+            bits = xEventGroupWaitBits(group, 3, pdTRUE, pdTRUE, LIMIT));
+    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
+    helper_call(0, sets_bits, NULL);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XEVENTGROUPSYNC_BLOCKS, bits = xEventGroupSync(group, 4, 7, LIMIT));
+    CHECK(bits == 7 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
+    helpers_stop();
+}
+
+/* The data wrap around behind the first byte, as in streams.c. */
+static void measure_stream(unsigned bytes, unsigned delayed)
+{
+    size_t done;
+
+    set_items(bytes);
+    stream = xStreamBufferCreateStatic(BYTES_AT_ONCE + 3, 1, storage, &stream_control);
+    stream_control.uxDummy1[0] = BYTES_AT_ONCE + 2;
+    stream_control.uxDummy1[1] = BYTES_AT_ONCE + 2;
+    helpers_start(delayed);
+    delay_others(sends_bytes, delayed);
+    wcet_param(0, bytes);
+    wcet_param(1, delayed);
+    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS,
+            done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
+    CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+
+    /* Full, and the next byte that is written is the last before the end. */
+    stream_control.uxDummy1[0] = 0;
+    stream_control.uxDummy1[1] = BYTES_AT_ONCE + 2;
+    CHECK(xStreamBufferIsFull(stream));
+    helper_call(0, receives_bytes, NULL);
+    wcet_param(0, bytes);
+    wcet_param(1, delayed);
+    MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
+            done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
+    CHECK(done == bytes && xStreamBufferIsFull(stream));
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    helpers_stop();
+}
+
 void measure_blocking(void)
 {
     measure_suspend();
+    measure_delete_own();
     measure_delay_until();
+    measure_notifications_of_driver();
+    for (unsigned bytes = 1; bytes <= BYTES_AT_ONCE; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
+            for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++) {
+                measure_receive(bytes, delayed, waiting);
+                measure_send(bytes, delayed, waiting);
+            }
+    for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE + 2; delayed++)
+        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE + 2; waiting++)
+            measure_take(delayed, waiting);
+    for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
+        measure_time_out(delayed);
+        measure_mutex(delayed);
+        measure_mutex_time_out(delayed);
+        measure_events_of_driver(delayed);
+    }
+    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= BYTES_AT_ONCE; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
+            measure_stream(bytes, delayed);
 }
 
 #endif

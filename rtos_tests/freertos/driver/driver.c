@@ -74,6 +74,9 @@ static void driver_task(void *unused)
     measure_time();
     if (DRIVER_WHOLE)
         measure_blocking();
+#if DRIVER_WHOLE && defined(BOARD_HAS_MINIMAL_INTERRUPT)
+    measure_interrupts();
+#endif
 #ifdef BOARD_HAS_SERVICES
     measure_board();
 #endif

@@ -71,6 +71,7 @@ void measure_control(void);
 void measure_events(void);
 void measure_streams(void);
 void measure_blocking(void);
+void measure_interrupts(void); /* where BOARD_HAS_MINIMAL_INTERRUPT is defined */
 #if configUSE_QUEUE_SETS == 1
 void measure_sets(void);
 #endif

@@ -3,6 +3,12 @@
 #include "helpers.h"
 #include "semphr.h"
 
+#if DRIVER_WHOLE && defined(BOARD_HAS_MINIMAL_INTERRUPT)
+#define SWITCHES_BY_INTERRUPT 1
+#else
+#define SWITCHES_BY_INTERRUPT 0
+#endif
+
 #define PARTNER_STACK_WORDS configMINIMAL_STACK_SIZE
 
 /* The kernel's own tick count. It is static there; the Makefile makes the symbol, and nothing
@@ -14,6 +20,9 @@ static StackType_t partner_stack[PARTNER_STACK_WORDS] TASK_STACK;
 static StaticQueue_t semaphore_control KERNEL_OBJECT;
 static SemaphoreHandle_t semaphore;
 static volatile int switch_is_measured;
+#if SWITCHES_BY_INTERRUPT
+static volatile int switch_by_interrupt;
+#endif
 
 /* A task of the driver's priority that gives the processor back at once. */
 static void partner_task(void *unused)
@@ -24,6 +33,12 @@ static void partner_task(void *unused)
             wcet_end(SERVICE_CONTEXT_SWITCH);
             switch_is_measured = 0;
         }
+#if SWITCHES_BY_INTERRUPT
+        if (switch_by_interrupt) {
+            wcet_end(SERVICE_CONTEXT_SWITCH_INTERRUPT);
+            switch_by_interrupt = 0;
+        }
+#endif
         taskYIELD();
     }
 }
@@ -139,6 +154,30 @@ static void measure_switch(TaskHandle_t partner)
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
 }
 
+#if SWITCHES_BY_INTERRUPT
+static void ask_for_switch(void)
+{
+    switch_by_interrupt = 1;
+    wcet_begin(SERVICE_CONTEXT_SWITCH_INTERRUPT);
+    BOARD_YIELD_FROM_ISR(pdTRUE);
+}
+
+/* The same, but an interrupt handler asks for it. */
+static void measure_switch_by_interrupt(TaskHandle_t partner)
+{
+    vTaskPrioritySet(NULL, PRIORITY_URGENT);
+    taskYIELD();
+    vTaskPrioritySet(partner, PRIORITY_URGENT);
+    driver_invocations++;
+    driver_on_interrupt = ask_for_switch;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+    CHECK(!switch_by_interrupt);
+    vTaskPrioritySet(partner, PRIORITY_DRIVER);
+    vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+}
+#endif
+
 void measure_time(void)
 {
     TaskHandle_t partner;
@@ -151,6 +190,9 @@ void measure_time(void)
                                 PRIORITY_DRIVER, partner_stack, &partner_control);
     CHECK(partner != NULL);
     measure_switch(partner);
+#if SWITCHES_BY_INTERRUPT
+    measure_switch_by_interrupt(partner);
+#endif
     measure_tick();
     measure_tick_wrap();
     vTaskDelete(partner);

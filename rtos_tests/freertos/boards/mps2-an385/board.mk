@@ -3,7 +3,8 @@
 # What a board.mk sets: CROSS and QEMU (prefix and program, both can be given on the command line),
 # CPU (flags of compiler and linker), LINK_CPU (those of the linker, where they are others),
 # PORT_SOURCES (the port's files in the kernel's source), PORT_INCLUDES (its folders of headers
-# there), RUN (runs the ELF file whose name follows), FLAGS_name (more flags of the object name.o).
+# there), RUN (runs the ELF file whose name follows), FLAGS_name (more flags of the object name.o),
+# BOARD_MORE (services files of all configurations but `basic`).
 
 CROSS ?= arm-none-eabi-
 QEMU ?= qemu-system-arm
@@ -12,3 +13,4 @@ PORT_SOURCES := portable/GCC/ARM_CM3/port.c
 PORT_INCLUDES := portable/GCC/ARM_CM3
 RUN = $(QEMU) -M mps2-an385 -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
+BOARD_MORE := boards/armv7m.yaml

@@ -14,4 +14,8 @@
 /* The processor counts leading zeros. */
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 
+/* There is board_minimal_interrupt(), critical sections are functions of the port, and a switch is a
+ * handler of its own, also when an interrupt asks for it. */
+#define BOARD_HAS_MINIMAL_INTERRUPT 1
+
 #endif

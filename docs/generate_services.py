@@ -1,0 +1,197 @@
+"""Writes docs/reference/freertos-services.md from the services files and a characterization.
+
+make -C rtos_tests/freertos CONFIG=full
+wcetchar capture build/firmware/freertos-full/freertos.elf --machine mps2-an385 -o full.trace
+wcetchar characterize build/firmware/freertos-full/freertos.elf full.trace -o full.json \
+    --services ... (make -s -C rtos_tests/freertos CONFIG=full services)
+python docs/generate_services.py full.json
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from wcetchar import store
+from wcetchar.formula import evaluate, to_text
+from wcetchar.model.access import AccessClass, Operation
+from wcetchar.model.characterization import (
+    Characterization,
+    Counts,
+    ServiceCharacterization,
+    StretchKind,
+    TraceSection,
+)
+from wcetchar.model.service import PART_SEPARATOR
+
+ROOT = Path(__file__).resolve().parents[1]
+SUITE = ROOT / "rtos_tests" / "freertos"
+PAGE = ROOT / "docs" / "reference" / "freertos-services.md"
+FILES = (
+    "services.yaml",
+    "more.yaml",
+    "config/full.yaml",
+    "boards/mps2-an385/image.yaml",
+    "boards/armv7m.yaml",
+)
+_GROUP = re.compile(r"  # (\S.*)\.$")
+_NAME = re.compile(r"  ([A-Za-z]\w*):$")
+
+INTRODUCTION = """\
+# FreeRTOS: services and activities
+
+<!-- Written by docs/generate_services.py; do not edit. -->
+
+{kernel} on a Cortex-M3 (`mps2-an385`), configuration `full`: {services} services and activities of
+[the firmware](../../rtos_tests/freertos/README.md), published as {published}, {formula} by exact
+formula, {table} by table of observed values.
+
+For each: its parameters, the state in which it was called and why that is the worst, and how many
+*instructions* and *accesses to data* it makes, as formulas of the parameters. The characterization
+has the same for every section, width and pattern, under every blocking. `NAME/call` is what the
+caller does until it is switched away, `NAME/resume` what it does when it goes on. *Interrupts* is
+the longest uninterrupted stretch with interrupts masked, at the largest parameters, in
+instructions; *preemption* the same with other threads held off.
+
+Worst states are reasoned from the kernel's source and checked by the driver before and after each
+call; they are not proven. A service that stands for several (`_waiter`, `_blocks`, ...) does so
+because the worst of all is no formula of one set of parameters: to be safe in any state, take the
+largest.
+"""
+
+
+def groups() -> Mapping[str, list[str]]:
+    """Services by the headings of the services files; the handlers of the port come last."""
+    found: dict[str, list[str]] = {}
+    for name in FILES:
+        group = "Interrupts and switches" if name.endswith("image.yaml") else "Others"
+        inside = False
+        for line in (SUITE / name).read_text(encoding="utf-8").splitlines():
+            if not line.startswith((" ", "#")) and line:
+                inside = line == "services:"
+            heading, entry = _GROUP.match(line), _NAME.match(line)
+            if inside and heading:
+                group = heading[1]
+            elif inside and entry:
+                found.setdefault(group, []).append(entry[1])
+    return found
+
+
+def instructions(row: TraceSection) -> int:
+    return row.vector.instructions
+
+
+def data(row: TraceSection) -> int:
+    return sum(
+        count
+        for key, count in row.vector.items()
+        if isinstance(key, AccessClass) and key.operation is not Operation.FETCH
+    )
+
+
+def simple(formula: str) -> bool:
+    """A name, a number or one call of a function: needs no parentheses in a product."""
+    name, _, arguments = formula.partition("(")
+    if not re.fullmatch(r"\w+", name):
+        return False
+    depth = 1
+    for place, sign in enumerate(arguments, 1):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return place == len(arguments)
+    return True
+
+
+def total(rows: Iterable[TraceSection], count: Callable[[TraceSection], int]) -> str:
+    """Sum over trace sections as one formula; equal repetitions are put together."""
+    sums: dict[str, int] = {}
+    for row in rows:
+        repetition = to_text(row.repetition)
+        sums[repetition] = sums.get(repetition, 0) + count(row)
+    parts = []
+    for repetition, factor in sorted(sums.items(), key=lambda item: item[0] != "1"):
+        if repetition == "1" and factor:
+            parts.append(str(factor))
+        elif factor:
+            inside = repetition if simple(repetition) else f"({repetition})"
+            parts.append(inside if factor == 1 else f"{factor}*{inside}")
+    return " + ".join(parts) or "0"
+
+
+def longest(service: ServiceCharacterization, kind: StretchKind) -> int:
+    """Instructions of the longest stretch; of one with a formula, at the largest parameters."""
+    at = {parameter.name: parameter.maximum for parameter in service.parameters}
+
+    def length(counts: Counts) -> int:
+        if counts.is_formula:
+            return sum(evaluate(row.repetition, at) * instructions(row) for row in counts.rows)
+        return max(sum(map(instructions, point.rows)) for point in counts.points)
+
+    return max((length(s.counts) for s in service.stretches if s.kind is kind), default=0)
+
+
+def result(service: ServiceCharacterization) -> str:
+    """A row of a service's table."""
+    if service.counts.is_formula:
+        counts = [f"`{total(service.counts.rows, what)}`" for what in (instructions, data)]
+    else:
+        last = service.counts.points[-1]
+        counts = [f"table; at most {sum(map(what, last.rows))}" for what in (instructions, data)]
+    blocked = [str(longest(service, kind) or "") for kind in StretchKind]
+    return "| " + " | ".join([f"`{service.name}`", *counts, *blocked]) + " |"
+
+
+def section(name: str, parts: list[ServiceCharacterization], entries: Iterable[str]) -> str:
+    """What is said of one service."""
+    first = parts[0]
+    called = ", ".join(f"`{entry}`" for entry in entries)
+    lines = [f"### {name}", "", f"{sentence(first.description)} Function: {called}.", ""]
+    lines += [f"*Worst state.* {sentence(first.worst_state)}", ""]
+    lines += [
+        f"* `{p.name}` = {p.minimum}..{p.maximum} ({p.kind.value}): {p.meaning}"
+        for p in first.parameters
+    ]
+    lines += [""] * bool(first.parameters)
+    lines += ["| | instructions | accesses to data | " + " | ".join(StretchKind) + " |"]
+    lines += ["|---|---|---|---|---|", *map(result, parts), ""]
+    return "\n".join(lines)
+
+
+def sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:] if text[1:2].islower() and " " in text else text
+    return text if text.endswith(".") else text + "."
+
+
+def page(characterization: Characterization) -> str:
+    """The whole page.
+
+    Raises:
+        KeyError: a service of the files is not in the characterization.
+    """
+    described = store.load_services(*(str(SUITE / name) for name in FILES))
+    entries = {service.name: service.entries for service in described.services}
+    parts: dict[str, list[ServiceCharacterization]] = {}
+    for service in characterization.services:
+        parts.setdefault(service.name.split(PART_SEPARATOR)[0], []).append(service)
+    kernel = characterization.kernel
+    published = characterization.services
+    formula = sum(service.counts.is_formula for service in published)
+    text = INTRODUCTION.format(
+        kernel=f"{kernel.name} {kernel.version}",
+        services=len(entries),
+        published=len(published),
+        formula=formula,
+        table=len(published) - formula,
+    )
+    found = groups()
+    text += "\n" + "\n".join(f"* {group}: {len(names)}" for group, names in found.items()) + "\n"
+    for group, names in found.items():
+        text += f"\n## {group}\n\n"
+        text += "\n".join(section(name, parts[name], entries[name]) for name in names)
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(store.load_characterization(sys.argv[1])), encoding="utf-8")
