@@ -60,7 +60,8 @@ def added(left: Polynomial, right: Polynomial) -> Polynomial:
 def instructions(service: dict[str, Any]) -> str:
     """Instructions of all trace sections together."""
     if service["form"] != "formula":
-        return f"table, at most {max(sum_at_points(service)):,}"
+        # Of a table, the summary has the dearest point.
+        return f"table, at most {sum(count for _, _, count in service['sections']):,}"
     total: Polynomial = {}
     for repetition, _, count in service["sections"]:
         one = polynomial(ast.parse(repetition, mode="eval").body)
@@ -72,11 +73,6 @@ def instructions(service: dict[str, Any]) -> str:
         sign = (" - " if c < 0 else " + ") if text else ("-" if c < 0 else "")
         text += sign + "*".join(factors)
     return f"`{text or 0}`"
-
-
-def sum_at_points(service: dict[str, Any]) -> list[int]:
-    """Of a table, the summary has the dearest point only."""
-    return [sum(count for _, _, count in service["sections"])]
 
 
 def tables(summaries: list[Summary]) -> str:

@@ -154,10 +154,45 @@ def test_the_trace_is_characterized(build: Build, tmp_path: Path) -> None:
     assert names == set(document("services.yaml")["services"])
     for service in published["services"]:
         assert "formula" in service["counts"] or "rows" in service["counts"], service["name"]
-        assert not any("value is not known" in note for note in service["notes"]), service["name"]
+        assert not any("value is not known" in note for note in service.get("notes", ())), service[
+            "name"
+        ]
     copied = next(s for s in published["services"] if s["name"] == "k_msgq_peek")
     assert moves(copied, "storage", "read") == {"1": 0, "S": 1}
     assert moves(copied, "caller.data", "write") == {"1": 0, "S": 1}
+    summary = {s["service"]: s["sections"] for s in json.loads(done.stdout)["services"]}
+    for name, function in STRAIGHT.items():
+        assert sum(count for _, _, count in summary[name]) == listed(elf, function), name
+
+
+STRAIGHT = {
+    "k_mutex_init": "z_impl_k_mutex_init",
+    "k_condvar_init": "z_impl_k_condvar_init",
+    "k_stack_init": "k_stack_init",
+    "k_msgq_init": "k_msgq_init",
+    "k_msgq_get_attrs": "z_impl_k_msgq_get_attrs",
+    "k_timer_init": "k_timer_init",
+    "k_poll_event_init": "k_poll_event_init",
+    "k_poll_signal_check": "z_impl_k_poll_signal_check",
+    "k_poll_signal_reset": "z_impl_k_poll_signal_reset",
+    "k_thread_priority_get": "z_impl_k_thread_priority_get",
+    "context_switch": "z_arm_pendsv",
+}
+"""Services that execute one function from its first instruction to its last one."""
+
+
+def listed(elf: Path, function: str) -> int:
+    """Instructions of a function as objdump lists them, without its constants."""
+    objdump = shutil.which("arm-none-eabi-objdump") or pytest.skip("binutils are not installed")
+    listing = subprocess.run(
+        [objdump, "-d", f"--disassemble={function}", str(elf)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    ).stdout
+    lines = [line for line in listing.splitlines() if re.match(r"\s+[0-9a-f]+:\s", line)]
+    return sum(".word" not in line for line in lines)
 
 
 def moves(service: Yaml, section: str, operation: str) -> dict[str, int]:
