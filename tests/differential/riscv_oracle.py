@@ -72,6 +72,10 @@ class RiscvMachine(Machine):
         yield first, ("?", "exception entry")
         yield last, (self.section(self.run.pcs[last]), "exception exit")
 
+    def _follows(self, step: int, after: int) -> bool:
+        """A jump through a table may lead to the very next instruction: it is one all the same."""
+        return not self.line(step).always and super()._follows(step, after)
+
     def _called(self, own: Iterable[int], step: int) -> int | None:
         """Calls go through a register: where to, no instruction says by itself."""
         return None
