@@ -49,6 +49,9 @@ static void driver_task(void *unused)
 #ifdef BOARD_FIRST_TASK_BEGINS
     BOARD_FIRST_TASK_BEGINS();
 #endif
+#ifdef DRIVER_HEAP_ALONE
+    measure_heap_alone();
+#else
     measure_scheduler();
     measure_heap();
     measure_lists();
@@ -79,6 +82,7 @@ static void driver_task(void *unused)
 #endif
 #ifdef BOARD_HAS_SERVICES
     measure_board();
+#endif
 #endif
     board_print("done: ");
     board_print_number(driver_invocations);
