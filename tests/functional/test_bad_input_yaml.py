@@ -203,7 +203,7 @@ def test_values_on_the_command_line(values: tuple[str, ...], code: int, said: st
 def test_no_value_at_all() -> None:
     write("m.yaml", MAP.replace("parameters:\n  N: 4\n", ""))
     error = refused(estimate(), 3, "walk needs a value for N (turns)", "--set N=VALUE", "--maximum")
-    assert places(error)[0][0] == "m.yaml"
+    assert places(error)[0][0] == "k.json"  # a map that gives no values need not give any
 
 
 def test_every_missing_value_at_once() -> None:
@@ -213,7 +213,7 @@ def test_every_missing_value_at_once() -> None:
     document["services"].append(second)
     write("k.json", json.dumps(document, indent=1))
     write("m.yaml", MAP.replace("parameters:\n  N: 4\n", ""))
-    refused(estimate(), 3, "walk needs a value for N", "run needs a value for N")
+    refused(estimate(), 3, "2 services need a value for N: walk, run")
 
 
 def test_a_characterization_may_have_any_file_name() -> None:

@@ -90,9 +90,17 @@ class Build:
 
 
 @dataclass(frozen=True)
+class Further:
+    """Services files that only some cells have."""
+
+    files: tuple[str, ...]
+    cells: Selection
+
+
+@dataclass(frozen=True)
 class Campaign:
-    """A campaign file. ``firmware``, ``services``, ``machine``, ``leave_out``, ``values`` and
-    the build's texts have placeholders; paths are relative to the file's own folder.
+    """A campaign file. ``firmware``, ``services``, ``further``, ``machine``, ``leave_out``,
+    ``values`` and the build's texts have placeholders; paths are relative to the file's folder.
 
     Attributes:
         variables: defaults, for cells of whose values none defines them.
@@ -112,6 +120,7 @@ class Campaign:
     services: tuple[str, ...]
     machine: str
     description: str = ""
+    further: tuple[Further, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     include: tuple[Selection, ...] = ()
     exclude: tuple[Selection, ...] = ()
@@ -131,6 +140,11 @@ class Campaign:
             if keys[:length] in self.places:
                 return self.places[keys[:length]]
         return Location(self.path)
+
+    def services_of(self, cell: Cell) -> tuple[str, ...]:
+        """Services files of a cell, with placeholders."""
+        further = (file for f in self.further if f.cells.holds(cell) for file in f.files)
+        return (*self.services, *further)
 
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, in the order of the file: the last axis changes fastest."""

@@ -106,6 +106,7 @@ def _check_values(
         try:
             values_of(service, values)
         except InputError as error:
+            _place_in_parameters(error, platform)
             located = _located(error, platform.profile_file, platform.map_file, request, number)
             found = located.errors if isinstance(located, InputErrors) else (located,)
             for one in found:
@@ -119,6 +120,15 @@ def _check_values(
         raise InputErrors(list(problems.values()))
     for one in problems.values():
         raise one
+
+
+def _place_in_parameters(error: InputError, platform: Platform) -> None:
+    """A value that a map of some values leaves out is missing there."""
+    if platform.map_file is None or not platform.section_map.parameters:
+        return
+    for one in error.errors if isinstance(error, InputErrors) else (error,):
+        if isinstance(one, PricingError) and one.file == "nothing":
+            one.where = store.locate(platform.map_file, "parameters", *one.keys)
 
 
 _NAMED = 4

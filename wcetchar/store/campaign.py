@@ -16,6 +16,7 @@ from wcetchar.model.campaign import (
     Axis,
     Build,
     Campaign,
+    Further,
     Selection,
     placeholders,
 )
@@ -84,6 +85,11 @@ class CaptureDoc(YamlModel):
     timeout: Seconds = Field(default=600, description="in seconds of real time")
 
 
+class FurtherDoc(YamlModel):
+    files: Annotated[list[Text], Field(min_length=1)] = Field(description="services files")
+    cells: dict[Text, Choice] = Field(description="axis to its value or values")
+
+
 class CampaignDoc(YamlModel):
     """A matrix of firmware to characterize."""
 
@@ -104,6 +110,9 @@ class CampaignDoc(YamlModel):
     build: BuildDoc | None = None
     firmware: Text = Field(description="the ELF file")
     services: Annotated[list[Text], Field(min_length=1)] = Field(description="services files")
+    further_services: list[FurtherDoc] = Field(
+        default_factory=list, description="services files that only some cells have"
+    )
     machine: Text = Field(description="emulated board")
     capture: CaptureDoc = Field(default_factory=CaptureDoc)
     set_: dict[Text, Text] = Field(
@@ -138,6 +147,9 @@ class CampaignDoc(YamlModel):
             else None,
             firmware=self.firmware,
             services=tuple(self.services),
+            further=tuple(
+                Further(tuple(one.files), _selection(one.cells)) for one in self.further_services
+            ),
             machine=self.machine,
             leave_out=tuple(self.capture.leave_out),
             marked=self.capture.marked,
@@ -252,6 +264,9 @@ def _texts(source: Source) -> Iterator[tuple[Steps, str]]:
     ]
     for steps in (("services",), ("build", "command"), ("capture", "leave out")):
         found += [((*steps, i), item) for i, item in enumerate(list_at(data, *steps))]
+    for number, one in enumerate(list_at(data, "further services")):
+        files: Steps = ("further services", number, "files")
+        found += [((*files, i), item) for i, item in enumerate(list_at({"": one}, "", "files"))]
     for keys in (("build", "environment"), ("set",)):
         found += [((*keys, key), text) for key, text in mapping_at(data, *keys).items()]
     yield from ((steps, text) for steps, text in found if isinstance(text, str))
@@ -278,23 +293,30 @@ def _check_placeholders(source: Source) -> None:
 
 def _check_selections(source: Source) -> None:
     axes = _axes(source)
-    for key in ("include", "exclude"):
-        for number, entry in enumerate(list_at(source.data, key)):
-            if not isinstance(entry, dict):
-                continue
+    entries: list[tuple[Steps, Any]] = [
+        ((key, number), entry)
+        for key in ("include", "exclude")
+        for number, entry in enumerate(list_at(source.data, key))
+    ]
+    entries += [
+        (("further services", number, "cells"), mapping_at({"": one}, "").get("cells"))
+        for number, one in enumerate(list_at(source.data, "further services"))
+    ]
+    for at, entry in entries:
+        if isinstance(entry, dict):
             if not entry:
-                source.report((key, number), "this names no axis", expected="`axis: value`")
+                source.report(at, "this names no axis", expected="`axis: value`")
             for axis, wanted in entry.items():
                 if axis not in axes:
                     source.report(
-                        (key, number, axis),
+                        (*at, axis),
                         f"{shown(axis)} is no axis",
                         expected=one_of(axes),
                         hint=did_you_mean(axis, axes),
                         key=True,
                     )
                     continue
-                for steps, value in _chosen((key, number, axis), wanted):
+                for steps, value in _chosen((*at, axis), wanted):
                     if value not in axes[axis]:
                         source.report(
                             steps,

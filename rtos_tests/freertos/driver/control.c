@@ -80,10 +80,12 @@ static void measure_static(void)
     /* Worst: as for vTaskDelete. */
     helpers_start(1);
     helper_delay(0, 1000);
+    timers_task_delayed(pdTRUE);
     created = create(waits_for_ever, PRIORITY_DRIVER + 2);
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 2);
     MEASURE(SERVICE_VTASKDELETE_STATIC, vTaskDelete(created));
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 1);
+    timers_task_delayed(pdFALSE);
     helpers_stop();
 }
 

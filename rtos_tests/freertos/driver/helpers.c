@@ -2,6 +2,9 @@
 
 #include "board.h"
 #include "semphr.h"
+#if configUSE_TIMERS == 1
+#include "timers.h"
+#endif
 
 #define STACK_WORDS configMINIMAL_STACK_SIZE
 
@@ -136,3 +139,26 @@ void pass_time(TickType_t ticks)
     while (ticks-- > 0)
         board_tick();
 }
+
+#if configUSE_TIMERS == 1
+static StaticTimer_t timer_control KERNEL_OBJECT;
+
+static void does_nothing(TimerHandle_t unused)
+{
+    (void)unused;
+}
+
+void timers_task_delayed(BaseType_t wanted)
+{
+    static TimerHandle_t timer;
+
+    if (timer == NULL)
+        timer = xTimerCreateStatic("far away", 100000, pdTRUE, NULL, does_nothing, &timer_control);
+    CHECK((wanted ? xTimerStart(timer, 0) : xTimerStop(timer, 0)) == pdPASS);
+}
+#else
+void timers_task_delayed(BaseType_t wanted)
+{
+    (void)wanted;
+}
+#endif

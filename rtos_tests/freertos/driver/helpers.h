@@ -36,4 +36,8 @@ TaskHandle_t helper_handle(unsigned helper);
 /* Lets `ticks` ticks pass. */
 void pass_time(TickType_t ticks);
 
+/* Brings the timers' task, which waits without a time limit where no timer runs, from the suspended
+ * tasks among the delayed ones and back, so that another task can be the only one suspended. */
+void timers_task_delayed(BaseType_t wanted);
+
 #endif

@@ -72,6 +72,7 @@ static void measure_delete(void)
     empty = xQueueCreateStatic(1, sizeof(uint32_t), empty_storage, &empty_control);
     helpers_start(1);
     helper_delay(0, 1000);
+    timers_task_delayed(pdTRUE);
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
         struct holes holes;
         void *stack;
@@ -99,6 +100,7 @@ static void measure_delete(void)
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }
+    timers_task_delayed(pdFALSE);
     helpers_stop();
 }
 
@@ -126,6 +128,7 @@ static void measure_suspend(void)
 {
     helpers_start(1);
     helper_delay(0, 1000);
+    timers_task_delayed(pdTRUE);
     CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
                       &created) == pdPASS);
     MEASURE(SERVICE_VTASKSUSPEND, vTaskSuspend(created));
@@ -135,6 +138,7 @@ static void measure_suspend(void)
     vTaskSuspend(created);
     MEASURE(SERVICE_VTASKRESUME, vTaskResume(created));
     vTaskDelete(created);
+    timers_task_delayed(pdFALSE);
     helpers_stop();
 }
 

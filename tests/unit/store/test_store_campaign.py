@@ -175,3 +175,38 @@ def test_the_shipped_campaigns_read() -> None:
             for name in campaign.services:
                 services = path.parent / expand(name, cell.variables)
                 assert services.is_file(), (cell.name, name)
+
+
+FURTHER = """\
+further services:
+  - {files: [more.yaml], cells: {heap: [heap_4, heap-2.0]}}
+  - {files: ["{board}.yaml", b.yaml], cells: {board: b, heap: heap_4}}
+"""
+
+
+def test_services_files_that_only_some_cells_have(write: Write) -> None:
+    found = load_campaign(write(GOOD + FURTHER))
+    assert {cell.name: found.services_of(cell)[2:] for cell in found.cells()} == {
+        "a+heap_4": ("more.yaml",),
+        "a+1": (),
+        "b+heap_4": ("more.yaml", "{board}.yaml", "b.yaml"),
+        "b+1": (),
+    }
+
+
+def test_further_services_that_are_wrong(write: Write) -> None:
+    wrong = """\
+further services:
+  - {files: ["{bord}.yaml"], cells: {heap: heap_4}}
+  - {files: [x.yaml], cells: {bord: a}}
+  - {files: [x.yaml], cells: {board: c}}
+  - {files: [x.yaml], cells: {}}
+"""
+    first = GOOD.count("\n") + 2
+    found = mistakes(write(GOOD + wrong))
+    assert [(int(place.split(":")[0]), message) for place, message in found] == [
+        (first, "the placeholder `{bord}` is not defined"),
+        (first + 1, "`bord` is no axis"),
+        (first + 2, "`c` is no value of the axis `board`"),
+        (first + 3, "this names no axis"),
+    ]
