@@ -222,8 +222,8 @@ def rows(folder: Path, large: int) -> list[tuple[str, str, str]]:
 def memory(folder: Path, large: int) -> list[tuple[str, str, str]]:
     """Peak memory of a whole characterization, on a short and on a long trace."""
     found = []
-    for instructions in (large // 10, large):
-        elf = build(folder, 100, instructions // 600)
+    for outer, instructions in ((100, large // 10), (100, large)):
+        elf = build(folder, outer, instructions // (6 * outer))
         trace = folder / "memory.wct"
         size = capture(elf, trace).instructions
         command = (*WCETCHAR, "characterize", str(elf), str(trace), "--services")
@@ -262,12 +262,21 @@ def freertos(folder: Path) -> list[tuple[str, str, str]]:
     return [
         ("FreeRTOS: capture, whole process", f"{first:.2f} s", ""),
         ("FreeRTOS: characterize, whole process", f"{second:.2f} s", ""),
-        (
-            "firmware to characterization, times `wcetchar --version`",
-            f"{(first + second) / start:.1f}",
-            "",
-        ),
+        ("  `wcetchar --version`, of that", f"{start / second:.3f}", ""),
     ]
+
+
+def machine() -> str:
+    """What it was measured on."""
+    cpu = "unknown processor"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            cpu = line.partition(":")[2].strip()
+    qemu = subprocess.run(["qemu-system-arm", "--version"], capture_output=True, text=True)
+    return (
+        f"{os.cpu_count()} cores of {cpu}; Python {sys.version.split()[0]}, numpy "
+        f"{np.__version__}, {qemu.stdout.splitlines()[0]}; {time.strftime('%Y-%m-%d')}."
+    )
 
 
 def main() -> None:
@@ -282,9 +291,8 @@ def main() -> None:
         measured = rows(Path(name), options.large)
     table = ["| measured | figure | aim |", "|---|---:|---:|"]
     table += [f"| {what} | {figure} | {aim} |" for what, figure, aim in measured]
-    text = "\n".join(table)
+    text = "\n".join(table) + "\n\n" + machine()
     print(text)
-    print(f"\n{os.cpu_count()} processors, Python {sys.version.split()[0]}, numpy {np.__version__}")
     if options.write:
         page = options.write.read_text()
         head, _, rest = page.partition(BEGIN)
