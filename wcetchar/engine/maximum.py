@@ -25,8 +25,8 @@ LARGEST_GRID: Final = 10_000
 
 @dataclass(frozen=True)
 class Worst:
-    """Parameter values with the largest total, and those with the longest stretches; of several
-    that are equal the smallest, parameter by parameter."""
+    """Parameter values with the largest total, and those with the longest stretches. Of several
+    that are equal the smallest, parameter by parameter; those of the total before all others."""
 
     total: dict[str, int]
     interrupts: dict[str, int]
@@ -60,18 +60,20 @@ def worst_parameters(
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
 
-    def largest(*counts: Counts) -> dict[str, int]:
+    def largest(*counts: Counts, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
         totals = [Totals(part, names, prices, service.name) for part in counts]
-        worst = max(  # of equals max() keeps the first
-            itertools.product(*ranges), key=lambda values: max(total(values) for total in totals)
+        return max(  # keeps the first of equals
+            itertools.chain(first, itertools.product(*ranges)),
+            key=lambda values: max(total(values) for total in totals),
         )
-        return dict(zip(names, worst, strict=True))
 
     total = largest(service.counts)
 
-    def longest(kinds: Collection[StretchKind]) -> dict[str, int]:
+    def longest(kinds: Collection[StretchKind]) -> tuple[int, ...]:
         stretches = [s.counts for s in service.stretches if s.kind in kinds]
         # Where stretches are not known, the sum of the blocking rows stands in for them.
-        return largest(*stretches) if stretches and service.stretches_known else total
+        known = stretches and service.stretches_known
+        return largest(*stretches, first=(total,)) if known else total
 
-    return Worst(total, longest({StretchKind.INTERRUPTS}), longest(set(StretchKind)))
+    found = (total, longest({StretchKind.INTERRUPTS}), longest(set(StretchKind)))
+    return Worst(*(dict(zip(names, values, strict=True)) for values in found))
