@@ -36,10 +36,12 @@ SERVICES = [
 BEGIN, END = "<!-- make bench writes from here -->", "<!-- to here -->"
 
 
-def build(folder: Path, outer: int, inner: int) -> Path:
-    """The long firmware: about outer * (6 * inner) instructions."""
-    elf = folder / f"long-{outer}-{inner}.elf"
+def build(folder: Path, outer: int, inner: int, loops: int | None = None) -> Path:
+    """The long firmware: about outer * (6 * inner) instructions; ``loops``: of its service, which
+    has three instructions each, rather than 1..16."""
+    elf = folder / f"long-{outer}-{inner}-{loops}.elf"
     sizes = f"-Wa,--defsym,OUTER={outer},--defsym,INNER={inner}"
+    sizes += f",--defsym,LOOPS={loops}" if loops else ""
     command = ["arm-none-eabi-gcc", "-nostdlib", "-mcpu=cortex-m3", "-mthumb", sizes]
     command += ["-T", str(HERE / "long.ld"), str(HERE / "long.s"), "-o", str(elf)]
     subprocess.run(command, check=True)
@@ -220,23 +222,22 @@ def rows(folder: Path, large: int) -> list[tuple[str, str, str]]:
 
 
 def memory(folder: Path, large: int) -> list[tuple[str, str, str]]:
-    """Peak memory of a whole characterization, on a short and on a long trace."""
+    """Peak memory of a whole characterization, on a short and on a long trace, and where windows
+    are as long as they may be."""
     found = []
-    for outer, instructions in ((100, large // 10), (100, large)):
-        elf = build(folder, outer, instructions // (6 * outer))
+    runs = [
+        (f"characterize {size / 1e6:.0f} M instructions", build(folder, 100, size // 600))
+        for size in (large // 10, large)
+    ]
+    runs.append(("characterize windows of 1 M instructions", build(folder, 4, 1, 349_000)))
+    for what, elf in runs:
         trace = folder / "memory.wct"
         size = capture(elf, trace).instructions
         command = (*WCETCHAR, "characterize", str(elf), str(trace), "--services")
         start = time.perf_counter()
         peak = peak_memory(*command, str(HERE / "long.yaml"), "-o", str(folder / "long.json"))
         took = time.perf_counter() - start
-        found.append(
-            (
-                f"characterize {size / 1e6:.0f} M instructions, peak memory",
-                f"{peak:.0f} MB",
-                "500 MB",
-            )
-        )
+        found.append((f"{what}, peak memory", f"{peak:.0f} MB", "500 MB"))
         found.append(("  instructions a second", f"{size / took / 1e6:.1f} M", ""))
         trace.unlink()
     return found

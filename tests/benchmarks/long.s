@@ -51,6 +51,9 @@ fault:
  .global service
 service:
  push {r4, lr}
+ .ifdef LOOPS             @ rather than N
+ ldr r0, =LOOPS
+ .endif
  cpsid i
 again:
  str r0, [r4, #8]
