@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from wcetchar.engine.counts import values_of
 from wcetchar.engine.pricing import PriceVector
-from wcetchar.engine.totals import Totals
+from wcetchar.engine.totals import Totals, blocking_counts
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import Counts, ServiceCharacterization, StretchKind
 
@@ -69,11 +69,9 @@ def worst_parameters(
 
     total = largest(service.counts)
 
-    def longest(kinds: Collection[StretchKind]) -> tuple[int, ...]:
-        stretches = [s.counts for s in service.stretches if s.kind in kinds]
-        # Where stretches are not known, the sum of the blocking rows stands in for them.
-        known = stretches and service.stretches_known
-        return largest(*stretches, first=(total,)) if known else total
+    def longest(kind: StretchKind) -> tuple[int, ...]:
+        counts = blocking_counts(service, kind)
+        return largest(*counts, first=(total,)) if counts else total
 
-    found = (total, longest({StretchKind.INTERRUPTS}), longest(set(StretchKind)))
+    found = (total, longest(StretchKind.INTERRUPTS), longest(StretchKind.PREEMPTION))
     return Worst(*(dict(zip(names, values, strict=True)) for values in found))

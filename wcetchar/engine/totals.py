@@ -8,13 +8,19 @@ many values are tried.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from wcetchar import formula
 from wcetchar.engine.counts import count, looked_up
 from wcetchar.engine.pricing import PriceVector
-from wcetchar.model.characterization import Counts
+from wcetchar.model.characterization import (
+    Blocking,
+    Counts,
+    ServiceCharacterization,
+    StretchKind,
+    TablePoint,
+)
 from wcetchar.model.expression import Expression
 
 
@@ -66,3 +72,26 @@ def _coefficients(counts: Counts, prices: PriceVector) -> dict[Expression, Fract
         price = prices.time_of(row.vector).high
         found[row.repetition] = found.get(row.repetition, Fraction(0)) + price
     return found
+
+
+def blocking_counts(service: ServiceCharacterization, kind: StretchKind) -> list[Counts]:
+    """What the blocking time of a kind is the largest of, as :func:`estimate_at` has it: the
+    stretches, or where these are not known the blocking rows together."""
+    if service.stretches_known:
+        return [
+            stretch.counts
+            for stretch in service.stretches
+            if kind is StretchKind.PREEMPTION or stretch.kind is StretchKind.INTERRUPTS
+        ]
+    blocks: Callable[[Blocking], bool] = (
+        (lambda b: b.masks) if kind is StretchKind.INTERRUPTS else (lambda b: b.holds_preemption)
+    )
+    return [
+        Counts(
+            rows=tuple(row for row in service.counts.rows if blocks(row.blocking)),
+            points=tuple(
+                TablePoint(point.values, tuple(row for row in point.rows if blocks(row.blocking)))
+                for point in service.counts.points
+            ),
+        )
+    ]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -26,14 +26,12 @@ from typing import Final
 from wcetchar.engine.estimate import estimate_at
 from wcetchar.engine.maximum import LARGEST_GRID
 from wcetchar.engine.pricing import PriceVector
-from wcetchar.engine.totals import Totals
+from wcetchar.engine.totals import Totals, blocking_counts
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (
-    Blocking,
     Counts,
     ServiceCharacterization,
     StretchKind,
-    TablePoint,
     Word,
 )
 from wcetchar.model.expression import Expression
@@ -162,24 +160,10 @@ def _counts(service: ServiceCharacterization, metric: Metric) -> list[Counts]:
     """What a metric is the largest of; as :func:`estimate_at` has it."""
     if metric is Metric.TOTAL:
         return [service.counts]
-    if service.stretches_known:
-        return [
-            stretch.counts
-            for stretch in service.stretches
-            if metric is Metric.PREEMPTION or stretch.kind is StretchKind.INTERRUPTS
-        ]
-    blocks: Callable[[Blocking], bool] = (
-        (lambda b: b.masks) if metric is Metric.INTERRUPTS else (lambda b: b.holds_preemption)
+    return blocking_counts(
+        service,
+        StretchKind.INTERRUPTS if metric is Metric.INTERRUPTS else StretchKind.PREEMPTION,
     )
-    return [
-        Counts(
-            rows=tuple(row for row in service.counts.rows if blocks(row.blocking)),
-            points=tuple(
-                TablePoint(point.values, tuple(row for row in point.rows if blocks(row.blocking)))
-                for point in service.counts.points
-            ),
-        )
-    ]
 
 
 def _metric(

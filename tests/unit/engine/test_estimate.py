@@ -464,6 +464,14 @@ def test_the_longest_blocking_may_lie_elsewhere() -> None:
     assert (found.total, found.interrupts, found.preemption) == ({"N": 9}, {"N": 0}, {"N": 2})
 
 
+def test_the_longest_blocking_where_stretches_are_not_known() -> None:
+    """The blocking rows together stand in for them, and may be most elsewhere than the total."""
+    masked = TraceSection(Blocking(interrupts=True), AccessVector({KEY: 1}), parse("9 - N"))
+    either = service(Counts((row(3, "N"), masked)), parameter("N", 0, 9), stretches_known=False)
+    found = worst_parameters(either.services[0], price_vector(either, BOARD, MAP), {})
+    assert (found.total, found.interrupts, found.preemption) == ({"N": 9}, {"N": 0}, {"N": 0})
+
+
 def test_of_equal_totals_the_smallest_values_are_taken() -> None:
     flat = service(Counts((row(1, "max(N, 3)"),)), parameter("N", 0, 3), parameter("M", 5, 9))
     assert worst(flat) == {"N": 0, "M": 5}
