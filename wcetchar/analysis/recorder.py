@@ -260,6 +260,14 @@ class Recorder:
         if kind not in (ServiceKind.BLOCKING_CALL, ServiceKind.FINAL_CALL):
             window.switched = True
             return
+        self._end_part(context, window)
+        if kind is ServiceKind.FINAL_CALL:
+            assert context.armed is not None
+            self._ended[window.service.name] = context.armed
+            context.window = context.armed = None
+
+    def _end_part(self, context: Context, window: OpenWindow) -> None:
+        """A switch ends a part of the context's window; the next one is empty so far."""
         # Switched away again before its next instruction: nothing was executed in between.
         if window.pieces:
             self._emit(window, Part.BETWEEN_SWITCHES if window.cut else Part.UNTIL_SWITCH)
@@ -267,10 +275,6 @@ class Recorder:
         window.calls = tuple(context.stack[window.depth :])
         window.pieces = []
         window.float_frames = []
-        if kind is ServiceKind.FINAL_CALL:
-            assert context.armed is not None
-            self._ended[window.service.name] = context.armed
-            context.window = context.armed = None
 
     def _emit(self, window: OpenWindow, part: Part) -> None:
         self._done.append(

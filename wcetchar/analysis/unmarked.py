@@ -114,12 +114,7 @@ class Unmarked(Activities):
         if window is None or window.marked:
             super()._cut(context)
         elif window.service.kind is ServiceKind.BLOCKING_CALL and not window.given_up:
-            if window.pieces:
-                self._emit(window, Part.BETWEEN_SWITCHES if window.cut else Part.UNTIL_SWITCH)
-            window.cut = True
-            window.calls = tuple(context.stack[window.depth :])
-            window.pieces = []
-            window.float_frames = []
+            self._end_part(context, window)
             window.instructions = 0
         else:
             # Whether a final call was only interrupted shows when its thread goes on.

@@ -8,6 +8,7 @@ from typing import Final
 from wcetchar.errors import InputError, Location
 from wcetchar.isa import arm, thumb
 from wcetchar.isa.arm_apply import LR
+from wcetchar.isa.code_ranges import refuse_overlap
 from wcetchar.model.access import EventKind
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
@@ -103,10 +104,4 @@ def _check(image: Image, code_range: CodeRange, before: CodeRange | None) -> Non
             expected="code that is aligned to its instructions",
             hint="the mapping symbols of the file are damaged; link it again",
         )
-    if before is not None and before.end > code_range.start:
-        raise InputError(
-            f"the code at {place} overlaps the code at 0x{before.start:08x}..0x{before.end:08x}",
-            where=where,
-            expected="code ranges that do not overlap",
-            hint="overlays cannot be characterized in one image; link them apart",
-        )
+    refuse_overlap(image, code_range, before)

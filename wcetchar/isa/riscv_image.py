@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wcetchar.errors import InputError, Location
+from wcetchar.isa.code_ranges import refuse_overlap
 from wcetchar.isa.riscv import decoder
 from wcetchar.isa.riscv_architecture import SUPPORTED, Refused, extensions_of
 from wcetchar.model.image import CodeRange, Image
@@ -92,10 +93,4 @@ def _check(image: Image, code_range: CodeRange, before: CodeRange | None, granul
             expected="code that is aligned to its instructions",
             hint="the mapping symbols of the file are damaged; link it again",
         )
-    if before is not None and before.end > code_range.start:
-        raise InputError(
-            f"the code at {place} overlaps the code at 0x{before.start:08x}..0x{before.end:08x}",
-            where=where,
-            expected="code ranges that do not overlap",
-            hint="overlays cannot be characterized in one image; link them apart",
-        )
+    refuse_overlap(image, code_range, before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wcetchar.errors import InputError, Location
+from wcetchar.isa.code_ranges import refuse_overlap
 from wcetchar.isa.thumb import ARMV6M, ARMV7EM, ARMV7EM_FP, ARMV7M, decoder, it_state_after
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
@@ -97,10 +98,4 @@ def _check(image: Image, code_range: CodeRange, before: CodeRange | None) -> Non
             expected="Thumb code at even addresses",
             hint="the mapping symbols of the file are damaged; link it again",
         )
-    if before is not None and before.end > code_range.start:
-        raise InputError(
-            f"the code at {place} overlaps the code at 0x{before.start:08x}..0x{before.end:08x}",
-            where=where,
-            expected="code ranges that do not overlap",
-            hint="overlays cannot be characterized in one image; link them apart",
-        )
+    refuse_overlap(image, code_range, before)
