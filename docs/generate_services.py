@@ -33,6 +33,8 @@ FILES = (
     "services.yaml",
     "more.yaml",
     "config/full.yaml",
+    "timer_task.yaml",
+    "activities.yaml",
     "boards/mps2-an385/image.yaml",
     "boards/armv7m.yaml",
 )

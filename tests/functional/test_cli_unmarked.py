@@ -297,6 +297,7 @@ def test_capture_between_marks_needs_marks(place: Place) -> None:
         ("argument: 0", "argument: -1", "cannot stand here"),
         ("kind: argument,", "kind: state,", "only a parameter of kind `argument`"),
         ("kind: call", "kind: handler", "a handler has no arguments"),
+        ("kind: call", "kind: activation", "an activation has no arguments"),
     ],
 )
 def test_mistakes_of_the_services_file(old: str, new: str, message: str, place: Place) -> None:

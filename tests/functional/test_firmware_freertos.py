@@ -29,7 +29,14 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "rtos_tests" / "freertos"
 KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
 NO_KERNEL = 5
-CONFIGURATIONS = ("basic", "whole", "full")
+FILES = {
+    "basic": (),
+    "whole": ("more.yaml", "activities.yaml", "boards/armv7m.yaml"),
+    "full": ("more.yaml", "activities.yaml", "timer_task.yaml", "boards/armv7m.yaml"),
+    "timers": (),
+}
+"""By configuration, services files beside services.yaml, the configuration's and the board's."""
+CONFIGURATIONS = tuple(FILES)
 
 pytestmark = pytest.mark.firmware
 
@@ -97,7 +104,7 @@ def elf(build: Path) -> Path:
 @cache
 def services_of(configuration: str) -> dict[str, Any]:
     """The services files of a configuration as one."""
-    more = () if configuration == "basic" else ("more.yaml", "boards/armv7m.yaml")
+    more = FILES[configuration]
     names = ("services.yaml", *more, f"config/{configuration}.yaml", "boards/mps2-an385/image.yaml")
     joined: dict[str, Any] = {}
     for name in names:

@@ -13,6 +13,11 @@ from wcetchar.analysis.recorder import Recorder
 from wcetchar.model.instruction import Flow, Instruction, MaskWrite, ThreadKey
 from wcetchar.model.trace import Event
 
+LOST = (
+    "it and those after it: the trace does not show whether the thread is still the same (it is "
+    "not if it was deleted)"
+)
+
 
 class Activities(Recorder):
     """The search's knowledge of who executes."""
@@ -111,6 +116,11 @@ class Activities(Recorder):
             self._cut(before)
             after.resumed = frame is not None
         self._context = after
+        if after is not before:
+            self._switched_in(after)
+
+    def _switched_in(self, context: Context) -> None:
+        """A thread goes on; its next instruction comes first."""
 
     def _wrote(self, handler: Context, address: int) -> bool:
         """The handler's own code stored the word that it restored the stack pointer from."""
@@ -124,6 +134,7 @@ class Activities(Recorder):
 
     def _gone(self, thread: Context) -> None:
         """The thread can never go on: its saved registers are lost."""
+        self._forget_runs(thread)
         if thread.inside is not None:
             raise self._error(
                 f"the thread that was switched away inside {thread.inside.name} does not go on",
@@ -162,6 +173,13 @@ class Activities(Recorder):
         context.gapped = True
         self._lost()
 
+    def _forget_runs(self, thread: Context) -> None:
+        """Whether the thread goes on with what it was there for is not known any more."""
+        for service in thread.runs:
+            if service.name in self._unmarked_threads:
+                self.given_up[service.name, LOST] += 1
+        thread.runs = ()
+
     def _lost(self) -> None:
         """Instructions ran that the trace does not show, calls and returns perhaps among them."""
         context = self._context
@@ -172,6 +190,7 @@ class Activities(Recorder):
         context.forget()
         context.stack.clear()
         context.handlers.clear()
+        self._forget_runs(context)
         # An unlock function of which the rest was left out has returned before the next window:
         # no mark stands inside of one.
         if context.unlocking:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wcetchar.analysis.accesses import Labelled, Labeller
+from wcetchar.analysis.activations import cut_at_one_place
 from wcetchar.analysis.blocking import rows_of, stretches
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.contexts import Window
@@ -44,7 +45,7 @@ from wcetchar.model.characterization import (
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.run import RunValues
-from wcetchar.model.service import PARTS, Part, Service, ServicesFile
+from wcetchar.model.service import PARTS, Part, Service, ServiceKind, ServicesFile
 from wcetchar.model.trace import Knowledge, Trace
 
 StretchKey = tuple[StretchKind, int, int, int, int]
@@ -57,6 +58,10 @@ ASSUMPTIONS = (
     "interrupts and other threads that run during a service are activities of their own",
 )
 
+_CUT_ELSEWHERE = (
+    "its thread was not always switched in and away at one place: where another thread interrupted "
+    "an activation, its parts count as activations of their own"
+)
 NOT_SHOWN = "no trace shows it: the firmware did not call it between its marks"
 
 
@@ -83,6 +88,8 @@ class _Collector:
             lambda: defaultdict(Observations)
         )
         self.notes: dict[str, set[str]] = defaultdict(set)
+        self.cuts: dict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
+        """Of activations: table indices of first and of last instructions."""
         self.attributed: Counter[str] = Counter()
         self.unattributed: Counter[str] = Counter()
         self.inside: Calls = Counter()
@@ -118,9 +125,19 @@ class _Collector:
                 "it makes a supervisor call with interrupts masked; they stay masked in the call's "
                 "handler and in what that goes on with, which adds to that stretch"
             )
+        is_activation = window.service.kind is ServiceKind.ACTIVATION
+        if is_activation:
+            begins, ends = self.cuts[name]
+            begins.add(int(labelled.index[0]))
+            ends.add(int(labelled.index[-1]))
+            self.notes[name].add(
+                "it begins and ends where the emulator took the exceptions that switched; a core "
+                "may take them some instructions earlier or later, which are then part of the "
+                "activation before or after"
+            )
         first, last = (labeller.blockings[int(labelled.blocking[i])] for i in (0, -1))
         if window.exception is None and last.holds_preemption and not first.holds_preemption:
-            switch = window.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
+            switch = is_activation or window.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
             self.notes[name].add(
                 f"it leaves the processor with {last} held off; the switch adds to that stretch"
                 if switch
@@ -402,6 +419,9 @@ def _service(
         )
     if name in collector.incomplete:
         word = Word.ESTIMATE
+    if service.kind is ServiceKind.ACTIVATION and not _whole(service, collector, resolved):
+        word = Word.ESTIMATE
+        notes.add(_CUT_ELSEWHERE)
     for source in collector.sources_of(name):
         lost = source.losses.get(Knowledge.ADDRESSES)
         if lost is not None:
@@ -439,6 +459,18 @@ def _service(
         worst_state=service.worst_state,
         evidence=Evidence(observations.windows, fitted, held_out),
         notes=tuple(sorted(notes)),
+    )
+
+
+def _whole(service: Service, collector: _Collector, resolved: Resolved) -> bool:
+    """The windows of an activation are no parts of one that another thread interrupted."""
+    begins, ends = collector.cuts[service.name]
+    instructions = resolved.table.instructions
+    entries = [i for i, found in resolved.entries.items() if service in found]
+    return cut_at_one_place(
+        [instructions[i] for i in begins],
+        [instructions[i] for i in ends],
+        [instructions[i].address for i in entries],
     )
 
 

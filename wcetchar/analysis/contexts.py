@@ -179,6 +179,11 @@ class Context:
     gapped: bool = False
     """A capture filter left out some of its instructions."""
 
+    runs: tuple[Service, ...] = ()
+    """Activations that are this thread's: it has entered one of their functions."""
+    runs_from: int = 0
+    """Length of the shadow stack when it did; shorter, and the function has returned."""
+
     used_float: bool = False
     """It has executed a floating-point instruction, or may have."""
     unsure_float: int | None = None

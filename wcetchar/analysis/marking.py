@@ -42,7 +42,8 @@ class Marking(Unmarked):
     def _arm(self, service: Service) -> None:
         context = self._context
         outer = context.window
-        if outer is not None and not outer.marked and service.kind is not ServiceKind.HANDLER:
+        apart = service.kind in (ServiceKind.HANDLER, ServiceKind.ACTIVATION)
+        if outer is not None and not outer.marked and not apart:
             raise self._error(
                 f"begin mark of {service.name} inside a call of {outer.service.name}",
                 expected="marks outside of services that have none",
@@ -82,7 +83,7 @@ class Marking(Unmarked):
                 expected="an end mark in between, by the thread that ran next",
             )
         armed = Armed(service, tuple(values))
-        if service.kind is ServiceKind.HANDLER:
+        if apart:
             if service.name in self._armed_handlers:
                 raise self._error(
                     f"a second begin mark of {service.name}",
@@ -94,7 +95,7 @@ class Marking(Unmarked):
 
     def _disarm(self, service: Service) -> None:
         context = self._context
-        if service.kind is ServiceKind.HANDLER:
+        if service.kind in (ServiceKind.HANDLER, ServiceKind.ACTIVATION):
             armed = self._armed_handlers.pop(service.name, None)
         elif service.kind is ServiceKind.FINAL_CALL:
             armed = self._ended.pop(service.name, None)
@@ -112,6 +113,7 @@ class Marking(Unmarked):
                 expected="the end mark after the call",
                 hint="the call must return to its caller; was the thread told apart wrongly?",
             )
+        self._check_disarmed(armed)
         if armed.windows == 0:
             raise self._error(
                 f"{service.name} was never entered between its marks",
@@ -119,6 +121,9 @@ class Marking(Unmarked):
                 hint="the compiler may have inlined it, or it is reached by another symbol",
             )
         context.parameters.clear()
+
+    def _check_disarmed(self, armed: Armed) -> None:
+        """An end mark was left."""
 
     def _open(self, context: Context, index: int, at: int) -> None:
         """An entry was reached; ``at``: position of its instruction in the batch."""
@@ -132,6 +137,8 @@ class Marking(Unmarked):
         services = self._resolved.entries[index]
         if context.exception is not None and context.last < 0:
             for service in services:
+                if service.kind is not ServiceKind.HANDLER:
+                    continue
                 armed = self._armed_handlers.get(service.name)
                 among = service.exceptions
                 if armed is not None and (not among or context.exception in among):

@@ -69,7 +69,14 @@ class Recorder:
         self.inside: Counter[tuple[str, str]] = Counter()
         self.given_up: Counter[tuple[str, str]] = Counter()
         self._values = run or RunValues()
-        self._unmarked = {i: resolved.unmarked(i, self._values) for i in resolved.entries}
+        unmarked = {i: resolved.unmarked(i, self._values) for i in resolved.entries}
+        self._unmarked = {
+            i: [s for s in found if s.kind is not ServiceKind.ACTIVATION]
+            for i, found in unmarked.items()
+        }
+        self._unmarked_threads = {
+            s.name for found in unmarked.values() for s in found if s.kind is ServiceKind.ACTIVATION
+        }
         self._registers = Registers(persist=registers_persist)
         self._open_calls: dict[int, OpenWindow] = {}
         """Windows without marks that are open, by identity: a thread can vanish with its window."""
@@ -87,6 +94,7 @@ class Recorder:
         self._kept = KeptMasks()
         self._timeline = Timeline()
         self._armed_handlers: dict[str, Armed] = {}
+        """By the service's name, also of activations: what runs is another context than marks."""
         self._ended: dict[str, Armed] = {}
         """Final calls whose thread is gone; another one leaves the end mark."""
         self._done: list[Window] = []

@@ -20,6 +20,7 @@ _TOLD_APART = (
     {ServiceKind.CALL},
     {ServiceKind.BLOCKING_CALL, ServiceKind.FINAL_CALL},
     {ServiceKind.HANDLER},
+    {ServiceKind.ACTIVATION},
 )
 """Of these kinds one service each may have the same entry."""
 
@@ -89,12 +90,16 @@ def _same(services: list[Service]) -> list[str]:
 
 def why_not(service: Service, inside: Calls, given_up: Calls) -> str:
     """Why a service without a mark has no window."""
-    return "; ".join(_told(service.name, inside, given_up)) or "no trace shows a call of it"
+    if service.kind is ServiceKind.ACTIVATION:
+        nothing = "no trace shows its thread from its start on and switched in again"
+    else:
+        nothing = "no trace shows a call of it"
+    return "; ".join(_told(service, inside, given_up)) or nothing
 
 
 def run_notes(service: Service, inside: Calls, given_up: Calls) -> list[str]:
     """What an integrator has to know of the calls of a service, and of calls inside its own."""
-    found = _told(service.name, inside, given_up) if service.mark is None else []
+    found = _told(service, inside, given_up) if service.mark is None else []
     inner = [(name, n) for (outer, name), n in sorted(inside.items()) if outer == service.name]
     if inner:
         listed = ", ".join(f"{name} ({n:,})" for name, n in inner)
@@ -105,14 +110,16 @@ def run_notes(service: Service, inside: Calls, given_up: Calls) -> list[str]:
     return found
 
 
-def _told(name: str, inside: Calls, given_up: Calls) -> list[str]:
+def _told(service: Service, inside: Calls, given_up: Calls) -> list[str]:
+    name = service.name
+    noun = "activation" if service.kind is ServiceKind.ACTIVATION else "call"
     outer = [(o, n) for (o, inner), n in sorted(inside.items()) if inner == name]
     found = []
     if outer:
         listed = ", ".join(f"{o} ({n:,})" for o, n in outer)
-        found.append(f"its calls inside other services are counted there: {listed}")
-    for (service, reason), count in sorted(given_up.items()):
-        if service == name:
-            calls = "1 call is" if count == 1 else f"{count:,} calls are"
+        found.append(f"its {noun}s inside other services are counted there: {listed}")
+    for (given, reason), count in sorted(given_up.items()):
+        if given == name:
+            calls = f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"
             found.append(f"{calls} not counted: {reason}")
     return found

@@ -21,6 +21,7 @@ from wcetchar.analysis.activities import Activities
 from wcetchar.analysis.contexts import Armed, Context
 from wcetchar.model.service import Parameter, Part, Service, ServiceKind
 
+_NOT_AWAY = "the trace ended before its thread was switched away"
 NEVER = "it never returned: the trace ended first, or its thread was deleted"
 _NO_REST = "only its part until it was switched away, for " + NEVER
 _NO_CALL = "it was entered, but the trace does not show the call"
@@ -130,6 +131,8 @@ class Unmarked(Activities):
                 self._emit(window, Part.UNTIL_SWITCH)
             elif window.cut and not window.pieces:
                 self.given_up[window.service.name, _NO_REST] += 1
+            elif window.service.kind is ServiceKind.ACTIVATION:
+                self._give_up(window, _NOT_AWAY)
             else:
                 self._give_up(window, _NO_REST if window.cut else NEVER)
 

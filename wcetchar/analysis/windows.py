@@ -11,7 +11,8 @@ caller. A HANDLER window holds an exception handler from its first instruction t
 return. Interrupts and other threads that run in between are not part of a window: they are
 activities of their own. A BLOCKING_CALL is cut where another thread runs: one window holds its own
 instructions up to the exception that switched, one those from its first instruction afterwards
-until it returns or is switched away again. A FINAL_CALL has only the first of these.
+until it returns or is switched away again. A FINAL_CALL has only the first of these. For
+ACTIVATION see ``activations``.
 
 Threads are told apart by the addresses that context switch code saves registers to, or the stack
 pointer, and restores them from. What a window's instructions do one after another is checked later
@@ -32,10 +33,10 @@ from itertools import islice
 
 import numpy as np
 
+from wcetchar.analysis.activations import Activations
 from wcetchar.analysis.bits import Bits
 from wcetchar.analysis.contexts import Context, Window
 from wcetchar.analysis.history import steps, steps_before
-from wcetchar.analysis.marking import Marking
 from wcetchar.analysis.masks import SEARCH_LIMIT, Follower, apply
 from wcetchar.analysis.stops import Stop
 from wcetchar.model.instruction import Flow, Instruction, ThreadKey
@@ -47,9 +48,9 @@ _NOWHERE = -1
 _INSTRUCTION = int(Event.INSTRUCTION)
 
 
-class WindowFinder(Marking):
+class WindowFinder(Activations):
     """Consumes a trace batch by batch; see :func:`find_windows`. Its layers, the lowest first:
-    ``recorder``, ``activities``, ``unmarked``, ``marking``, and this one."""
+    ``recorder``, ``activities``, ``unmarked``, ``marking``, ``activations``, and this one."""
 
     # --- the stream -------------------------------------------------------------------------
 
@@ -267,6 +268,8 @@ class WindowFinder(Marking):
             context.unlocking.pop()
             self._lock = max(0, self._lock - 1)
             unlocked = True
+        if context.runs and len(stack) < context.runs_from:
+            self._left(context)
         window = context.window
         if window is not None and window.exception is None and len(stack) < window.depth:
             self._close(context)

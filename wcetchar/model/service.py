@@ -37,12 +37,14 @@ class ServiceKind(StrEnum):
     address on the same thread. ``BLOCKING_CALL``: the same, but another thread runs in between; it
     is cut there, and each :class:`Part` is published. ``FINAL_CALL``: another thread runs, and the
     caller never does again. ``HANDLER``: from exception entry until exception return.
+    ``ACTIVATION``: what a thread executes from its being switched in until it is switched away.
     """
 
     CALL = "call"
     BLOCKING_CALL = "blocking call"
     FINAL_CALL = "final call"
     HANDLER = "handler"
+    ACTIVATION = "activation"
 
 
 class Part(StrEnum):
@@ -72,6 +74,7 @@ PART_SEPARATOR = "/"
 PARTS: dict[ServiceKind, tuple[Part, ...]] = {
     ServiceKind.CALL: (Part.WHOLE,),
     ServiceKind.HANDLER: (Part.WHOLE,),
+    ServiceKind.ACTIVATION: (Part.WHOLE,),
     ServiceKind.BLOCKING_CALL: (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN),
     ServiceKind.FINAL_CALL: (Part.UNTIL_SWITCH,),
 }
@@ -84,10 +87,11 @@ class Service:
 
     Attributes:
         mark: value that the firmware stores to the begin and end channels around it; ``None``: the
-            firmware does not mark it, and every call of an entry (activation of a handler) is a
-            window.
+            firmware does not mark it, and every call of an entry (activation of a handler or of a
+            thread) is a window.
         entries: symbols of the function (CALL) or handler (HANDLER), at least one; the first that
-            is reached after the begin mark opens the window.
+            is reached after the begin mark opens the window. Of an ACTIVATION: functions that a
+            thread executes from its start; what has entered one of them is such a thread.
         worst_state: the state in which the firmware calls it, and why that is the worst.
         exceptions: numbers of the exceptions that a HANDLER serves, where one entry serves several
             (``Event.EXCEPTION``); empty: all that enter there.

@@ -167,9 +167,10 @@ class ServiceDoc(YamlModel):
         None, description="value stored to the begin and end channels; none: every call counts"
     )
     kind: ServiceKind = Field(
-        description="call, blocking call, final call (both end on another thread) or handler"
+        description="call, blocking call, final call (both end on another thread), handler or "
+        "activation (of a thread)"
     )
-    entries: Symbols = Field(description="symbols of the function or handler")
+    entries: Symbols = Field(description="symbols of the function, handler or thread's function")
     description: Text = ""
     worst_state: Text = ""
     parameters: dict[Text, ParameterDoc] = Field(default_factory=dict)
@@ -370,10 +371,11 @@ def _check_argument(source: Source, steps: Steps, service: Any, parameter: Any) 
             expected="`argument` in a service without `mark` only",
             hint="leave one of the two out",
         )
-    elif service.get("kind") == ServiceKind.HANDLER:
+    elif service.get("kind") in (ServiceKind.HANDLER, ServiceKind.ACTIVATION):
         source.report(
             at,
-            "a handler has no arguments",
+            f"{'a handler' if service['kind'] == ServiceKind.HANDLER else 'an activation'} has no "
+            "arguments",
             expected="`argument` in a service of kind `call`",
             hint="leave it out, and give the value for each run",
         )
@@ -462,9 +464,12 @@ def _check_exceptions(source: Source, service: str) -> None:
     """Numbers that are told apart, of a handler."""
     steps: Steps = ("services", service, "exceptions")
     body = mapping_at(source.data, "services", service)
-    if "exceptions" in body and body.get("kind") in ("call", "blocking call", "final call"):
+    kind = body.get("kind")
+    if "exceptions" in body and kind in set(ServiceKind) - {ServiceKind.HANDLER}:
         source.report(
-            steps, "a call serves no exceptions", expected="`kind: handler`, or no `exceptions`"
+            steps,
+            f"{'a thread' if kind == ServiceKind.ACTIVATION else 'a call'} serves no exceptions",
+            expected="`kind: handler`, or no `exceptions`",
         )
 
 

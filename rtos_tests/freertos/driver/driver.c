@@ -25,6 +25,19 @@ void vApplicationGetIdleTaskMemory(StaticTask_t **control, StackType_t **stack,
     *words = configMINIMAL_STACK_SIZE;
 }
 
+#if configUSE_TIMERS == 1
+static StaticTask_t timers_control KERNEL_OBJECT;
+static StackType_t timers_stack[configTIMER_TASK_STACK_DEPTH] TASK_STACK;
+
+void vApplicationGetTimerTaskMemory(StaticTask_t **control, StackType_t **stack,
+                                    configSTACK_DEPTH_TYPE *words)
+{
+    *control = &timers_control;
+    *stack = timers_stack;
+    *words = configTIMER_TASK_STACK_DEPTH;
+}
+#endif
+
 /* ---- the run ------------------------------------------------------------------------------ */
 
 unsigned driver_invocations;
@@ -40,7 +53,11 @@ void driver_interrupt(void)
 /* The driver blocks only to let time pass, so the idle task need not sleep: it makes the tick. */
 void vApplicationIdleHook(void)
 {
+#if DRIVER_WHOLE
+    driver_on_idle();
+#else
     board_tick();
+#endif
 }
 
 static void driver_task(void *unused)
@@ -52,6 +69,9 @@ static void driver_task(void *unused)
 #ifdef DRIVER_HEAP_ALONE
     measure_heap_alone();
 #else
+#if configUSE_TIMERS == 1 && !DRIVER_WHOLE
+    measure_timer_task();
+#endif
     measure_scheduler();
     measure_heap();
     measure_lists();
@@ -68,15 +88,18 @@ static void driver_task(void *unused)
 #if configUSE_QUEUE_SETS == 1
     measure_sets();
 #endif
-#if configUSE_TIMERS == 1
+#if configUSE_TIMERS == 1 && DRIVER_WHOLE
     measure_timers();
+    measure_timer_task();
 #endif
 #if configUSE_TICKLESS_IDLE != 0
     measure_tickless();
 #endif
     measure_time();
-    if (DRIVER_WHOLE)
-        measure_blocking();
+#if DRIVER_WHOLE
+    measure_blocking();
+    measure_idle();
+#endif
 #if DRIVER_WHOLE && defined(BOARD_HAS_MINIMAL_INTERRUPT)
     measure_interrupts();
 #endif

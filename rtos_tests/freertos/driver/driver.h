@@ -58,6 +58,10 @@ extern TaskHandle_t driver_handle;
 
 void driver_main(void) __attribute__((noreturn));
 
+/* The kernel's own tick count. It is static there; the Makefile makes the symbol, and nothing
+ * else, visible, because waiting for the count to wrap would take 2^32 ticks. */
+extern volatile TickType_t xTickCount;
+
 /* What external interrupt 0 does; a null pointer: nothing. */
 extern void (*driver_on_interrupt)(void);
 void driver_interrupt(void);
@@ -78,6 +82,11 @@ void measure_sets(void);
 #endif
 #if configUSE_TIMERS == 1
 void measure_timers(void);
+void measure_timer_task(void);
+#endif
+#if DRIVER_WHOLE
+void driver_on_idle(void);
+void measure_idle(void);
 #endif
 #if configUSE_TICKLESS_IDLE != 0
 void measure_tickless(void);

@@ -11,10 +11,6 @@
 
 #define PARTNER_STACK_WORDS configMINIMAL_STACK_SIZE
 
-/* The kernel's own tick count. It is static there; the Makefile makes the symbol, and nothing
- * else, visible, because waiting for the count to wrap would take 2^32 ticks. */
-extern volatile TickType_t xTickCount;
-
 static StaticTask_t partner_control KERNEL_OBJECT;
 static StackType_t partner_stack[PARTNER_STACK_WORDS] TASK_STACK;
 static StaticQueue_t semaphore_control KERNEL_OBJECT;

@@ -5,7 +5,7 @@
  * is asked to call. */
 #include "driver.h"
 
-#if configUSE_TIMERS == 1
+#if configUSE_TIMERS == 1 && DRIVER_WHOLE
 
 #include "board.h"
 #include "heap.h"
@@ -18,10 +18,6 @@
 #define MISSED_MAX 6u
 #define LONG 100u
 
-extern volatile TickType_t xTickCount; /* see time.c */
-
-static StaticTask_t task_control KERNEL_OBJECT;
-static StackType_t task_stack[configTIMER_TASK_STACK_DEPTH] TASK_STACK;
 static StaticTimer_t other_controls[OTHERS_MAX] KERNEL_OBJECT;
 static StaticTimer_t control KERNEL_OBJECT;
 static StaticTimer_t begin_control KERNEL_OBJECT;
@@ -32,14 +28,6 @@ static TimerHandle_t timer;
 static TimerHandle_t begins;
 static TimerHandle_t ends;
 static EventGroupHandle_t group;
-
-void vApplicationGetTimerTaskMemory(StaticTask_t **to_control, StackType_t **stack,
-                                    configSTACK_DEPTH_TYPE *words)
-{
-    *to_control = &task_control;
-    *stack = task_stack;
-    *words = configTIMER_TASK_STACK_DEPTH;
-}
 
 /* The application's callback, which is part of what is measured: it does nothing. */
 CALLER_TEXT static void does_nothing(TimerHandle_t unused)

@@ -185,6 +185,8 @@ def test_exceptions_of_a_handler(write) -> None:
     for kind in ("call", "blocking call", "final call"):
         with pytest.raises(InputError, match="a call serves no exceptions"):
             load_services(write(call.replace("kind: call", f"kind: {kind}")))
+    with pytest.raises(InputError, match="a thread serves no exceptions"):
+        load_services(write(call.replace("kind: call", "kind: activation")))
     with pytest.raises(InputError):
         load_services(write(GOOD.replace(tick, f"{tick}, exceptions: [0x100000000]")))
 
