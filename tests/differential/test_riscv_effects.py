@@ -269,7 +269,8 @@ def check_values(instruction: Instruction, before: State, after: Outcome) -> Non
             Calculation.ADD: first + second,
             Calculation.AND: first & second,
             Calculation.OR: first | second,
-            Calculation.SHIFT_LEFT: first << second,
+            # By a register: the lowest five bits of it (Unprivileged ISA, 2.4.2).
+            Calculation.SHIFT_LEFT: first << (second & 31),
         }[arithmetic.calculation]
         assert after.state.registers[arithmetic.destination] == expected & WORD
 

@@ -50,7 +50,11 @@ class Activities(Recorder):
                 f"the handler returned inside {inside.service.name}",
                 expected="the end mark in the same handler",
             )
-        if handler.exception is not None and number not in (0, handler.exception):
+        if (
+            handler.exception is not None
+            and number not in (0, handler.exception)
+            and not self._handlers_switch
+        ):
             raise self._error(
                 f"exception {number} returns, but exception {handler.exception} was being handled",
                 expected="exceptions that nest",
@@ -98,21 +102,28 @@ class Activities(Recorder):
         if handler.saved is not None:
             displaced = self._suspended.suspend(before, *handler.saved, at)
             if displaced is not None:
-                self._gone(displaced)
+                self._gone(*displaced.contexts)
         frame = self._suspended.resume(handler.restored[0], at)
         used_float = False
         if frame is not None and frame.lost:
-            self._gone(frame.context)
+            self._gone(*frame.contexts)
             used_float = frame.context.used_float
             frame = None
+        if frame is not None and frame.below:
+            raise self._error(
+                "a handler returned to a thread that was switched away in another one",
+                expected="such a thread to go on in the handler that it was switched away in",
+                hint="this switch of threads is not understood; please report it with the trace",
+            )
         if frame is None and self._wrote(handler, handler.restored[0]):
             return  # what the handler itself had put away meanwhile: the thread goes on
         after = self._new_thread(begins=not used_float) if frame is None else frame.context
         if after is not before:
-            self._lock = 0
+            self._lock = 0 if frame is None else frame.lock
             before.unlocking.clear()
             if before.window is not None:
                 before.window.yields += handler.called
+                before.window.exact = False
             self._cut(before)
             after.resumed = frame is not None
         self._context = after
@@ -132,15 +143,17 @@ class Activities(Recorder):
                 return True
         return False
 
-    def _gone(self, thread: Context) -> None:
+    def _gone(self, *contexts: Context) -> None:
         """The thread can never go on: its saved registers are lost."""
-        self._forget_runs(thread)
-        if thread.inside is not None:
-            raise self._error(
-                f"the thread that was switched away inside {thread.inside.name} does not go on",
-                expected="every marked call to return",
-                hint="a thread that is deleted must not be between marks",
-            )
+        for context in contexts:
+            self._forget_runs(context)
+            if context.inside is not None:
+                raise self._error(
+                    f"the thread that was switched away inside {context.inside.name} does not go "
+                    "on",
+                    expected="every marked call to return",
+                    hint="a thread that is deleted must not be between marks",
+                )
 
     def _lose_thread(self) -> None:
         """A filter left out code of the handler, which may have switched threads there."""

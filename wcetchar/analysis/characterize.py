@@ -130,13 +130,19 @@ class _Collector:
             begins, ends = self.cuts[name]
             begins.add(int(labelled.index[0]))
             ends.add(int(labelled.index[-1]))
+        if is_activation and not window.exact:
             self.notes[name].add(
                 "it begins and ends where the emulator took the exceptions that switched; a core "
                 "may take them some instructions earlier or later, which are then part of the "
                 "activation before or after"
             )
         first, last = (labeller.blockings[int(labelled.blocking[i])] for i in (0, -1))
-        if window.exception is None and last.holds_preemption and not first.holds_preemption:
+        if (
+            window.exception is None
+            and last.holds_preemption
+            and not first.holds_preemption
+            and not window.held
+        ):
             switch = is_activation or window.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
             self.notes[name].add(
                 f"it leaves the processor with {last} held off; the switch adds to that stretch"
@@ -144,7 +150,21 @@ class _Collector:
                 else f"it returns with {last} held off; what follows in the caller adds to that "
                 "stretch"
             )
-        if window.part is not Part.WHOLE:
+        for held in window.held:
+            self.notes[name].add(
+                f"a function switches threads with {held} held off; what the other thread does "
+                "until it lets them in adds to that stretch"
+            )
+        if (
+            window.exact
+            and window.part in (Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN)
+            and first.holds_preemption
+        ):
+            self.notes[name].add(
+                f"it goes on with {first} held off; what the other thread did since then adds to "
+                "that stretch"
+            )
+        if window.part is not Part.WHOLE and not window.exact:
             self.notes[name].add(
                 "the cut lies where the emulator took the exception that switched; a core may take "
                 "it some instructions earlier or later, and the parts' sum stays the same"

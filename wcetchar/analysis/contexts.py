@@ -68,6 +68,8 @@ class Window:
         calls: where the calls return to that an earlier part of the invocation has left open.
         yields: supervisor calls of it that switched the thread away.
         float_frames: what the hardware transfers of floating-point registers.
+        exact: no exception cut it, so that it is the same on every core.
+        held: what blocked where a function called by it switched threads away.
     """
 
     service: Service
@@ -80,6 +82,8 @@ class Window:
     calls: tuple[int, ...] = ()
     yields: int = 0
     float_frames: tuple[FloatFrame, ...] = ()
+    exact: bool = True
+    held: tuple[Blocking, ...] = ()
 
     @property
     def name(self) -> str:
@@ -103,6 +107,10 @@ class OpenWindow:
     calls: tuple[int, ...] = ()
     """Return addresses of the calls that were open there."""
     yields: int = 0
+    exact: bool = True
+    """No exception has cut it so far."""
+    held: list[Blocking] = field(default_factory=list)
+    """What blocked at switches by a function that it called."""
     float_frames: list[FloatFrame] = field(default_factory=list)
     marked: bool = True
     """The firmware marks it: what goes wrong is an error. Otherwise the window is given up."""
@@ -170,7 +178,12 @@ class Context:
     """Addresses (first, end) that a handler's own code saved registers to and restored them
     from."""
     frame: str | None = None
-    """What the next accesses belong to: ``saved``, ``restored``, ``masks`` or nothing."""
+    """What the next accesses belong to: ``saved``, ``restored``, ``masks``, ``stacked``, ``switch``
+    or nothing."""
+    stacks: bool = False
+    """The next access stores the stack pointer."""
+    stacked: int | None = None
+    """Address that its own code has stored the stack pointer to since it last went on."""
     storing: Bits = NOTHING
     """What is known of the word that the next access stores, where that is of ``masks``."""
     called: bool = False

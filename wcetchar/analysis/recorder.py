@@ -90,6 +90,11 @@ class Recorder:
         self._lock = 0
         self._context = Context("thread 0")
         self._nested: list[Context] = []
+        self._handlers_switch = False
+        """A function has switched threads for a handler: which exception a return is from is then
+        no matter of nesting."""
+        self._leaving = False
+        """The last instruction returned from an exception, and no event of the trace says so."""
         self._suspended = Threads()
         self._kept = KeptMasks()
         self._timeline = Timeline()
@@ -283,6 +288,7 @@ class Recorder:
         window.calls = tuple(context.stack[window.depth :])
         window.pieces = []
         window.float_frames = []
+        window.held = []
 
     def _emit(self, window: OpenWindow, part: Part) -> None:
         self._done.append(
@@ -297,6 +303,8 @@ class Recorder:
                 window.calls,
                 window.yields,
                 tuple(window.float_frames),
+                window.exact,
+                tuple(window.held),
             )
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.switching_code import moves_the_stack_pointer, switching_loads
 from wcetchar.model.instruction import Flow, Instruction, RegisterRoles, ThreadKey
 from wcetchar.model.service import ServiceKind
 
@@ -38,7 +39,14 @@ class Stop:
     """A call behind which another function begins: nothing can return there."""
     MASK_SAVE: Final = 2048
     """A store of what was read from a mask register."""
+    STACK_SAVE: Final = 4096
+    """A store of the stack pointer."""
+    SWITCH: Final = 8192
+    """A load of the stack pointer by a function that may then return: to another thread."""
+    LEAVES: Final = 16384
+    """A return from an exception that the trace may not show as one."""
     FUNCTION: Final = ENTRY | LOCK | UNLOCK
+    TRANSFER: Final = SAVE | RESTORE | MASK_SAVE | STACK_SAVE | SWITCH
 
 
 def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
@@ -53,6 +61,7 @@ def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
     }
     functions = {symbol.address for symbol in image.symbols if symbol.kind == "function"}
     by_stack_pointer = table.exceptions.thread_key is ThreadKey.STACK_POINTER
+    switches = switching_loads(resolved)
     for i, instruction in enumerate(table.instructions):
         stop = 0
         if instruction.flow in (Flow.CALL, Flow.CALL_INDIRECT):
@@ -72,6 +81,12 @@ def stops_of(resolved: Resolved) -> npt.NDArray[np.uint16]:
             if function is not None and function.address in handlers:
                 effect = instruction.memory
                 stop |= Stop.SAVE if effect is not None and effect.writes else Stop.RESTORE
+        if i in switches:
+            stop = stop & ~Stop.RESTORE | Stop.SWITCH
+        elif switches and moves_the_stack_pointer(instruction, table.registers, writes=True):
+            stop |= Stop.STACK_SAVE
+        if by_stack_pointer and _leaves_a_handler(instruction) and not instruction.conditional:
+            stop |= Stop.LEAVES
         if table.exceptions.entry_masks and _stores_a_mask(table.instructions, i):
             stop |= Stop.MASK_SAVE
         if instruction.address in vectors:

@@ -17,8 +17,8 @@ trace shows, calls by and around handlers in a trace without exceptions.
 
 from __future__ import annotations
 
-from wcetchar.analysis.activities import Activities
 from wcetchar.analysis.contexts import Armed, Context
+from wcetchar.analysis.switching import Switching
 from wcetchar.model.service import Parameter, Part, Service, ServiceKind
 
 _NOT_AWAY = "the trace ended before its thread was switched away"
@@ -32,7 +32,7 @@ _RETURNED = f"it returned, and a `final call` never does {_SHARE}"
 _NOT_CUT = f"no other thread ran in between, and in a `blocking call` one does {_SHARE}"
 
 
-class Unmarked(Activities):
+class Unmarked(Switching):
     """The search's knowledge of services without marks."""
 
     def _open_unmarked(self, context: Context, index: int, at: int) -> None:

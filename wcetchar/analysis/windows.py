@@ -10,9 +10,9 @@ the one that returns to the caller, both included. The call instruction itself b
 caller. A HANDLER window holds an exception handler from its first instruction to its exception
 return. Interrupts and other threads that run in between are not part of a window: they are
 activities of their own. A BLOCKING_CALL is cut where another thread runs: one window holds its own
-instructions up to the exception that switched, one those from its first instruction afterwards
-until it returns or is switched away again. A FINAL_CALL has only the first of these. For
-ACTIVATION see ``activations``.
+instructions up to the switch, which an exception or a function makes, one those from its first
+instruction afterwards until it returns or is switched away again. A FINAL_CALL has only the first
+of these. For ACTIVATION see ``activations``.
 
 Threads are told apart by the addresses that context switch code saves registers to, or the stack
 pointer, and restores them from. What a window's instructions do one after another is checked later
@@ -50,7 +50,8 @@ _INSTRUCTION = int(Event.INSTRUCTION)
 
 class WindowFinder(Activations):
     """Consumes a trace batch by batch; see :func:`find_windows`. Its layers, the lowest first:
-    ``recorder``, ``activities``, ``unmarked``, ``marking``, ``activations``, and this one."""
+    ``recorder``, ``activities``, ``switching``, ``unmarked``, ``marking``, ``activations``, and
+    this one."""
 
     # --- the stream -------------------------------------------------------------------------
 
@@ -126,6 +127,8 @@ class WindowFinder(Activations):
 
     def _pass(self, low: int, high: int) -> None:
         """Events low..high hold nothing special, except perhaps what a stop waits for."""
+        if self._leaving:
+            self._left_silently(low)
         context = self._context
         if context.frame is not None or context.returning or context.resumed:
             assert self._batch is not None
@@ -136,7 +139,12 @@ class WindowFinder(Activations):
                     low = i
                     context = self._arrived(int(self._batch.address[i]))
                     break
-                if context.frame is not None:
+                if context.frame == "switch":
+                    self._extend(low, i + 1)
+                    low, context.frame = i + 1, None
+                    self._stack_pointer_loaded(int(self._batch.address[i]), low)
+                    context = self._context
+                elif context.frame is not None:
                     self._note(context, int(self._batch.address[i]), i)
         self._extend(low, high)
         for i in range(high - 1, low - 1, -1):
@@ -147,6 +155,11 @@ class WindowFinder(Activations):
     # --- stops ------------------------------------------------------------------------------
 
     def _stop(self, at: int, kind: int, address: int, index: int) -> None:
+        if self._leaving:
+            if kind == Event.EXCEPTION_EXIT:
+                self._leaving = False
+            else:
+                self._left_silently(at)
         if kind == _INSTRUCTION:
             self._instruction(at, address, index)
         elif kind == Event.EXCEPTION:
@@ -200,8 +213,10 @@ class WindowFinder(Activations):
             context.returning = instruction.conditional
         elif stop & Stop.RETURN:
             context.returning = True
-        if stop & (Stop.SAVE | Stop.RESTORE | Stop.MASK_SAVE):
+        if stop & Stop.TRANSFER:
             self._transfers(at, context, stop, instruction)
+        elif self._may_leave(stop):
+            self._leaving = True
 
     def _entered(self, context: Context, index: int) -> bool:
         """The function was entered, rather than its first instruction reached by its own loop."""
@@ -331,6 +346,13 @@ class WindowFinder(Activations):
             assert register is not None
             context.storing = self._value(at, context, instruction, register)
             return
+        context.stacks = bool(stop & Stop.STACK_SAVE)
+        if stop & Stop.SWITCH:
+            context.frame = "switch"
+            return
+        if not stop & (Stop.SAVE | Stop.RESTORE):
+            context.frame = "stacked"
+            return
         context.frame = "saved" if stop & Stop.SAVE else "restored"
         if self._table.exceptions.thread_key is ThreadKey.STACK_POINTER:
             # The last one counts, not all of them together.
@@ -343,8 +365,10 @@ class WindowFinder(Activations):
         """An access of an instruction that ``_transfers`` was told of."""
         if context.frame == "masks":
             self._kept.keep(address, context.storing, self._timeline.next_serial, at + 1)
-        else:
-            context.note_frame(address)
+            return
+        context.note_frame(address)
+        if context.stacks:
+            self._stack_pointer_stored(context, address, at + 1)
 
 
 def find_windows(batches: Iterable[EventBatch], finder: WindowFinder) -> Iterator[Window]:

@@ -151,7 +151,11 @@ def _move(row: Effect, operands: Operands, facts: Facts) -> None:
             facts.copy = Copy(to, constant=value & _WORD)
         case Moves.UPPER_PC:
             facts.pc_relative = (to, value)
-        case Moves.AND | Moves.SHIFT_LEFT if len(registers) <= two:
+        case Moves.SHIFT_LEFT if not operands["rs1"]:
+            facts.copy = Copy(to, constant=0)
+        case Moves.SHIFT_LEFT if two and not operands["rs2"]:
+            facts.copy = Copy(to, source=operands["rs1"])
+        case Moves.AND if len(registers) <= two:
             facts.copy = Copy(to, constant=0)
         case Moves.ADD | Moves.OR | Moves.XOR if not registers:
             facts.copy = Copy(to, constant=value & _WORD)

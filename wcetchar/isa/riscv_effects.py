@@ -169,7 +169,7 @@ _ROWS: Final = (
     _shift("srai", "0100000 101"),
     _register("add", "0000000 000", Moves.ADD),
     _register("sub", "0100000 000"),
-    _register("sll", "0000000 001"),
+    _register("sll", "0000000 001", Moves.SHIFT_LEFT),
     _register("slt", "0000000 010"),
     _register("sltu", "0000000 011"),
     _register("xor", "0000000 100", Moves.XOR),

@@ -172,7 +172,8 @@ class Calculation(StrEnum):
 @dataclass(frozen=True)
 class Arithmetic:
     """``destination`` gets ``source`` <calculation> ``constant``, or the register ``other`` in the
-    constant's place; exactly one of the two is given. Of a shift, the constant is 0 to 31."""
+    constant's place; exactly one of the two is given. Of a shift, the constant is 0 to 31; what a
+    register holds beyond that is not followed, since instruction sets differ there."""
 
     destination: int
     calculation: Calculation

@@ -271,6 +271,8 @@ def test_riscv_bits_of_mask_registers() -> None:
         ("13655000", Copy(A0, constant=5)),  # ori a0, zero, 5
         ("13c50500", Copy(A0, source=A1)),  # xori a0, a1, 0
         ("13758000", Copy(A0, constant=0)),  # andi a0, zero, 8
+        ("33950500", Copy(A0, source=A1)),  # sll a0, a1, zero
+        ("3315a000", Copy(A0, constant=0)),  # sll a0, zero, a0
         ("73250030", Copy(A0, mask_register=MIE)),
         ("73750430", Copy(A0, mask_register=MIE)),  # csrrci a0, mstatus, 8
         ("f3920230", Copy(T0, mask_register=MIE)),  # csrrw t0, mstatus, t0
@@ -309,6 +311,9 @@ AND, ADD = Calculation.AND, Calculation.ADD
         ("138505ff", Arithmetic(A0, ADD, A1, 0xFFFF_FFF0)),  # addi a0, a1, -16
         ("2e95", Arithmetic(A0, ADD, A0, other=A1)),  # c.add a0, a1
         ("1205", Arithmetic(A0, Calculation.SHIFT_LEFT, A0, 4)),  # c.slli a0, 4
+        ("3315b500", Arithmetic(A0, Calculation.SHIFT_LEFT, A0, other=A1)),  # sll a0, a0, a1
+        ("33150500", None),  # sll a0, a0, zero
+        ("3315a000", None),  # sll a0, zero, a0
         ("13e58500", Arithmetic(A0, Calculation.OR, A1, 8)),  # ori a0, a1, 8
         ("13c58500", None),  # xori a0, a1, 8
         ("3305b540", None),  # sub a0, a0, a1
