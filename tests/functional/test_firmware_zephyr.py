@@ -25,7 +25,7 @@ from wcetchar.store import load_services
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "rtos_tests" / "zephyr"
 SCHEDULERS = ("dumb", "scalable", "multiq")
-BOARDS = {"mps2/an385": "mps2-an385", "qemu_cortex_m3": "lm3s6965evb"}
+BOARDS = {"mps2/an385": "mps2-an385", "qemu_cortex_m3": "lm3s6965evb", "qemu_riscv32": "virt"}
 
 Yaml = dict[str, Any]
 Build = Callable[[str, str | None], Path]
@@ -132,6 +132,7 @@ def captured(elf: Path, machine: str, trace: Path) -> None:
         ("mps2/an385", "overlay-sched-scalable.conf"),
         ("mps2/an385", "overlay-sched-multiq.conf"),
         ("qemu_cortex_m3", None),
+        ("qemu_riscv32", "overlay-assert.conf"),
     ],
 )
 def test_every_check_holds(

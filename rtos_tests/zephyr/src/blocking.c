@@ -3,7 +3,7 @@
 #include "helpers.h"
 
 #define TIMEOUT K_TICKS(1000)
-#define STACK_BYTES 512
+#define STACK_BYTES (512 + STACK_EXTRA)
 
 static K_SEM_DEFINE(semaphore, 0, 1);
 static K_MUTEX_DEFINE(mutex);

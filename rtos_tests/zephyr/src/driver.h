@@ -15,6 +15,9 @@
 #define PRIORITY_BELOW (PRIORITY_DRIVER + 1)
 #define PRIORITY_LOWEST K_LOWEST_APPLICATION_THREAD_PRIO
 
+/* What threads need more of where frames are larger: of stacks, the figures do not depend. */
+#define STACK_EXTRA (IS_ENABLED(CONFIG_RISCV) ? 512 : 0)
+
 /* Largest values of the parameters. */
 #define READY_MAX ((unsigned)CONFIG_WCET_READY_THREADS)
 #define WAITING_MAX ((unsigned)CONFIG_WCET_WAITING_THREADS)

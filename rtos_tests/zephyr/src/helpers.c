@@ -1,7 +1,8 @@
 /* See helpers.h. */
 #include "helpers.h"
 
-#define STACK_BYTES 512
+#define STACK_BYTES (512 + STACK_EXTRA)
+#define READY_STACK_BYTES (256 + STACK_EXTRA)
 
 struct helper {
     struct k_sem start;
@@ -17,7 +18,7 @@ static struct k_thread helper_controls[HELPERS_MAX];
 static struct helper helpers[HELPERS_MAX];
 static unsigned started;
 
-static K_THREAD_STACK_ARRAY_DEFINE(ready_stacks, CONFIG_WCET_READY_THREADS, 256);
+static K_THREAD_STACK_ARRAY_DEFINE(ready_stacks, CONFIG_WCET_READY_THREADS, READY_STACK_BYTES);
 static struct k_thread ready_controls[CONFIG_WCET_READY_THREADS];
 static unsigned ready;
 
@@ -106,7 +107,7 @@ void ready_start(unsigned count, int priority)
 {
     CHECK(ready == 0 && count <= CONFIG_WCET_READY_THREADS);
     for (; ready < count; ready++)
-        k_thread_create(&ready_controls[ready], ready_stacks[ready], 256, ready_main, NULL, NULL,
+        k_thread_create(&ready_controls[ready], ready_stacks[ready], READY_STACK_BYTES, ready_main, NULL, NULL,
                         NULL, priority, 0, K_NO_WAIT);
 }
 

@@ -22,8 +22,10 @@ static int take(void *object, void *argument)
 
 /* ---- context switch -------------------------------------------------------------------------- */
 
+#define PARTNER_STACK_BYTES (512 + STACK_EXTRA)
+
 static struct k_thread partner;
-static K_THREAD_STACK_DEFINE(partner_stack, 512);
+static K_THREAD_STACK_DEFINE(partner_stack, PARTNER_STACK_BYTES);
 static volatile bool switch_is_measured;
 
 /* A thread of the driver's priority that gives the processor back at once. */
@@ -42,7 +44,7 @@ static void measure_yield(void)
 {
     MEASURE(SERVICE_K_YIELD, k_yield());
 
-    k_thread_create(&partner, partner_stack, 512, partner_main, NULL, NULL, NULL, PRIORITY_DRIVER, 0,
+    k_thread_create(&partner, partner_stack, PARTNER_STACK_BYTES, partner_main, NULL, NULL, NULL, PRIORITY_DRIVER, 0,
                     K_NO_WAIT);
     k_yield();
     switch_is_measured = true;

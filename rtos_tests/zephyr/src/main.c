@@ -12,7 +12,7 @@ k_tid_t driver_thread;
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-#define PASSER_STACK_BYTES 512
+#define PASSER_STACK_BYTES (512 + STACK_EXTRA)
 
 static K_THREAD_STACK_DEFINE(passer_stack, PASSER_STACK_BYTES);
 static struct k_thread passer_control;

@@ -1,7 +1,7 @@
 /* Threads: create, start, suspend, resume, wake, abort, join, priority. */
 #include "helpers.h"
 
-#define STACK_BYTES 512
+#define STACK_BYTES (512 + STACK_EXTRA)
 
 static struct k_thread thread;
 static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);

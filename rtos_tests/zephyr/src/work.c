@@ -1,7 +1,7 @@
 /* Work items and delayable work. The work queue's thread is less urgent than the driver. */
 #include "helpers.h"
 
-#define STACK_BYTES 512
+#define STACK_BYTES (512 + STACK_EXTRA)
 
 static struct k_work_q queue, urgent_queue;
 static K_THREAD_STACK_DEFINE(queue_stack, STACK_BYTES);
