@@ -1,7 +1,8 @@
 # make demo    the whole chain on FreeRTOS: build, capture, characterize, estimate
 # make test    the tests
-# make test-long  the tests that take too long for every change: each instruction and access of
-#              long calls damaged in turn, interrupts at every place, every access against QEMU's register dumps
+# make test-long  the tests that take too long for every change: every window of every board and configuration
+#              against a second count, each instruction and access of long calls damaged in turn, interrupts
+#              at every place, every access against QEMU's register dumps
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run
@@ -72,9 +73,12 @@ test: system $(VENV)/.installed
 		echo "tests that need the firmware will be skipped"
 	$(BIN)/pytest -n $(JOBS)
 
+BOARDS := mps2-an385 mps2-an386 virt versatilepb versatilepb-thumb
 test-long: system $(VENV)/.installed
-	@$(MAKE) -s -C $(SUITE) all check-elf
-	$(BIN)/pytest -n $(JOBS) -m long tests/differential
+	@$(MAKE) -s -C $(SUITE) all check-elf && for board in $(BOARDS); do for config in full whole; do \
+		$(MAKE) -s -C $(SUITE) BOARD=$$board CONFIG=$$config || exit; done; done || \
+		echo "tests that need the firmware will be skipped"
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m long tests/differential
 
 lint: system $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -7,25 +7,21 @@ is read there, where wcetchar follows values through registers, frames and statu
 from __future__ import annotations
 
 import re
-import subprocess
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from chain_listing import CONDITIONS, Line, Listing, registers
-from chain_log import Log
-from chain_oracle import Key, Machine, Segment, Window
-from chain_published import ALL_INTERRUPTS
-from chain_stream import Run
+import numpy as np
+import numpy.typing as npt
+from chain_listing import CONDITIONS, Line, Listing, registers, said, sections_and_objects
+from chain_log import Block, Log, started
+from chain_oracle import Key, TrapMachine, Window
 
 # --- the listing ----------------------------------------------------------------------------------
 
 _LINE = re.compile(
     r"^ *([0-9a-f]+):\t([0-9a-f]{8}|[0-9a-f]{4}(?: [0-9a-f]{4})?) *\t(\S+)(?:\t(.*))?$"
 )
-_SECTION = re.compile(r"\] (\S+) +\S+ +([0-9a-f]{8}) [0-9a-f]{6} ([0-9a-f]{6}) \d\d +([A-Z]*) ")
 _LOADS = {"ldr": 4, "ldrb": 1, "ldrh": 2, "ldrsb": 1, "ldrsh": 2}
 _STORES = {"str": 4, "strb": 1, "strh": 2}
 _MULTIPLE = {"ldm": "load", "pop": "load", "stm": "store", "push": "store"}
@@ -63,7 +59,7 @@ def listing_of(elf: Path) -> ArmListing:
     lines: dict[int, Line] = {}
     thumb: set[int] = set()
     before = ""
-    for row in _said("objdump", "-d", "-z", "-M", "reg-names-std", elf).splitlines():
+    for row in said("arm-none-eabi-objdump", "-d", "-z", "-M", "reg-names-std", elf).splitlines():
         found = _LINE.match(row)
         if found is None or found[3].startswith("."):
             continue
@@ -79,19 +75,7 @@ def listing_of(elf: Path) -> ArmListing:
             thumb.add(line.address)
         lines[line.address] = Line(**{**line.__dict__, **_effects(line, before)})
         before = f"{mnemonic} {operands.strip()}"
-    sections = {
-        name: (int(at, 16), int(size, 16))
-        for name, at, size, flags in _SECTION.findall(_said("readelf", "-SW", elf))
-        if "A" in flags
-    }
-    rows = [row.split() for row in _said("nm", "-S", elf).splitlines()]
-    symbols = {row[3]: (int(row[0], 16), int(row[1], 16)) for row in rows if len(row) == 4}
-    return ArmListing(lines, sections, symbols, frozenset(thumb))
-
-
-def _said(tool: str, *arguments: str | Path) -> str:
-    command = [f"arm-none-eabi-{tool}", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return ArmListing(lines, *sections_and_objects(elf), frozenset(thumb))
 
 
 def _effects(line: Line, before: str) -> dict[str, object]:
@@ -153,7 +137,7 @@ I_AND_F = 0xC0
 
 _ITEM = re.compile(
     rb"^(?:Trace 0: (?P<block>0x[0-9a-f]+) \[[0-9a-f]+/(?P<pc>[0-9a-f]{8})/.*\n"
-    rb"(?P<cpu>(?:R\d\d=.*\n){4})PSR=.*"
+    rb"(?P<cpu>(?:R\d\d=.*\n){4}PSR=[0-9a-f]{8}).*"
     rb"|IN: .*\n(?P<listing>(?:0x.*\n)+)"
     rb"|Stopped execution of TB chain before 0x[0-9a-f]+ \[(?P<stopped>[0-9a-f]+)\].*"
     rb"|cpu_io_recompile: rewound execution of TB to (?P<rewound>[0-9a-f]+)"
@@ -165,171 +149,101 @@ _ITEM = re.compile(
 )
 
 
-@dataclass
-class ArmLog(Log):
-    """With the status register; ``returns`` and ``code`` stay empty."""
-
-    def masked(self, block: int) -> bool:
-        """I or F at the start of a block, by its number."""
-        at = self.cpu[block] + 4 * 52
-        assert self.text[at : at + 4] == b"PSR="
-        return bool(int(self.text[at + 4 : at + 12], 16) & I_AND_F)
-
-
-def record(elf: Path, log: Path) -> None:
-    command = ["qemu-system-arm", *ARGUMENTS, "-d", "in_asm,exec,nochain,int,cpu", "-D", str(log)]
-    subprocess.run(
-        [*command, "-device", f"loader,cpu-num=0,file={elf}"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=True,
-        timeout=600,
-    )
-
-
 _ROW = re.compile(rb"0x([0-9a-f]{8}):  ([0-9a-f]{8}|[0-9a-f]{4}(?: [0-9a-f]{4})?)(?: |$)")
 PREFIX, SUFFIX = 0b11110, 0b11111
 """Bits 15 to 11 of the halves of a Thumb ``bl``."""
+PSR = 16
 
 
-def _rows(text: bytes) -> list[int | None]:
-    """Addresses of a block's instructions. Of a call whose halves lie on two pages the first half
-    is none (``None``), and the second has the address of the whole."""
-    found: list[int | None] = []
-    for row in text.splitlines():
-        parts = _ROW.match(row)
-        assert parts is not None, row
-        address = int(parts[1], 16)
-        half = int(parts[2], 16) >> 11 if len(parts[2]) == 4 else 0
-        found.append(None if half == PREFIX else address - 2 if half == SUFFIX else address)
-    return found
+class ArmLog(Log):
+    """With the status register as number 16; ``returns`` and ``code`` stay empty."""
 
+    item = _ITEM
+    digits = (*Log.digits, 4 * 52 + 4)
 
-def read(path: Path) -> ArmLog:
-    """Raises AssertionError at anything in the log that is not understood."""
-    text = path.read_bytes()
-    log = ArmLog(text)
-    pcs = log.pcs
-    blocks: dict[bytes, list[int | None]] = {}
-    listed: dict[int, list[int | None]] = {}
-    # The block that was entered, until it is known to have run; ``None``: none was.
-    pending: list[int | None] | None = None
-    active: list[int] = []
-    at = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self._active: list[int] = []
+        self.first_threads: list[int] = []
+        """Where a return from no exception led to: how the first thread is started."""
 
-    def ran(part: list[int | None] | None) -> None:
-        nonlocal pending
-        pending = None
-        if part is None:
-            return
-        own = [pc for pc in part if pc is not None]
-        pcs.extend(own)
-        if not own:
-            del log.first[-1:], log.cpu[-1:]
+    def begins_at(self, first: int | None, pc: int) -> bool:
+        return first in (pc, pc - 2, None)
 
-    while at < len(text):
-        found = _ITEM.match(text, at)
-        assert found is not None, text[at : at + 200]
-        at = found.end()
-        if found["block"]:
-            ran(pending)
-            pc = int(found["pc"], 16)
-            if pc in listed:
-                blocks[found["block"]] = listed.pop(pc)
-            pending = blocks[found["block"]]
-            assert pending[0] in (pc, pc - 2, None)
-            log.first.append(len(pcs))
-            log.cpu.append(found.start("cpu"))
-        elif found["listing"]:
-            listed[int(found["listing"][2:10], 16)] = _rows(found["listing"])
-        elif found["stopped"]:
-            assert pending is not None
-            ran([])
-        elif found["rewound"]:
-            assert pending is not None
-            ran(pending[: pending.index(int(found["rewound"], 16))])
-        elif found["taken"] and int(found["taken"]) != SEMIHOSTING:
-            ran(pending)
-            active.append(VECTORS[int(found["taken"])])
-            log.exceptions.append((len(pcs), True, active[-1]))
+    def rows(self, text: bytes) -> Block:
+        """Addresses of a block's instructions. Of a call whose halves lie on two pages the first
+        half is none, and the second has the address of the whole."""
+        found: Block = []
+        for row in text.splitlines():
+            parts = _ROW.match(row)
+            assert parts is not None, row
+            address = int(parts[1], 16)
+            half = int(parts[2], 16) >> 11 if len(parts[2]) == 4 else 0
+            found.append(None if half == PREFIX else address - 2 if half == SUFFIX else address)
+        return found
+
+    def other(self, found: re.Match[bytes]) -> None:
+        if found["taken"] and int(found["taken"]) != SEMIHOSTING:
+            self._ran(self._pending)
+            self._active.append(VECTORS[int(found["taken"])])
+            self.exceptions.append((len(self.pcs), True, self._active[-1]))
         elif found["left"]:
-            ran(pending)
-            if active:  # the first task is started by a return, too
-                log.exceptions.append((len(pcs), False, active.pop()))
-    ran(pending)
+            self._ran(self._pending)
+            if self._active:
+                self.exceptions.append((len(self.pcs), False, self._active.pop()))
+            else:
+                self.first_threads.append(len(self.pcs))
+
+    def masked(self) -> npt.NDArray[np.bool_]:
+        """I or F at the start of each block."""
+        held: npt.NDArray[np.bool_] = (self.registers[:, PSR] & I_AND_F) != 0
+        return held
+
+
+def log_of(elf: Path) -> ArmLog:
+    log = ArmLog()
+    items = ("-d", "in_asm,exec,nochain,int,cpu", "-device", f"loader,cpu-num=0,file={elf}")
+    with started(["qemu-system-arm", *ARGUMENTS, *items]) as text:
+        log.read(text)
     return log
 
 
 # --- the count ------------------------------------------------------------------------------------
 
 
-class ArmMachine(Machine):
+class ArmMachine(TrapMachine):
     """No frame, fetches of words in Arm state and of halfwords in Thumb state, interrupts masked by
     CPSR."""
 
     log: ArmLog
     listing: ArmListing
 
-    def __init__(
-        self, listing: ArmListing, log: ArmLog, run: Run, services: dict[str, Any]
-    ) -> None:
-        super().__init__(listing, log, run, {"hardware": {}, **services})
+    def _first_threads(self) -> list[int]:
+        return self.log.first_threads
 
-    def _masks(self) -> Iterator[tuple[int, int]]:
-        before = None
-        for block, step in enumerate(self.log.first):
-            masked = self.log.masked(block)
-            if masked != before:
-                yield step, ALL_INTERRUPTS if masked else 0
-            before = masked
+    def _masked(self) -> npt.NDArray[np.bool_]:
+        masked = self.log.masked()
+        first = np.frombuffer(self.log.first, dtype=np.uint32)
+        writes = [
+            address
+            for address, line in self.listing.lines.items()
+            if line.mnemonic == "msr" and "CPSR" in line.operands
+        ]
+        behind = np.flatnonzero(np.isin(self.pcs[:-1], writes)) + 1
+        assert np.isin(behind, first).all(), "what CPSR is behind msr is not in the log"
+        return np.repeat(masked, np.diff(first, append=len(self.pcs)))
 
-    def number_of(self, segment: Segment) -> int:
-        """Number of the exception that the segment is of."""
-        assert isinstance(segment.owner, int)
-        return self.run.exceptions[segment.owner][2]
+    def _is_entry(self, window: Window) -> bool:
+        numbers = self.services[window.service]["exceptions"]
+        return self.run.pcs[window.steps[0]] in {4 * number for number in numbers}
 
-    def _handler(self, name: str, values: tuple[int, ...], mark: int) -> Window:
-        numbers = self.services[name]["exceptions"]
-        first = next(
-            segment
-            for segment in self.segments
-            if segment.start > mark
-            and isinstance(segment.owner, int)
-            and self.number_of(segment) in numbers
-        )
-        assert self.run.pcs[first.start] == self._entry(name)
-        assert self.run.pcs[first.start] in {4 * number for number in numbers}
-        return Window(name, values, list(self.follow(first.start)), exception=True)
+    def _fetches(self, run: list[int]) -> Iterator[tuple[int, Key]]:
+        for number, step in enumerate(run):
+            line = self.line(step)
+            width = 2 if line.address in self.listing.thumb else 4
+            for part in range(0, line.length, width):
+                pattern = "next" if number or part else "first"
+                yield step, (self.section(line.address), "fetch", str(8 * width), pattern)
 
-    def _frame(self, steps: list[int]) -> Iterator[tuple[int, Key]]:
-        first, last = steps[0], steps[-1]
-        yield first, ("?", "exception entry")
-        yield last, (self.section(self.run.pcs[last]), "exception exit")
-
-    def _rows(self, window: Window, runs: list[list[int]]) -> Iterator[tuple[int, Key]]:
-        for step, key in super()._rows(window, []):
-            yield step, key
-        for run in runs:
-            for number, step in enumerate(run):
-                line = self.line(step)
-                where, thumb = self.section(line.address), line.address in self.listing.thumb
-                accesses = self.run.data.get(step, [])
-                jumped = line.jumps and step == run[-1]
-                yield step, (where, self._event(line, jumped, bool(accesses)))
-                yield from ((step, key) for key in self._accesses(line, accesses))
-                width = 2 if thumb else 4
-                for part in range(0, line.length, width):
-                    pattern = "next" if number or part else "first"
-                    yield step, (where, "fetch", str(8 * width), pattern)
-            yield run[-1], (self.section(self.run.pcs[run[-1]]), "pipeline refill")
-
-    def _realigned(self, run: list[int], part: list[int]) -> list[Key]:
+    def _realigned(self, run: list[int], part: Collection[int]) -> list[Key]:
         return []
-
-    def _called(self, own: Iterable[int], step: int) -> int | None:
-        return None
-
-    def block_ends_behind(self, step: int) -> bool:
-        """QEMU ends a block behind the instruction."""
-        at = bisect_left(self.log.first, step + 1)
-        return at < len(self.log.first) and self.log.first[at] == step + 1

@@ -15,7 +15,17 @@ from typing import Any
 import chain_stream
 import pytest
 from chain_listing import Listing, listing_of
-from chain_made import SERVICES, Oracle, Shared, command, make_oracle, services_document
+from chain_made import (
+    SERVICES,
+    Firmware,
+    Made,
+    Oracle,
+    Shared,
+    command,
+    make,
+    make_oracle,
+    services_document,
+)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -89,6 +99,28 @@ def oracle(
     services: dict[str, Any],
     shared: Shared,
 ) -> Oracle:
-    return shared.made(
-        "oracle", lambda: make_oracle(firmware, shared.folder, listing, run, services)
-    )
+    return shared.made("oracle", lambda: make_oracle(firmware, listing, run, services))
+
+
+@pytest.fixture(scope="session")
+def made(shared: Shared, request: pytest.FixtureRequest) -> Made:
+    """What is made of the firmware that the test names as the fixture's parameter."""
+    return made_of(request.param, shared)
+
+
+@pytest.fixture(scope="session")
+def riscv_trace(shared: Shared) -> Path:
+    return made_of(Firmware("virt"), shared).trace
+
+
+def made_of(firmware: Firmware, shared: Shared) -> Made:
+    if not firmware.elf.exists():
+        choice = f"BOARD={firmware.board} CONFIG={firmware.config}"
+        pytest.skip(f"{firmware.name} is not built (make -C rtos_tests/freertos {choice})")
+
+    def make_it() -> Made:
+        folder = shared.folder / firmware.name
+        folder.mkdir()
+        return make(firmware, folder)
+
+    return shared.made(firmware.name, make_it)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 CONDITIONS = re.findall("..", "eqnecsccmiplvsvchilsgeltgtle")
@@ -81,11 +82,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Listing:
-    """``sections``: name -> (address, size); ``symbols``: name -> (address, size)."""
+    """``sections``: name -> (address, size); ``objects``: (name, address, size) of each symbol,
+    functions of assembly without a size among them."""
 
     lines: dict[int, Line]
     sections: dict[str, tuple[int, int]]
-    symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
+    objects: list[tuple[str, int, int]] = field(default_factory=list)
+
+    @cached_property
+    def symbols(self) -> dict[str, tuple[int, int]]:
+        """name -> (address, size)."""
+        return {name: (address, size) for name, address, size in self.objects}
 
     def section_of(self, address: int) -> str:
         for name, (start, size) in self.sections.items():
@@ -97,7 +104,7 @@ class Listing:
 def listing_of(elf: Path) -> Listing:
     lines: dict[int, Line] = {}
     predicated = 0
-    for row in _said("objdump", "-d", "-z", elf).splitlines():
+    for row in said("arm-none-eabi-objdump", "-d", "-z", elf).splitlines():
         found = _LINE.match(row)
         if found is None or found[3].startswith("."):
             continue
@@ -116,21 +123,29 @@ def listing_of(elf: Path) -> Listing:
             int(found[1], 16), 2 * len(halves), b"".join(halves), mnemonic, operands, condition
         )
         lines[line.address] = Line(**{**line.__dict__, **_effects(line)})
+    return Listing(lines, *sections_and_objects(elf))
+
+
+def sections_and_objects(
+    elf: Path, prefix: str = "arm-none-eabi-"
+) -> tuple[dict[str, tuple[int, int]], list[tuple[str, int, int]]]:
     sections = {
         name: (int(at, 16), int(size, 16))
-        for name, at, size, flags in _SECTION.findall(_said("readelf", "-SW", elf))
+        for name, at, size, flags in _SECTION.findall(said(prefix + "readelf", "-SW", elf))
         if "A" in flags
     }
-    symbols = {}
-    for row in _said("nm", "-S", elf).splitlines():
+    objects = []
+    for row in said(prefix + "nm", "-S", elf).splitlines():
         part = row.split()
         if len(part) == 4:
-            symbols[part[3]] = (int(part[0], 16), int(part[1], 16))
-    return Listing(lines, sections, symbols)
+            objects.append((part[3], int(part[0], 16), int(part[1], 16)))
+        elif len(part) == 3 and part[1] in "tT":
+            objects.append((part[2], int(part[0], 16), 0))
+    return sections, objects
 
 
-def _said(tool: str, *arguments: str | Path) -> str:
-    command = [f"arm-none-eabi-{tool}", *map(str, arguments)]
+def said(tool: str, *arguments: str | Path) -> str:
+    command = [tool, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

@@ -7,11 +7,19 @@ apart, which a trace without registers cannot.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+from chain_stream import numbers
 
 # As wcetchar.capture runs it, spelled out again: the run must be the very same one.
 CORES = {"mps2-an385": "cortex-m3", "mps2-an386": "cortex-m4"}
@@ -24,17 +32,40 @@ ARGUMENTS = (
 )
 
 
-def record(
-    elf: Path,
-    log: Path,
-    items: str = "in_asm,exec,nochain,int,cpu",
-    *more: str,
-    board: str = "mps2-an385",
-) -> None:
+ITEMS = "in_asm,exec,nochain,int,cpu"
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[IO[bytes]]:
+    """QEMU with its log to be read as it is written: it has a gigabyte or more."""
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [*command, "-D", f"/proc/self/fd/{writing}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(writing,),
+    )
+    os.close(writing)
+    try:
+        with open(reading, "rb", buffering=0) as log:
+            yield log
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+
+
+def command_of(
+    elf: Path, items: str = ITEMS, *more: str, board: str = "mps2-an385", log: Path | None = None
+) -> list[str]:
     machine = ("-M", board, "-cpu", CORES[board])
-    command = ["qemu-system-arm", *machine, *ARGUMENTS[4:], *more, "-d", items, "-D", str(log)]
+    command = ["qemu-system-arm", *machine, *ARGUMENTS[4:], *more, "-d", items]
+    return [*command, *(("-D", str(log)) if log else ()), "-kernel", str(elf)]
+
+
+def record(elf: Path, log: Path, items: str = ITEMS, *more: str) -> None:
     subprocess.run(
-        [*command, "-kernel", str(elf)],
+        command_of(elf, items, *more, log=log),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=True,
@@ -44,7 +75,7 @@ def record(
 
 _ITEM = re.compile(
     rb"^(?:Trace 0: (?P<block>0x[0-9a-f]+) \[[0-9a-f]+/(?P<pc>[0-9a-f]{8})/.*\n"
-    rb"(?P<cpu>(?:R\d\d=.*\n)+)XPSR=.*"
+    rb"(?P<cpu>(?:R\d\d=.*\n){4})XPSR=.*"
     rb"|IN: .*\n(?P<listing>(?:0x.*\n)+)"
     rb"|Stopped execution of TB chain before 0x[0-9a-f]+ \[(?P<stopped>[0-9a-f]+)\].*"
     rb"|cpu_io_recompile: rewound execution of TB to (?P<rewound>[0-9a-f]+)"
@@ -55,27 +86,131 @@ _ITEM = re.compile(
     re.MULTILINE,
 )
 
+Block = list[int | None]
+"""Addresses of a block's instructions; ``None``: half of one that is listed later."""
+_PIECE = 1 << 22
 
-@dataclass
+
 class Log:
-    """A run in parallel lists.
+    """A run in parallel columns. What is not understood in the log raises AssertionError.
 
     Attributes:
         pcs: address of each executed instruction.
         first: index of the first instruction of each executed block.
-        cpu: where the registers at each block's start stand in ``text``.
         exceptions: (index of the next instruction, entered, number), in order.
         returns: EXC_RETURN of each exception that was left, by index of the next instruction.
         code: bytes of each instruction, as ``in_asm`` listed them.
     """
 
-    text: bytes
-    pcs: list[int] = field(default_factory=list)
-    first: list[int] = field(default_factory=list)
-    cpu: list[int] = field(default_factory=list)
-    exceptions: list[tuple[int, bool, int]] = field(default_factory=list)
-    returns: dict[int, int] = field(default_factory=dict)
-    code: dict[int, bytes] = field(default_factory=dict)
+    item = _ITEM
+    digits: tuple[int, ...] = tuple(n // 4 * 52 + n % 4 * 13 + 4 for n in range(16))
+    """Where the registers stand in the text that ``cpu`` prints."""
+
+    def __init__(self) -> None:
+        self.pcs = numbers()
+        self.first = numbers()
+        self.exceptions: list[tuple[int, bool, int]] = []
+        self.returns: dict[int, int] = {}
+        self.code: dict[int, bytes] = {}
+        self._cpu: list[bytes] = []
+        self._known: list[npt.NDArray[np.uint32]] = []
+        self._blocks: dict[bytes, Block] = {}  # by QEMU's own address of the block
+        self._listed: dict[int, Block] = {}  # by start, the newest listing
+        # The block that was entered, until it is known to have run; ``None``: none was.
+        self._pending: Block | None = None
+        self._pending_cpu = b""
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def read(self, log: IO[bytes]) -> None:
+        rest = b""
+        while piece := log.read(_PIECE):
+            rest += piece
+            end = rest.rfind(b"\nTrace 0: ") + 1
+            self._take(rest[:end])
+            rest = rest[end:]
+        self._take(rest)
+        self._ran(self._pending)
+        self._keep_registers()
+        self.registers = np.concatenate(self._known)
+        assert len(self.registers) == len(self.first)
+        self._columns = [array("I", column.tolist()) for column in self.registers.T[13:15]]
+
+    def _take(self, text: bytes) -> None:
+        at = 0
+        while at < len(text):
+            found = self.item.match(text, at)
+            assert found is not None, text[at : at + 200]
+            at = found.end()
+            if found["block"]:
+                self._ran(self._pending)
+                pc = int(found["pc"], 16)
+                if pc in self._listed:
+                    self._blocks[found["block"]] = self._listed.pop(pc)
+                self._pending = self._blocks[found["block"]]
+                self._pending_cpu = found["cpu"]
+                assert self.begins_at(self._pending[0], pc)
+            elif found["listing"]:
+                self._listed[int(found["listing"][2:10], 16)] = self.rows(found["listing"])
+            elif found["stopped"]:
+                # The block was entered, but nothing of it ran.
+                assert self._pending is not None
+                assert self.begins_at(self._pending[0], int(found["stopped"], 16))
+                self._ran([])
+            elif found["rewound"]:
+                # It ran up to the instruction named here.
+                assert self._pending is not None
+                self._ran(self._pending[: self._pending.index(int(found["rewound"], 16))])
+            else:
+                self.other(found)
+        self._keep_registers()
+
+    def _ran(self, part: Block | None) -> None:
+        own = [pc for pc in part or () if pc is not None]
+        if own:
+            self.first.append(len(self.pcs))
+            self._cpu.append(self._pending_cpu)
+            self.pcs.extend(own)
+        self._pending = None
+
+    def _keep_registers(self) -> None:
+        """Hexadecimal digits to numbers, all at once."""
+        if not self._cpu:
+            return
+        text = np.frombuffer(b"".join(self._cpu), dtype=np.uint8).reshape(len(self._cpu), -1)
+        columns = np.array(self.digits)[:, None] + np.arange(8)
+        names = text[:, np.array(self.digits) - 1]
+        assert (names == ord("=")).all()
+        found = text[:, columns].astype(np.uint32)
+        found = np.where(found >= ord("a"), found - ord("a") + 10, found - ord("0"))
+        assert (found < 16).all()
+        shifts = np.arange(28, -4, -4, dtype=np.uint32)
+        self._known.append((found << shifts).sum(axis=2, dtype=np.uint32))
+        self._cpu = []
+
+    def begins_at(self, first: int | None, pc: int) -> bool:
+        return first == pc
+
+    def rows(self, text: bytes) -> Block:
+        found: Block = []
+        for row in text.splitlines():
+            address = int(row[2:10], 16)
+            halves = row[12:22].decode().split()
+            self.code[address] = b"".join(bytes.fromhex(half)[::-1] for half in halves)
+            found.append(address)
+        return found
+
+    def other(self, found: re.Match[bytes]) -> None:
+        """Exceptions."""
+        if not (found["entered"] or found["left"]):
+            return
+        self._ran(self._pending)
+        number = int(found["entered"] or found["left"])
+        self.exceptions.append((len(self.pcs), bool(found["entered"]), number))
+        if found["left"]:
+            self.returns[len(self.pcs)] = int(found["magic"], 16)
+
+    # --- asking ------------------------------------------------------------------------------
 
     def starts_block(self, index: int) -> bool:
         block = bisect_left(self.first, index)
@@ -83,62 +218,14 @@ class Log:
 
     def register(self, index: int, number: int) -> int:
         """A register at the start of the first block from instruction ``index`` on."""
-        at = self.cpu[bisect_left(self.first, index)] + number // 4 * 52 + number % 4 * 13
-        assert self.text[at : at + 4] == b"R%02d=" % number
-        return int(self.text[at + 4 : at + 12], 16)
+        block = bisect_left(self.first, index)
+        if number in (13, 14):
+            return self._columns[number - 13][block]
+        return int(self.registers[block, number])
 
 
-def read(path: Path) -> Log:
-    """Raises AssertionError at anything in the log that is not understood."""
-    text = path.read_bytes()
-    log = Log(text)
-    pcs = log.pcs
-    blocks: dict[bytes, list[int]] = {}  # by QEMU's own address of the block
-    listed: dict[int, list[int]] = {}  # by start, the newest listing
-    pending: list[int] = []  # the block that was entered, until it is known to have run
-    at = 0
-
-    def ran(part: list[int]) -> None:
-        if part:
-            pcs.extend(part)
-        else:
-            del log.first[-1:], log.cpu[-1:]
-
-    while at < len(text):
-        found = _ITEM.match(text, at)
-        assert found is not None, text[at : at + 200]
-        at = found.end()
-        if found["block"]:
-            pcs += pending
-            pc = int(found["pc"], 16)
-            if pc in listed:
-                blocks[found["block"]] = listed.pop(pc)
-            pending = blocks[found["block"]]
-            assert pending[0] == pc
-            log.first.append(len(pcs))
-            log.cpu.append(found.start("cpu"))
-        elif found["listing"]:
-            listing = []
-            for row in found["listing"].splitlines():
-                listing.append(int(row[2:10], 16))
-                halves = row[12:22].decode().split()
-                log.code[listing[-1]] = b"".join(bytes.fromhex(half)[::-1] for half in halves)
-            listed[listing[0]] = listing
-        elif found["stopped"]:
-            # The block was entered, but nothing of it ran.
-            assert pending[0] == int(found["stopped"], 16)
-            ran([])
-            pending = []
-        elif found["rewound"]:
-            # It ran up to the instruction named here.
-            ran(pending[: pending.index(int(found["rewound"], 16))])
-            pending = []
-        elif found["entered"] or found["left"]:
-            pcs += pending
-            pending = []
-            number = int(found["entered"] or found["left"])
-            log.exceptions.append((len(pcs), bool(found["entered"]), number))
-            if found["left"]:
-                log.returns[len(pcs)] = int(found["magic"], 16)
-    pcs += pending
+def log_of(elf: Path, board: str = "mps2-an385") -> Log:
+    log = Log()
+    with started(command_of(elf, board=board)) as text:
+        log.read(text)
     return log

@@ -1,21 +1,28 @@
-"""What is made of one run of the firmware, once for all tests: see chain_fixtures."""
+"""What is made of a run of the firmware, once for all tests: see chain_fixtures."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import pickle
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import armv4t_oracle
+import chain_listing
 import chain_log
+import chain_stream
+import numpy as np
+import riscv_run
 from chain_listing import Listing
-from chain_oracle import Blocking, Counts, Machine, Stretch
-from chain_stream import Run
+from chain_oracle import Counted, Machine
+from chain_stream import Data, Run
+from riscv_oracle import RiscvMachine
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,20 +67,9 @@ class Shared:
 
 
 @dataclass
-class Counted:
-    """One window as the oracle sees it; ``forms``: the blocking form at each of its steps."""
-
-    service: str
-    values: tuple[int, ...]
-    steps: list[int]
-    forms: list[Blocking]
-    counts: Counts
-    stretches: list[Stretch]
-
-
-@dataclass
 class Oracle:
-    """``differences``: between QEMU's log, the plugin's trace and objdump, in words."""
+    """``differences``: between the plugin's trace, objdump and a second account of the run (QEMU's
+    log, or the run carried out once more), in words; without a count where there are any."""
 
     windows: list[Counted]
     differences: list[str]
@@ -81,6 +77,15 @@ class Oracle:
     accesses: int
     in_exceptions: Counter[int]
     """Instructions by number of the exception that was active, innermost."""
+    deepest: int = 0
+    """How often the scheduler was locked at once."""
+    _by_service: dict[str, list[Counted]] = field(default_factory=dict, init=False)
+
+    def of(self, service: str) -> list[Counted]:
+        if not self._by_service:
+            for window in self.windows:
+                self._by_service.setdefault(window.service, []).append(window)
+        return self._by_service.get(service, [])
 
 
 def command(*arguments: str | Path) -> None:
@@ -90,63 +95,135 @@ def command(*arguments: str | Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def make_oracle(
-    firmware: Path,
-    folder: Path,
-    listing: Listing,
-    run: Run,
-    services: dict[str, Any],
-    board: str = "mps2-an385",
-) -> Oracle:
-    path = folder / f"{board}.log"
-    chain_log.record(firmware, path, board=board)
-    log = chain_log.read(path)
-    path.unlink()
-    machine = Machine(listing, log, run, services)
-    windows = []
-    for window in machine.windows():
-        counts, stretches = machine.count(window)
-        forms = [machine.blocking(step) for step in window.steps]
-        windows.append(
-            Counted(window.service, window.values, window.steps, forms, counts, stretches)
+@dataclass(frozen=True)
+class Firmware:
+    """One of those that rtos_tests/freertos builds."""
+
+    board: str
+    config: str = "basic"
+
+    @property
+    def name(self) -> str:
+        given = (("mps2-an385", self.board), ("basic", self.config))
+        return "-".join(["freertos", *(name for usual, name in given if name != usual)])
+
+    @property
+    def elf(self) -> Path:
+        return ROOT / "build" / "firmware" / self.name / "freertos.elf"
+
+    @property
+    def machine(self) -> str:
+        return self.board.removesuffix("-thumb")
+
+    @property
+    def services(self) -> list[str]:
+        choice = (f"BOARD={self.board}", f"CONFIG={self.config}")
+        made = subprocess.run(
+            ["make", "-s", "--no-print-directory", "-C", SUITE, *choice, "services"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
-    return Oracle(
-        windows,
-        _differences(listing, log, run),
-        len(run.pcs),
-        sum(map(len, run.data.values())),
-        _in_exceptions(run),
-    )
+        return [str(ROOT / name) for name in made.stdout.split()]
+
+
+@dataclass
+class Made:
+    """``published``: the characterization as JSON; ``services``: the services files as one;
+    ``symbols``: name -> (address, size)."""
+
+    trace: Path
+    published: dict[str, Any]
+    services: dict[str, Any]
+    symbols: dict[str, tuple[int, int]]
+    oracle: Oracle
+
+    @property
+    def characterization(self) -> Path:
+        return self.trace.with_name("published.json")
+
+
+def make(firmware: Firmware, folder: Path, elf: Path | None = None) -> Made:
+    """Captures, characterizes, and counts once more."""
+    trace, published = folder / "run.trace", folder / "published.json"
+    files, elf = firmware.services, elf or firmware.elf
+    command("capture", elf, "--machine", firmware.machine, "-o", trace)
+    given = [word for name in files for word in ("--services", name)]
+    command("characterize", elf, trace, *given, "-o", published)
+    services = services_document(files)
+    listing = listing_for(firmware.board, elf)
+    run = chain_stream.run_of(chain_stream.decode(trace))
+    oracle = make_oracle(elf, listing, run, services, firmware.board)
+    return Made(trace, json.loads(published.read_text()), services, listing.symbols, oracle)
+
+
+def listing_for(board: str, elf: Path) -> Listing:
+    if board == "virt":
+        return riscv_run.listing_of(elf)
+    return (armv4t_oracle if board.startswith("versatilepb") else chain_listing).listing_of(elf)
+
+
+def make_oracle(
+    elf: Path, listing: Listing, run: Run, services: dict[str, Any], board: str = "mps2-an385"
+) -> Oracle:
+    """Raises AssertionError at anything that is not understood."""
+    assert isinstance(run.data, Data)
+    differences = access_differences(listing, run)
+    machine: Machine
+    if board == "virt":
+        interpreter = riscv_run.Interpreter(elf, listing, run)
+        differences += interpreter.differences
+        if not differences:
+            machine = RiscvMachine(listing, interpreter, run, services)
+    elif isinstance(listing, armv4t_oracle.ArmListing):
+        arm_log = armv4t_oracle.log_of(elf)
+        differences += _differences(listing, arm_log, run)
+        if not differences:
+            machine = armv4t_oracle.ArmMachine(listing, arm_log, run, services)
+    else:
+        log = chain_log.log_of(elf, board)
+        differences += _differences(listing, log, run)
+        if not differences:
+            machine = Machine(listing, log, run, services)
+    found = Oracle([], differences, len(run.pcs), run.data.total, _in_exceptions(run))
+    if not differences:
+        found.windows = [machine.count(window) for window in machine.windows()]
+        found.deepest = machine.deepest
+    return found
 
 
 def _differences(listing: Listing, log: chain_log.Log, run: Run) -> list[str]:
     found = []
     if log.pcs != run.pcs:
-        at = next(
-            (i for i, (a, b) in enumerate(zip(log.pcs, run.pcs, strict=False)) if a != b), "end"
-        )
+        pairs = enumerate(zip(log.pcs, run.pcs, strict=False))
+        at = next((i for i, (a, b) in pairs if a != b), "end")
         found.append(f"the executed instructions differ from step {at} on")
     if log.exceptions != run.exceptions:
         found.append("the exceptions differ")
     for address, code in log.code.items():
         if listing.lines[address].code != code:
             found.append(f"{address:#x} is {code.hex()} in the log")
-    return found + access_differences(listing, run)
+    return found
 
 
 def access_differences(listing: Listing, run: Run) -> list[str]:
-    """Accesses of the run that are not what the mnemonics say."""
-    found = []
-    for step, pc in enumerate(run.pcs):
-        line = listing.lines[pc]
-        accesses = run.data.get(step, [])
-        if line.predicated and not accesses:
-            continue
-        kinds = [(write, size) for write, size, _ in accesses]
-        expected = [(False, line.width)] * line.reads + [(True, line.width)] * line.writes
-        if kinds != expected:
-            found.append(f"step {step}, {line}: {accesses}")
-    return found
+    """Accesses of the run that are not what the mnemonics say: how many, and each one's width and
+    direction. A predicated instruction may have made none."""
+    assert isinstance(run.data, Data)
+    pcs = np.array(run.pcs, dtype=np.uint32)
+    addresses, of = np.unique(pcs, return_inverse=True)
+    lines = [listing.lines[address] for address in addresses.tolist()]
+    assert not any(line.reads and line.writes for line in lines)
+    number = np.array([line.reads + line.writes for line in lines])[of]
+    word = np.array([8 * (line.writes > 0) + max(line.width, 1).bit_length() - 1 for line in lines])
+    may_fail = np.array([line.predicated for line in lines])[of]
+    made = np.bincount(run.data.steps, minlength=len(pcs))
+    wrong = (made != number) & ~(may_fail & (made == 0))
+    wrong[run.data.steps[run.data.words != word[of[run.data.steps]]]] = True
+    return [
+        f"step {step}, {lines[of[step]]}: {run.data.at(step)}"
+        for step in np.flatnonzero(wrong).tolist()
+    ]
 
 
 def _in_exceptions(run: Run) -> Counter[int]:

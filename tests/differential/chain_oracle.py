@@ -11,24 +11,34 @@ What is counted, and how, is stated by docs and model; the way here is another o
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby, islice
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from itertools import groupby
 from typing import Any
 
-from chain_listing import BARRIERS, Line, Listing
+import numpy as np
+import numpy.typing as npt
+from chain_listing import Line, Listing
 from chain_log import Log
-from chain_stream import Run
+from chain_stream import Data, Run
 
 Blocking = tuple[int | None, bool]
 """(BASEPRI where it masks, whether preemption is held off)."""
 Key = tuple[str, ...]
 """(section, operation, width, pattern) or (section, event)."""
 Counts = Counter[tuple[Blocking, Key]]
+Span = tuple[int, int]
+"""Steps from the first to before the second, which one activity executed without a break."""
+Place = tuple[str | int | None, ...]
 
 MASKS = {"primask", "faultmask", "basepri", "basepri_max"}
+ALL_INTERRUPTS = -1
+"""In the place of a priority."""
+NUMBERS = {**{f"r{n}": n for n in range(13)}, "sb": 9, "sl": 10, "fp": 11, "ip": 12, "lr": 14}
 FETCH_BYTES = 4
 HALFWORD = 2
 
@@ -45,19 +55,44 @@ class Window:
 
 @dataclass
 class Stretch:
+    """``entered``, ``left``: addresses of the window's last calls before its first and its last
+    instruction; ``counts``: by address of the instruction."""
+
     kind: str
     first: int
     last: int
-    """Addresses of its first and last instruction."""
     entered: int | None
     left: int | None
-    """Addresses of the calls that led into the functions of the first and the last one, where the
-    window's last call before them did."""
-    counts: Counter[Key]
+    counts: Counter[tuple[Blocking, int, Key]]
 
     @property
-    def place(self) -> tuple[str | int | None, ...]:
-        return (self.kind, self.first, self.entered, self.last, self.left)
+    def by_key(self) -> Counter[Key]:
+        found: Counter[Key] = Counter()
+        for (_, _, key), count in self.counts.items():
+            found[key] += count
+        return found
+
+
+@dataclass
+class Counted:
+    """One window as the oracle sees it.
+
+    Attributes:
+        number: of the exception that it was executed in, if any.
+        forms: the blocking form at each of its steps.
+        stretches: kind and counts of each.
+        places: where stretches begin and end, and the largest count of each instruction in those
+            that begin and end there after the same calls.
+    """
+
+    service: str
+    values: tuple[int, ...]
+    steps: list[int]
+    number: int | None
+    forms: list[Blocking]
+    counts: Counts
+    stretches: list[tuple[str, Counter[Key]]] = field(default_factory=list)
+    places: list[tuple[Place, Counts]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,15 +112,22 @@ class Machine:
 
     def __init__(self, listing: Listing, log: Log, run: Run, services: dict[str, Any]) -> None:
         self.listing, self.log, self.run = listing, log, run
+        assert isinstance(run.data, Data)
+        self.data = run.data
+        self.pcs = np.frombuffer(run.pcs, dtype=np.uint32)  # type: ignore[call-overload]
         self.services = services["services"]
         self.marks = services["marks"]
-        self.hardware = services["hardware"]
+        self.hardware = services.get("hardware", {})
         self.logical = _logical(listing, services["sections"])
         self._section_at: dict[int, str] = {}
+        self.stacks = list(_stacks(listing))
         self.segments = list(self._segments())
         self._starts = [segment.start for segment in self.segments]
-        self.masks = list(self._masks())
-        self.locks = list(self._locks(services["scheduler lock"]))
+        self._of_owner: dict[str | int, list[int]] = {}
+        for number, segment in enumerate(self.segments):
+            self._of_owner.setdefault(segment.owner, []).append(number)
+        self.masks = self._masks()
+        self.preemption = self._preemption(services["scheduler lock"])
 
     # --- who executes, and where -------------------------------------------------------------
 
@@ -102,47 +144,77 @@ class Machine:
 
     def _segments(self) -> Iterator[Segment]:
         nested: list[int] = []
-        bounds = [*self.run.exceptions, (len(self.run.pcs), True, 0)]
+        bounds: list[tuple[int, bool | None]] = [e[:2] for e in self.run.exceptions]
+        bounds += [(len(self.run.pcs), None), *((step, None) for step in self._first_threads())]
+        order = sorted(range(len(bounds)), key=lambda number: bounds[number][0])
         start = 0
-        for number, (end, entered, _) in enumerate(bounds):
+        for number in order:
+            end, entered = bounds[number]
             if end > start:
                 yield Segment(start, end, nested[-1] if nested else self._stack(start))
             start = end
-            if entered:
+            if entered is None:
+                assert not nested
+            elif entered:
                 nested.append(number)
             else:
                 nested.pop()
 
+    def _first_threads(self) -> list[int]:
+        """Steps at which a thread was started without an exception."""
+        return []
+
     def _stack(self, step: int) -> str:
-        """Name of the stack that a thread uses at the start of a block."""
+        """The stack that a thread uses at the start of a block."""
         assert self.log.starts_block(step)
         pointer = self.log.register(step, 13)
-        for name, (start, size) in self.listing.symbols.items():
-            if "stack" in name and start < pointer <= start + size:
+        for name, start, size in self.stacks:
+            if start < pointer <= start + size:
                 return name
         return "another"
 
-    def _segment(self, step: int) -> Segment:
+    def number_of(self, segment: Segment) -> int | None:
+        """Number of the exception that the segment is of."""
+        if isinstance(segment.owner, str):
+            return None
+        return self.run.exceptions[segment.owner][2]
+
+    def segment(self, step: int) -> Segment:
         return self.segments[bisect_right(self._starts, step) - 1]
 
-    def follow(self, step: int) -> Iterator[int]:
+    def follow(self, step: int) -> Iterator[Span]:
         """This step and those that the same activity executes after it."""
         number = bisect_right(self._starts, step) - 1
         owner = self.segments[number].owner
-        yield from range(step, self.segments[number].end)
-        for segment in islice(self.segments, number + 1, None):
-            if segment.owner == owner:
-                yield from range(segment.start, segment.end)
+        yield step, self.segments[number].end
+        own = self._of_owner[owner]
+        for later in own[bisect_right(own, number) :]:
+            yield self.segments[later].start, self.segments[later].end
 
-    def back(self, step: int, address: int) -> Iterator[int]:
+    def back(self, step: int, address: int) -> Iterator[Span]:
         """The same steps up to where control and stack pointer are back: at ``address``, with the
         stack pointer of ``step``."""
         pointer = self.log.register(step, 13)
-        for own in self.follow(step):
-            if self.run.pcs[own] == address and self.log.register(own, 13) == pointer:
-                return
-            yield own
+        for start, end in self.follow(step):
+            at = start
+            while True:
+                try:
+                    at = self.run.pcs.index(address, at, end)
+                except ValueError:
+                    yield start, end
+                    break
+                if self.log.register(at, 13) == pointer:
+                    if at > start:
+                        yield start, at
+                    return
+                at += 1
         raise AssertionError(f"step {step} never returns")
+
+    def switched(self, before: Span, after: Span) -> bool:
+        """A thread ran between these two spans of another one."""
+        low = bisect_right(self._starts, before[1] - 1)
+        high = bisect_right(self._starts, after[0]) - 1
+        return any(isinstance(segment.owner, str) for segment in self.segments[low:high])
 
     # --- windows -----------------------------------------------------------------------------
 
@@ -152,108 +224,172 @@ class Machine:
         channels = self.marks["channels"]
         names = {service["mark"]: name for name, service in self.services.items()}
         parameters: dict[int, int] = {}
-        for step, accesses in self.run.data.items():
-            for write, _, address in accesses:
-                if not (write and base <= address < base + size):
-                    continue
-                channel, value = divmod(address - base, self.marks["values"])
-                if channel == channels["begin"]:
-                    name = names[value]
-                    count = len(self.services[name].get("parameters", {}))
-                    values = tuple(parameters.pop(number) for number in range(count))
-                    handler = self.services[name]["kind"] == "handler"
-                    yield (self._handler if handler else self._call)(name, values, step)
-                elif channel >= channels["first parameter"]:
-                    parameters[channel - channels["first parameter"]] = value
+        data = self.data
+        marks = np.flatnonzero(
+            (data.addresses >= base) & (data.addresses < base + size) & (data.words >= 8)
+        )
+        for step, address in zip(
+            data.steps[marks].tolist(), data.addresses[marks].tolist(), strict=True
+        ):
+            channel, value = divmod(address - base, self.marks["values"])
+            if channel == channels["begin"]:
+                name = names[value]
+                count = len(self.services[name].get("parameters", {}))
+                values = tuple(parameters.pop(number) for number in range(count))
+                handler = self.services[name]["kind"] == "handler"
+                yield from (self._handler if handler else self._call)(name, values, step)
+            elif channel >= channels["first parameter"]:
+                parameters[channel - channels["first parameter"]] = value
 
     def _entry(self, name: str) -> int:
         (entry,) = self.services[name]["entries"]
         return self.listing.symbols[entry][0]
 
-    def _call(self, name: str, values: tuple[int, ...], mark: int) -> Window:
-        entry = self._entry(name)
-        first = next(step for step in self.follow(mark) if self.run.pcs[step] == entry)
-        back = self.log.register(first, 14) & ~1
-        return Window(name, values, list(self.back(first, back)))
-
-    def _handler(self, name: str, values: tuple[int, ...], mark: int) -> Window:
+    def _call(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
         entry = self._entry(name)
         first = next(
-            segment
-            for segment in self.segments
-            if segment.start > mark and self.run.pcs[segment.start] == entry
+            self.run.pcs.index(entry, start, end)
+            for start, end in self.follow(mark)
+            if entry in self.pcs[start:end]
         )
-        assert isinstance(first.owner, int)
-        steps = list(self.follow(first.start))
-        return Window(name, values, steps, exception=True)
+        assert self.segment(first).owner != "another", f"{name}: whose stack is it?"
+        kind = self.services[name]["kind"]
+        spans: Iterator[Span]
+        if kind == "final call":  # it never returns; its stack may be another thread's later
+            spans = self.follow(first)
+        else:
+            spans = self.back(first, self.log.register(first, 14) & ~1)
+        parts: list[list[int]] = [[]]
+        before: Span | None = None
+        for span in spans:
+            if kind != "call" and before is not None and self.switched(before, span):
+                if kind == "final call":
+                    break
+                parts.append([])
+            parts[-1] += range(*span)
+            before = span
+        for number, steps in enumerate(parts):
+            part = "/resume" if number == len(parts) - 1 else "/between"
+            part = "" if kind == "call" else "/call" if number == 0 else part
+            yield Window(name + part, values, steps)
+        assert (len(parts) > 1) == (kind == "blocking call"), f"{name} at {values}"
+
+    def _handler(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
+        entry = self._entry(name)
+        numbers = self.services[name].get("exceptions")
+        for segment in self.segments[bisect_right(self._starts, mark) :]:
+            number = self.number_of(segment)
+            entered = number is not None and self.run.pcs[segment.start] == entry
+            if entered and (numbers is None or number in numbers):
+                break
+        steps = [step for span in self.follow(segment.start) for step in range(*span)]
+        window = Window(name, values, steps, exception=True)
+        assert self._is_entry(window)
+        yield window
+
+    def _is_entry(self, window: Window) -> bool:
+        """The window begins where the core enters a handler."""
+        return True
 
     # --- blocking ----------------------------------------------------------------------------
 
-    def _masks(self) -> Iterator[tuple[int, int]]:
-        """(first step under it, BASEPRI)."""
-        for step, pc in enumerate(self.run.pcs):
-            line = self.listing.lines[pc]
+    def _masks(self) -> npt.NDArray[np.int16]:
+        """At each step, BASEPRI."""
+        lines = self.listing.lines
+        assert not any(lines[pc].mnemonic == "cpsid" for pc in set(self.run.pcs)), "BASEPRI alone"
+        writes = {}
+        for address, line in lines.items():
             target, _, source = line.operands.lower().partition(", ")
-            assert line.mnemonic != "cpsid", "the firmware masks by BASEPRI alone"
             if line.mnemonic == "msr" and target in MASKS:
                 assert target == "basepri", line
-                # The block that follows shows the register, which msr does not change.
-                yield step + 1, self.log.register(step + 1, int(source[1:])) & 0xFF
+                writes[address] = NUMBERS[source]
+        begins, values = [0], [0]
+        for step in np.flatnonzero(np.isin(self.pcs, list(writes))).tolist():
+            # The block that follows shows the register, which msr does not change.
+            assert self.log.starts_block(step + 1)
+            begins.append(step + 1)
+            values.append(self.log.register(step + 1, writes[self.run.pcs[step]]) & 0xFF)
+        return np.repeat(np.array(values, dtype=np.int16), np.diff(begins, append=len(self.pcs)))
 
-    def _locks(self, names: dict[str, list[str]]) -> Iterator[tuple[int, int]]:
-        """(first step under it, depth of the scheduler lock)."""
+    def _preemption(self, names: dict[str, list[str]]) -> npt.NDArray[np.bool_]:
+        """At each step, whether the scheduler is locked or a handler runs."""
         (lock,) = [self.listing.symbols[name][0] for name in names["lock"]]
         (unlock,) = [self.listing.symbols[name][0] for name in names["unlock"]]
-        changes: list[tuple[int, int]] = []
-        for step, pc in enumerate(self.run.pcs):
-            if pc == lock:
-                changes.append((step, 1))
-            elif pc == unlock:
-                changes.append((self._unlocked(step), -1))
-        depth = 0
-        for step, change in sorted(changes):
+        changes = [(step, 1) for step in np.flatnonzero(self.pcs == lock).tolist()]
+        for step in np.flatnonzero(self.pcs == unlock).tolist():
+            changes.append((self._unlocked(step), -1))
+        changes.sort()
+        self.deepest = depth = 0
+        found = np.zeros(len(self.pcs), dtype=bool)
+        for number, (step, change) in enumerate(changes):
             depth += change
-            assert depth in (0, 1), "the firmware nests locks"
-            yield step, depth
+            assert depth >= 0, f"step {step}: unlocked more often than locked"
+            self.deepest = max(depth, self.deepest)
+            until = changes[number + 1][0] if number + 1 < len(changes) else len(self.pcs)
+            found[step:until] = depth > 0
+        for segment in self.segments:
+            if isinstance(segment.owner, int):
+                found[segment.start : segment.end] = True
+        return found
 
     def _unlocked(self, step: int) -> int:
-        """Where the scheduler is no longer locked: behind the function's return, or where another
-        thread gets the processor, which shows that it was not."""
-        last = step
-        for own in self.back(step, self.log.register(step, 14) & ~1):
-            between = self.segments[
-                bisect_right(self._starts, last) : bisect_right(self._starts, own) - 1
-            ]
-            if any(isinstance(segment.owner, str) for segment in between):
+        """Where the scheduler is locked once less: behind the function's return, or where another
+        thread gets the processor, which shows that it is not locked any more."""
+        before: Span | None = None
+        for span in self.back(step, self.log.register(step, 14) & ~1):
+            if before is not None and self.switched(before, span):
                 break
-            last = own
-        return last + 1
+            before = span
+        assert before is not None
+        return before[1]
 
-    def blocking(self, step: int) -> Blocking:
-        handler = isinstance(self._segment(step).owner, int)
-        return (_at(self.masks, step) or None, handler or _at(self.locks, step) > 0)
+    def blocking(self, steps: list[int]) -> list[Blocking]:
+        masks, preemption = self.masks[steps].tolist(), self.preemption[steps].tolist()
+        return [(mask or None, held) for mask, held in zip(masks, preemption, strict=True)]
 
     # --- counting ----------------------------------------------------------------------------
 
-    def count(self, window: Window) -> tuple[Counts, list[Stretch]]:
+    def count(self, window: Window) -> Counted:
         """All counts of a window by blocking form, and its blocking stretches."""
         rows: dict[int, list[Key]] = {step: [] for step in window.steps}
         runs = list(self._runs(window.steps))
         for step, key in self._rows(window, runs):
             rows[step].append(key)
-        forms = {step: self.blocking(step) for step in window.steps}
-        counts = Counter((forms[step], key) for step, keys in rows.items() for key in keys)
+        forms = self.blocking(window.steps)
+        at = dict(zip(window.steps, forms, strict=True))
+        counts = Counter((at[step], key) for step, keys in rows.items() for key in keys)
         for run in runs:
-            counts.update((forms[run[-1]], key) for key in self._realigned(run, run))
-        return counts, list(self._stretches(rows, runs, forms))
+            counts.update((at[run[-1]], key) for key in self._realigned(run, run))
+        number = self.number_of(self.segment(window.steps[0]))
+        found = Counted(window.service, window.values, window.steps, number, forms, counts)
+        merged: dict[Place, Counter[tuple[Blocking, int, Key]]] = {}
+        for stretch in self._stretches(rows, runs, at):
+            found.stretches.append((stretch.kind, stretch.by_key))
+            ends = (stretch.kind, stretch.first, stretch.entered, stretch.last, stretch.left)
+            merged[ends] = merged.get(ends, Counter()) | stretch.counts
+        for (kind, first, entered, last, left), largest in merged.items():
+            assert isinstance(first, int)
+            assert isinstance(last, int)
+            place = (kind, first, self._led(entered, first), last, self._led(left, last))
+            total: Counts = Counter()
+            for (form, _, key), times in largest.items():
+                total[form, key] += times
+            found.places.append((place, total))
+        return found
 
     def _follows(self, step: int, after: int) -> bool:
-        """The instruction at ``after`` comes next without a transfer of control or a barrier."""
+        """The instruction at ``after`` comes next without a transfer of control or a barrier.
+
+        A jump is one also where it leads to the very next instruction; of a conditional one that
+        has it as its target nobody can tell whether it was taken, and that it was is the dearer.
+        """
         line = self.line(step)
-        if line.mnemonic in BARRIERS or (line.jumps and after != line.end):
+        if line.event == "barrier":
+            return False
+        if line.jumps and (after != line.end or (line.always and not line.predicated)):
             return False
         assert after == line.end, f"{line} is followed by {after:#x}"
-        return True
+        return not line.jumps or target_of(line) != line.end
 
     def _runs(self, steps: list[int]) -> Iterator[list[int]]:
         """Stretches of instructions that the core fetches one after the other."""
@@ -270,18 +406,26 @@ class Machine:
         for run in runs:
             for step in run:
                 line = self.line(step)
-                where = self.section(line.address)
-                accesses = self.run.data.get(step, [])
+                accesses = self.data.at(step)
                 jumped = line.jumps and step == run[-1]
-                yield step, (where, self._event(line, jumped, bool(accesses)))
+                event = self._event(line, jumped, bool(accesses))
+                # A branch that falls through may have had its target fetched.
+                to = target_of(line) if event == "branch untaken" else None
+                yield step, (self.section(line.address if to is None else to), event)
                 yield from ((step, key) for key in self._accesses(line, accesses))
-            # Every run ends in a transfer of control (the last one returns) or a barrier.
-            yield run[-1], (self.section(self.run.pcs[run[-1]]), "pipeline refill")
-            for number, (step, _) in enumerate(self._words(run, 0)):
-                where = self.section(self.run.pcs[step])
-                yield step, (where, "fetch", "32", "next" if number else "first")
+            last = self.line(run[-1])
+            if last.jumps or last.event == "barrier":
+                yield run[-1], (self.section(last.address), "pipeline refill")
+            else:
+                assert run is runs[-1], last
+            yield from self._fetches(run)
         if window.exception:
             yield from self._frame(window.steps)
+
+    def _fetches(self, run: list[int]) -> Iterator[tuple[int, Key]]:
+        for number, (step, _) in enumerate(self._words(run, 0)):
+            where = self.section(self.run.pcs[step])
+            yield step, (where, "fetch", "32", "next" if number else "first")
 
     def _event(self, line: Line, jumped: bool, accessed: bool) -> str:
         if line.event == "branch untaken" and jumped:
@@ -303,13 +447,13 @@ class Machine:
                     last = word
                     yield step, word
 
-    def _realigned(self, run: list[int], part: list[int]) -> list[Key]:
+    def _realigned(self, run: list[int], part: Collection[int]) -> list[Key]:
         """Fetches more that ``part`` of a run needs at the worst address."""
         needed = [
             sum(step in part for step, _ in self._words(run, shift))
             for shift in range(0, FETCH_BYTES, HALFWORD)
         ]
-        where = self.section(self.run.pcs[part[-1]])
+        where = self.section(self.run.pcs[max(part)])
         return [(where, "fetch", "32", "realigned")] * (max(needed) - needed[0])
 
     def _accesses(self, line: Line, accesses: list[tuple[bool, int, int]]) -> Iterator[Key]:
@@ -358,7 +502,7 @@ class Machine:
 
     def _is_float(self, step: int) -> bool:
         line = self.line(step)
-        return line.mnemonic.startswith("v") and (not line.predicated or step in self.run.data)
+        return line.mnemonic.startswith("v") and (not line.predicated or step in self.data)
 
     def _stretches(
         self, rows: dict[int, list[Key]], runs: list[list[int]], forms: dict[int, Blocking]
@@ -373,30 +517,83 @@ class Machine:
                 steps = list(group)
                 if not held:
                     continue
-                counts = Counter(key for step in steps for key in rows[step])
+                counts = Counter(
+                    (forms[step], self.run.pcs[step], key) for step in steps for key in rows[step]
+                )
                 inside = set(steps)
                 for run in runs:
-                    part = [step for step in run if step in inside]
-                    if part:
-                        counts.update(self._realigned(run, part))
+                    if run[-1] < steps[0] or run[0] > steps[-1]:
+                        continue
+                    part = {step for step in run if step in inside}
+                    last = max(part)
+                    counts.update(
+                        (forms[last], self.run.pcs[last], key) for key in self._realigned(run, part)
+                    )
                 calls = (self._called(rows, steps[0]), self._called(rows, steps[-1]))
                 ends = (self.run.pcs[steps[0]], self.run.pcs[steps[-1]])
                 yield Stretch(kind, *ends, *calls, counts)
 
-    def _called(self, own: Iterable[int], step: int) -> int | None:
-        call = max((s for s in own if s < step and self.line(s).mnemonic == "bl"), default=-1)
-        if call < 0:
+    def _called(self, own: Collection[int], step: int) -> int | None:
+        """The window's last call before a step."""
+        before = (s for s in own if s < step and self.line(s).event.startswith("call"))
+        call = max(before, default=None)
+        return None if call is None else self.run.pcs[call]
+
+    def _led(self, call: object, address: int) -> int | None:
+        """The call, if it names the function that ``address`` lies in."""
+        if not isinstance(call, int) or self.listing.lines[call].event != "call":
             return None
-        target = int(self.line(call).operands.split()[0], 16)
-        for start, size in self.listing.symbols.values():
-            if start == target:
-                return self.run.pcs[call] if target <= self.run.pcs[step] < start + size else None
+        target = target_of(self.listing.lines[call])
+        return call if target is not None and target == self._function(address) else None
+
+    @lru_cache  # noqa: B019 (one machine for each process)
+    def _function(self, address: int) -> int | None:
+        for _, start, size in self.listing.objects:
+            if start <= address < start + size:
+                return start
         return None
 
 
-def _at(changes: list[tuple[int, int]], step: int) -> int:
-    position = bisect_right(changes, (step, 1 << 32)) - 1
-    return changes[position][1] if position >= 0 else 0
+class TrapMachine(Machine):
+    """One entry serves several exceptions, told by their number; no frame; masks are read from the
+    status register and hold off all interrupts."""
+
+    def _masks(self) -> npt.NDArray[np.int16]:
+        return np.where(self._masked(), ALL_INTERRUPTS, 0).astype(np.int16)
+
+    def _masked(self) -> npt.NDArray[np.bool_]:
+        """At each step."""
+        raise NotImplementedError
+
+    def _frame(self, steps: list[int]) -> Iterator[tuple[int, Key]]:
+        first, last = steps[0], steps[-1]
+        yield first, ("?", "exception entry")
+        yield last, (self.section(self.run.pcs[last]), "exception exit")
+
+
+_TARGET = re.compile(r"\b([0-9a-f]+)(?: <[^>]*>)?$")
+
+
+@cache
+def target_of(line: Line) -> int | None:
+    """Where a jump or call leads that names it; ``None``: it goes through a register."""
+    if line.event not in ("call", "branch taken", "branch untaken") or "{" in line.operands:
+        return None
+    found = _TARGET.search(line.operands)
+    return int(found[1], 16) if found else None
+
+
+def _stacks(listing: Listing) -> Iterator[tuple[str, int, int]]:
+    """(name, start, size). The helpers' are an array of stacks as large as the idle task's."""
+    size_of_one = listing.symbols["idle_stack"][1]
+    for name, start, size in listing.objects:
+        if "stack" not in name or not size:
+            continue
+        one = size_of_one if name == "stacks" else size
+        assert size % one == 0, name
+        for number in range(size // one):
+            at = start + number * one
+            yield f"{name} {at:#x}", at, one
 
 
 def _logical(listing: Listing, sections: dict[str, Any]) -> list[tuple[str, int, int]]:
@@ -405,7 +602,9 @@ def _logical(listing: Listing, sections: dict[str, Any]) -> list[tuple[str, int,
     found = []
     for name, section in sections.items():
         assert "symbols" not in section
-        for linker in section.get("linker sections", []):
+        optional = section.get("optional linker sections", [])
+        there = [linker for linker in optional if linker in listing.sections]
+        for linker in [*section.get("linker sections", []), *there]:
             start, size = listing.sections[linker]
             found.append((name, start, start + size))
         for span in section.get("address ranges", []):

@@ -7,10 +7,12 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
-from chain_oracle import Blocking, Counts, Key
+from chain_oracle import ALL_INTERRUPTS, Blocking, Counts, Key
 
 _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -32,8 +34,13 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+@cache
+def _parsed(formula: str) -> ast.expr:
+    return ast.parse(formula, mode="eval").body
+
+
 def evaluate(formula: str, values: Mapping[str, int]) -> int:
-    found = _value(ast.parse(formula, mode="eval").body, values)
+    found = _value(_parsed(formula), values)
     assert found == int(found), formula
     return int(found)
 
@@ -55,31 +62,59 @@ def _value(node: ast.expr, values: Mapping[str, int]) -> Any:
     return _FUNCTIONS[node.func.id](*(_value(argument, values) for argument in node.args))
 
 
+@dataclass
+class Published:
+    """A ``counts`` object, taken apart once for all points.
+
+    Attributes:
+        rows: repetition and counts of each row; ``points``: the same by values of the parameters,
+            where a table is published.
+    """
+
+    rows: list[tuple[str, Counts]]
+    points: dict[tuple[int, ...], list[tuple[str, Counts]]] | None
+
+    @classmethod
+    def of(cls, counts: Mapping[str, Any]) -> Published:
+        if "points" not in counts:
+            return cls(_rows(counts["rows"]), None)
+        tables = {tuple(point["values"]): _rows(point["rows"]) for point in counts["points"]}
+        return cls([], tables)
+
+    def at(self, values: Mapping[str, int]) -> Counts:
+        """All rows at one point of the parameters, by blocking form."""
+        found: Counts = Counter()
+        rows = self.rows if self.points is None else self.points[tuple(values.values())]
+        for repetition, counts in rows:
+            times = evaluate(repetition, values)
+            assert times >= 0, repetition
+            for key, count in counts.items():
+                found[key] += times * count
+        return +found
+
+
 def counts_at(counts: Mapping[str, Any], values: Mapping[str, int]) -> Counts:
-    """All rows of a ``counts`` object at one point of the parameters, by blocking form."""
-    if "points" in counts:
-        rows = next(
-            point["rows"] for point in counts["points"] if point["values"] == list(values.values())
-        )
-    else:
-        rows = counts["rows"]
-    found: Counts = Counter()
+    return Published.of(counts).at(values)
+
+
+def _rows(rows: list[dict[str, Any]]) -> list[tuple[str, Counts]]:
+    found = []
     for row in rows:
-        times = evaluate(row.get("repetition", "1"), values)
-        assert times >= 0, row
+        counts: Counts = Counter()
         for entry in row["counts"]:
-            found[_blocking(row.get("blocking", {})), _key(entry)] += times * entry["count"]
-    return +found
+            counts[_blocking(row.get("blocking", {})), _key(entry)] += entry["count"]
+        found.append((row.get("repetition", "1"), counts))
+    return found
 
 
-ALL_INTERRUPTS = -1
-"""In the place of a priority."""
+UNKNOWN = -2
+"""In the place of a priority: a mask was written whose value wcetchar could not tell."""
 
 
 def _blocking(form: Mapping[str, Any]) -> Blocking:
-    assert set(form) <= {"priority", "preemption", "interrupts"}, form
+    assert set(form) <= {"priority", "preemption", "interrupts", "unknown"}, form
     masked = ALL_INTERRUPTS if form.get("interrupts") else form.get("priority")
-    return (masked, form.get("preemption", False))
+    return (UNKNOWN if form.get("unknown") else masked, form.get("preemption", False))
 
 
 def _key(entry: Mapping[str, Any]) -> Key:

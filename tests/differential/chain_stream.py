@@ -9,23 +9,34 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def numbers(values: Sequence[int] = ()) -> array[int]:
+    """Numbers of 32 bits, without a Python object for each."""
+    return array("I", values)
 
 
 @dataclass
 class Stream:
     """``events``: (word, operand) pairs; ``definitions``: (address, bytes), by number."""
 
-    header: dict[str, object]
-    definitions: list[tuple[int, bytes]]
-    words: list[int]
-    operands: list[int]
+    header: dict[str, object] = field(default_factory=dict)
+    definitions: list[tuple[int, bytes]] = field(default_factory=list)
+    words: array[int] = field(default_factory=numbers)
+    operands: array[int] = field(default_factory=numbers)
 
 
 def decode(path: Path) -> Stream:
     data = path.read_bytes()
-    at, found = 16, Stream({}, [], [], [])
+    at, found = 16, Stream()
     while at < len(data):
         tag, size = struct.unpack_from("<4sI", data, at)
         payload = data[at + 8 : at + 8 + size]
@@ -37,18 +48,77 @@ def decode(path: Path) -> Stream:
                 found.definitions.append((address, code[:length]))
         elif tag == b"EVNT":
             n, m = struct.unpack_from("<II", payload)
-            numbers = struct.unpack_from(f"<{n + m}I", payload, 8)
-            found.words += numbers[:n]
-            found.operands += numbers[n:]
+            assert len(payload) == 8 + 4 * (n + m)
+            found.words.frombytes(payload[8 : 8 + 4 * n])
+            found.operands.frombytes(payload[8 + 4 * n :])
     return found
 
 
 ENTRY, EXIT = 16, 17
 
+Accesses = list[tuple[bool, int, int]]
+Column = npt.NDArray[Any]
+
+
+class Data(Mapping[int, Accesses]):
+    """Accesses by the index of their instruction: as a dictionary of lists, but in columns.
+
+    Attributes:
+        steps, words, addresses: one entry for each access: index of its instruction, its word in
+            the stream, its address.
+    """
+
+    def __init__(self, count: int, steps: Column, words: Column, addresses: Column) -> None:
+        self.steps, self.words, self.addresses = steps, words, addresses
+        starts = np.zeros(count + 1, dtype=np.uint32)
+        np.cumsum(np.bincount(steps, minlength=count), out=starts[1:], dtype=np.uint32)
+        self._starts = array("I")
+        self._starts.frombytes(starts.tobytes())
+        self._words, self._addresses = array("B"), array("I")
+        self._words.frombytes(words.astype(np.uint8).tobytes())
+        self._addresses.frombytes(addresses.astype(np.uint32).tobytes())
+
+    @classmethod
+    def of(cls, count: int, accesses: Mapping[int, Accesses]) -> Data:
+        rows = [
+            (step, 8 * write + size.bit_length() - 1, address)
+            for step, found in accesses.items()
+            for write, size, address in found
+        ]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        return cls(count, columns[0], columns[1], columns[2])
+
+    def __getitem__(self, step: int) -> Accesses:
+        found = self.at(step)
+        if not found:
+            raise KeyError(step)
+        return found
+
+    def at(self, step: int) -> Accesses:
+        """The accesses of an instruction, which may have made none."""
+        return [
+            (self._words[i] >= 8, 1 << (self._words[i] & 7), self._addresses[i])
+            for i in range(self._starts[step], self._starts[step + 1])
+        ]
+
+    def __contains__(self, step: object) -> bool:
+        assert isinstance(step, int)
+        return self._starts[step] != self._starts[step + 1]
+
+    def __iter__(self) -> Iterator[int]:
+        yield from np.unique(self.steps).tolist()
+
+    def __len__(self) -> int:
+        return len(np.unique(self.steps))
+
+    @property
+    def total(self) -> int:
+        return len(self.steps)
+
 
 @dataclass
 class Run:
-    """A whole run in parallel lists.
+    """A whole run in parallel columns.
 
     Attributes:
         pcs: address of each executed instruction.
@@ -56,28 +126,32 @@ class Run:
         exceptions: (index of the next instruction, entered, number), in order.
     """
 
-    pcs: list[int]
-    data: dict[int, list[tuple[bool, int, int]]]
+    pcs: Sequence[int]
+    data: Mapping[int, Accesses]
     exceptions: list[tuple[int, bool, int]]
 
 
 def run_of(stream: Stream) -> Run:
-    run = Run([], {}, [])
-    operands = iter(stream.operands)
-    addresses = [address for address, _ in stream.definitions]
-    pcs, data = run.pcs, run.data
-    for word in stream.words:
-        if word >= 32:
-            pcs.append(addresses[word - 32])
-            continue
-        operand = next(operands)
-        if word < 16:
-            access = (word >= 8, 1 << (word & 7), operand)
-            data.setdefault(len(pcs) - 1, []).append(access)
-        else:
-            assert word in (ENTRY, EXIT), word
-            run.exceptions.append((len(pcs), word == ENTRY, operand))
-    return run
+    found = np.frombuffer(stream.words, dtype=np.uint32)
+    operands = np.frombuffer(stream.operands, dtype=np.uint32)
+    executed = found >= 32
+    addresses = np.array([address for address, _ in stream.definitions], dtype=np.uint32)
+    pcs = numbers()
+    pcs.frombytes(addresses[found[executed] - 32].tobytes())
+    before = np.cumsum(executed)[~executed]  # instructions before each event with an operand
+    others = found[~executed]
+    assert len(others) == len(operands)
+    assert ((others < 16) | (others == ENTRY) | (others == EXIT)).all()
+    is_access = others < 16
+    data = Data(len(pcs), before[is_access] - 1, others[is_access], operands[is_access])
+    rest = ~is_access
+    exceptions = [
+        (at, word == ENTRY, number)
+        for at, word, number in zip(
+            before[rest].tolist(), others[rest].tolist(), operands[rest].tolist(), strict=True
+        )
+    ]
+    return Run(pcs, data, exceptions)
 
 
 def encode(stream: Stream) -> bytes:

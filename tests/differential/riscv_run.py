@@ -10,12 +10,12 @@ right.
 from __future__ import annotations
 
 import re
-import subprocess
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 
-from chain_listing import Line, Listing
-from chain_stream import Run
+from chain_listing import Line, Listing, said, sections_and_objects
+from chain_stream import Data, Run, numbers
 
 PREFIX = "riscv64-unknown-elf-"
 WORD = 0xFFFFFFFF
@@ -62,14 +62,9 @@ def _signed(value: int) -> int:
     return value - (value >> 31 << 32)
 
 
-def _said(tool: str, *arguments: str | Path) -> str:
-    command = [PREFIX + tool, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 def listing_of(elf: Path) -> Listing:
     lines: dict[int, Line] = {}
-    for row in _said("objdump", "-d", "-z", "-M", "no-aliases,numeric", elf).splitlines():
+    for row in said(PREFIX + "objdump", "-d", "-z", "-M", "no-aliases,numeric", elf).splitlines():
         found = _LINE.match(row)
         if found is None:
             continue
@@ -77,19 +72,7 @@ def listing_of(elf: Path) -> Listing:
         operands = re.split(r"[<#]", (found[4] or "").replace("\t", " "))[0].strip()
         line = Line(int(found[1], 16), len(code), code, found[3], operands)
         lines[line.address] = Line(**{**line.__dict__, **_effects(line)})
-    sections = {
-        name: (int(at, 16), int(size, 16))
-        for name, _, at, _, size, flags in _SECTION.findall(_said("readelf", "-SW", elf))
-        if "A" in flags
-    }
-    symbols = {}
-    for row in _said("nm", "-S", elf).splitlines():
-        part = row.split()
-        if len(part) == 4:
-            symbols[part[3]] = (int(part[0], 16), int(part[1], 16))
-        elif len(part) == 3 and part[1] in "tT":
-            symbols[part[2]] = (int(part[0], 16), 0)
-    return Listing(lines, sections, symbols)
+    return Listing(lines, *sections_and_objects(elf, PREFIX))
 
 
 def _effects(line: Line) -> dict[str, object]:
@@ -136,67 +119,80 @@ class Interpreter:
         self.csr = {"mstatus": 0, "mie": 0, "mepc": 0, "mcause": 0, "mtvec": 0}
         self.memory = bytearray(RAM_SIZE)
         data = elf.read_bytes()
-        for _, kind, at, offset, size, flags in _SECTION.findall(_said("readelf", "-SW", elf)):
+        for _, kind, at, offset, size, flags in _SECTION.findall(
+            said(PREFIX + "readelf", "-SW", elf)
+        ):
             start, length = int(at, 16), int(size, 16)
             if "A" in flags and kind == "PROGBITS":
                 held = data[int(offset, 16) : int(offset, 16) + length]
                 self.memory[start - RAM : start - RAM + length] = held
-        load = re.search(r"__data_load = .*|([0-9a-f]{8}) \S __data_load", _said("nm", elf))
+        load = re.search(r"__data_load = .*|([0-9a-f]{8}) \S __data_load", said(PREFIX + "nm", elf))
         assert load is not None
-        for _, kind, _, offset, size, flags in _SECTION.findall(_said("readelf", "-SW", elf)):
+        for _, kind, _, offset, size, flags in _SECTION.findall(
+            said(PREFIX + "readelf", "-SW", elf)
+        ):
             if "W" in flags and kind == "PROGBITS":  # started by a copy
                 held = data[int(offset, 16) : int(offset, 16) + int(size, 16)]
                 target = int(load[1], 16) - RAM
                 self.memory[target : target + len(held)] = held
                 break
-        self.stack: list[int] = []
-        self.link: list[int] = []
-        self.mie: list[bool] = []
+        self.stack, self.link = numbers(), numbers()
+        self.mie = bytearray()
         self.differences: list[str] = []
-        self._accesses: list[tuple[bool, int, int]] = []
+        self._words, self._addresses = array("B"), numbers()
+        """Of each access, as a stream has them."""
         self._run(listing, run)
 
     def _run(self, listing: Listing, run: Run) -> None:
+        assert isinstance(run.data, Data)
         steps = {pc: self._step(listing.lines[pc]) for pc in set(run.pcs)}
         ends = {line.address: line.end for line in listing.lines.values()}
-        events = iter([*run.exceptions, (len(run.pcs), True, 0)])
-        at, entered, number = next(events)
-        pc = run.pcs[0]
-        for step, own in enumerate(run.pcs):
-            while at == step:
-                if entered:
-                    self.csr["mepc"] = pc if number & INTERRUPT else run.pcs[step - 1]
-                    status = self.csr["mstatus"]
-                    kept = MPIE if status & MIE else 0
-                    self.csr["mstatus"] = status & ~(MIE | MPIE) | kept
-                    self.csr["mcause"] = number
-                    pc = self.csr["mtvec"] & ~3
-                at, entered, number = next(events)
-            if pc != own:
-                self.differences.append(f"step {step}: at {own:#x} in the run, {pc:#x} here")
-                return
-            self.stack.append(self.x[2])
-            self.link.append(self.x[1])
-            self.mie.append(self.csr["mstatus"] & MIE != 0)
-            self._accesses = []
-            target = steps[own]()
-            self.x[0] = 0
-            pc = ends[own] if target is None else target
-            if self._accesses != run.data.get(step, []):
-                self.differences.append(f"step {step}: {run.data.get(step)}, {self._accesses} here")
-                return
+        x, csr = self.x, self.csr
+        stack, link, mie = self.stack.append, self.link.append, self.mie.append
+        pc, start = run.pcs[0], 0
+        for end, entered, number in [*run.exceptions, (len(run.pcs), True, 0)]:
+            for own in run.pcs[start:end]:
+                if pc != own:
+                    step = len(self.mie)
+                    self.differences.append(f"step {step}: at {own:#x} in the run, {pc:#x} here")
+                    return
+                stack(x[2])
+                link(x[1])
+                mie(csr["mstatus"] & MIE != 0)
+                target = steps[own]()
+                x[0] = 0
+                pc = ends[own] if target is None else target
+            start = end
+            if entered:
+                csr["mepc"] = pc if number & INTERRUPT else run.pcs[end - 1]
+                status = csr["mstatus"]
+                kept = MPIE if status & MIE else 0
+                csr["mstatus"] = status & ~(MIE | MPIE) | kept
+                csr["mcause"] = number
+                pc = csr["mtvec"] & ~3
+        for name, found, here in (
+            ("direction or width", run.data.words, self._words),
+            ("address", run.data.addresses, self._addresses),
+        ):
+            if found.tolist() != here.tolist():
+                pairs = enumerate(zip(found.tolist(), here, strict=False))
+                at = next((i for i, (a, b) in pairs if a != b), min(len(found), len(here)))
+                step = int(run.data.steps[at]) if at < len(found) else len(run.pcs)
+                self.differences.append(f"step {step}: another {name} here")
 
     # --- one instruction ---------------------------------------------------------------------
 
     def _load(self, address: int, size: int, signed: bool) -> int:
-        self._accesses.append((False, size, address))
+        self._words.append(size.bit_length() - 1)
+        self._addresses.append(address)
         if not RAM <= address < RAM + RAM_SIZE:
             return 0
         held = self.memory[address - RAM : address - RAM + size]
         return int.from_bytes(held, "little", signed=signed) & WORD
 
     def _store(self, address: int, size: int, value: int) -> None:
-        self._accesses.append((True, size, address))
+        self._words.append(8 + size.bit_length() - 1)
+        self._addresses.append(address)
         if RAM <= address < RAM + RAM_SIZE:
             held = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
             self.memory[address - RAM : address - RAM + size] = held

@@ -8,40 +8,22 @@ were fitted to and those that were held out.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from itertools import product
 from pathlib import Path
 from typing import Any
 
+import chain_compare
 import chain_log
 import chain_stream
 import pytest
+from chain_compare import service_of, values_of
 from chain_listing import Listing
 from chain_made import Oracle, access_differences, services_document
-from chain_oracle import Key
 from chain_published import by_key, counts_at, evaluate
 
 pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
 NAMES = list(services_document()["services"])
-BESIDE = {"pipeline refill", "exception entry", "exception exit"}
-
-
-def service_of(published: dict[str, Any], name: str) -> dict[str, Any]:
-    (found,) = [s for s in published["services"] if s["name"] == name]
-    assert isinstance(found, dict)
-    return found
-
-
-def values_of(service: dict[str, Any], values: tuple[int, ...]) -> dict[str, int]:
-    names = [parameter["name"] for parameter in service.get("parameters", [])]
-    return dict(zip(names, values, strict=True))
-
-
-def instructions(counts: Counter[Key]) -> int:
-    return sum(n for key, n in counts.items() if len(key) == 2 and key[1] not in BESIDE)
 
 
 # ---- the run -----------------------------------------------------------------------------------
@@ -69,11 +51,14 @@ def test_a_changed_access_would_be_seen(listing: Listing, run: chain_stream.Run)
         [(not write, size, address), *others],
         [(write, 3 - size // 2, address), *others],
     ]
+
+    def differences(accesses: list[tuple[bool, int, int]]) -> list[str]:
+        data = chain_stream.Data.of(1, {0: accesses})
+        return access_differences(listing, chain_stream.Run([run.pcs[step]], data, []))
+
     for accesses in changed:
-        one = chain_stream.Run([run.pcs[step]], {0: accesses}, [])
-        assert len(access_differences(listing, one)) == 1, accesses
-    same = chain_stream.Run([run.pcs[step]], {0: run.data[step]}, [])
-    assert access_differences(listing, same) == []
+        assert len(differences(accesses)) == 1, accesses
+    assert differences(run.data[step]) == []
 
 
 # ---- windows -----------------------------------------------------------------------------------
@@ -82,37 +67,12 @@ def test_a_changed_access_would_be_seen(listing: Listing, run: chain_stream.Run)
 def test_every_value_of_every_parameter_has_a_window(
     oracle: Oracle, services: dict[str, Any]
 ) -> None:
-    seen: dict[str, list[tuple[int, ...]]] = {}
-    for window in oracle.windows:
-        seen.setdefault(window.service, []).append(window.values)
-    for name, service in services["services"].items():
-        spans = [p["range"].split("..") for p in service.get("parameters", {}).values()]
-        ranges = [range(int(low), int(high) + 1) for low, high in spans]
-        assert seen[name] == list(product(*ranges)), name
+    assert list(chain_compare.values(oracle, services)) == []
 
 
 def test_conservation(oracle: Oracle, published: dict[str, Any]) -> None:
     """Instructions of each service and of each exception are those that the oracle finds."""
-    stated = published["conservation"]
-    attributed = {entry["name"]: entry["instructions"] for entry in stated["attributed"]}
-    expected: Counter[str] = Counter()
-    for window in oracle.windows:
-        expected[window.service] += len(window.steps)
-    assert attributed == expected
-    elsewhere = {entry["name"]: entry["instructions"] for entry in stated["unattributed"]}
-    by_number = oracle.in_exceptions.copy()
-    for name, number in (
-        ("tick_interrupt", 15),
-        ("tick_interrupt_wrap", 15),
-        ("context_switch", 14),
-        ("xSemaphoreGiveFromISR_waiter", 16),
-    ):
-        by_number[number] -= expected[name]
-    for number, count in by_number.items():
-        assert elsewhere.pop(f"exception {number}") == count
-    assert stated["traced"] == oracle.instructions
-    threads = sum(elsewhere.values())
-    assert threads == oracle.instructions - sum(expected.values()) - sum(by_number.values())
+    assert list(chain_compare.conservation(oracle, published)) == []
 
 
 # ---- counts ------------------------------------------------------------------------------------
@@ -122,31 +82,7 @@ def test_conservation(oracle: Oracle, published: dict[str, Any]) -> None:
 def test_counts_are_those_of_the_oracle(
     oracle: Oracle, published: dict[str, Any], name: str
 ) -> None:
-    """Accesses by logical section, operation, width and pattern, core events by section, each
-    under its own blocking form, at every value."""
-    service = service_of(published, name)
-    windows = [window for window in oracle.windows if window.service == name]
-    assert service["evidence"]["windows"] == len(windows)
-    for window in windows:
-        stated = counts_at(service["counts"], values_of(service, window.values))
-        differing = {
-            key: (stated[key], window.counts[key])
-            for key in stated.keys() | window.counts.keys()
-            if stated[key] != window.counts[key]
-        }
-        assert differing == {}, f"{name} at {window.values}: (published, counted)"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_executed_instruction_is_one_event(
-    oracle: Oracle, published: dict[str, Any], name: str
-) -> None:
-    """By the plainest of all counts: how many instructions the window has."""
-    service = service_of(published, name)
-    for window in oracle.windows:
-        if window.service == name:
-            stated = counts_at(service["counts"], values_of(service, window.values))
-            assert instructions(by_key(stated)) == len(window.steps)
+    assert list(chain_compare.counts(service_of(published, name), oracle.of(name))) == []
 
 
 def test_loads_and_stores_by_hand(
@@ -178,48 +114,12 @@ def test_loads_and_stores_by_hand(
 # ---- stretches ---------------------------------------------------------------------------------
 
 
-_PLACE = re.compile(r"(\S+?)(?:\+(\d+))? \([^)]*\)(?:, called at (\S+?)(?:\+(\d+))? \([^)]*\))?")
-
-
-def addresses_of(listing: Listing, place: str) -> tuple[int, int | None]:
-    """``function+offset (file:line), called at function+offset (file:line)`` -> addresses."""
-    found = _PLACE.fullmatch(place)
-    assert found is not None, place
-    own = listing.symbols[found[1]][0] + int(found[2] or 0)
-    return own, listing.symbols[found[3]][0] + int(found[4] or 0) if found[3] else None
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_blocking_stretches_cover_those_of_the_oracle(
+def test_blocking_stretches_are_those_of_the_oracle(
     oracle: Oracle, published: dict[str, Any], listing: Listing, name: str
 ) -> None:
-    """Every real stretch is within a published one, class by class; a published one is a real one.
-
-    Where a window has several stretches between the same places by the same calls, the published
-    one is their elementwise maximum: by instruction, which can be more than by class, never less.
-    """
     service = service_of(published, name)
-    for window in oracle.windows:
-        if window.service != name:
-            continue
-        values = values_of(service, window.values)
-        stated = []
-        for s in service.get("stretches", []):
-            ends = addresses_of(listing, s["begin"]) + addresses_of(listing, s["end"])
-            stated.append(((s["kind"], *ends), by_key(counts_at(s["counts"], values))))
-        for real in window.stretches:
-            covered = [p for p, held in stated if p[0] == real.kind and real.counts <= held]
-            assert covered, f"{real.place} at {values}"
-        for place, held in stated:
-            found = [real.counts for real in window.stretches if real.place == place]
-            if not found:
-                assert not held, f"{place} at {values}"
-                continue
-            # Stretches of one place that were reached by different calls are published apart.
-            assert any(counts <= held for counts in found), f"{place} at {values}"
-            assert held <= sum(found, Counter())
-            if all(counts == found[0] for counts in found):
-                assert held == found[0], f"{place} at {values}"
+    assert list(chain_compare.stretches(service, oracle.of(name), listing.symbols)) == []
 
 
 # ---- the tests' own tools ----------------------------------------------------------------------

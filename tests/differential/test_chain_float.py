@@ -8,22 +8,10 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
-import chain_stream
+import chain_compare
 import pytest
-from chain_listing import listing_of
-from chain_made import (
-    ROOT,
-    SERVICES,
-    SUITE,
-    WCETCHAR,
-    Oracle,
-    Shared,
-    command,
-    make_oracle,
-    services_document,
-)
+from chain_made import ROOT, SUITE, WCETCHAR, Firmware, Made, Shared, command, make
 from chain_published import by_key, counts_at
 from needs import need
 
@@ -31,7 +19,6 @@ pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
 BOARD = "mps2-an386"
-FILES = tuple(name.replace("mps2-an385", BOARD) for name in SERVICES)
 KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
 
 
@@ -57,63 +44,29 @@ def make_firmware(
 
 
 @pytest.fixture(scope="module")
-def float_services() -> dict[str, Any]:
-    return services_document(FILES)
-
-
-@pytest.fixture(scope="module")
-def float_run(shared: Shared, float_services: dict[str, Any]) -> tuple[Oracle, dict[str, Any]]:
-    """Builds, runs, captures and characterizes: the independent count, and what is published."""
+def float_made(shared: Shared) -> Made:
+    """Builds, runs, captures, characterizes and counts once more."""
     kernel = kernel_source()
 
-    def make() -> tuple[Oracle, dict[str, Any]]:
+    def build() -> Made:
         folder = shared.folder / BOARD
         done = make_firmware(SUITE, folder, kernel)
         assert done.returncode == 0, done.stderr
-        firmware, trace = folder / "freertos.elf", folder / "freertos.trace"
-        command("capture", firmware, "--machine", BOARD, "-o", trace)
-        files = [word for name in FILES for word in ("--services", name)]
-        command("characterize", firmware, trace, *files, "-o", folder / "freertos.json")
-        published: dict[str, Any] = json.loads((folder / "freertos.json").read_text())
-        listing = listing_of(firmware)
-        run = chain_stream.run_of(chain_stream.decode(trace))
-        return make_oracle(firmware, folder, listing, run, float_services, BOARD), published
+        return make(Firmware(BOARD), folder, folder / "freertos.elf")
 
-    return shared.made(BOARD, make)
+    return shared.made(BOARD, build)
 
 
-def test_the_trace_is_qemus_own_log(float_run: tuple[Oracle, dict[str, Any]]) -> None:
-    oracle, _ = float_run
-    assert oracle.differences == []
+def test_every_window_is_the_oracles(float_made: Made) -> None:
+    assert chain_compare.all_of(float_made) == []
+    assert float_made.oracle.instructions > 1_000_000
 
 
-def test_every_window_is_the_oracles(
-    float_run: tuple[Oracle, dict[str, Any]], float_services: dict[str, Any]
-) -> None:
-    oracle, published = float_run
-    services = {service["name"]: service for service in published["services"]}
-    assert {window.service for window in oracle.windows} == set(float_services["services"])
-    for window in oracle.windows:
-        service = services[window.service]
-        names = [parameter["name"] for parameter in service.get("parameters", [])]
-        values = dict(zip(names, window.values, strict=True))
-        stated = counts_at(service["counts"], values)
-        differing = {
-            key: (stated[key], window.counts[key])
-            for key in stated.keys() | window.counts.keys()
-            if stated[key] != window.counts[key]
-        }
-        assert differing == {}, f"{window.service} at {values}: (published, counted)"
-
-
-def test_only_what_uses_floating_point_has_such_a_frame(
-    float_run: tuple[Oracle, dict[str, Any]],
-) -> None:
+def test_only_what_uses_floating_point_has_such_a_frame(float_made: Made) -> None:
     """By hand: vstmdb and vldmia of sixteen registers, and the hardware's seventeen words."""
-    _, published = float_run
     counts = {
         service["name"]: by_key(counts_at(service["counts"], {}))
-        for service in published["services"]
+        for service in float_made.published["services"]
         if not service.get("parameters")
     }
     plain, floating = counts["context_switch"], counts["context_switch_fp"]
@@ -132,8 +85,7 @@ def test_only_what_uses_floating_point_has_such_a_frame(
         assert interrupt["stack.task", operation, "32", "next"] == 7 + 16
 
 
-def estimate(folder: Path, name: str, core: str) -> subprocess.CompletedProcess[str]:
-    file = folder / BOARD / "freertos.json"
+def estimate(file: Path, name: str, core: str) -> subprocess.CompletedProcess[str]:
     hardware = ("--profile", f"{core}/zero-wait-sram", "--map", f"{core}/map-zero-wait-sram")
     return subprocess.run(
         [*WCETCHAR, "estimate", file, *hardware, "--service", name, "--json"],
@@ -143,32 +95,31 @@ def estimate(folder: Path, name: str, core: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_what_the_registers_cost(shared: Shared, float_run: tuple[Oracle, dict[str, Any]]) -> None:
+def test_what_the_registers_cost(float_made: Made) -> None:
     """By hand, in cycles of 40 ns: 66 words, two transfers of 1 to 2 cycles, two of
     0 to 3 by the core itself, and the two that are skipped without floating point."""
     low, high = (66 + 2 + 0 - 2) * 40, (66 + 4 + 6 - 2) * 40
     ranges = []
     for name in ("context_switch", "context_switch_fp"):
-        (found,) = json.loads(estimate(shared.folder, name, "cortex-m4").stdout)["estimates"]
+        (found,) = json.loads(estimate(float_made.characterization, name, "cortex-m4").stdout)[
+            "estimates"
+        ]
         ranges.append(found["range_ns"])
     assert ranges[1]["low"] - ranges[0]["low"] == low
     assert ranges[1]["high"] - ranges[0]["high"] == high
 
 
 @pytest.mark.parametrize("name", ["zero-wait-sram", "flash-3ws"])
-def test_the_shipped_profiles_price_every_service(
-    shared: Shared, float_run: tuple[Oracle, dict[str, Any]], name: str
-) -> None:
-    file = shared.folder / BOARD / "freertos.json"
+def test_the_shipped_profiles_price_every_service(float_made: Made, name: str) -> None:
+    file = float_made.characterization
     hardware = ("--profile", f"cortex-m4/{name}", "--map", f"cortex-m4/map-{name}")
     command("estimate", file, *hardware, "--maximum", "--format", "summary")
 
 
-def test_a_profile_without_floating_point_prices_only_what_has_none(
-    shared: Shared, float_run: tuple[Oracle, dict[str, Any]]
-) -> None:
-    assert estimate(shared.folder, "context_switch", "cortex-m3").returncode == 0
-    refused = estimate(shared.folder, "context_switch_fp", "cortex-m3")
+def test_a_profile_without_floating_point_prices_only_what_has_none(float_made: Made) -> None:
+    file = float_made.characterization
+    assert estimate(file, "context_switch", "cortex-m3").returncode == 0
+    refused = estimate(file, "context_switch_fp", "cortex-m3")
     assert refused.returncode != 0
     assert "float" in refused.stderr
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from riscv_chain_made import ELF, FILES
+from chain_made import Firmware
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.columns import unpack
@@ -28,9 +28,10 @@ from wcetchar.model.trace import Event, EventBatch
 from wcetchar.readers import open_trace
 from wcetchar.store import load_services
 
-pytest_plugins = ("riscv_chain_made",)
+pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
+FIRMWARE = Firmware("virt")
 BEFORE = 200
 """Events before a begin mark, at most: those since the mark before it."""
 STACK_POINTER = 2
@@ -42,8 +43,8 @@ Result = Counter[tuple[str, int, bool]]
 
 @pytest.fixture(scope="module")
 def resolved(riscv_trace: Path) -> Resolved:
-    image = load_image(str(ELF))
-    return resolve(load_services(*FILES), image, decode_image(image))
+    image = load_image(str(FIRMWARE.elf))
+    return resolve(load_services(*FIRMWARE.services), image, decode_image(image))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,177 @@
+"""What is published against what was counted: each function says what differs, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from chain_made import Made, Oracle
+from chain_oracle import Counted, Counts, Key, Place
+from chain_published import UNKNOWN, Published, by_key
+
+Symbols = dict[str, tuple[int, int]]
+BESIDE = {
+    *("pipeline refill", "exception entry", "exception exit"),
+    *("float context save", "float context restore"),
+}
+"""Core events that are no instruction's own."""
+
+
+def service_of(published: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = [s for s in published["services"] if s["name"] == name]
+    assert isinstance(found, dict)
+    return found
+
+
+def values_of(service: dict[str, Any], values: tuple[int, ...]) -> dict[str, int]:
+    names = [parameter["name"] for parameter in service.get("parameters", [])]
+    return dict(zip(names, values, strict=True))
+
+
+def instructions(counts: Counter[Key]) -> int:
+    return sum(n for key, n in counts.items() if len(key) == 2 and key[1] not in BESIDE)
+
+
+def parts_of(services: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(service, what is published of it)."""
+    for name, service in services["services"].items():
+        of = {"blocking call": ("/call", "/resume"), "final call": ("/call",)}
+        for part in of.get(service["kind"], ("",)):
+            yield name, name + part
+
+
+def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:
+    """Each service, or part, has a window at each combination of its parameters' values, in their
+    order, and no other."""
+    seen: dict[str, list[tuple[int, ...]]] = {}
+    for window in oracle.windows:
+        seen.setdefault(window.service, []).append(window.values)
+    for service, part in parts_of(services):
+        parameters = services["services"][service].get("parameters", {})
+        spans = [p["range"].split("..") for p in parameters.values()]
+        ranges = [range(int(low), int(high) + 1) for low, high in spans]
+        if sorted(seen.pop(part, [])) != list(product(*ranges)):
+            yield f"{part}: not one window at each value"
+    yield from (f"{name} is no service" for name in seen)
+
+
+def conservation(oracle: Oracle, published: dict[str, Any]) -> Iterator[str]:
+    """Instructions of each service, of each exception outside windows, and in all."""
+    stated = published["conservation"]
+    attributed = {entry["name"]: entry["instructions"] for entry in stated["attributed"]}
+    elsewhere = {entry["name"]: entry["instructions"] for entry in stated["unattributed"]}
+    expected: Counter[str] = Counter()
+    rest = oracle.in_exceptions.copy()
+    for window in oracle.windows:
+        expected[window.service.partition("/")[0]] += len(window.steps)
+        if window.number is not None:
+            rest[window.number] -= len(window.steps)
+    if attributed != expected:
+        yield f"in services: {attributed}, counted {expected}"
+    for number, count in rest.items():
+        if elsewhere.pop(f"exception {number}", 0) != count:
+            yield f"exception {number}: counted {count}"
+    total = oracle.instructions
+    if stated["traced"] != total:
+        yield f"traced: {stated['traced']}, counted {total}"
+    if sum(elsewhere.values()) != total - sum(expected.values()) - sum(rest.values()):
+        yield f"in threads: {elsewhere}"
+
+
+def counts(service: dict[str, Any], windows: list[Counted]) -> Iterator[str]:
+    """Accesses by logical section, operation, width and pattern, core events by section, each under
+    its own blocking form; and by the plainest of all counts, how many instructions there are."""
+    if service["evidence"]["windows"] != len(windows):
+        yield f"{service['name']}: {len(windows)} windows"
+    published = Published.of(service["counts"])
+    for window in windows:
+        stated = published.at(values_of(service, window.values))
+        if service["name"] in UNTOLD:
+            stated = _told(stated, window.counts)
+        differing = {
+            key: (stated[key], window.counts[key])
+            for key in stated.keys() | window.counts.keys()
+            if stated[key] != window.counts[key]
+        }
+        if differing:
+            yield f"{service['name']} at {window.values}: (published, counted) {differing}"
+        if instructions(by_key(stated)) != len(window.steps):
+            yield f"{service['name']} at {window.values}: {len(window.steps)} instructions"
+
+
+UNTOLD = {"vTaskDelete_own/call"}
+"""What may have rows whose mask wcetchar could not tell, and that it counts as blocking: on Armv4T
+the mask comes from the frame that the kernel made for a new thread."""
+
+
+def _told(stated: Counts, counted: Counts) -> Counts:
+    """Rows of an unknown mask under the masks that were counted, as far as they go."""
+    found = stated.copy()
+    for ((mask, preemption), key), count in stated.items():
+        if mask != UNKNOWN:
+            continue
+        for (real, held), same in counted:
+            if held == preemption and same == key:
+                form = ((real, held), same)
+                moved = min(count, counted[form] - found[form])
+                found[form] += moved
+                found[(mask, preemption), key] -= moved
+                count -= moved
+    return +found
+
+
+def _place(stretch: dict[str, Any], symbols: Symbols) -> Place:
+    """``function+offset (file:line), called at function+offset (file:line)`` as addresses."""
+    ends: list[int | None] = []
+    for end in (stretch["begin"], stretch["end"]):
+        own, _, call = end.partition(", called at ")
+        for text in (own, call):
+            name, _, offset = text.partition(" ")[0].partition("+")
+            ends.append(symbols[name][0] + int(offset or 0) if name else None)
+    return (stretch["kind"], *ends)
+
+
+def stretches(service: dict[str, Any], windows: list[Counted], symbols: Symbols) -> Iterator[str]:
+    """Every real stretch is within a published one of its kind, class by class; so the longest are.
+    Each published one is a real one at every value where it has counts: between the same places, by
+    the same calls, with the largest count of each instruction where a window has several of them
+    there."""
+    published = [
+        (_place(stretch, symbols), Published.of(stretch["counts"]))
+        for stretch in service.get("stretches", [])
+    ]
+    for window in windows:
+        at = f"{service['name']} at {window.values}"
+        given = values_of(service, window.values)
+        stated = [(place, counts.at(given)) for place, counts in published]
+        classes = [(place[0], by_key(held)) for place, held in stated]
+        for kind, real in window.stretches:
+            if not any(k == kind and real <= held for k, held in classes):
+                yield f"{at}: {kind} for {instructions(real)} instructions is in none"
+        for place, held in stated:
+            found = [counted for where, counted in window.places if where == place]
+            if service["name"] in UNTOLD and any(mask == UNKNOWN for (mask, _), _ in held):
+                continue  # longer than what is real
+            if held and held not in found:
+                yield f"{at}: {place}, {instructions(by_key(held))} instructions, is none"
+
+
+def of_service(made: Made, service: dict[str, Any]) -> list[str]:
+    """What differs of one service, or part of one."""
+    mine = made.oracle.of(service["name"])
+    return [*counts(service, mine), *stretches(service, mine, made.symbols)]
+
+
+def all_of(made: Made) -> list[str]:
+    """Everything that differs."""
+    oracle, published = made.oracle, made.published
+    if oracle.differences:
+        return oracle.differences
+    found = [*values(oracle, made.services), *conservation(oracle, published)]
+    if {s["name"] for s in published["services"]} != {p for _, p in parts_of(made.services)}:
+        found.append("other services are published")
+    for service in published["services"]:
+        found += of_service(made, service)
+    return found

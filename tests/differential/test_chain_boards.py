@@ -1,0 +1,130 @@
+"""The published characterizations of the boards' firmware against an independent count of each run.
+
+``chain_oracle`` says what is counted, ``armv4t_oracle`` and ``riscv_oracle`` where registers and
+masks come from; ``chain_compare`` what is compared: every window of every service, and of every
+part of one, at each combination of its parameters' values. The configurations beside ``basic`` are
+marked ``long``.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import chain_compare
+import pytest
+from chain_damage import DAMAGES, damaged
+from chain_made import Firmware, Made
+from chain_oracle import ALL_INTERRUPTS
+from chain_published import by_key, counts_at
+
+pytest_plugins = ("chain_fixtures",)
+pytestmark = pytest.mark.firmware
+
+ARMV4T = [Firmware(board) for board in ("versatilepb", "versatilepb-thumb")]
+BASIC = [*ARMV4T, Firmware("virt")]  # for those of Armv7-M see test_chain_counts, test_chain_float
+LONG = [
+    Firmware(board, config)
+    for board in ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
+    for config in ("full", "whole")
+]
+
+
+def each(firmware: list[Firmware]) -> Any:
+    rows = [
+        pytest.param(
+            one,
+            id=one.name,
+            marks=[pytest.mark.xdist_group(one.name)]
+            + ([pytest.mark.long] if one.config != "basic" else []),
+        )
+        for one in firmware
+    ]
+    return pytest.mark.parametrize("made", rows, indirect=True)
+
+
+@each(BASIC + LONG)
+def test_every_window_is_the_oracles(made: Made) -> None:
+    """Counts under each blocking form, blocking stretches, instructions by service and exception;
+    before them, that the second account of the run is of the same run."""
+    assert chain_compare.all_of(made) == []
+    assert made.oracle.instructions > 1_000_000
+
+
+@each(BASIC + LONG)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_of_what_is_published_is_seen(made: Made, damage: str) -> None:
+    """In several services in turn."""
+    tried = 0
+    for changed in damaged(made.published, DAMAGES[damage], every=5):
+        tried += 1
+        assert chain_compare.of_service(made, changed) != [], changed["name"]
+    assert tried > 1
+
+
+@each(BASIC + LONG)
+def test_instructions_that_are_put_elsewhere_are_seen(made: Made) -> None:
+    """In conservation: from one service to another, from an exception to threads, and the sum."""
+    stated = made.published["conservation"]
+    changes = (("attributed", 0, 1), ("attributed", -1, 1), ("unattributed", 0, 1))
+    for where, number, more in (*changes, ("unattributed", -1, -1)):
+        changed = copy.deepcopy(stated)
+        changed[where][number]["instructions"] += more
+        assert list(chain_compare.conservation(made.oracle, {"conservation": changed}))
+    assert list(
+        chain_compare.conservation(
+            made.oracle, {"conservation": {**stated, "traced": stated["traced"] + 1}}
+        )
+    )
+
+
+@each(BASIC + LONG)
+def test_a_window_that_is_missing_is_seen(made: Made) -> None:
+    windows = made.oracle.windows
+    for at in range(0, len(windows), len(windows) // 7):
+        fewer = replace(made.oracle, windows=windows[:at] + windows[at + 1 :])
+        assert list(chain_compare.values(fewer, made.services))
+
+
+@each(LONG)
+def test_what_only_the_larger_configurations_have(made: Made) -> None:
+    """Locks of the scheduler inside a lock, calls that block or never return, calls in handlers."""
+    assert made.oracle.deepest == 2
+    windows = made.oracle.windows
+    assert {w.service.partition("/")[1:] for w in windows} == {
+        ("", ""),
+        ("/", "call"),
+        ("/", "resume"),
+    }
+    handlers = {name for name, s in made.services["services"].items() if s["kind"] == "handler"}
+    assert any(w.number is not None and w.service not in handlers for w in windows)
+
+
+@each(BASIC)
+def test_handlers_are_masked_as_a_whole(made: Made) -> None:
+    """From trap entry to return, both included."""
+    handlers = ("tick_interrupt", "context_switch")
+    found = [w for w in made.oracle.windows if w.service.startswith(handlers)]
+    assert len(found) == 18
+    for window in found:
+        assert set(window.forms) == {(ALL_INTERRUPTS, True)}
+
+
+@each(ARMV4T)
+def test_armv4t_lock_by_hand(made: Made, request: pytest.FixtureRequest) -> None:
+    """vTaskSuspendAll is, in either state: ldr r2, =...; ldr r3, [r2]; add; str; bx lr."""
+    width = "16" if "thumb" in request.node.name else "32"
+    service = chain_compare.service_of(made.published, "vTaskSuspendAll")
+    assert by_key(counts_at(service["counts"], {})) == {
+        (".text", "load"): 2,
+        (".text", "alu"): 1,
+        (".text", "store"): 1,
+        (".text", "return"): 1,
+        (".text", "pipeline refill"): 1,
+        (".text", "fetch", width, "first"): 1,
+        (".text", "fetch", width, "next"): 4,
+        (".text", "read", "32", "single"): 1,
+        ("kernel.data", "read", "32", "single"): 1,
+        ("kernel.data", "write", "32", "single"): 1,
+    }
