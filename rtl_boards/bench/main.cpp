@@ -1,0 +1,292 @@
+// A board around a VexRiscv core in RTL: runs a program and writes down when its marks are stored.
+//
+//   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold] [--second-master] [--seed N]
+//         [--retired FILE] [--limit CYCLES]
+//
+// MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
+// took it, and which byte of the array it was. FILE: for each instruction that retired, its address and
+// the cycle, as two little-endian words of 32 bits.
+#include <verilated.h>
+
+#include <cstring>
+#include <memory>
+
+#include "VCore.h"
+#include "VCore_VexRiscv.h"
+#include "board.h"
+#include "devices.h"
+#include "fail.h"
+#include "memory.h"
+#include "program.h"
+
+namespace {
+
+struct Options {
+    std::string board, program, marks, retired;
+    bool cold = false, second_master = false;
+    uint32_t seed = 1;
+    uint64_t limit = 2000000000;
+};
+
+Options options(int count, char **words)
+{
+    Options it;
+    std::vector<std::string> files;
+    for (int i = 1; i < count; i++) {
+        const std::string word = words[i];
+        const auto value = [&] {
+            if (++i == count)
+                fail("bench", word + " needs a value");
+            return std::string(words[i]);
+        };
+        if (word == "-o") it.marks = value();
+        else if (word == "--retired") it.retired = value();
+        else if (word == "--seed") it.seed = uint32_t(std::stoul(value()));
+        else if (word == "--limit") it.limit = std::stoull(value());
+        else if (word == "--second-master") it.second_master = true;
+        else if (word == "--caches") {
+            const auto state = value();
+            if (state != "cold" && state != "left")
+                fail("bench", "--caches is cold (empty at each begin mark) or left (as the program leaves them)");
+            it.cold = state == "cold";
+        } else if (word[0] == '-') fail("bench", "unknown option " + word);
+        else files.push_back(word);
+    }
+    if (files.size() != 2 || it.marks.empty())
+        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|left] [--second-master] "
+                      "[--seed N] [--retired FILE] [--limit CYCLES]");
+    it.board = files[0], it.program = files[1];
+    return it;
+}
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
+
+File opened(const std::string &path)
+{
+    File file(path.empty() ? nullptr : std::fopen(path.c_str(), "wb"), std::fclose);
+    if (!path.empty() && !file)
+        fail(path, "cannot be written");
+    return file;
+}
+
+class Bench {
+public:
+    Bench(const Options &options, const Board &board, const Program &program)
+        : options_(options), board_(board), program_(program),
+          devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
+          traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired))
+    {
+        for (const auto &timing : board.memories)
+            memories_.emplace_back(timing, options.seed);
+        load();
+    }
+
+    int run();
+
+private:
+    void load();
+    void cycle();
+    void data_word();
+    void fetched_word();
+    void traffic();
+    void empty_caches();
+    void mark(uint32_t address, unsigned lanes);
+
+    Memory *memory_of(uint32_t address)
+    {
+        for (auto &memory : memories_)
+            if (memory.holds(address))
+                return &memory;
+        return nullptr;
+    }
+    uint32_t word(uint32_t address)
+    {
+        const auto *memory = memory_of(address);
+        if (!memory)
+            fail(options_.program, "address " + hexadecimal(address) + " is in no memory of board " + board_.name);
+        return memory->read(address);
+    }
+    uint8_t byte(uint32_t address) { return uint8_t(word(address) >> (8 * (address & 3))); }
+
+    const Options &options_;
+    const Board &board_;
+    const Program &program_;
+    std::vector<Memory> memories_;
+    Devices devices_;
+    VCore core_;
+    uint64_t cycle_ = 0;
+    Generator traffic_;
+    unsigned traffic_wait_ = 0, traffic_left_ = 0;
+    bool cold_now_ = false;
+    File marks_, retired_;
+};
+
+void Bench::load()
+{
+    for (const auto &segment : program_.segments)
+        for (size_t i = 0; i < segment.bytes.size(); i++) {
+            const uint32_t address = segment.address + uint32_t(i);
+            auto *memory = memory_of(address);
+            if (!memory)
+                fail(options_.program, "the program has contents at " + hexadecimal(address) +
+                                           ", where board " + board_.name + " has no memory");
+            memory->bytes[address - memory->timing.base] = segment.bytes[i];
+        }
+    for (auto &memory : memories_)
+        for (size_t at = 0; at + sizeof SEMIHOSTING_CALL <= memory.bytes.size(); at += 4)
+            if (!std::memcmp(&memory.bytes[at], SEMIHOSTING_CALL, sizeof SEMIHOSTING_CALL))
+                std::memcpy(&memory.bytes[at], SEMIHOSTING_STORES, sizeof SEMIHOSTING_STORES);
+}
+
+// All lines invalid. Both caches write through, so nothing is lost.
+void Bench::empty_caches()
+{
+    auto &instruction = core_.VexRiscv->IBusCachedPlugin_cache__DOT__ways_0_tags;
+    for (size_t i = 0; i < std::size(instruction.m_storage); i++)
+        instruction.m_storage[i] &= ~1u;
+#ifdef CORE_HAS_DATA_CACHE
+    auto &data = core_.VexRiscv->dataCache_1__DOT__ways_0_tags;
+    for (size_t i = 0; i < std::size(data.m_storage); i++)
+        data.m_storage[i] &= ~1u;
+#endif
+}
+
+void Bench::mark(uint32_t address, unsigned lanes)
+{
+    const uint32_t offset = address - program_.marks;
+    if (offset >= program_.marks_size)
+        return;
+    for (unsigned lane = 0; lane < 4; lane++)
+        if (lanes >> lane & 1)
+            std::fprintf(marks_.get(), "%llu,%u\n", static_cast<unsigned long long>(cycle_), offset + lane);
+    cold_now_ = options_.cold;
+}
+
+void Bench::data_word()
+{
+    const uint32_t address = uint32_t(core_.dBusWishbone_ADR) << 2;
+    core_.dBusWishbone_ACK = 1;
+    if (auto *memory = memory_of(address)) {
+        if (core_.dBusWishbone_WE) {
+            memory->write(address, core_.dBusWishbone_DAT_MOSI, core_.dBusWishbone_SEL);
+            mark(address, core_.dBusWishbone_SEL);
+        } else {
+            core_.dBusWishbone_DAT_MISO = memory->read(address);
+        }
+        return;
+    }
+    uint32_t value = 0;
+    const bool known = core_.dBusWishbone_WE
+                           ? devices_.write(address, core_.dBusWishbone_DAT_MOSI, core_.dBusWishbone_SEL)
+                           : devices_.read(address, value);
+    if (!known)
+        fail(options_.program, std::string(core_.dBusWishbone_WE ? "writes to " : "reads from ") +
+                                   hexadecimal(address) + " in cycle " + std::to_string(cycle_) +
+                                   ", where board " + board_.name + " has nothing");
+    core_.dBusWishbone_DAT_MISO = value;
+}
+
+void Bench::fetched_word()
+{
+    core_.iBusWishbone_ACK = 1;
+    core_.iBusWishbone_DAT_MISO = memory_of(uint32_t(core_.iBusWishbone_ADR) << 2)->read(uint32_t(core_.iBusWishbone_ADR) << 2);
+}
+
+void Bench::traffic()
+{
+    if (traffic_left_) {
+        if (--traffic_left_ == 0)
+            traffic_wait_ = traffic_.below(board_.traffic.gap + 1);
+    }
+}
+
+void Bench::cycle()
+{
+    devices_.step(cycle_);
+    core_.timerInterrupt = devices_.timer();
+    core_.softwareInterrupt = devices_.software();
+    core_.clk = 0;
+    core_.iBusWishbone_ACK = core_.dBusWishbone_ACK = 0;
+    core_.eval();
+
+    const uint32_t fetched = uint32_t(core_.iBusWishbone_ADR) << 2, data = uint32_t(core_.dBusWishbone_ADR) << 2;
+    const bool fetches = core_.iBusWishbone_STB && core_.iBusWishbone_CYC;
+    const bool accesses = core_.dBusWishbone_STB && core_.dBusWishbone_CYC;
+    if (fetches && !memory_of(fetched))
+        fail(options_.program, "fetches from " + hexadecimal(fetched) + " in cycle " + std::to_string(cycle_) +
+                                   ", where board " + board_.name + " has no memory");
+    if (traffic_wait_)
+        traffic_wait_--;
+    else if (options_.second_master && !traffic_left_)
+        traffic_left_ = board_.traffic.beats;
+    for (auto &memory : memories_) {
+        Request requests[MASTERS];
+        if (fetches && memory.holds(fetched))
+            requests[INSTRUCTION] = {true, false, 4, core_.iBusWishbone_CTI == 2};
+        if (accesses && memory.holds(data))
+            requests[DATA] = {true, bool(core_.dBusWishbone_WE),
+                              unsigned(__builtin_popcount(core_.dBusWishbone_SEL)),
+                              core_.dBusWishbone_CTI == 2};
+        if (traffic_left_ && memory.timing.name == board_.traffic.memory)
+            requests[TRAFFIC] = {true, false, 4, traffic_left_ > 1};
+        switch (memory.step(cycle_, requests)) {
+        case DATA: data_word(); break;
+        case INSTRUCTION: fetched_word(); break;
+        case TRAFFIC: traffic(); break;
+        case MASTERS: break;
+        }
+    }
+    if (accesses && !memory_of(data))
+        data_word();
+    core_.eval();
+
+    if (retired_ && core_.VexRiscv->lastStageIsFiring) {
+        const uint32_t record[2] = {core_.VexRiscv->lastStagePc, uint32_t(cycle_)};
+        std::fwrite(record, sizeof record, 1, retired_.get());
+    }
+    core_.clk = 1;
+    core_.eval();
+    if (cold_now_) {
+        empty_caches();
+        cold_now_ = false;
+    }
+    cycle_++;
+}
+
+int Bench::run()
+{
+    std::fprintf(marks_.get(), "cycle,offset\n");
+    core_.externalResetVector = program_.entry;
+    core_.externalInterruptArray = 0;
+    core_.iBusWishbone_ERR = core_.dBusWishbone_ERR = 0;
+    core_.iBusWishbone_ACK = core_.dBusWishbone_ACK = 0;
+    core_.timerInterrupt = core_.softwareInterrupt = 0;
+    core_.reset = 1;
+    for (int i = 0; i < 10; i++) {
+        core_.clk = 0;
+        core_.eval();
+        core_.clk = 1;
+        core_.eval();
+    }
+    core_.reset = 0;
+    while (!devices_.finished()) {
+        if (cycle_ == options_.limit)
+            fail(options_.program, "has not ended after " + std::to_string(cycle_) + " cycles");
+        cycle();
+    }
+    std::fprintf(stderr, "board %s: %llu cycles, status %d\n", board_.name.c_str(),
+                 static_cast<unsigned long long>(cycle_), devices_.status());
+    return devices_.status();
+}
+
+}  // namespace
+
+int main(int count, char **words)
+{
+    const Options chosen = options(count, words);
+    const Board board = read_board(chosen.board);
+    const Program program = read_program(chosen.program);
+    if (chosen.second_master && board.traffic.memory.empty())
+        fail(chosen.board, "has no second master");
+    return Bench(chosen, board, program).run();
+}
