@@ -28,6 +28,7 @@ VERBS: Final = (
     "campaign",
     "estimate",
     "compare",
+    "validate",
 )
 
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it

@@ -10,6 +10,7 @@ from wcetchar.store.characterization import characterization_json, load_characte
 from wcetchar.store.files import write_atomically
 from wcetchar.store.locate import locate
 from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
+from wcetchar.store.measurement_table import load_measurement_table
 from wcetchar.store.names import characterization_names, map_names, profile_names
 from wcetchar.store.profile import load_profile
 from wcetchar.store.runs import RunsFile, load_runs
@@ -25,6 +26,7 @@ __all__ = [
     "load_campaign",
     "load_characterization",
     "load_map",
+    "load_measurement_table",
     "load_measurements",
     "load_profile",
     "load_runs",

@@ -1,0 +1,40 @@
+"""What was measured: the execution time of one call, on a board or in RTL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from wcetchar.model.hardware import Unit
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured execution of a service.
+
+    Attributes:
+        service: as the characterization names it.
+        parameters: the values that its file gives; those of other services are absent.
+        time: as measured, with whatever the measuring itself takes, in ``unit``.
+        unit: cycles of the core, or nanoseconds.
+        line: of the file, from 1.
+        label: whatever the file calls it (a board, a state of the caches); may be empty.
+    """
+
+    service: str
+    parameters: Mapping[str, int]
+    time: Fraction
+    unit: Unit
+    line: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class MeasurementTable:
+    """All lines of one file. ``columns``: parameter -> column of its heading, from 1."""
+
+    path: str
+    unit: Unit
+    columns: Mapping[str, int]
+    measurements: tuple[Measurement, ...]

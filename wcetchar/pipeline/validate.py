@@ -1,0 +1,284 @@
+"""Hold estimates against measurements: three parties' files and one of measured times."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from wcetchar import store
+from wcetchar.engine import estimate_at
+from wcetchar.engine.counts import values_of
+from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.model.characterization import Characterization, ServiceCharacterization
+from wcetchar.model.estimate import Estimate
+from wcetchar.model.hardware import Unit
+from wcetchar.model.measurement import Measurement, MeasurementTable
+from wcetchar.model.validation import Compared, Comparison, Explanation, Overhead
+from wcetchar.pipeline import estimate as estimating
+from wcetchar.validation import compare, explain, overhead_of
+
+_MISTAKES = 20
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to hold against what. ``overhead``: the service whose measurements show what measuring
+    takes; it need not be characterized. ``services``: only these; empty means all."""
+
+    characterization: str
+    profile: str
+    section_map: str | None
+    measured: str
+    overhead: str | None = None
+    services: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Validation:
+    """``overheads``: by label of the measurements. ``clock_hz``: that turned cycles into time,
+    ``None`` where times were measured. ``left_out``: measurements of services not asked for."""
+
+    comparison: Comparison
+    explanation: Explanation | None
+    overheads: Mapping[str, Overhead]
+    profile: str
+    section_map: str
+    clock_hz: Fraction | None
+    left_out: int
+    notes: tuple[str, ...]
+
+
+def run(request: Request) -> Validation:
+    """Compare every measurement with the estimate at its parameter values.
+
+    Raises:
+        InputError: a file that cannot be used; a measured service or parameter that the
+            characterization does not have, with line and column; a measured time that is less
+            than the overhead; nothing to compare.
+    """
+    characterization = store.load_characterization(request.characterization)
+    table = store.load_measurement_table(request.measured)
+    wanted = _wanted(request, characterization)
+    chosen = [m for m in table.measurements if not wanted or m.service in wanted]
+    empty = [m for m in table.measurements if m.service == request.overhead]
+    measured = [m for m in chosen if m.service != request.overhead]
+    services = {service.name: service for service in characterization.services}
+    _refuse_unknown(table, measured, services)
+    if not measured:
+        raise InputError(
+            "holds no measurement of a service that was asked for", where=Location(table.path)
+        )
+    used = dict.fromkeys(m.service for m in (*measured, *empty) if m.service in services)
+    platform = estimating.platform_of(
+        estimating.Request(request.characterization, (request.profile,)),
+        characterization,
+        [services[name] for name in used],
+        request.profile,
+        request.section_map,
+    )
+    clock = platform.prices.profile.core.clock.low
+    pricer = _Pricer(platform, services, table)
+    overheads = _overheads(request, measured, empty, pricer, clock)
+    rows = _rows(measured, overheads, pricer, clock, table)
+    comparison = compare(rows)
+    estimates = list(pricer.known.values())
+    return Validation(
+        comparison=comparison,
+        explanation=explain(comparison.worst, comparison.rows),
+        overheads=overheads,
+        profile=platform.prices.profile.name,
+        section_map=platform.section_map.name,
+        clock_hz=clock if table.unit is Unit.CYCLES else None,
+        left_out=len(table.measurements) - len(measured) - len(empty),
+        notes=tuple(dict.fromkeys(note for e in estimates for note in e.notes)),
+    )
+
+
+class _Pricer:
+    """Estimates, each made once."""
+
+    def __init__(
+        self,
+        platform: estimating.Platform,
+        services: Mapping[str, ServiceCharacterization],
+        table: MeasurementTable,
+    ) -> None:
+        self.known: dict[tuple[str, tuple[int, ...]], Estimate] = {}
+        self._prices = platform.prices
+        self._services = services
+        self._table = table
+
+    def has(self, name: str) -> bool:
+        return name in self._services
+
+    def estimate(self, measurement: Measurement) -> Estimate:
+        service = self._services[measurement.service]
+        own = {p.name for p in service.parameters}
+        where = Location(self._table.path, measurement.line)
+        strange = sorted(set(measurement.parameters) - own)
+        if strange:
+            column = self._table.columns[strange[0]]
+            raise InputError(
+                f"{service.name} has no parameter {strange[0]}",
+                where=Location(where.file, where.line),
+                expected=f"nothing in column {column}"
+                + (f"; it has {', '.join(sorted(own))}" if own else "; it has none"),
+            )
+        try:
+            values = values_of(service, measurement.parameters)
+            found = self.known.get((service.name, values))
+            if found is None:
+                found = estimate_at(service, self._prices, values)
+                self.known[(service.name, values)] = found
+            return found
+        except InputErrors as errors:
+            for error in errors.errors:
+                error.where = where
+            raise
+        except InputError as error:
+            error.where = where
+            raise
+
+
+def _nanoseconds(measurement: Measurement, clock: Fraction) -> Fraction:
+    if measurement.unit is Unit.CYCLES:
+        return measurement.time * 10**9 / clock
+    return measurement.time
+
+
+def _overheads(
+    request: Request,
+    measured: list[Measurement],
+    empty: list[Measurement],
+    pricer: _Pricer,
+    clock: Fraction,
+) -> dict[str, Overhead]:
+    """What measuring takes, for each label. Without measurements of it nothing is subtracted."""
+    if request.overhead is None:
+        return {}
+    found: dict[str, Overhead] = {}
+    for label in dict.fromkeys(m.label for m in measured):
+        own = [m for m in empty if m.label == label]
+        function = Fraction(0)
+        if own and pricer.has(request.overhead):
+            function = max(pricer.estimate(m).total.high for m in own)
+        try:
+            found[label] = overhead_of(
+                request.overhead, [_nanoseconds(m, clock) for m in own], function
+            )
+        except InputError as error:
+            error.where = Location(request.measured)
+            if label:
+                error.expected = f"at least one line of that service with the label {label}"
+            raise
+    return found
+
+
+def _rows(
+    measured: list[Measurement],
+    overheads: Mapping[str, Overhead],
+    pricer: _Pricer,
+    clock: Fraction,
+    table: MeasurementTable,
+) -> list[Compared]:
+    """One row for each service, its values and the label, in the order of the file."""
+    mistakes: list[InputError] = []
+    groups: dict[tuple[str, tuple[tuple[str, int], ...], str], list[tuple[Fraction, int]]] = {}
+    estimates: dict[tuple[str, tuple[tuple[str, int], ...], str], Estimate] = {}
+    for one in measured:
+        key = (one.service, tuple(sorted(one.parameters.items())), one.label)
+        time = _nanoseconds(one, clock)
+        if one.label in overheads:
+            time -= overheads[one.label].time
+        try:
+            if time < 0:
+                raise InputError(
+                    "took less than what measuring nothing took",
+                    where=Location(table.path, one.line),
+                    expected="a time that holds the same overhead as all others",
+                )
+            estimates[key] = pricer.estimate(one)
+        except InputErrors as errors:
+            mistakes.extend(errors.errors)
+        except InputError as error:
+            mistakes.append(error)
+        if len(mistakes) > _MISTAKES:
+            break
+        groups.setdefault(key, []).append((time, -one.line))
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise InputErrors(mistakes)
+    return [
+        Compared(
+            estimate=estimates[key],
+            label=key[2],
+            count=len(times),
+            least=min(times)[0],
+            most=max(times)[0],
+            line=-max(times)[1],
+        )
+        for key, times in groups.items()
+    ]
+
+
+def _wanted(request: Request, characterization: Characterization) -> frozenset[str]:
+    known = [service.name for service in characterization.services]
+    for name in request.services:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            raise InputError(
+                f"the characterization has no service {name}",
+                where=Location("--service"),
+                hint=f"did you mean {close[0]!r}?" if close else None,
+            )
+    return frozenset(request.services)
+
+
+def _refuse_unknown(
+    table: MeasurementTable,
+    measured: list[Measurement],
+    services: Mapping[str, ServiceCharacterization],
+) -> None:
+    """Services and columns that the characterization does not have, all at once."""
+    mistakes: list[InputError] = []
+    known = {p.name for service in services.values() for p in service.parameters}
+    for name, column in table.columns.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            mistakes.append(
+                InputError(
+                    f"no service of the characterization has a parameter {name}",
+                    where=Location(table.path, 1, column),
+                    expected="service, label, a time, or a parameter",
+                    hint=f"did you mean {close[0]!r}?" if close else None,
+                )
+            )
+    seen: set[str] = set()
+    for one in measured:
+        if one.service in services or one.service in seen:
+            continue
+        seen.add(one.service)
+        parts = [name for name in services if name.startswith(f"{one.service}/")]
+        close = parts or difflib.get_close_matches(one.service, services, 1)
+        mistakes.append(
+            InputError(
+                f"the characterization has no service {one.service}",
+                where=Location(table.path, one.line),
+                expected="a service that is characterized"
+                + (f": this one is cut into {', '.join(parts)}" if parts else ""),
+                hint=(
+                    "measure the parts, or leave these lines out"
+                    if parts
+                    else f"did you mean {close[0]!r}?"
+                    if close
+                    else "--service NAME compares only what is named"
+                ),
+            )
+        )
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise InputErrors(mistakes[:_MISTAKES])

@@ -1,0 +1,216 @@
+"""A validation as terminal tables, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Final
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from wcetchar.report.jsondoc import text_of as json_text
+from wcetchar.report.markdown import escaped, table_lines
+from wcetchar.report.numbers import for_json, grouped, plain
+from wcetchar.report.terminal import notes_part, text_of
+from wcetchar.report.validation import RowView, ValidationView, percent_text
+
+SHOWN: Final = 20
+"""Unsafe rows of which a table shows each; the other formats have all."""
+
+FIELDS: Final = (
+    "service",
+    "parameters",
+    "label",
+    "measurements",
+    "least_ns",
+    "measured_ns",
+    "estimated_ns",
+    "overestimation_percent",
+    "unsafe",
+    "word",
+    "line",
+)
+
+_ROW: Final = (
+    ("service", False),
+    ("at", False),
+    ("label", False),
+    ("measured ns", True),
+    ("estimated ns", True),
+    ("over", True),
+    ("line", True),
+)
+_GROUP: Final = (
+    ("service", False),
+    ("label", False),
+    ("values", True),
+    ("calls", True),
+    ("unsafe", True),
+    ("least over", True),
+    ("median", True),
+    ("most", True),
+)
+_Block = tuple[str, tuple[tuple[str, bool], ...], list[list[str]]]
+
+
+def terminal(view: ValidationView, width: int = 120, color: bool = False) -> str:
+    parts: list[RenderableType] = [Text(_headline(view), style="bold"), Text(_spread(view)), ""]
+    for title, columns, rows in _blocks(view):
+        parts.append(Text(title, style="bold"))
+        table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        for heading, right in columns:
+            table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        parts += [table, ""]
+    parts += [Text(line) for line in view.explanation]
+    parts += [Text(line) for line in view.overheads]
+    parts.extend(notes_part(view.notes))
+    return text_of(parts, width, color)
+
+
+def markdown(view: ValidationView) -> str:
+    lines = [f"## {escaped(_headline(view))}", "", _spread(view), ""]
+    for title, columns, rows in _blocks(view):
+        lines += [f"### {escaped(title)}", "", *table_lines(columns, rows), ""]
+    lines += [f"* {escaped(line)}" for line in (*view.explanation, *view.overheads, *view.notes)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def csv_text(view: ValidationView) -> str:
+    """Every row, in the order of the tables. Times are rounded up, percentages as in the tables."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for row in view.rows:
+        writer.writerow(
+            [
+                _cell(row.service),
+                _cell(row.at),
+                _cell(row.label),
+                row.count,
+                plain(row.least_ns),
+                plain(row.measured_ns),
+                plain(row.estimated_ns),
+                percent_text(row.percent).removesuffix(" %"),
+                "yes" if row.unsafe else "no",
+                row.word,
+                row.line,
+            ]
+        )
+    return stream.getvalue()
+
+
+def document(view: ValidationView) -> str:
+    """The JSON document of ``--json``."""
+    return json_text(
+        {
+            "kind": "wcetchar validation",
+            "profile": view.profile,
+            "map": view.section_map,
+            "measurements": view.measurements,
+            "unsafe": view.unsafe,
+            "overestimation_percent": None
+            if view.spread is None
+            else dict(
+                zip(("minimum", "median", "maximum"), map(_percent, view.spread), strict=True)
+            ),
+            "rows": [_row_document(row) for row in view.rows],
+            "worst": _row_document(view.worst),
+            "explanation": list(view.explanation),
+            "overheads": list(view.overheads),
+            "notes": list(view.notes),
+        }
+    )
+
+
+def _row_document(row: RowView) -> dict[str, object]:
+    return {
+        "service": row.service,
+        "parameters": dict(row.parameters),
+        "label": row.label,
+        "measurements": row.count,
+        "least_ns": for_json(row.least_ns),
+        "measured_ns": for_json(row.measured_ns),
+        "estimated_ns": for_json(row.estimated_ns),
+        "overestimation_percent": None if row.percent is None else _percent(row.percent),
+        "unsafe": row.unsafe,
+        "word": row.word,
+        "line": row.line,
+    }
+
+
+def _percent(value: object) -> float:
+    from fractions import Fraction
+
+    assert isinstance(value, Fraction)
+    return float(percent_text(value).removesuffix(" %"))
+
+
+def _headline(view: ValidationView) -> str:
+    safe = "none unsafe" if not view.unsafe else f"{view.unsafe} UNSAFE"
+    return (
+        f"{safe} of {grouped(len(view.rows))} rows ({grouped(view.measurements)} measurements) "
+        f"on {view.profile} (map {view.section_map})"
+    )
+
+
+def _spread(view: ValidationView) -> str:
+    if view.spread is None:
+        return "overestimation is not known: nothing is left of the measured times"
+    least, median, most = (percent_text(value) for value in view.spread)
+    return f"overestimation: least {least}, median {median}, most {most}"
+
+
+def _blocks(view: ValidationView) -> Iterator[_Block]:
+    unsafe = [row for row in view.rows if row.unsafe]
+    if unsafe:
+        more = f", the first {SHOWN}" if len(unsafe) > SHOWN else ""
+        yield f"unsafe: measured above the estimate{more}", _ROW, [_row(r) for r in unsafe[:SHOWN]]
+    yield (
+        "services",
+        _GROUP,
+        [
+            [
+                group.service,
+                group.label,
+                grouped(group.rows),
+                grouped(group.measurements),
+                str(group.unsafe),
+                percent_text(group.minimum),
+                percent_text(group.median),
+                percent_text(group.maximum),
+            ]
+            for group in view.groups
+        ],
+    )
+    yield "the worst row", _ROW, [_row(view.worst)]
+    yield (
+        "what costs most in it",
+        (("class", False), ("region", False), ("count", True), ("ns each", True), ("ns", True)),
+        [
+            [name, region, grouped(count), grouped(price), grouped(time)]
+            for name, region, count, price, time in view.contributors
+        ],
+    )
+
+
+def _row(row: RowView) -> list[str]:
+    return [
+        row.service,
+        row.at,
+        row.label,
+        grouped(row.measured_ns),
+        grouped(row.estimated_ns),
+        percent_text(row.percent),
+        str(row.line),
+    ]
+
+
+def _cell(text: str) -> str:
+    """A name that a spreadsheet would take for a formula gets an apostrophe before it."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

@@ -1,0 +1,213 @@
+"""Measured times as comma-separated values (docs/reference/measurements.md).
+
+One line for each measured call: the service, its parameters, one time. The heading says which
+column is which; the name of the time's column is its unit."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.errors import InputError, InputErrors, Location, one_line
+from wcetchar.model.hardware import Unit
+from wcetchar.model.measurement import Measurement, MeasurementTable
+from wcetchar.store.source import MAX_MISTAKES, read_text, shown
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_CELL: Final = 4096
+
+TIMES: Final = {
+    "cycles": (Unit.CYCLES, Fraction(1)),
+    "ns": (Unit.NANOSECONDS, Fraction(1)),
+    "us": (Unit.NANOSECONDS, Fraction(10**3)),
+    "ms": (Unit.NANOSECONDS, Fraction(10**6)),
+    "s": (Unit.NANOSECONDS, Fraction(10**9)),
+}
+_SERVICE: Final = "service"
+_LABEL: Final = "label"
+_NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?")
+_WHOLE = re.compile(r"[0-9]{1,10}")
+
+
+@dataclass(frozen=True)
+class _Cell:
+    text: str
+    where: Location
+
+
+@dataclass(frozen=True)
+class _Heading:
+    service: int
+    time: int
+    label: int | None
+    parameters: tuple[tuple[str, int], ...]
+    width: int
+    unit: Unit
+    factor: Fraction
+    places: tuple[Location, ...]
+
+
+def load_measurement_table(path: str | os.PathLike[str]) -> MeasurementTable:
+    """Read a file of measured times. Empty lines, and lines that begin with ``#``, are left out.
+
+    Raises:
+        InputError, InputErrors: the file cannot be read, has more than 64 MiB, or holds mistakes;
+            each with line and column.
+    """
+    text = read_text(path, MAX_BYTES)
+    mistakes: list[InputError] = []
+    heading: _Heading | None = None
+    found: list[Measurement] = []
+    for cells in _lines(text, str(path)):
+        if heading is None:
+            heading = _heading(cells)
+            continue
+        try:
+            found.append(_measurement(cells, heading))
+        except InputErrors as errors:
+            mistakes.extend(errors.errors)
+        except InputError as error:
+            mistakes.append(error)
+        if len(mistakes) > MAX_MISTAKES:
+            break
+    if heading is None:
+        raise InputError(
+            "is empty", where=Location(str(path), 1), expected="a heading such as service,N,cycles"
+        )
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise InputErrors(mistakes[:MAX_MISTAKES])
+    if not found:
+        raise InputError(
+            "has a heading and no measurement",
+            where=Location(str(path), 1),
+            expected="a line for each measured call",
+        )
+    columns = {name: heading.places[at].column or 1 for name, at in heading.parameters}
+    return MeasurementTable(str(path), heading.unit, columns, tuple(found))
+
+
+def _lines(text: str, path: str) -> Iterator[list[_Cell]]:
+    """The cells of each line that says something, with their places."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            (row,) = csv.reader([line], strict=True)
+        except (csv.Error, ValueError) as error:
+            raise InputError(
+                f"is no line of comma-separated values: {one_line(str(error))}",
+                where=Location(path, number, 1),
+                expected="values between commas, on one line",
+            ) from None
+        column, cells = 1, []
+        for cell in row:
+            if len(cell) > MAX_CELL:
+                raise InputError(
+                    f"a value has more than {MAX_CELL} characters",
+                    where=Location(path, number, column),
+                )
+            cells.append(_Cell(cell.strip(), Location(path, number, column)))
+            quoted = line[column - 1 : column] == '"'
+            column += len(cell) + 1 + (2 + cell.count('"') if quoted else 0)
+        yield cells
+
+
+def _heading(cells: list[_Cell]) -> _Heading:
+    names = [cell.text for cell in cells]
+    mistakes: list[InputError] = []
+    seen: dict[str, _Cell] = {}
+    for cell in cells:
+        if not cell.text:
+            mistakes.append(InputError("a column has no heading", where=cell.where))
+        elif cell.text in seen:
+            mistakes.append(
+                InputError(f"column {shown(cell.text)} is there twice", where=cell.where)
+            )
+        seen.setdefault(cell.text, cell)
+    times = [name for name in dict.fromkeys(names) if name in TIMES]
+    start = cells[0].where
+    if _SERVICE not in names:
+        mistakes.append(
+            InputError(
+                "no column has the heading `service`",
+                where=start,
+                expected="service, parameters, and one of " + ", ".join(TIMES),
+            )
+        )
+    if len(times) != 1:
+        what = "no column has a time" if not times else "several columns have times"
+        mistakes.append(
+            InputError(
+                what, where=start, expected="exactly one of the headings " + ", ".join(TIMES)
+            )
+        )
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise InputErrors(mistakes)
+    unit, factor = TIMES[times[0]]
+    special = {_SERVICE, _LABEL, times[0]}
+    return _Heading(
+        service=names.index(_SERVICE),
+        time=names.index(times[0]),
+        label=names.index(_LABEL) if _LABEL in names else None,
+        parameters=tuple((n, at) for at, n in enumerate(names) if n not in special),
+        width=len(cells),
+        unit=unit,
+        factor=factor,
+        places=tuple(cell.where for cell in cells),
+    )
+
+
+def _measurement(cells: list[_Cell], heading: _Heading) -> Measurement:
+    start = cells[0].where
+    if len(cells) != heading.width:
+        raise InputError(
+            f"has {len(cells)} values", where=start, expected=f"{heading.width}, as the heading has"
+        )
+    mistakes: list[InputError] = []
+    service, time = cells[heading.service], cells[heading.time]
+    if not service.text:
+        mistakes.append(InputError("names no service", where=service.where))
+    if not _NUMBER.fullmatch(time.text):
+        mistakes.append(
+            InputError(
+                f"{shown(time.text)} is not a measured time",
+                where=time.where,
+                expected="a plain decimal, zero or more, such as 4711 or 65.25",
+            )
+        )
+    parameters: dict[str, int] = {}
+    for name, at in heading.parameters:
+        cell = cells[at]
+        if not cell.text:
+            continue
+        if not _WHOLE.fullmatch(cell.text):
+            mistakes.append(
+                InputError(
+                    f"{shown(cell.text)} is not a value of {shown(name)}",
+                    where=cell.where,
+                    expected="a whole number, or nothing where the service has no such parameter",
+                )
+            )
+            continue
+        parameters[name] = int(cell.text)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise InputErrors(mistakes)
+    return Measurement(
+        service=service.text,
+        parameters=parameters,
+        time=Fraction(time.text) * heading.factor,
+        unit=heading.unit,
+        line=start.line or 1,
+        label="" if heading.label is None else cells[heading.label].text,
+    )
