@@ -29,6 +29,7 @@ VERBS: Final = (
     "estimate",
     "compare",
     "validate",
+    "profile",
 )
 
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it

@@ -58,6 +58,34 @@ def run(request: Request) -> Validation:
             characterization does not have, with line and column; a measured time that is less
             than the overhead; nothing to compare.
     """
+    measured = measured_rows(request)
+    comparison = compare(measured.rows)
+    return Validation(
+        comparison=comparison,
+        explanation=explain(comparison.worst, comparison.rows),
+        overheads=measured.overheads,
+        profile=measured.platform.prices.profile.name,
+        section_map=measured.platform.section_map.name,
+        clock_hz=measured.clock_hz,
+        left_out=measured.left_out,
+        notes=tuple(dict.fromkeys(n for row in measured.rows for n in row.estimate.notes)),
+    )
+
+
+@dataclass(frozen=True)
+class MeasuredRows:
+    """Measurements beside estimates, and what both were made with; see :class:`Validation`."""
+
+    rows: tuple[Compared, ...]
+    overheads: Mapping[str, Overhead]
+    platform: estimating.Platform
+    fetch_width: int
+    clock_hz: Fraction | None
+    left_out: int
+
+
+def measured_rows(request: Request) -> MeasuredRows:
+    """Every measurement beside the estimate at its parameter values. Raises as :func:`run`."""
     characterization = store.load_characterization(request.characterization)
     table = store.load_measurement_table(request.measured)
     wanted = _wanted(request, characterization)
@@ -81,18 +109,13 @@ def run(request: Request) -> Validation:
     clock = platform.prices.profile.core.clock.low
     pricer = _Pricer(platform, services, table)
     overheads = _overheads(request, measured, empty, pricer, clock)
-    rows = _rows(measured, overheads, pricer, clock, table)
-    comparison = compare(rows)
-    estimates = list(pricer.known.values())
-    return Validation(
-        comparison=comparison,
-        explanation=explain(comparison.worst, comparison.rows),
+    return MeasuredRows(
+        rows=tuple(_rows(measured, overheads, pricer, clock, table)),
         overheads=overheads,
-        profile=platform.prices.profile.name,
-        section_map=platform.section_map.name,
+        platform=platform,
+        fetch_width=characterization.fetch_width,
         clock_hz=clock if table.unit is Unit.CYCLES else None,
         left_out=len(table.measurements) - len(measured) - len(empty),
-        notes=tuple(dict.fromkeys(note for e in estimates for note in e.notes)),
     )
 
 

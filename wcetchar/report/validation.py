@@ -1,7 +1,8 @@
 """A validation as plain rows; ``validation_text`` and ``validation_plot`` only lay them out.
 
 Percentages are rounded to the nearest tenth where an estimate is safe, and down where it is not, so
-that an unsafe row never reads as zero."""
+that an unsafe row never reads as zero.
+"""
 
 from __future__ import annotations
 

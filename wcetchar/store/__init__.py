@@ -13,6 +13,7 @@ from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measure
 from wcetchar.store.measurement_table import load_measurement_table
 from wcetchar.store.names import characterization_names, map_names, profile_names
 from wcetchar.store.profile import load_profile
+from wcetchar.store.profile_edit import ProfileText, load_profile_text
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
@@ -20,6 +21,7 @@ from wcetchar.store.services import load_services
 __all__ = [
     "MeasuredPlatform",
     "Measurements",
+    "ProfileText",
     "RunsFile",
     "characterization_json",
     "characterization_names",
@@ -29,6 +31,7 @@ __all__ = [
     "load_measurement_table",
     "load_measurements",
     "load_profile",
+    "load_profile_text",
     "load_runs",
     "load_services",
     "locate",

@@ -8,7 +8,8 @@ upper end e of the estimate::
 Measured cycles become time by the slowest clock that the profile allows: the slower the clock, the
 longer a measured number of cycles took, while the estimate's upper end is one for every clock of
 the profile. So a row that is safe here is safe. Input: estimates and measurements in nanoseconds,
-exact. Output: fractions, exact."""
+exact. Output: fractions, exact.
+"""
 
 from __future__ import annotations
 

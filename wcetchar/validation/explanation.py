@@ -8,7 +8,8 @@ right::
     k* = argmin over k of  sum over rows i of | x_i - c_i,k * x_r / c_r,k |
 
 A wrong price is wrong in every row that pays it, so what merely happens to be large in the row does
-badly in the others. It is a hint where to look, not a proof: two prices can be wrong at once."""
+badly in the others. It is a hint where to look, not a proof: two prices can be wrong at once.
+"""
 
 from __future__ import annotations
 

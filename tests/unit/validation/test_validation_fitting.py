@@ -1,0 +1,149 @@
+"""Fitted times: never below a measurement, no worse than the truth, recovered where rows tell."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wcetchar.errors import NoSoundBound
+from wcetchar.model.access import CoreEvent, EventKind
+from wcetchar.model.fitting import LinearPrice, LinearPrices
+from wcetchar.model.hardware import Quantity, Unit
+from wcetchar.validation.fitting import Row, fit, price_of
+
+F = Fraction
+PLACES = [("core", "events", name) for name in ("alu", "load", "store")]
+KEYS = [CoreEvent("", kind) for kind in (EventKind.ALU, EventKind.LOAD, EventKind.STORE)]
+PERIOD = F(20)  # ns
+
+
+def _prices(low: int = 0, high: int = 9) -> LinearPrices:
+    return LinearPrices(
+        {key: LinearPrice(F(0), {place: PERIOD}) for key, place in zip(KEYS, PLACES, strict=True)},
+        {place: Quantity(F(low), F(low), F(high), Unit.CYCLES) for place in PLACES},
+        {},
+        frozenset(),
+    )
+
+
+def _row(counts: tuple[int, ...], measured: Fraction | int) -> Row:
+    return Row(str(counts), dict(zip(KEYS, counts, strict=True)), F(measured))
+
+
+COUNTS = st.tuples(*[st.integers(0, 9)] * 3)
+
+
+@given(st.lists(st.tuples(COUNTS, st.integers(0, 4000)), min_size=1, max_size=12))
+@settings(max_examples=60)
+def test_never_below_any_row_or_an_error(pairs: list[tuple[tuple[int, ...], int]]) -> None:
+    rows = [_row(counts, measured) for counts, measured in pairs]
+    possible = all(sum(counts) * 9 * PERIOD >= measured for counts, measured in pairs)
+    if not possible:
+        with pytest.raises(NoSoundBound, match="allow nothing"):
+            fit(rows, _prices(), ranges=False)
+        return
+    found = fit(rows, _prices(), ranges=False)
+    prices = _prices()
+    assert all(price_of(row, prices, found) >= row.measured for row in rows)
+    for time in found.times:
+        assert 0 <= time.value <= 9
+        assert (time.value * 1000).denominator == 1
+        if not time.counted:
+            assert time.value == 9  # nothing says that it may be less
+
+
+@given(
+    st.lists(st.tuples(COUNTS, st.integers(0, 60)), min_size=1, max_size=6),
+    st.tuples(*[st.integers(0, 9)] * 3),
+)
+@settings(max_examples=60)
+def test_no_whole_times_would_be_less_in_total(
+    pairs: list[tuple[tuple[int, ...], int]], truth: tuple[int, ...]
+) -> None:
+    """Every combination of whole cycles is tried; the fit may use thousandths, and round up by
+    one."""
+    rows = [
+        _row(counts, max(0, sum(c * t for c, t in zip(counts, truth, strict=True)) * 20 - less))
+        for counts, less in pairs
+    ]
+    found = fit(rows, _prices(), ranges=False)
+    best = min(
+        sum(
+            sum(c * t for c, t in zip(row.counts.values(), times, strict=True)) * PERIOD
+            - row.measured
+            for row in rows
+        )
+        for times in itertools.product(range(10), repeat=3)
+        if all(
+            sum(c * t for c, t in zip(row.counts.values(), times, strict=True)) * PERIOD
+            >= row.measured
+            for row in rows
+        )
+    )
+    rounding = sum(sum(row.counts.values()) for row in rows) * PERIOD * F(1, 1000)
+    paid = [t for t in found.times if t.counted]
+    assert found.excess <= best + rounding * len(paid)
+
+
+@given(st.tuples(*[st.fractions(0, 9, max_denominator=10)] * 3))
+@settings(max_examples=40)
+def test_exact_times_are_recovered(truth: tuple[Fraction, ...]) -> None:
+    counts = [(5, 0, 0), (3, 2, 0), (1, 1, 4), (2, 2, 2)]
+    rows = [
+        _row(c, sum((n * t for n, t in zip(c, truth, strict=True)), start=F(0)) * PERIOD)
+        for c in counts
+    ]
+    found = fit(rows, _prices())
+    for time, true in zip(found.times, truth, strict=True):
+        assert true <= time.value + F(1, 10**6)
+        assert time.value <= true + F(2, 1000)
+        assert time.least is not None
+        assert time.most is not None
+        assert time.most - time.least < F(1, 100)
+    assert len(found.tight) + sum(not row.measured for row in rows) >= 2
+
+
+def test_times_that_only_come_together_are_said_to_be_loose() -> None:
+    """Load and store always come in pairs: 60 ns for both, no matter how it is shared."""
+    rows = [_row((0, 1, 1), 60), _row((0, 2, 2), 120), _row((4, 0, 0), 80)]
+    found = fit(rows, _prices())
+    spans = {time.place[-1]: (time.least, time.most) for time in found.times}
+    assert spans["load"][0] == pytest.approx(0, abs=1e-6)
+    assert spans["load"][1] == pytest.approx(3, abs=1e-2)
+    assert spans["alu"] == (pytest.approx(1, abs=1e-2), pytest.approx(1, abs=1e-2))
+
+
+def test_the_least_relative_total_is_another_one() -> None:
+    """A long row that is cheap to miss, and a short one that shares its class."""
+    rows = [_row((100, 1, 0), 2020), _row((0, 1, 0), 100), _row((1, 0, 0), 1)]
+    absolute = fit(rows, _prices(), ranges=False)
+    relative = fit(rows, _prices(), ranges=False, relative=True)
+    for found in (absolute, relative):
+        assert all(price_of(r, _prices(), found) >= r.measured for r in rows)
+
+
+def test_a_price_keeps_its_overlap() -> None:
+    """A fetch of t cycles costs t - 1; measurements of nothing cannot push it below zero."""
+    place = ("regions", "code", "fetch")
+    price = LinearPrice(-PERIOD, {place: PERIOD})
+    prices = LinearPrices(
+        {KEYS[0]: price},
+        {place: Quantity(F(0), F(0), F(9), Unit.CYCLES)},
+        {"fetch": price},
+        frozenset(),
+    )
+    found = fit([Row("a", {KEYS[0]: 3}, F(0))], prices, ranges=False)
+    assert found.times[0].value == 1
+    found = fit([Row("a", {KEYS[0]: 3}, F(120))], prices, ranges=False)
+    assert found.times[0].value == 3
+
+
+def test_rows_that_cannot_be_reached_are_named() -> None:
+    with pytest.raises(NoSoundBound) as caught:
+        fit([_row((1, 0, 0), 20), _row((2, 0, 0), 400)], _prices(high=5), ranges=False)
+    assert "(2, 0, 0): measured 400.0 ns, at most 200.0 ns" in str(caught.value)
+    assert "1 of 2 measurements" in str(caught.value)

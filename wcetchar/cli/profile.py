@@ -1,0 +1,195 @@
+"""``wcetchar profile``: hardware profiles that fit themselves, explain themselves, or begin."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import click
+
+from wcetchar.cli.common import (
+    check_output,
+    emit,
+    json_option,
+    output_option,
+    table_color,
+    table_width,
+)
+from wcetchar.errors import CheckFailed, UsageError
+
+
+@click.group("profile", short_help="Make hardware profiles, and look into them.")
+def command() -> None:
+    """Make hardware profiles, and look into them."""
+
+
+@command.command("fit", short_help="Find the times of a profile from measurements.")
+@click.argument("measurements")
+@click.option(
+    "--characterization",
+    required=True,
+    metavar="NAME|FILE",
+    help="What was measured; its counts are what the times are found from.",
+)
+@click.option(
+    "--profile",
+    required=True,
+    metavar="NAME|FILE",
+    help="Profile to begin with: times that are ranges, such as 1..8 cycles, are found in them.",
+)
+@click.option(
+    "section_map",
+    "--map",
+    metavar="NAME|FILE",
+    help="Section map of what was measured. Default: the profile's own.",
+)
+@click.option(
+    "--overhead",
+    metavar="SERVICE",
+    help="Lines of this service show what measuring takes; the least of them is subtracted.",
+)
+@click.option(
+    "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
+)
+@click.option(
+    "--hold-out",
+    type=click.IntRange(0, 1000),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Leave every N-th row of each service out of a first fit and check it there; 0: none.",
+)
+@click.option(
+    "--step",
+    type=click.Choice(["1", "0.1", "0.01", "0.001"]),
+    default="0.001",
+    show_default=True,
+    help="Round each time up to a multiple of this, in its own unit.",
+)
+@click.option(
+    "--relative", is_flag=True, help="Least total of percentages, rather than of nanoseconds."
+)
+@click.option(
+    "--ranges/--no-ranges",
+    default=True,
+    show_default=True,
+    help="Find how far each time could be moved without a worse total.",
+)
+@click.option(
+    "form",
+    "--format",
+    type=click.Choice(["table", "markdown", "json"]),
+    help="How to print the result. Default: table.",
+)
+@json_option
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write the profile with the times that were found."
+)
+def fit(
+    measurements: str,
+    characterization: str,
+    profile: str,
+    section_map: str | None,
+    overhead: str | None,
+    services: tuple[str, ...],
+    hold_out: int,
+    step: str,
+    relative: bool,
+    ranges: bool,
+    form: str | None,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Find the times of a hardware profile from MEASUREMENTS (CSV, as for `wcetchar validate`):
+    never below any of them, and over by the least in total. Times that the profile gives exactly
+    stay; each range is narrowed to one value. Comments and order of the file stay as they are.
+
+    A first fit leaves rows out and is checked on them; what is written is fitted to all rows.
+
+    \b
+    Example:
+      wcetchar profile fit board.csv --characterization kernel.json \\
+          --profile skeleton.yaml --map map.yaml --overhead empty_call -o board.yaml
+    """
+    from wcetchar.pipeline import fit as pipeline
+    from wcetchar.pipeline.validate import Request as Measured
+    from wcetchar.report import fit as report
+
+    inputs = (
+        measurements,
+        characterization,
+        profile,
+        *((section_map,) if section_map else ()),
+    )
+    check_output(output, inputs)
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} contradict each other")
+    result = pipeline.run(
+        pipeline.Request(
+            Measured(characterization, profile, section_map, measurements, overhead, services),
+            hold_out,
+            Fraction(step),
+            relative,
+            ranges,
+        )
+    )
+    view = report.view_of(
+        result.profile,
+        result.section_map,
+        result.fit,
+        result.before,
+        result.after,
+        result.check,
+        result.simplified,
+    )
+    chosen = "json" if as_json else form or "table"
+    if chosen == "json":
+        text = report.document(view)
+    elif chosen == "markdown":
+        text = report.markdown(view)
+    else:
+        text = report.terminal(view, table_width(None), table_color(None))
+    if output is not None:
+        emit(result.text, output)
+        if output == "-":
+            return
+    emit(text, None)
+
+
+@command.command("check", short_help="Explain a profile in words, and warn of the implausible.")
+@click.argument("profile")
+@click.option("--strict", is_flag=True, help="End with exit code 1 if anything is implausible.")
+@click.option(
+    "form",
+    "--format",
+    type=click.Choice(["table", "markdown", "json"]),
+    help="How to print the result. Default: table.",
+)
+@json_option
+@output_option
+def check(profile: str, strict: bool, form: str | None, as_json: bool, output: str | None) -> None:
+    """Explain PROFILE (a name or a file) in words: what instructions and accesses take, and what a
+    word costs from each memory, in ns and core cycles; then what looks like a slip (a unit, a zero
+    that was forgotten, cycles of the wrong clock), with its line.
+
+    \b
+    Example:
+      wcetchar profile check cortex-m3/flash-3ws
+    """
+    from wcetchar.pipeline import profile_check as pipeline
+    from wcetchar.report import profile as report
+
+    check_output(output, (profile,))
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} contradict each other")
+    checked = pipeline.run(profile)
+    view = report.view_of(checked.profile, checked.findings)
+    chosen = "json" if as_json else form or "table"
+    if chosen == "json":
+        text = report.document(view)
+    elif chosen == "markdown":
+        text = report.markdown(view)
+    else:
+        text = report.terminal(view, table_width(output), table_color(output))
+    emit(text, output)
+    if strict and view.findings:
+        raise CheckFailed(f"{len(view.findings)} numbers of {profile} are implausible")

@@ -1,0 +1,35 @@
+"""Explain a hardware profile, and look for what is implausible in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wcetchar import store
+from wcetchar.engine.plausibility import implausible
+from wcetchar.errors import Location
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.plausibility import Finding
+
+
+@dataclass(frozen=True)
+class Checked:
+    """``findings``: each with its place in the file."""
+
+    profile: HardwareProfile
+    findings: tuple[tuple[Location | None, Finding], ...]
+
+
+def run(profile: str) -> Checked:
+    """Raises:
+    InputError: the profile cannot be read.
+    """
+    found = store.load_profile(profile)
+    return Checked(
+        found,
+        tuple((_where(profile, one), one) for one in implausible(found)),
+    )
+
+
+def _where(profile: str, finding: Finding) -> Location | None:
+    """Of the place, or of what is around it: `fetch: 1 ns` has no `first` of its own."""
+    return store.locate(profile, *finding.place)

@@ -1,0 +1,180 @@
+"""A hardware profile in words: what it says about the core and each memory, and what looks odd."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from wcetchar.errors import Location, one_line
+from wcetchar.model.access import Operation
+from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
+from wcetchar.model.plausibility import Finding, Severity
+from wcetchar.report.jsondoc import text_of as json_text
+from wcetchar.report.markdown import escaped, table_lines
+from wcetchar.report.numbers import for_json, grouped
+from wcetchar.report.terminal import text_of
+
+_COLUMNS = (
+    ("memory", False),
+    ("operation", False),
+    ("one word, ns", True),
+    ("core cycles", True),
+    ("next word, ns", True),
+    ("MB/s in a burst", True),
+)
+_WORD = 32
+
+
+@dataclass(frozen=True)
+class ProfileView:
+    """``words``: sentences about the core; ``rows``: a line for each region and operation, upper
+    ends; ``findings``: (place, severity, text, hint)."""
+
+    heading: str
+    words: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    findings: tuple[tuple[str, str, str, str], ...]
+    document: dict[str, object]
+
+
+def view_of(
+    profile: HardwareProfile, findings: Sequence[tuple[Location | None, Finding]]
+) -> ProfileView:
+    clock = profile.core.clock
+    period = Fraction(10**9) / clock.low
+    heading = (
+        f"{one_line(profile.name)}: {one_line(profile.core.name)} at {_megahertz(clock)}, "
+        f"a cycle is {grouped(period)} ns"
+    )
+    timed = tuple(_timed(profile, period))
+    found = tuple(
+        (
+            str(where) if where is not None else ": ".join(finding.place),
+            finding.severity.value,
+            one_line(finding.text),
+            one_line(finding.hint),
+        )
+        for where, finding in findings
+    )
+    return ProfileView(
+        heading=heading,
+        words=tuple(_words(profile)),
+        rows=tuple(
+            (
+                one_line(region.name),
+                operation.value,
+                grouped(first),
+                grouped(first / period),
+                grouped(following),
+                "-" if not following else f"{float(Fraction(4000) / following):.1f}",
+            )
+            for region, operation, first, following in timed
+        ),
+        findings=found,
+        document={
+            "kind": "wcetchar profile",
+            "profile": one_line(profile.name),
+            "core": one_line(profile.core.name),
+            "cycle_ns": for_json(period),
+            "accesses": [
+                {
+                    "region": one_line(region.name),
+                    "operation": operation.value,
+                    "word_ns": for_json(first),
+                    "next_word_ns": for_json(following),
+                }
+                for region, operation, first, following in timed
+            ],
+            "findings": [
+                {"place": place, "if_wrong": severity, "text": text, "hint": hint}
+                for place, severity, text, hint in found
+            ],
+        },
+    )
+
+
+def terminal(view: ProfileView, width: int = 120, color: bool = False) -> str:
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for heading, right in _COLUMNS:
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    for row in view.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    parts: list[RenderableType] = [Text(view.heading, style="bold")]
+    parts += [Text(sentence) for sentence in view.words]
+    parts += ["", table, ""]
+    parts += [Text(line) for line in _found(view)]
+    return text_of(parts, width, color)
+
+
+def markdown(view: ProfileView) -> str:
+    lines = [f"## {escaped(view.heading)}", ""]
+    lines += [f"* {escaped(sentence)}" for sentence in view.words]
+    lines += ["", *table_lines(_COLUMNS, view.rows), ""]
+    lines += [f"* {escaped(line)}" for line in _found(view)]
+    return "\n".join(lines) + "\n"
+
+
+def document(view: ProfileView) -> str:
+    """The JSON document of ``--json``."""
+    return json_text(view.document)
+
+
+def _found(view: ProfileView) -> Iterator[str]:
+    if not view.findings:
+        yield "nothing implausible was found"
+    for place, severity, text, hint in view.findings:
+        effect = (
+            "estimates are too low if that is wrong"
+            if severity == Severity.TOO_LOW
+            else "estimates are dear, or not possible"
+        )
+        yield f"{place}: {text} ({effect}): {hint}"
+
+
+def _words(profile: HardwareProfile) -> Iterator[str]:
+    groups: dict[str, list[str]] = {}
+    for kind, quantity in profile.core.events.items():
+        groups.setdefault(_time(quantity), []).append(kind.value)
+    for time, kinds in groups.items():
+        yield f"{time} beside its accesses: {', '.join(kinds)}"
+    for operation, quantity in profile.core.overlap.items():
+        yield f"{_time(quantity)} of each {operation.value} is hidden behind what executes then"
+    if Operation.FETCH not in profile.core.overlap:
+        yield "every fetch is paid in full: nothing is hidden behind what executes then"
+    for kind, count in profile.core.discarded_fetches.items():
+        fetches = "one fetch" if count == 1 else f"{count} fetches"
+        yield f"each {kind.value} may wait for {fetches} of no use any more"
+
+
+def _timed(
+    profile: HardwareProfile, period: Fraction
+) -> Iterator[tuple[Region, Operation, Fraction, Fraction]]:
+    """(region, operation, ns of one word, ns of the next in a burst), upper ends."""
+    for region in profile.regions.values():
+        own = period if region.clock is None else Fraction(10**9) / region.clock.low
+        beats = math.ceil(Fraction(_WORD, region.bus_width))
+        for operation, time in region.times.items():
+            first, following = (
+                q.high * (own if q.unit is Unit.CYCLES else 1) for q in (time.first, time.next)
+            )
+            yield region, operation, first + (beats - 1) * following, beats * following
+
+
+def _time(quantity: Quantity) -> str:
+    unit = quantity.unit.value
+    if quantity.low == quantity.high:
+        one = unit.removesuffix("s") if unit == "cycles" and quantity.high == 1 else unit
+        return f"{grouped(quantity.high)} {one}"
+    return f"{grouped(quantity.low)} to {grouped(quantity.high)} {unit}"
+
+
+def _megahertz(clock: Quantity) -> str:
+    low, high = (float(value) / 1e6 for value in (clock.low, clock.high))
+    return f"{low:g} MHz" if low == high else f"{low:g} to {high:g} MHz"
