@@ -35,7 +35,14 @@ def page() -> str:
     for name in main.list_commands(root):
         command = main.get_command(root, name)
         assert command is not None
-        parts.append(_section(f"wcetchar {name}", command, _context(command, name, root)))
+        context = _context(command, name, root)
+        parts.append(_section(f"wcetchar {name}", command, context))
+        if isinstance(command, click.Group):
+            for part in command.list_commands(context):
+                inner = command.get_command(context, part)
+                assert inner is not None
+                title = f"wcetchar {name} {part}"
+                parts.append(_section(title, inner, _context(inner, part, context)))
     return "\n".join(parts)
 
 

@@ -2,7 +2,8 @@
 
     python rtl_boards/measurements.py MARKS.csv --services FILE ... [--label TEXT] -o MEASURED.csv
 
-Services that are cut at switches, and handlers, are left out: what lies between their marks is not theirs alone.
+Services that are cut at switches, and handlers, are left out: what lies between their marks is not
+theirs alone.
 """
 
 from __future__ import annotations

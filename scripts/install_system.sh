@@ -15,6 +15,7 @@ need riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf
 need riscv64-unknown-elf-objdump binutils-riscv64-unknown-elf
 need cc gcc
 need git git
+need fdtget device-tree-compiler
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing="$missing ca-certificates"
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 # A C compiler without the C library's headers cannot build the capture plugin.

@@ -19,7 +19,14 @@ from wcetchar.errors import CheckFailed, UsageError
 
 @click.group("profile", short_help="Make hardware profiles, and look into them.")
 def command() -> None:
-    """Make hardware profiles, and look into them."""
+    """Make hardware profiles and look into them: begin one (`init`), find its times from
+    measurements (`fit`), read it back in words, in ns and core cycles (`check`).
+
+    \b
+    Examples:
+      wcetchar profile init my-board --devicetree build/zephyr/zephyr.dts -o my-board.yaml
+      wcetchar profile check my-board.yaml
+    """
 
 
 @command.command("fit", short_help="Find the times of a profile from measurements.")
@@ -193,3 +200,56 @@ def check(profile: str, strict: bool, form: str | None, as_json: bool, output: s
     emit(text, output)
     if strict and view.findings:
         raise CheckFailed(f"{len(view.findings)} numbers of {profile} are implausible")
+
+
+@command.command("init", short_help="Begin a profile: a commented skeleton.")
+@click.argument("name")
+@click.option(
+    "--core",
+    metavar="NAME|FILE",
+    help="Take the core of this profile, such as cortex-m3/flash-3ws. Default: all is open.",
+)
+@click.option("--clock", metavar="FREQUENCY", help='Clock of the core, such as "72 MHz".')
+@click.option(
+    "--devicetree",
+    metavar="FILE",
+    help="Regions from a preprocessed devicetree source, such as build/zephyr/zephyr.dts.",
+)
+@click.option("--svd", metavar="FILE", help="Regions from a CMSIS-SVD file: peripherals.")
+@click.option(
+    "--to-fit", is_flag=True, help="Ranges in the place of TODO, for `wcetchar profile fit`."
+)
+@click.option(
+    "--each-peripheral",
+    is_flag=True,
+    help="A region for each peripheral, rather than one for those that lie together.",
+)
+@output_option
+def init(
+    name: str,
+    core: str | None,
+    clock: str | None,
+    devicetree: str | None,
+    svd: str | None,
+    to_fit: bool,
+    each_peripheral: bool,
+    output: str | None,
+) -> None:
+    """Write a commented skeleton of a hardware profile called NAME. Regions and their addresses
+    come from a devicetree source or a CMSIS-SVD file; latencies are left for you and say TODO, so
+    that reading the file names each line that is still open.
+
+    \b
+    Examples:
+      wcetchar profile init my-board --core cortex-m3/flash-3ws --clock "72 MHz" \\
+          --devicetree build/zephyr/zephyr.dts -o my-board.yaml
+      wcetchar profile init my-soc --svd soc.svd --to-fit -o my-soc.yaml
+    """
+    from wcetchar.pipeline import profile_init as pipeline
+
+    inputs = tuple(f for f in (core, devicetree, svd) if f is not None)
+    check_output(output, inputs)
+    emit(
+        pipeline.run(pipeline.Request(name, core, clock, devicetree, svd, to_fit, each_peripheral)),
+        output,
+    )

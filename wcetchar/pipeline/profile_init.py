@@ -1,0 +1,67 @@
+"""Begin a hardware profile: from another one's core, a devicetree source, a CMSIS-SVD file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from wcetchar.model.memory_map import MemoryMap, without_overlaps
+from wcetchar.store.devicetree import load_devicetree
+from wcetchar.store.profile_skeleton import skeleton
+from wcetchar.store.svd import load_svd
+
+
+@dataclass(frozen=True)
+class Request:
+    """See :func:`wcetchar.store.profile_skeleton.skeleton`."""
+
+    name: str
+    core: str | None = None
+    clock: str | None = None
+    devicetree: str | None = None
+    svd: str | None = None
+    to_fit: bool = False
+    each_peripheral: bool = False
+
+
+def run(request: Request) -> str:
+    """The text of the skeleton.
+
+    Raises:
+        InputError: a file cannot be read, or is not what it should be.
+    """
+    maps = []
+    if request.devicetree is not None:
+        maps.append(load_devicetree(request.devicetree))
+    if request.svd is not None:
+        maps.append(load_svd(request.svd))
+    files = [f for f in (request.devicetree, request.svd) if f is not None]
+    return skeleton(
+        request.name,
+        _joined(maps),
+        [os.path.basename(file) for file in files],
+        core=request.core,
+        clock=request.clock,
+        to_fit=request.to_fit,
+        each_peripheral=request.each_peripheral,
+    )
+
+
+def _joined(maps: list[MemoryMap]) -> MemoryMap:
+    """What the first file says stays where both say something of an address."""
+    left_out = [text for one in maps for text in one.left_out]
+    ranges = without_overlaps([r for one in maps for r in one.ranges], left_out)
+    names: dict[str, int] = {}
+    unique = []
+    for one in ranges:
+        names[one.name] = names.get(one.name, 0) + 1
+        if names[one.name] > 1:
+            left_out.append(f"{one.name} at {one.base:#x}: a second one of that name")
+        else:
+            unique.append(one)
+    return MemoryMap(
+        tuple(unique),
+        tuple(left_out),
+        next((one.clock_hz for one in maps if one.clock_hz is not None), None),
+        next((one.bus_width for one in maps if one.bus_width is not None), None),
+    )
