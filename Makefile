@@ -71,6 +71,8 @@ test: system $(VENV)/.installed
 		$(MAKE) -s -C $(SUITE) BOARD=versatilepb && \
 		$(MAKE) -s -C $(SUITE) BOARD=versatilepb-thumb || \
 		echo "tests that need the firmware will be skipped"
+	@$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
+		echo "tests that need the board in RTL will be skipped"
 	$(BIN)/pytest -n $(JOBS)
 
 BOARDS := mps2-an385 mps2-an386 virt versatilepb versatilepb-thumb

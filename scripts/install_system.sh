@@ -15,9 +15,12 @@ need riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf
 need riscv64-unknown-elf-objdump binutils-riscv64-unknown-elf
 need cc gcc
 need git git
+need g++ g++
+need verilator verilator
 need fdtget device-tree-compiler
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing="$missing ca-certificates"
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+[ -e /usr/include/yaml-cpp/yaml.h ] || missing="$missing libyaml-cpp-dev"
 # A C compiler without the C library's headers cannot build the capture plugin.
 printf '#include <stdio.h>\n' | cc -E - >/dev/null 2>&1 || missing="$missing libc6-dev"
 

@@ -1,0 +1,167 @@
+"""The board in RTL: its memories by hand, and that the core executes what the emulator traced."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from needs import need
+
+from wcetchar import readers
+from wcetchar.model.trace import Event
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = ROOT / "rtl_boards"
+BENCH = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl")) / "bench-imc"
+FIRMWARE = ROOT / "build" / "firmware" / "freertos-virt" / "freertos.elf"
+
+Addresses = npt.NDArray[np.uint64]
+
+
+def test_transactions_of_a_memory_are_those_counted_by_hand(tmp_path: Path) -> None:
+    need("g++", "g++")
+    program = tmp_path / "memory_test"
+    sources = [RTL / "selftest" / "memory_test.cpp", RTL / "bench" / "memory.cpp"]
+    subprocess.run(["g++", "-std=c++17", "-O1", "-o", program, *sources], check=True)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def _bench(*arguments: object) -> subprocess.CompletedProcess[str]:
+    if not BENCH.exists():
+        pytest.skip(f"the board is not built: make -C rtl_boards CORE=imc ({BENCH})")
+    return subprocess.run([BENCH, *map(str, arguments)], capture_output=True, text=True)
+
+
+def _firmware() -> Path:
+    if not FIRMWARE.exists():
+        pytest.skip("the firmware of the board virt is not built")
+    return FIRMWARE
+
+
+@pytest.fixture(scope="module")
+def retired(tmp_path_factory: pytest.TempPathFactory) -> Addresses:
+    """Addresses of all instructions that the core retired on board A."""
+    folder = tmp_path_factory.mktemp("rtl")
+    done = _bench(
+        RTL / "boards" / "a.yaml", _firmware(), "-o", folder / "m.csv", "--retired", folder / "r"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "done: 443 invocations" in done.stdout
+    lines = (folder / "m.csv").read_text().splitlines()
+    assert lines[0] == "cycle,offset"
+    begun = sum(1 for line in lines[1:] if int(line.split(",")[1]) < 4096)
+    assert begun == 443
+    return np.fromfile(folder / "r", dtype="<u4")[0::2].astype(np.uint64)
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Addresses, int | None]]:
+    """The emulator's run, cut at exceptions: addresses, and the exception that follows them."""
+    need("qemu-system-riscv32", "qemu-system-misc")
+    from click.testing import CliRunner
+
+    from wcetchar.cli import main
+
+    path = tmp_path_factory.mktemp("qemu") / "run.trace"
+    done = CliRunner().invoke(
+        main, ["capture", str(_firmware()), "--machine", "virt", "-o", str(path)]
+    )
+    assert done.exit_code == 0, done.output
+    return list(_cut(str(path)))
+
+
+def _cut(path: str) -> Iterator[tuple[Addresses, int | None]]:
+    parts: list[Addresses] = []
+    for batch in readers.open_trace(path).batches():
+        stops = np.flatnonzero(batch.kind == Event.EXCEPTION)
+        start = 0
+        for stop in (*stops.tolist(), len(batch.kind)):
+            kind, address = batch.kind[start:stop], batch.address[start:stop]
+            parts.append(address[kind == Event.INSTRUCTION])
+            if stop < len(batch.kind):
+                yield np.concatenate(parts), int(batch.address[stop])
+                parts = []
+            start = stop
+    yield np.concatenate(parts), None
+
+
+INTERRUPT = 1 << 31
+HANDLER = 0x80000100
+LATER = 4
+"""Instructions that the core may still execute before an interrupt that one of them has raised. The
+driver's own, outside of everything that is measured."""
+
+
+def test_core_and_emulator_execute_the_same_instructions(
+    retired: Addresses, traced: list[tuple[Addresses, int | None]]
+) -> None:
+    """All of a run, one by one. An `ecall` does not retire. An interrupt comes some instructions
+    later: these then stand before the handler, and not where the interrupted thread goes on."""
+    at = compared = interrupts = 0
+    owed: list[Addresses] = []
+    for addresses, exception in traced:
+        interrupt = exception is not None and bool(exception & INTERRUPT)
+        expected = addresses if exception is None or interrupt else addresses[:-1]
+        while True:
+            found = retired[at : at + len(expected)]
+            wrong = np.flatnonzero(found != expected[: len(found)])
+            if not len(wrong):
+                break
+            place = int(wrong[0])
+            paid = [n for n, o in enumerate(owed) if _begins(expected[place:], o)]
+            assert paid, f"instruction {at + place}: {_first(found, expected)}"
+            one = owed.pop(paid[0])
+            expected = np.concatenate([expected[:place], expected[place + len(one) :]])
+        at += len(expected)
+        compared += len(expected)
+        if interrupt:
+            late = retired[at : at + LATER + 1].tolist().index(HANDLER)
+            if late:
+                owed.append(retired[at : at + late])
+            at += late
+            interrupts += 1
+    assert len(owed) <= 1  # of a thread that never goes on
+    assert len(retired) - LATER <= at <= len(retired)
+    assert compared > 1_300_000
+    assert interrupts > 400
+
+
+def _begins(addresses: Addresses, with_these: Addresses) -> bool:
+    head = addresses[: len(with_these)]
+    return len(head) == len(with_these) and bool((head == with_these).all())
+
+
+def _first(found: Addresses, expected: Addresses) -> str:
+    for one, two in zip(found, expected, strict=False):
+        if one != two:
+            return f"core {int(one):#x}, emulator {int(two):#x}"
+    return f"the core stops after {len(found)} of {len(expected)}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("memories: {}\n", "expected 'name' and 'memories'"),
+        ("name: x\nmemories:\n  m: {base: 0, size: 8}\n", "3:6: 'first' is missing"),
+        ("name: x\nmemories:\n  m: {base: 0, size: 8, first: 0}\n", "3:32: 'first' is '0'"),
+        ("name: x\nmemories:\n  m: {base: 0, size: 8, first: 1, wait: 2}\n", "unknown key 'wait'"),
+        (
+            "name: x\nmemories:\n  m: {base: 0, size: 8, first: 1}\n"
+            "  n: {base: 4, size: 8, first: 1}\n",
+            "4:3: memories m and n overlap",
+        ),
+        ("name: x\nmemories:\n  m: {base: 0, size: 8, first: 1, width: 24}\n", "8, 16 or 32"),
+    ],
+)
+def test_a_board_file_with_a_mistake(tmp_path: Path, text: str, message: str) -> None:
+    board = tmp_path / "b.yaml"
+    board.write_text(text)
+    done = _bench(board, "none.elf", "-o", tmp_path / "m.csv")
+    assert done.returncode == 3
+    assert message in done.stderr
