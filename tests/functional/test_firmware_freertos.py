@@ -20,6 +20,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from wcetchar.formula import evaluate
+from wcetchar.model.characterization import StretchKind, Word
 from wcetchar.model.service import ServiceKind
 from wcetchar.pipeline import capture as capturing
 from wcetchar.pipeline import characterize as characterizing
@@ -34,6 +35,7 @@ FILES = {
     "whole": ("more.yaml", "activities.yaml", "boards/armv7m.yaml"),
     "full": ("more.yaml", "activities.yaml", "timer_task.yaml", "boards/armv7m.yaml"),
     "timers": (),
+    "tickless": (),
 }
 """By configuration, services files beside services.yaml, the configuration's and the board's."""
 CONFIGURATIONS = tuple(FILES)
@@ -213,6 +215,7 @@ HEAPS = {
     # the tutorial counts by hand; heap_2 passes its list twice; heap_1 has none.
     "heap_1": {"pvPortMalloc": (80, 0)},
     "heap_2": {"pvPortMalloc": (127, 12), "vPortFree": (84, 5)},
+    "heap_3": {"pvPortMalloc": (63, 0), "vPortFree": (62, 0)},
     "heap_5": {"pvPortMalloc": (113, 7), "vPortFree": (107, 4)},
 }
 
@@ -250,6 +253,39 @@ def test_other_heaps(tmp_path: Path, heap: str) -> None:
                 )
                 assert total == first + more * (n - least), (service.name, n)
     assert {service.name for service in found.services} == HEAPS[heap].keys()
+
+
+def test_stretches_of_tickless_idle(built: Callable[[str], Path], tmp_path: Path) -> None:
+    """Instructions with interrupts masked, counted by hand in what objdump lists of gcc 12.2.1: up
+    to the first `cpsie`, which lets the waking interrupt in, and from the second `cpsid` to the
+    last `cpsie`."""
+    elf, trace = built("tickless") / "freertos.elf", tmp_path / "run.trace"
+    capturing.run(capturing.Request(str(elf), str(trace), "mps2-an385"))
+    names = ("services.yaml", "config/tickless.yaml", "boards/mps2-an385/image.yaml")
+    files = tuple(str(SOURCE / name) for name in names)
+    found = characterizing.run(characterizing.Request(str(elf), (str(trace),), files))
+    stretches = {
+        service.name: [
+            sum(row.vector.instructions for row in stretch.counts.rows)
+            for stretch in service.stretches
+            if stretch.kind is StretchKind.INTERRUPTS
+        ]
+        for service in found.services
+    }
+    name = "vPortSuppressTicksAndSleep"
+    # 19 of eTaskConfirmSleepModeStatus and 51 of its own; 13 of vTaskStepTick and 27 or 33.
+    assert stretches[name] == [70, 40]
+    assert stretches[f"{name}_tick"] == [70, 46]
+    assert stretches[f"{name}_aborted"] == [17]
+    word = [service.word for service in found.services if service.name.startswith(name)]
+    assert word == [Word.HIGH_WATER_MARK] * 3
+
+
+def test_a_port_without_tickless_idle(tmp_path: Path) -> None:
+    for board in ("virt", "versatilepb", "versatilepb-thumb"):
+        done = make(SOURCE, tmp_path, f"BOARD={board}", "CONFIG=tickless")
+        assert done.returncode != 0
+        assert f"the port of '{board}' has no tickless idle" in done.stderr
 
 
 def test_make_tells_the_services_files() -> None:
@@ -398,6 +434,8 @@ def test_entries_are_functions_of_the_kernel(
         for entry in service["entries"]:
             symbol = symbols[entry]
             own = "LOCAL" if entry.startswith("prv") else "GLOBAL"
+            if entry == "vPortSuppressTicksAndSleep":
+                own = "WEAK"  # the application may have its own
             assert (symbol.kind, symbol.binding) == ("FUNC", own), f"{name}: {entry}"
             assert any(at <= symbol.address < at + size for at, size in code), f"{name}: {entry}"
 
@@ -416,7 +454,7 @@ def test_handlers_are_those_of_the_vector_table(
         for word in line[6:41].split()
     ]
     expected = {"tick_interrupt": 15, "tick_interrupt_wrap": 15, "context_switch": 14}
-    if configuration != "basic":
+    if configuration in ("whole", "full"):
         expected |= {"interrupt_minimal": 17, "context_switch_interrupt": 14}
     handlers = {n: s for n, s in services["services"].items() if s["kind"] == "handler"}
     assert set(handlers) == set(expected)

@@ -22,6 +22,11 @@ void board_interrupt(void);
  * .caller_text, as a handler of the application. */
 void board_minimal_interrupt(void);
 
+#if configUSE_TICKLESS_IDLE != 0
+/* Called by the first task that runs, before anything else: stops the timer that the port started. */
+void board_first_task_begins(void);
+#endif
+
 /* What most ports call portYIELD_FROM_ISR; a board whose port has another one defines it. */
 #ifndef BOARD_YIELD_FROM_ISR
 #define BOARD_YIELD_FROM_ISR(woken) portYIELD_FROM_ISR(woken)

@@ -66,6 +66,9 @@ static void driver_task(void *unused)
 #ifdef BOARD_FIRST_TASK_BEGINS
     BOARD_FIRST_TASK_BEGINS();
 #endif
+#if configUSE_TICKLESS_IDLE != 0
+    board_first_task_begins();
+#endif
 #ifdef DRIVER_HEAP_ALONE
     measure_heap_alone();
 #else

@@ -3,6 +3,8 @@
 
 #ifdef DRIVER_HEAP_ALONE
 
+#include <stdlib.h>
+
 /* The board's services file names the sections of these. */
 static const char nothing[] CALLER_CONSTANT = "";
 static void *block CALLER_DATA __attribute__((used));
@@ -54,6 +56,26 @@ void measure_heap_alone(void)
         /* Out of the way of what comes next. */
         CHECK(pvPortMalloc(101) == block);
     }
+}
+
+#elif DRIVER_HEAP_ALONE == 3
+
+/* The C library's functions, with nothing in them: what is measured is what the kernel does around. */
+CALLER_TEXT void *malloc(size_t bytes)
+{
+    return (void *)bytes;
+}
+
+CALLER_TEXT void free(void *unused)
+{
+    (void)unused;
+}
+
+void measure_heap_alone(void)
+{
+    MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(101));
+    CHECK(block == (void *)101);
+    MEASURE(SERVICE_VPORTFREE, vPortFree(block));
 }
 
 #elif DRIVER_HEAP_ALONE == 5

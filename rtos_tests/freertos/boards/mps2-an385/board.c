@@ -89,13 +89,15 @@ void board_minimal_interrupt(void)
     __asm volatile("dsb\n\tisb" ::: "memory");
 }
 
-/* Takes the place of the port's weak function: no timer, see above. */
+#if configUSE_TICKLESS_IDLE == 0
+/* Takes the place of the port's weak function: no timer, see above. (Else see tickless.c.) */
 void vPortSetupTimerInterrupt(void)
 {
     NVIC_IPR[0] = configMAX_SYSCALL_INTERRUPT_PRIORITY;
     NVIC_IPR[1] = configMAX_SYSCALL_INTERRUPT_PRIORITY;
     NVIC_ISER0 = 3;
 }
+#endif
 
 static void fault(void)
 {

@@ -4,7 +4,8 @@
 # CPU (flags of compiler and linker), LINK_CPU (those of the linker, where they are others),
 # PORT_SOURCES (the port's files in the kernel's source), PORT_INCLUDES (its folders of headers
 # there), RUN (runs the ELF file whose name follows), FLAGS_name (more flags of the object name.o),
-# BOARD_MORE (services files of all configurations but `basic`).
+# BOARD_MORE (services files of all configurations but `basic`), BOARD_HAS_TICKLESS (not empty where the
+# port has tickless idle).
 
 CROSS ?= arm-none-eabi-
 QEMU ?= qemu-system-arm
@@ -14,3 +15,4 @@ PORT_INCLUDES := portable/GCC/ARM_CM3
 RUN = $(QEMU) -M mps2-an385 -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
 BOARD_MORE := boards/armv7m.yaml
+BOARD_HAS_TICKLESS := 1

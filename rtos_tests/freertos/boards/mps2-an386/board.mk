@@ -10,3 +10,4 @@ BOARD_LINK := $(HERE)/boards/mps2-an385/link.ld
 RUN = $(QEMU) -M mps2-an386 -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
 BOARD_MORE := boards/armv7m.yaml
+BOARD_HAS_TICKLESS := 1

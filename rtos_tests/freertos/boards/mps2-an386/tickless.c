@@ -1,0 +1,1 @@
+#include "../mps2-an385/tickless.c"
