@@ -237,7 +237,8 @@ class WindowFinder(Activations):
         if context.resumed:
             context.resumed = False
             if not self._follows(context, address):
-                self._gone(context)
+                self._gone(*self._nested, context)
+                self._nested = []
                 context = self._context = self._new_thread()
         if context.returning:
             self._resolve_return(context, address)

@@ -341,6 +341,16 @@ def test_a_thread_that_does_not_go_on_where_it_was_is_another_one(
         find(blocking, [i(at["boot"]), *yields(at, *wrong)])
 
 
+def test_nor_does_a_thread_in_whose_handler_that_happens(blocking: Resolved, at: Labels) -> None:
+    inside = [*begin(at), *run(at, "calm")]
+    wrong = [
+        *interrupted(at, TIMER, A, B), *starts(at)[:-5], i(at["second_switch"]), r(A + 8),
+        i(at["second_2"]),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="inside service does not go on"):
+        find(blocking, [i(at["boot"]), *inside, *wrong])
+
+
 def test_a_thread_that_nobody_knows_is_a_new_one(blocking: Resolved, at: Labels) -> None:
     with pytest.raises(InputError, match="end mark of service without its begin mark"):
         find(blocking, [i(at["boot"]), *yields(at)])
