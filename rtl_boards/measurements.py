@@ -13,6 +13,7 @@ import csv
 import sys
 
 from wcetchar import store
+from wcetchar.errors import WcetcharError
 from wcetchar.model.service import ServiceKind
 
 
@@ -54,4 +55,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except WcetcharError as error:
+        sys.exit(str(error))
