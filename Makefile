@@ -2,7 +2,7 @@
 # make test    the tests
 # make test-long  the tests that take too long for every change: every window of every board and configuration
 #              against a second count, each instruction and access of long calls damaged in turn, interrupts
-#              at every place, every access against QEMU's register dumps
+#              at every place, every access against QEMU's register dumps, every masked stretch of a run
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run

@@ -24,7 +24,8 @@ What `make campaign` makes of every board and configuration of
 formulas, those published by a table, and those not characterized with the reason; then, for each,
 the longest stretches with interrupts masked and with preemption held off. Lengths are in
 instructions at the parameter values where they are most; a stretch that occurs in several services
-stands once. How to read and compare:
+stands once. Where another activity goes on with what a stretch holds off, the longest that can
+follow is added, and named ([chains](../explanation/model.md#chains)). How to read and compare:
 [characterize a matrix of firmware](../howto/campaign.md).
 
 """

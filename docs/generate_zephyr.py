@@ -101,7 +101,12 @@ def tables(summaries: list[Summary]) -> str:
                 for end in (stretch["begin"], stretch["end"])
             ]
             where = f"{stretch['service']}" + (f" at {at}" if at else "")
-            lines.append(f"| {stretch['instructions']:,} | {where} | {ends[0]} | {ends[1]} |")
+            length = f"{stretch['whole']:,}"
+            if stretch["follows"]:
+                parts = [f"{stretch['instructions']:,}"]
+                parts += [f"{f['instructions']:,} of {f['service']}" for f in stretch["follows"]]
+                length += f" = {' + '.join(parts)}"
+            lines.append(f"| {length} | {where} | {ends[0]} | {ends[1]} |")
         lines.append("")
     lines += ["Instructions of each service:", ""]
     names = NAMES[: len(summaries)]

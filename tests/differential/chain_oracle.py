@@ -507,13 +507,15 @@ class Machine:
     def _stretches(
         self, rows: dict[int, list[Key]], runs: list[list[int]], forms: dict[int, Blocking]
     ) -> Iterator[Stretch]:
-        """Longest unbroken sequences of own steps under a mask, or without preemption."""
+        """Longest unbroken sequences of own steps under a mask, or without preemption; another
+        thread breaks them, a handler that comes back does not."""
         for kind in ("interrupts", "preemption"):
             holds = {
                 step: mask is not None or (preemption and kind == "preemption")
                 for step, (mask, preemption) in forms.items()
             }
-            for held, group in groupby(rows, holds.__getitem__):
+            forms_of = {step: (holds[step], part) for step, part in self._parts(rows).items()}
+            for (held, _), group in groupby(rows, forms_of.__getitem__):
                 steps = list(group)
                 if not held:
                     continue
@@ -532,6 +534,20 @@ class Machine:
                 calls = (self._called(rows, steps[0]), self._called(rows, steps[-1]))
                 ends = (self.run.pcs[steps[0]], self.run.pcs[steps[-1]])
                 yield Stretch(kind, *ends, *calls, counts)
+
+    def _parts(self, own: Collection[int]) -> dict[int, int]:
+        """Each step with how often another thread ran before it."""
+        parts: dict[int, int] = {}
+        last, part = None, 0
+        for step in own:
+            if last is not None and step > last + 1:
+                between = range(
+                    bisect_right(self._starts, last), bisect_right(self._starts, step) - 1
+                )
+                part += any(isinstance(self.segments[n].owner, str) for n in between)
+            parts[step] = part
+            last = step
+        return parts
 
     def _called(self, own: Collection[int], step: int) -> int | None:
         """The window's last call before a step."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wcetchar.analysis.contexts import Armed, Context
+from wcetchar.analysis.contexts import RESUMED, Armed, Context
 from wcetchar.analysis.marking import Marking
 from wcetchar.model.instruction import Flow, Instruction
 from wcetchar.model.service import Part, Service, ServiceKind
@@ -98,6 +98,7 @@ class Activations(Marking):
             self._begin_unmarked(context, [service], at=0, depth=0, exception=None)
             assert context.window is not None
             context.window.calls = tuple(context.stack)
+            context.window.begin = RESUMED
 
     def _activate(self, context: Context, armed: Armed) -> None:
         service = armed.service
@@ -115,7 +116,9 @@ class Activations(Marking):
                 hint="let no more urgent thread run in between, and leave the end mark before the "
                 "thread runs again",
             )
-        self._begin(context, armed, depth=0, exception=None).calls = tuple(context.stack)
+        window = self._begin(context, armed, depth=0, exception=None)
+        window.calls = tuple(context.stack)
+        window.begin = RESUMED
 
     def _cut(self, context: Context) -> None:
         window = context.window
@@ -128,7 +131,7 @@ class Activations(Marking):
         if window.given_up:
             return
         if window.pieces:
-            self._emit(window, Part.WHOLE)
+            self._emit(window, Part.WHOLE, context.left)
         elif window.marked:
             # Switched away again before its first instruction.
             self._armed_handlers[window.service.name].windows -= 1

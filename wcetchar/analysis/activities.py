@@ -7,9 +7,10 @@ returns and switches: what rested on them is forgotten, and inside a window it i
 
 from __future__ import annotations
 
-from wcetchar.analysis.contexts import Context
+from wcetchar.analysis.contexts import Context, Edge
 from wcetchar.analysis.masks import apply
 from wcetchar.analysis.recorder import Recorder
+from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.instruction import Flow, Instruction, MaskWrite, ThreadKey
 from wcetchar.model.trace import Event
 
@@ -38,6 +39,12 @@ class Activities(Recorder):
         elif (model.interrupt_bit or model.interrupts) and before.last >= 0:
             last = self._table.instructions[before.last]
             self._context.called = last.flow is Flow.SUPERVISOR_CALL
+        self._context.by_call = self._context.called or number == model.supervisor_call
+        # What an interrupt takes that is let in is its own; only a switch goes on with the rest.
+        joint = Joint.HANDLER if self._context.by_call else Joint.THREAD
+        before.left = Edge(joint, self._blocking)
+        if self._context.by_call:
+            self._note_cut(before, switched=False)
         self._apply_masks(model.entry_masks)
         self._changed()
 
@@ -63,6 +70,7 @@ class Activities(Recorder):
         model, left = self._table.exceptions, number or handler.exception
         if left is not None and left not in model.keeps_masks:
             self._apply_masks(model.exit_masks)
+        interrupted = self._nested[-1] if self._nested else None
         if handler.exception is None:
             # The trace began inside a handler: what was interrupted is not known.
             self._context = self._new_thread()
@@ -74,6 +82,13 @@ class Activities(Recorder):
                 self._lose_thread()
             elif self._context.exception is None and handler.restored is not None:
                 self._switch(handler, at)
+        # An interrupt that goes back to what it interrupted is an activity of its own.
+        goes_on = handler.by_call or self._context is not interrupted
+        handler.left = Edge(Joint.THREAD, self._form() if goes_on else Blocking())
+        if goes_on and handler.exception is not None:
+            self.resumed.add(handler.left.blocking)
+            if handler.entry is not None:
+                self.switching.add((handler.entry, handler.exception))
         window = handler.window
         if self._floats is not None:
             whole = window is not None and window.exception is not None
@@ -82,7 +97,7 @@ class Activities(Recorder):
             if handler.exception is None or window.depth > 0:
                 # Only a tail call of the handler itself returns together with it.
                 self._give_up(window, "the exception handler returned inside it")
-            self._close(handler)
+            self._close(handler, handler.left)
         self._changed()
 
     def _apply_masks(self, writes: tuple[MaskWrite, ...]) -> None:
@@ -124,6 +139,7 @@ class Activities(Recorder):
             if before.window is not None:
                 before.window.yields += handler.called
                 before.window.exact = False
+                self._note_cut(before, switched=True)
             self._cut(before)
             after.resumed = frame is not None
         self._context = after

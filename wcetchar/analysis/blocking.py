@@ -12,22 +12,30 @@ fetched inside or outside of it, depending on the address.
 A stretch is known by its first and last instruction and by the call that each was reached through:
 kernels mask interrupts in a function, and two critical sections that start and end in it are not
 one. A stretch that occurs several times in one window (in a loop, say) is published once, with the
-elementwise maximum of its occurrences; its price is then at least that of each. Caveat: time that
-interrupts or other threads take inside a stretch is not in it; an interrupt that is itself let in
-is accounted as its own activity.
+elementwise maximum of its occurrences; its price is then at least that of each.
+
+What is held off can stay so when another activity takes over: a supervisor call is made with
+interrupts masked, or a thread is switched away and goes on with them masked. There a stretch ends,
+and each side says how it is joined to the other (:class:`Joint`). A supervisor call whose handler
+comes back at once is inside a stretch; for such a handler might switch, what was executed up to the
+call is a stretch as well. Caveat: time that an interrupt takes which is let in inside a stretch is
+not in it; that is an activity of its own. Neither is the time of handlers that are called inside:
+the count of supervisor calls says how many these are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.accesses import Labelled
 from wcetchar.analysis.columns import Codes
-from wcetchar.model.characterization import Blocking, StretchKind
+from wcetchar.analysis.contexts import Window
+from wcetchar.model.characterization import Blocking, Joint, StretchKind
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,7 @@ class Stretch:
 
     ``begin`` and ``end`` are table indices of the first and the last instruction; ``entered`` and
     ``left`` those of the window's last call before either, -1 where there was none.
+    ``goes_on_from`` and ``goes_on_in``: what blocks right before and right after it.
     """
 
     kind: StretchKind
@@ -45,41 +54,68 @@ class Stretch:
     end: int
     entered: int = -1
     left: int = -1
+    goes_on_from: Joint | None = None
+    goes_on_in: Joint | None = None
 
 
 def stretches(
-    labelled: Labelled, blockings: list[Blocking], is_call: npt.NDArray[np.bool_]
+    window: Window,
+    labelled: Labelled,
+    blockings: list[Blocking],
+    is_call: npt.NDArray[np.bool_],
 ) -> Iterator[Stretch]:
     """All stretches of a window, by kind and in order.
 
     Args:
         is_call: by table index, whether an instruction calls.
     """
-    calls = np.where(is_call[labelled.index], np.arange(len(labelled.index)), -1)
-    latest = np.concatenate(([-1], np.maximum.accumulate(calls)))[:-1]
+    count = len(labelled.index)
+    own = [int((piece.index >= 0).sum()) for piece in window.pieces]
+    before = np.concatenate(([0], np.cumsum(own))).tolist()
+    ends = {before[cut.pieces]: cut.edge for cut in window.cuts} | {count: window.end}
+    cuts = {before[cut.pieces] for cut in window.cuts if cut.switched}
+    calls = {before[cut.pieces] for cut in window.cuts if not cut.switched}
+    called = np.where(is_call[labelled.index], np.arange(len(labelled.index)), -1)
+    latest = np.concatenate(([-1], np.maximum.accumulate(called)))[:-1]
 
     def call_before(position: int) -> int:
         at = int(latest[position])
         return -1 if at < 0 else int(labelled.index[at])
 
     for kind in StretchKind:
-        holds = np.array(
-            [b.masks if kind is StretchKind.INTERRUPTS else b.holds_preemption for b in blockings],
-            dtype=bool,
-        )
+        holds = np.array([held_off(b, kind) for b in blockings], dtype=bool)
         inside = np.concatenate(([False], holds[labelled.blocking], [False])).astype(np.int8)
         edges = np.diff(inside)
         firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
-        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-            yield Stretch(
-                kind,
-                first,
-                last,
-                begin=int(labelled.index[first]),
-                end=int(labelled.index[last]),
-                entered=call_before(first),
-                left=call_before(last),
-            )
+        for start, stop in zip(firsts.tolist(), lasts.tolist(), strict=True):
+            inner = sorted(cut for cut in cuts if start < cut <= stop)
+            parts = [*pairwise((start, *inner, stop + 1))]
+            # Where a handler came back at once, it might have switched.
+            parts += [(max(f for f, _ in parts if f < c), c) for c in calls if start < c <= stop]
+            for first, after in parts:
+                goes_on_from = goes_on_in = None
+                if first in cuts or first in calls:
+                    goes_on_from = Joint.THREAD
+                elif first == 0 and held_off(window.begin.blocking, kind):
+                    goes_on_from = window.begin.joint
+                if after in ends and held_off(ends[after].blocking, kind):
+                    goes_on_in = ends[after].joint
+                yield Stretch(
+                    kind,
+                    first,
+                    after - 1,
+                    begin=int(labelled.index[first]),
+                    end=int(labelled.index[after - 1]),
+                    entered=call_before(first),
+                    left=call_before(after - 1),
+                    goes_on_from=goes_on_from,
+                    goes_on_in=goes_on_in,
+                )
+
+
+def held_off(blocking: Blocking, kind: StretchKind) -> bool:
+    """What the kind is about is held off."""
+    return blocking.masks if kind is StretchKind.INTERRUPTS else blocking.holds_preemption
 
 
 def rows_of(labelled: Labelled, stretch: Stretch) -> Codes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from wcetchar.analysis.accesses import Labelled, Labeller
 from wcetchar.analysis.activations import cut_at_one_place
-from wcetchar.analysis.blocking import rows_of, stretches
+from wcetchar.analysis.blocking import held_off, rows_of, stretches
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
@@ -30,10 +30,12 @@ from wcetchar.analysis.runs import Calls, check_run, run_notes, why_not
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import (
+    Blocking,
     BlockingStretch,
     Characterization,
     Conservation,
     Evidence,
+    Joint,
     NotCharacterized,
     Provenance,
     SectionInfo,
@@ -87,6 +89,14 @@ class _Collector:
         self.stretches: dict[str, dict[StretchKey, Observations]] = defaultdict(
             lambda: defaultdict(Observations)
         )
+        self.goes_on: dict[str, dict[StretchKey, tuple[set[Joint], set[Joint]]]] = defaultdict(
+            lambda: defaultdict(lambda: (set(), set()))
+        )
+        """Of each stretch, all that it was seen to go on from, and to go on in."""
+        self.at_exit: set[tuple[str, StretchKey]] = set()
+        """Stretches that end with a handler's return."""
+        self.switching: set[tuple[int, int]] = set()
+        self.resumed: set[Blocking] = set()
         self.notes: dict[str, set[str]] = defaultdict(set)
         self.cuts: dict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
         """Of activations: table indices of first and of last instructions."""
@@ -108,7 +118,7 @@ class _Collector:
         name = window.name
         self.shown_by[name].add(len(self.sources) - 1)
         self.services[name].add(window.values, packed_counts(labelled.packed))
-        _add_stretches(self, name, window.values, labelled, labeller)
+        _add_stretches(self, window, labelled, labeller)
         if window.switched:
             self.notes[name].add(
                 "another thread ran in between; only the calling thread's part is counted, as one "
@@ -123,7 +133,7 @@ class _Collector:
         if labeller.calls_supervisor_masked(labelled):
             self.notes[name].add(
                 "it makes a supervisor call with interrupts masked; they stay masked in the call's "
-                "handler and in what that goes on with, which adds to that stretch"
+                "handler and in what that goes on with"
             )
         is_activation = window.service.kind is ServiceKind.ACTIVATION
         if is_activation:
@@ -172,6 +182,8 @@ class _Collector:
 
     def take(self, finder: WindowFinder) -> None:
         """What the whole of the current trace showed."""
+        self.switching |= finder.switching
+        self.resumed |= finder.resumed
         self.sources[-1].filtered = finder.filtered
         self.sources[-1].undecoded = finder.undecoded
         self.attributed.update(finder.attributed)
@@ -398,19 +410,25 @@ def _check_totals(trace: Trace, finder: WindowFinder) -> None:
 
 
 def _add_stretches(
-    collector: _Collector, name: str, values: Point, labelled: Labelled, labeller: Labeller
+    collector: _Collector, window: Window, labelled: Labelled, labeller: Labeller
 ) -> None:
     """Counts each stretch of a window; equal ones within it by their elementwise maximum."""
     found: dict[StretchKey, Packed] = {}
-    for stretch in stretches(labelled, labeller.blockings, labeller.is_call):
+    for stretch in stretches(window, labelled, labeller.blockings, labeller.is_call):
         counts = packed_counts(rows_of(labelled, stretch))
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
+        goes_on = collector.goes_on[window.name][key]
+        for joints, joint in zip(goes_on, (stretch.goes_on_from, stretch.goes_on_in), strict=True):
+            if joint is not None:
+                joints.add(joint)
+        if window.exception is not None and stretch.last == len(labelled.index) - 1:
+            collector.at_exit.add((window.name, key))
         known = found.get(key)
         if known is not None:
             counts = {c: max(known.get(c, 0), counts.get(c, 0)) for c in known | counts}
         found[key] = counts
     for key, counts in found.items():
-        collector.stretches[name][key].add(values, counts)
+        collector.stretches[window.name][key].add(window.values, counts)
 
 
 def _is_shown(service: Service, collector: _Collector) -> bool:
@@ -515,10 +533,20 @@ def _published_stretches(
         key: {point: observed.points.get(point, {}) for point in points}
         for key, observed in found.items()
     }
+    goes_on = {key: _joints(name, service, key, collector, resolved) for key in found}
+
+    def joined(one: StretchKey, two: StretchKey) -> bool:
+        """Whatever precedes or follows ``two`` can precede or follow ``one``."""
+        return goes_on[one][0] >= goes_on[two][0] and goes_on[one][1] >= goes_on[two][1]
+
+    def before(one: StretchKey, two: StretchKey) -> bool:
+        """Of two that are equal in everything else, ``one`` stays."""
+        return one < two or not joined(two, one)
+
     kept: list[StretchKey] = []
     for key in sorted(everywhere):
-        others = [k for k in everywhere if k != key and k[0] == key[0]]
-        if not any(_dominates(everywhere[o], everywhere[key], o, key) for o in others):
+        others = [k for k in everywhere if k != key and k[0] == key[0] and joined(k, key)]
+        if not any(_dominates(everywhere[o], everywhere[key], before(o, key)) for o in others):
             kept.append(key)
     return tuple(
         BlockingStretch(
@@ -533,9 +561,31 @@ def _published_stretches(
                 labeller.blockings,
                 resolved.section_names,
             ),
+            goes_on_from=goes_on[(kind, begin, end, entered, left)][0],
+            goes_on_in=goes_on[(kind, begin, end, entered, left)][1],
         )
         for kind, begin, end, entered, left in kept
     )
+
+
+def _joints(
+    name: str, service: Service, key: StretchKey, collector: _Collector, resolved: Resolved
+) -> tuple[frozenset[Joint], frozenset[Joint]]:
+    """What a stretch goes on from, and in. A handler that switches threads need not be seen to do
+    so in a window: it may go on with whatever thread some handler goes on with."""
+    goes_on_from, goes_on_in = (frozenset(joints) for joints in collector.goes_on[name][key])
+    switches = any(
+        service in resolved.entries[entry]
+        and (not service.exceptions or exception in service.exceptions)
+        for entry, exception in collector.switching
+    )
+    if (
+        switches
+        and (name, key) in collector.at_exit
+        and any(held_off(blocking, key[0]) for blocking in collector.resumed)
+    ):
+        goes_on_in |= {Joint.THREAD}
+    return goes_on_from, goes_on_in
 
 
 def _place(resolved: Resolved, index: int, call: int) -> str:
@@ -549,18 +599,16 @@ def _place(resolved: Resolved, index: int, call: int) -> str:
     return f"{place}, called at {resolved.place(table[call].address)}"
 
 
-def _dominates(
-    one: dict[Point, Packed], two: dict[Point, Packed], one_key: StretchKey, two_key: StretchKey
-) -> bool:
-    """At every point ``one`` counts at least as much of every class as ``two``. Of equals, the
-    earlier stays."""
+def _dominates(one: dict[Point, Packed], two: dict[Point, Packed], stays: bool) -> bool:
+    """At every point ``one`` counts at least as much of every class as ``two``. Of equals, ``one``
+    does only if it ``stays``."""
     equal = True
     for point, counts in two.items():
         larger, smaller = _by_class(one[point]), _by_class(counts)
         if any(larger.get(code, 0) < count for code, count in smaller.items()):
             return False
         equal = equal and larger == smaller
-    return not equal or one_key < two_key
+    return not equal or stays
 
 
 def _by_class(counts: Packed) -> Counter[int]:

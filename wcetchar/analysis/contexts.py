@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.bits import NOTHING, Bits
-from wcetchar.model.characterization import Blocking
+from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.service import Part, Service
 
 LONGEST_WINDOW = 1 << 20
@@ -55,6 +55,40 @@ class FloatFrame:
 
 
 @dataclass(frozen=True)
+class Edge:
+    """Where a window, or a part of it, touches another activity.
+
+    Attributes:
+        joint: what runs on the other side.
+        blocking: what is held off across the edge; nothing where the activity on the other side is
+            one of its own, such as an interrupt that was let in.
+    """
+
+    joint: Joint = Joint.CALLER
+    blocking: Blocking = Blocking()  # noqa: RUF009  (frozen)
+
+
+RESUMED = Edge(Joint.THREAD, Blocking(interrupts=True))
+"""Of a thread that is switched in: held across the switch is whatever its next instruction is held
+under."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where something else ran inside of a window that goes on with what is blocked there.
+
+    Attributes:
+        pieces: number of those before it.
+        edge: what the last of them touches: the handler of a supervisor call, or another thread.
+        switched: another thread ran; otherwise the handler came back at once.
+    """
+
+    pieces: int
+    edge: Edge
+    switched: bool = False
+
+
+@dataclass(frozen=True)
 class Window:
     """One invocation of a service: its own events, interrupts and other threads left out.
 
@@ -70,6 +104,8 @@ class Window:
         float_frames: what the hardware transfers of floating-point registers.
         exact: no exception cut it, so that it is the same on every core.
         held: what blocked where a function called by it switched threads away.
+        begin, end: what was executed right before and right after.
+        cuts: where other activities ran in between that go on with what is blocked here.
     """
 
     service: Service
@@ -84,6 +120,9 @@ class Window:
     float_frames: tuple[FloatFrame, ...] = ()
     exact: bool = True
     held: tuple[Blocking, ...] = ()
+    begin: Edge = Edge()
+    end: Edge = Edge()
+    cuts: tuple[Cut, ...] = ()
 
     @property
     def name(self) -> str:
@@ -112,6 +151,10 @@ class OpenWindow:
     held: list[Blocking] = field(default_factory=list)
     """What blocked at switches by a function that it called."""
     float_frames: list[FloatFrame] = field(default_factory=list)
+    begin: Edge = field(default_factory=Edge)
+    cuts: list[Cut] = field(default_factory=list)
+    left: Edge = field(default_factory=Edge)
+    """How its thread was last switched away."""
     marked: bool = True
     """The firmware marks it: what goes wrong is an error. Otherwise the window is given up."""
     given_up: bool = False
@@ -188,6 +231,12 @@ class Context:
     """What is known of the word that the next access stores, where that is of ``masks``."""
     called: bool = False
     """A handler that a supervisor call entered."""
+    by_call: bool = False
+    """The same, also where such a handler cannot switch threads."""
+    left: Edge = field(default_factory=Edge)
+    """What something else took over from its last own instruction."""
+    entry: int | None = None
+    """Of a handler that a service names: table index of its first instruction."""
 
     gapped: bool = False
     """A capture filter left out some of its instructions."""

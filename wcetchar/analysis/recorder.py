@@ -16,8 +16,11 @@ import numpy.typing as npt
 from wcetchar.analysis.contexts import (
     HISTORY_EVENTS,
     LONGEST_WINDOW,
+    RESUMED,
     Armed,
     Context,
+    Cut,
+    Edge,
     OpenWindow,
     Piece,
     Window,
@@ -31,7 +34,7 @@ from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stops import stops_of
 from wcetchar.analysis.threads import Threads
 from wcetchar.errors import InputError, Location
-from wcetchar.model.characterization import Blocking
+from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.run import RunValues
 from wcetchar.model.service import Part, ServiceKind
@@ -49,6 +52,9 @@ class Recorder:
         inside: (outer, inner) -> calls of a service without marks inside another one's window, or
             between its marks; they are counted there.
         given_up: (service, reason) -> calls of a service without marks that gave no window.
+        switching: (table index of the entry, exception) of handlers that can go on with another
+            thread than they interrupted, or were entered by a supervisor call.
+        resumed: forms under which threads went on after these.
     """
 
     def __init__(
@@ -63,6 +69,8 @@ class Recorder:
     ) -> None:
         self.attributed: Counter[str] = Counter()
         self.unattributed: Counter[str] = Counter()
+        self.switching: set[tuple[int, int]] = set()
+        self.resumed: set[Blocking] = set()
         self.filtered = 0
         self.undecoded = 0
         self.traced = 0
@@ -188,12 +196,16 @@ class Recorder:
     def _changed(self) -> None:
         """The masks, the lock or the context changed: what follows has another blocking form."""
         self._flush()
+        self._blocking = self._form()
+
+    def _form(self) -> Blocking:
+        """The blocking form that the masks, the lock and the context make now."""
         locked = self._lock > 0 or self._context.exception is not None
         key = (self._masks, locked)
         blocking = self._blocking_cache.get(key)
         if blocking is None:
             blocking = self._blocking_cache[key] = self._masks.blocking(locked)
-        self._blocking = blocking
+        return blocking
 
     def _unlocking(self) -> int:
         """Unlock functions that are being executed."""
@@ -215,6 +227,10 @@ class Recorder:
             exception=exception,
             from_handler=bool(self._nested and self._nested[-1].exception is not None),
         )
+        if exception is None:
+            window.begin = Edge(Joint.CALLER, self._blocking)
+        elif context.by_call:
+            window.begin = Edge(Joint.HANDLER, self._blocking)
         if self._floats is not None and exception is not None and self._nested:
             self._floats.opened(window, context, self._nested[-1])
         return window
@@ -244,7 +260,8 @@ class Recorder:
         if not self.attributed[name]:
             del self.attributed[name]
 
-    def _close(self, context: Context) -> None:
+    def _close(self, context: Context, end: Edge | None = None) -> None:
+        """The context's window ends: by a return to its caller, if nothing else is said."""
         self._flush()
         window = context.window
         assert window is not None
@@ -262,7 +279,18 @@ class Recorder:
                 expected="a blocking call to be switched away every time",
                 hint="mark calls that do not block as another service, of kind `call`",
             )
-        self._emit(window, Part.UNTIL_RETURN if window.cut else Part.WHOLE)
+        part = Part.UNTIL_RETURN if window.cut else Part.WHOLE
+        self._emit(window, part, end or Edge(Joint.CALLER, self._form()))
+
+    def _note_cut(self, context: Context, *, switched: bool) -> None:
+        """Something else goes on with what the context held off when it was left."""
+        window = context.window
+        if window is None:
+            return
+        cut = Cut(len(window.pieces), context.left, switched)
+        if window.cuts and window.cuts[-1].pieces == cut.pieces:
+            window.cuts.pop()
+        window.cuts.append(cut)
 
     def _cut(self, context: Context) -> None:
         """The context's thread is switched away."""
@@ -283,14 +311,17 @@ class Recorder:
         """A switch ends a part of the context's window; the next one is empty so far."""
         # Switched away again before its next instruction: nothing was executed in between.
         if window.pieces:
-            self._emit(window, Part.BETWEEN_SWITCHES if window.cut else Part.UNTIL_SWITCH)
+            part = Part.BETWEEN_SWITCHES if window.cut else Part.UNTIL_SWITCH
+            self._emit(window, part, context.left)
         window.cut = True
         window.calls = tuple(context.stack[window.depth :])
+        window.begin = RESUMED
+        window.cuts = []
         window.pieces = []
         window.float_frames = []
         window.held = []
 
-    def _emit(self, window: OpenWindow, part: Part) -> None:
+    def _emit(self, window: OpenWindow, part: Part, end: Edge) -> None:
         self._done.append(
             Window(
                 window.service,
@@ -305,6 +336,9 @@ class Recorder:
                 tuple(window.float_frames),
                 window.exact,
                 tuple(window.held),
+                window.begin,
+                end,
+                tuple(window.cuts),
             )
         )
 

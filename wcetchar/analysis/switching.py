@@ -20,8 +20,9 @@ come to (``succession``).
 from __future__ import annotations
 
 from wcetchar.analysis.activities import Activities
-from wcetchar.analysis.contexts import Context
+from wcetchar.analysis.contexts import Context, Edge
 from wcetchar.analysis.stops import Stop
+from wcetchar.model.characterization import Joint
 
 
 class Switching(Activities):
@@ -81,7 +82,9 @@ class Switching(Activities):
                 each.window.exact = False  # a handler interrupted it
         if context.window is not None and self._blocking.holds_preemption:
             context.window.held.append(self._blocking)
+        context.left = Edge(Joint.THREAD, self._blocking)
         for each in contexts:
+            self._note_cut(each, switched=True)
             self._cut(each)
         kept = place is not None and self._suspended.stacked(place, at) is context
         context.stacked = context.saved = None

@@ -17,8 +17,9 @@ trace shows, calls by and around handlers in a trace without exceptions.
 
 from __future__ import annotations
 
-from wcetchar.analysis.contexts import Armed, Context
+from wcetchar.analysis.contexts import Armed, Context, Edge
 from wcetchar.analysis.switching import Switching
+from wcetchar.model.characterization import Joint
 from wcetchar.model.service import Parameter, Part, Service, ServiceKind
 
 _NOT_AWAY = "the trace ended before its thread was switched away"
@@ -89,10 +90,10 @@ class Unmarked(Switching):
         window.otherwise = others[0] if others else None
         self._open_calls[id(window)] = window
 
-    def _close(self, context: Context) -> None:
+    def _close(self, context: Context, end: Edge | None = None) -> None:
         window = context.window
         if window is None or window.marked:
-            super()._close(context)
+            super()._close(context, end)
             return
         self._flush()
         context.window = None
@@ -108,7 +109,8 @@ class Unmarked(Switching):
             self._take_from(window)
             window.service, window.values = other.service, other.values
             self.attributed[window.service.name] += window.instructions
-        self._emit(window, Part.UNTIL_RETURN if window.cut else Part.WHOLE)
+        part = Part.UNTIL_RETURN if window.cut else Part.WHOLE
+        self._emit(window, part, end or Edge(Joint.CALLER, self._form()))
 
     def _cut(self, context: Context) -> None:
         window = context.window
@@ -121,6 +123,7 @@ class Unmarked(Switching):
             # Whether a final call was only interrupted shows when its thread goes on.
             window.switched = True
             window.left_at = len(window.pieces)
+            window.left = context.left
 
     def _finish_unmarked(self) -> None:
         """The trace ends: which calls were whole without a return."""
@@ -128,7 +131,7 @@ class Unmarked(Switching):
             final = window.service.kind is ServiceKind.FINAL_CALL and not window.given_up
             if final and window.left_at == len(window.pieces):
                 window.switched = False
-                self._emit(window, Part.UNTIL_SWITCH)
+                self._emit(window, Part.UNTIL_SWITCH, window.left)
             elif window.cut and not window.pieces:
                 self.given_up[window.service.name, _NO_REST] += 1
             elif window.service.kind is ServiceKind.ACTIVATION:

@@ -188,6 +188,8 @@ class WindowFinder(Activations):
             self._unseen_exception(context, instruction)
         if stop & Stop.FUNCTION and self._entered(context, index):
             if stop & Stop.ENTRY:
+                if context.last < 0 and context.entry is None:
+                    context.entry = index
                 self._open(context, index, at)
             if stop & Stop.LOCK:
                 self._lock += 1

@@ -1,11 +1,13 @@
 """Counts times prices: what a characterization costs on given hardware. Pure and exact."""
 
+from wcetchar.engine.chains import Following
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.estimate import estimate, estimate_at, service_named
 from wcetchar.engine.maximum import worst_parameters
 from wcetchar.engine.pricing import Price, PriceVector, price_vector
 
 __all__ = [
+    "Following",
     "Price",
     "PriceVector",
     "PricingError",

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from wcetchar import formula
 from wcetchar.engine.errors import PricingError, several
@@ -29,6 +30,9 @@ from wcetchar.model.characterization import (
     TraceSection,
 )
 from wcetchar.model.service import Parameter
+
+LARGEST_GRID: Final = 10_000
+"""Points of a range that are tried; some seconds of work."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,16 @@ class Counted:
 
     rows: tuple[CountedRow, ...]
     exact: bool
+
+
+def counts_something(counted: Counted) -> bool:
+    """It is not empty: at these values it happens."""
+    return any(row.repetitions and row.vector for row in counted.rows)
+
+
+def supervisor_calls(counted: Counted) -> int:
+    """How often a handler is called by what was counted."""
+    return sum(row.repetitions * row.vector.supervisor_calls for row in counted.rows)
 
 
 def values_of(service: ServiceCharacterization, parameters: Mapping[str, int]) -> tuple[int, ...]:

@@ -8,23 +8,23 @@ Everything stays exact. The word of the result is the weakest of what it rests o
   checked) at just these parameter values, and is an ``estimate`` at any others;
 * a value from the envelope of a table is an ``estimate``.
 
-Blocking time is the longest stretch of its kind, not the sum of the blocking rows; only where the
-stretches are not known does the sum stand in for it, which is never less. A stretch with masked
-interrupts holds off preemption as well.
+Blocking time is the longest stretch of its kind, not the sum of the blocking rows, and beside it
+the longest chain of stretches that begins with one of its own (``blocking``, ``chains``). A stretch
+with masked interrupts holds off preemption as well.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from wcetchar.engine.counts import Counted, CountedRow, count, values_of
+from wcetchar.engine.blocking import blocking_at
+from wcetchar.engine.chains import Following
+from wcetchar.engine.counts import Counted, count, values_of
 from wcetchar.engine.pricing import PriceVector, price_vector
 from wcetchar.errors import InputError
 from wcetchar.model.access import Key, key_order
 from wcetchar.model.characterization import (
-    Blocking,
     Characterization,
     ServiceCharacterization,
     StretchKind,
@@ -54,7 +54,7 @@ def estimate(
     values = values_of(found, parameters)
     if prices is None:
         prices = price_vector(characterization, profile, section_map, [service])
-    return estimate_at(found, prices, values)
+    return estimate_at(found, prices, values, Following(characterization, prices, parameters))
 
 
 def service_named(characterization: Characterization, name: str) -> ServiceCharacterization:
@@ -76,9 +76,15 @@ def service_named(characterization: Characterization, name: str) -> ServiceChara
 
 
 def estimate_at(
-    service: ServiceCharacterization, prices: PriceVector, values: tuple[int, ...]
+    service: ServiceCharacterization,
+    prices: PriceVector,
+    values: tuple[int, ...],
+    following: Following | None = None,
 ) -> Estimate:
-    """The estimate at ``values``, in the order of the service's parameters and in their range."""
+    """The estimate at ``values``, in the order of the service's parameters and in their range.
+
+    ``following``: what may go on with what the service blocks; without it, that is not known.
+    """
     names = tuple(parameter.name for parameter in service.parameters)
     counted = count(service.counts, names, values, service.name)
     rows = tuple(
@@ -92,15 +98,17 @@ def estimate_at(
         )
         for number, row in enumerate(counted.rows, start=1)
     )
-    interrupts = _blocking(service, counted, prices, values, StretchKind.INTERRUPTS)
-    preemption = _blocking(service, counted, prices, values, StretchKind.PREEMPTION)
+    interrupts, preemption = (
+        blocking_at(service, counted, prices, values, kind, following)
+        for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
+    )
     word, reasons = _word(service, values, counted.exact, interrupts.exact and preemption.exact)
     return Estimate(
         service=service.name,
         profile=prices.profile.name,
         parameters=dict(zip(names, values, strict=True)),
         word=word,
-        total=_sum(row.time for row in rows),
+        total=sum((row.time for row in rows), start=Interval()),
         core_clock_hz=prices.profile.core.clock.low,
         rows=rows,
         columns=_columns(counted, prices),
@@ -114,6 +122,8 @@ def estimate_at(
         section_map=prices.section_map.name,
         interrupts_stretch=interrupts.where,
         preemption_stretch=preemption.where,
+        interrupts_chain=interrupts.with_word(word),
+        preemption_chain=preemption.with_word(word),
     )
 
 
@@ -134,53 +144,6 @@ def _columns(counted: Counted, prices: PriceVector) -> tuple[EstimateColumn, ...
     )
 
 
-@dataclass(frozen=True)
-class _Longest:
-    time: Interval
-    where: str
-    exact: bool = True
-    notes: tuple[str, ...] = ()
-
-
-def _blocking(
-    service: ServiceCharacterization,
-    counted: Counted,
-    prices: PriceVector,
-    values: tuple[int, ...],
-    kind: StretchKind,
-) -> _Longest:
-    """The longest stretch of a kind; its interval holds the longest one whatever the prices."""
-    if not service.stretches_known:
-        blocks: Callable[[Blocking], bool] = (
-            (lambda b: b.masks)
-            if kind is StretchKind.INTERRUPTS
-            else (lambda b: b.holds_preemption)
-        )
-        blocking = [row for row in counted.rows if blocks(row.blocking)]
-        return _Longest(
-            _sum(_time(row, prices) for row in blocking),
-            "all blocking trace sections together" if blocking else "",
-            notes=("blocking time is the sum of all blocking trace sections",) if blocking else (),
-        )
-    names = tuple(parameter.name for parameter in service.parameters)
-    longest = _Longest(Interval(), "")
-    exact = True
-    for stretch in service.stretches:
-        if kind is StretchKind.INTERRUPTS and stretch.kind is not kind:
-            continue
-        where = f"{stretch.begin} to {stretch.end}"
-        part = count(stretch.counts, names, values, f"{service.name}, blocking from {where}")
-        time = _sum(_time(row, prices) for row in part.rows)
-        exact = exact and part.exact
-        both = Interval(
-            max(time.low, longest.time.low),
-            max(time.nominal, longest.time.nominal),
-            max(time.high, longest.time.high),
-        )
-        longest = _Longest(both, where if time.high > longest.time.high else longest.where)
-    return _Longest(longest.time, longest.where, exact)
-
-
 def _word(
     service: ServiceCharacterization, values: tuple[int, ...], exact: bool, stretches_exact: bool
 ) -> tuple[Word, tuple[str, ...]]:
@@ -196,11 +159,3 @@ def _word(
     if values in observed:
         return service.word, ()
     return Word.ESTIMATE, ("not observed at these values: taken from the fitted formulas",)
-
-
-def _time(row: CountedRow, prices: PriceVector) -> Interval:
-    return prices.time_of(row.vector).scaled(row.repetitions)
-
-
-def _sum(times: Iterable[Interval]) -> Interval:
-    return sum(times, start=Interval())

@@ -11,16 +11,14 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from wcetchar.engine.counts import values_of
+from wcetchar.engine.blocking import blocking_totals
+from wcetchar.engine.chains import Following
+from wcetchar.engine.counts import LARGEST_GRID, values_of
 from wcetchar.engine.pricing import PriceVector
-from wcetchar.engine.totals import Totals, blocking_counts
+from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
-from wcetchar.model.characterization import Counts, ServiceCharacterization, StretchKind
-
-LARGEST_GRID: Final = 10_000
-"""Points that are tried; some seconds of work."""
+from wcetchar.model.characterization import ServiceCharacterization, StretchKind
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,13 @@ class Worst:
 
 
 def worst_parameters(
-    service: ServiceCharacterization, prices: PriceVector, fixed: Mapping[str, int]
+    service: ServiceCharacterization,
+    prices: PriceVector,
+    fixed: Mapping[str, int],
+    following: Following | None = None,
 ) -> Worst:
-    """Values of all parameters that are worst, those in ``fixed`` kept as they are.
+    """Values of all parameters that are worst, those in ``fixed`` kept as they are; blocking with
+    what may follow it.
 
     Raises:
         InputError: more than ``LARGEST_GRID`` points, a fixed value out of range, or counts that
@@ -60,18 +62,17 @@ def worst_parameters(
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
 
-    def largest(*counts: Counts, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
-        totals = [Totals(part, names, prices, service.name) for part in counts]
+    def largest(*totals: Totals, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
         return max(  # keeps the first of equals
             itertools.chain(first, itertools.product(*ranges)),
             key=lambda values: max(total(values) for total in totals),
         )
 
-    total = largest(service.counts)
+    total = largest(Totals(service.counts, names, prices, service.name))
 
     def longest(kind: StretchKind) -> tuple[int, ...]:
-        counts = blocking_counts(service, kind)
-        return largest(*counts, first=(total,)) if counts else total
+        parts = blocking_totals(service, kind, prices, following)
+        return largest(*parts, first=(total,)) if parts else total
 
     found = (total, longest(StretchKind.INTERRUPTS), longest(StretchKind.PREEMPTION))
     return Worst(*(dict(zip(names, values, strict=True)) for values in found))

@@ -39,11 +39,19 @@ from wcetchar.model.access import (
     AccessClass,
     AccessVector,
     CoreEvent,
+    EventKind,
     Key,
     Operation,
     Pattern,
 )
-from wcetchar.model.characterization import Characterization, ServiceCharacterization
+from wcetchar.model.chain import FOLLOWED
+from wcetchar.model.characterization import (
+    BlockingStretch,
+    Characterization,
+    Counts,
+    Joint,
+    ServiceCharacterization,
+)
 from wcetchar.model.hardware import AccessTime, HardwareProfile, Region, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
@@ -97,7 +105,8 @@ def price_vector(
     section_map: SectionMap,
     services: Iterable[str] | None = None,
 ) -> PriceVector:
-    """Price everything that ``services`` (all, if ``None``) touch. All problems come at once.
+    """Price everything that ``services`` (all, if ``None``) touch, and what may go on with what
+    they block. All problems come at once.
 
     Raises:
         InputError: the map or its default names a region that the profile does not have; a section
@@ -110,6 +119,10 @@ def price_vector(
     for service in chosen:
         for key in keys_of(service):
             users.setdefault(key, []).append(service.name)
+    if any(leads_on(stretch) for service in chosen for stretch in service.stretches):
+        for service in characterization.services:
+            for key in _following_keys(service):
+                users.setdefault(key, []).append(service.name)
     pricer = _Pricer(profile, section_map, characterization.fetch_width)
     problems: list[PricingError] = pricer.unknown_regions()
     prices: dict[Key, Price] = {}
@@ -135,10 +148,37 @@ def keys_of(service: ServiceCharacterization) -> tuple[Key, ...]:
     """Every class that the rows, the table and the stretches of a service count, each once."""
     seen: dict[Key, None] = {}
     for counts in (service.counts, *(stretch.counts for stretch in service.stretches)):
-        rows = (*counts.rows, *(row for point in counts.points for row in point.rows))
-        for row in rows:
-            seen.update(dict.fromkeys(row.vector))
+        seen.update(dict.fromkeys(_keys(counts)))
     return tuple(seen)
+
+
+def _keys(counts: Counts) -> Iterator[Key]:
+    for row in (*counts.rows, *(row for point in counts.points for row in point.rows)):
+        yield from row.vector
+
+
+def leads_on(stretch: BlockingStretch) -> bool:
+    """Another activity goes on with it, or runs inside of it."""
+    joints = stretch.goes_on_in or frozenset()
+    calls = any(key.kind is EventKind.SUPERVISOR_CALL for key in _events(stretch.counts))
+    return bool(joints & FOLLOWED) or calls
+
+
+def _events(counts: Counts) -> Iterator[CoreEvent]:
+    return (key for key in _keys(counts) if isinstance(key, CoreEvent))
+
+
+def _following_keys(service: ServiceCharacterization) -> Iterator[Key]:
+    """What the stretches count that can follow others, and handlers as a whole."""
+    for stretch in filter(can_follow, service.stretches):
+        yield from _keys(stretch.counts)
+        if Joint.HANDLER in (stretch.goes_on_from or ()):
+            yield from _keys(service.counts)
+
+
+def can_follow(stretch: BlockingStretch) -> bool:
+    """The stretch of another activity may lead to it."""
+    return bool((stretch.goes_on_from or frozenset()) & FOLLOWED)
 
 
 class _Pricer:

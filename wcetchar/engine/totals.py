@@ -8,37 +8,45 @@ many values are tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from wcetchar import formula
-from wcetchar.engine.counts import count, looked_up
+from wcetchar.engine.counts import Counted, count, counts_something, looked_up, supervisor_calls
 from wcetchar.engine.pricing import PriceVector
-from wcetchar.model.characterization import (
-    Blocking,
-    Counts,
-    ServiceCharacterization,
-    StretchKind,
-    TablePoint,
-)
-from wcetchar.model.expression import Expression
+from wcetchar.model.characterization import Counts
+from wcetchar.model.expression import ONE, Expression
 
 
 class Totals:
     """The safe end of the time of ``counts`` in nanoseconds, at given values of ``names``.
 
-    ``what`` names the counts in errors.
+    ``what`` names the counts in errors. ``rest`` is added wherever something is counted at all,
+    and ``per_call`` for each supervisor call but the ``last``.
     """
 
     def __init__(
-        self, counts: Counts, names: tuple[str, ...], prices: PriceVector, what: str
+        self,
+        counts: Counts,
+        names: tuple[str, ...],
+        prices: PriceVector,
+        what: str,
+        rest: Fraction = Fraction(0),
+        per_call: Fraction = Fraction(0),
+        last: int = 0,
     ) -> None:
         self.counts = counts
         self.names = names
         self.prices = prices
         self.what = what
-        self.coefficients: Mapping[Expression, Fraction] = _coefficients(counts, prices)
-        """Price of all rows of one repetition, for counts that are formulas."""
+        self.rest = rest
+        self.per_call = per_call
+        self.last = last
+        self.coefficients: dict[Expression, Fraction] = {}
+        """Price of all rows of one repetition, for counts that are formulas; without the rest."""
+        for row in counts.rows:
+            price = self.coefficients.get(row.repetition, Fraction(0))
+            self.coefficients[row.repetition] = price + prices.time_of(row.vector).high
         self._table: dict[tuple[bool, tuple[int, ...]], Fraction] = {}
 
     def __call__(self, values: tuple[int, ...]) -> Fraction:
@@ -47,6 +55,26 @@ class Totals:
         Raises:
             InputError: the counts do not hold there.
         """
+        own = self._own(values)
+        if self.per_call:
+            calls = supervisor_calls(self._at(values)) - self.last
+            own += self.per_call * max(0, calls)
+        if self.rest and (own or counts_something(self._at(values))):
+            return own + self.rest
+        return own
+
+    @property
+    def line(self) -> Mapping[Expression, Fraction] | None:
+        """Price of each repetition, the rest included; ``None`` where that is no sum of such."""
+        if not self.counts.is_formula or self.per_call:
+            return None
+        if not self.rest:
+            return self.coefficients
+        once = self.coefficients.get(ONE, Fraction(0))
+        # Else there may be nothing to add it to.
+        return {**self.coefficients, ONE: once + self.rest} if once else None
+
+    def _own(self, values: tuple[int, ...]) -> Fraction:
         if self.counts.is_formula:
             at = dict(zip(self.names, values, strict=True))
             repeated = [(formula.evaluate(r, at), price) for r, price in self.coefficients.items()]
@@ -59,39 +87,13 @@ class Totals:
         return self._table[key]
 
     def _counted(self, values: tuple[int, ...]) -> Fraction:
-        counted = count(self.counts, self.names, values, self.what)
         return sum(
-            (row.repetitions * self.prices.time_of(row.vector).high for row in counted.rows),
+            (
+                row.repetitions * self.prices.time_of(row.vector).high
+                for row in self._at(values).rows
+            ),
             start=Fraction(0),
         )
 
-
-def _coefficients(counts: Counts, prices: PriceVector) -> dict[Expression, Fraction]:
-    found: dict[Expression, Fraction] = {}
-    for row in counts.rows:
-        price = prices.time_of(row.vector).high
-        found[row.repetition] = found.get(row.repetition, Fraction(0)) + price
-    return found
-
-
-def blocking_counts(service: ServiceCharacterization, kind: StretchKind) -> list[Counts]:
-    """What the blocking time of a kind is the largest of, as :func:`estimate_at` has it: the
-    stretches, or where these are not known the blocking rows together."""
-    if service.stretches_known:
-        return [
-            stretch.counts
-            for stretch in service.stretches
-            if kind is StretchKind.PREEMPTION or stretch.kind is StretchKind.INTERRUPTS
-        ]
-    blocks: Callable[[Blocking], bool] = (
-        (lambda b: b.masks) if kind is StretchKind.INTERRUPTS else (lambda b: b.holds_preemption)
-    )
-    return [
-        Counts(
-            rows=tuple(row for row in service.counts.rows if blocks(row.blocking)),
-            points=tuple(
-                TablePoint(point.values, tuple(row for row in point.rows if blocks(row.blocking)))
-                for point in service.counts.points
-            ),
-        )
-    ]
+    def _at(self, values: tuple[int, ...]) -> Counted:
+        return count(self.counts, self.names, values, self.what)

@@ -23,13 +23,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from wcetchar.engine.blocking import blocking_totals
+from wcetchar.engine.chains import Following
+from wcetchar.engine.counts import LARGEST_GRID
 from wcetchar.engine.estimate import estimate_at
-from wcetchar.engine.maximum import LARGEST_GRID
 from wcetchar.engine.pricing import PriceVector
-from wcetchar.engine.totals import Totals, blocking_counts
+from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (
-    Counts,
     ServiceCharacterization,
     StretchKind,
     Word,
@@ -44,10 +45,11 @@ Point = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Side:
-    """A service of one characterization, and prices that hold for it."""
+    """A service of one characterization, prices that hold for it, and what may follow it there."""
 
     service: ServiceCharacterization
     prices: PriceVector
+    following: Following | None = None
 
 
 def common_ranges(
@@ -128,9 +130,7 @@ class _Curve:
         service = side.service
         own = tuple(parameter.name for parameter in service.parameters)
         self._order = [names.index(name) for name in own]
-        self.parts = [
-            Totals(counts, own, side.prices, service.name) for counts in _counts(service, metric)
-        ]
+        self.parts = _parts(side, own, metric)
         self._known: dict[Point, Fraction | None] = {}
 
     def own(self, point: Point) -> Point:
@@ -150,20 +150,23 @@ class _Curve:
 
     @property
     def coefficients(self) -> list[Mapping[Expression, Fraction]] | None:
-        """Prices of each part's repetitions; ``None`` where a part is a table."""
-        if all(part.counts.is_formula for part in self.parts):
-            return [part.coefficients for part in self.parts]
-        return None
+        """Prices of each part's repetitions; ``None`` where a part is no sum of such."""
+        found = []
+        for part in self.parts:
+            line = part.line
+            if line is None:
+                return None
+            found.append(line)
+        return found
 
 
-def _counts(service: ServiceCharacterization, metric: Metric) -> list[Counts]:
+def _parts(side: Side, names: tuple[str, ...], metric: Metric) -> list[Totals]:
     """What a metric is the largest of; as :func:`estimate_at` has it."""
+    service = side.service
     if metric is Metric.TOTAL:
-        return [service.counts]
-    return blocking_counts(
-        service,
-        StretchKind.INTERRUPTS if metric is Metric.INTERRUPTS else StretchKind.PREEMPTION,
-    )
+        return [Totals(service.counts, names, side.prices, service.name)]
+    kind = StretchKind.INTERRUPTS if metric is Metric.INTERRUPTS else StretchKind.PREEMPTION
+    return blocking_totals(service, kind, side.prices, side.following)
 
 
 def _metric(
@@ -244,15 +247,17 @@ def _against(
 def _seen(side: Side, values: Point, metric: Metric) -> tuple[Word, str]:
     """What a figure is, and where the longest stretch begins and ends."""
     try:
-        found = estimate_at(side.service, side.prices, values)
+        found = estimate_at(side.service, side.prices, values, side.following)
     except InputError:  # another kind of time than the compared one has no figure there
         return Word.ESTIMATE, ""
-    where = {
-        Metric.TOTAL: "",
-        Metric.INTERRUPTS: found.interrupts_stretch,
-        Metric.PREEMPTION: found.preemption_stretch,
-    }
-    return found.word, where[metric]
+    if metric is Metric.TOTAL:
+        return found.word, ""
+    interrupts = metric is Metric.INTERRUPTS
+    chain = found.interrupts_chain if interrupts else found.preemption_chain
+    if chain is None:
+        return found.word, found.interrupts_stretch if interrupts else found.preemption_stretch
+    own, *rest = chain.links
+    return chain.word, ", then ".join((own.where, *(f"{x.service}: {x.where}" for x in rest)))
 
 
 def _verdict(slower: int, faster: int) -> Verdict:

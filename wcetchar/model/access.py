@@ -216,6 +216,15 @@ class AccessVector(Mapping[Key, int]):
         )
 
     @property
+    def supervisor_calls(self) -> int:
+        """Number of supervisor calls behind this vector."""
+        return sum(
+            count
+            for key, count in self._counts.items()
+            if isinstance(key, CoreEvent) and key.kind is EventKind.SUPERVISOR_CALL
+        )
+
+    @property
     def sections(self) -> frozenset[str]:
         """Logical sections that this vector touches."""
         return frozenset(key.section for key in self._counts)

@@ -19,6 +19,10 @@ class Word(StrEnum):
     HIGH_WATER_MARK = "high-water mark"  # the largest that was observed
     ESTIMATE = "estimate"  # neither
 
+    def weakest(self, *others: Word) -> Word:
+        """What a sum of these is."""
+        return max((self, *others), key=list(Word).index)
+
 
 @dataclass(frozen=True, order=True)
 class Blocking:
@@ -108,12 +112,27 @@ class Place:
     line: int = 0
 
 
+class Joint(StrEnum):
+    """Where a stretch goes on that is not over with its last instruction here, or where one comes
+    from that had begun before its first."""
+
+    # A supervisor call: the call ends one stretch, and the handler that it enters begins one.
+    HANDLER = "handler"
+    # A switch, or the return of a handler that was called: the thread that goes on begins one.
+    THREAD = "thread"
+    # The code that called the service.
+    CALLER = "caller"
+
+
 @dataclass(frozen=True)
 class BlockingStretch:
     """One uninterrupted stretch with interrupts masked, or with preemption held off.
 
     ``begin`` and ``end`` say where, for people ("vTaskSuspendAll+4 (tasks.c:3850)"), and
     ``begin_place`` and ``end_place`` for programs: the first and the last instruction.
+    ``goes_on_from`` and ``goes_on_in`` say what may hold the same off right before and right after
+    it, in another activity; empty: nothing, ``None``: not known. A handler that supervisor calls
+    enter goes on from them whether or not its callers were seen to block.
     """
 
     kind: StretchKind
@@ -122,6 +141,8 @@ class BlockingStretch:
     counts: Counts
     begin_place: Place | None = None
     end_place: Place | None = None
+    goes_on_from: frozenset[Joint] | None = None
+    goes_on_in: frozenset[Joint] | None = None
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,38 @@ class EstimateColumn:
 
 
 @dataclass(frozen=True)
+class Link:
+    """One stretch of a chain: of which service, at which values of its parameters."""
+
+    service: str
+    where: str
+    parameters: Mapping[str, int]
+    time: Interval
+
+
+@dataclass(frozen=True)
+class Chain:
+    """How long something is held off from a service's own stretch on, through what goes on with it.
+
+    Attributes:
+        time: of all links.
+        word: the weakest of theirs.
+        links: the service's own stretch first.
+        gaps: why it may be longer; empty: it is not.
+    """
+
+    time: Interval
+    word: Word
+    links: tuple[Link, ...]
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Estimate:
-    """``blocking_interrupts`` and ``blocking_preemption``: the longest stretch of each kind;
-    ``interrupts_stretch`` and ``preemption_stretch`` say where it begins and ends, for people."""
+    """``blocking_interrupts`` and ``blocking_preemption``: the longest stretch of each kind of the
+    service's own; ``interrupts_stretch`` and ``preemption_stretch`` say where it begins and ends,
+    for people. ``interrupts_chain`` and ``preemption_chain``: where something else goes on with a
+    stretch, and this takes longer."""
 
     service: str
     profile: str
@@ -53,6 +82,19 @@ class Estimate:
     section_map: str = ""
     interrupts_stretch: str = ""
     preemption_stretch: str = ""
+    interrupts_chain: Chain | None = None
+    preemption_chain: Chain | None = None
+
+    @property
+    def interrupts_held_off(self) -> Interval:
+        """How long interrupts are held off once they are, in whatever activities."""
+        chain = self.interrupts_chain
+        return self.blocking_interrupts if chain is None else chain.time
+
+    @property
+    def preemption_held_off(self) -> Interval:
+        chain = self.preemption_chain
+        return self.blocking_preemption if chain is None else chain.time
 
     @property
     def total_cycles(self) -> Fraction:

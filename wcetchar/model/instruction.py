@@ -354,6 +354,8 @@ class ExceptionModel:
             let interrupts in; 0: the number does not tell.
         interrupts: the same by number, each with what it shows of a mask register; for instruction
             sets whose numbers have no such bit.
+        supervisor_call: number of the exception that a supervisor call enters, where it tells; else
+            the instruction before it does.
         banked: mask registers of which each processor mode has its own. What they hold is not known
             once the mode may have changed: in a handler after a handler that interrupted it, and
             after an instruction that writes the others.
@@ -369,6 +371,7 @@ class ExceptionModel:
     keeps_masks: frozenset[int] = frozenset()
     interrupt_bit: int = 0
     interrupts: tuple[tuple[int, MaskWrite], ...] = ()
+    supervisor_call: int | None = None
     banked: tuple[MaskRegister, ...] = ()
     thread_key: ThreadKey = ThreadKey.REGISTERS
 
@@ -378,6 +381,7 @@ M_PROFILE_EXCEPTIONS: Final = ExceptionModel(
     vector_reads=1,
     exit_masks=(MaskWrite(MaskRegister.FAULTMASK, constant=0),),
     keeps_masks=frozenset({2}),
+    supervisor_call=11,
 )
 """Armv7-M Architecture Reference Manual (DDI 0403E), B1.5.6 to B1.5.8: the basic frame; a return
 from any exception but NMI (B1.5.2: number 2) clears FAULTMASK. Armv6-M has the same frame and no

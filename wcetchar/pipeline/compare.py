@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from wcetchar import store
-from wcetchar.engine.pricing import PriceVector
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
@@ -64,15 +63,15 @@ def run(request: Request) -> Result:
     found = [store.load_characterization(path) for path in request.characterizations]
     owners = _owners(request, found)
     _refuse_strangers(request, found)
-    prices = _prices(request, pairs, found, owners)
+    platforms = _platforms(request, pairs, found, owners)
     services = tuple(
-        _service(name, sides, found, prices, request.values) for name, sides in owners.items()
+        _service(name, sides, found, platforms, request.values) for name, sides in owners.items()
     )
     hardware = []
-    for of_each in prices:
+    for of_each in platforms:
         hardware.append(
             Hardware(
-                tuple(p.profile.name if p else "" for p in of_each),
+                tuple(p.prices.profile.name if p else "" for p in of_each),
                 tuple(p.section_map.name if p else "" for p in of_each),
             )
         )
@@ -138,35 +137,37 @@ def _refuse_strangers(request: Request, found: Sequence[Characterization]) -> No
             )
 
 
-def _prices(
+def _platforms(
     request: Request,
     pairs: Sequence[tuple[str, str | None]],
     found: Sequence[Characterization],
     owners: Mapping[str, tuple[int, ...]],
-) -> list[list[PriceVector | None]]:
-    """For each hardware, prices of each characterization's compared services."""
+) -> list[list[estimating.Platform | None]]:
+    """For each hardware, each characterization's compared services on it."""
     shared = {name for name, sides in owners.items() if len(sides) > 1}
     needed = [[s for s in c.services if s.name in shared] for c in found]
 
-    def prices_of(number: int, pair: tuple[str, str | None]) -> PriceVector | None:
+    def platform_of(number: int, pair: tuple[str, str | None]) -> estimating.Platform | None:
         if not needed[number]:
             return None
         asked = estimating.Request(
             request.characterizations[number], request.profiles, request.maps
         )
-        return estimating.platform_of(asked, found[number], needed[number], *pair).prices
+        return estimating.platform_of(
+            asked, found[number], needed[number], *pair, values=request.values
+        )
 
     numbers = range(len(found))
     if request.paired:
-        return [[prices_of(number, pairs[number]) for number in numbers]]
-    return [[prices_of(number, pair) for number in numbers] for pair in pairs]
+        return [[platform_of(number, pairs[number]) for number in numbers]]
+    return [[platform_of(number, pair) for number in numbers] for pair in pairs]
 
 
 def _service(
     name: str,
     numbers: tuple[int, ...],
     found: Sequence[Characterization],
-    prices: Sequence[Sequence[PriceVector | None]],
+    platforms: Sequence[Sequence[estimating.Platform | None]],
     values: Mapping[str, int],
 ) -> ServiceVersus:
     if len(numbers) < 2:
@@ -177,12 +178,12 @@ def _service(
     except InputError as error:
         return ServiceVersus(name, numbers, problem=error.message)
     metrics = []
-    for number, of_each in enumerate(prices):
+    for number, of_each in enumerate(platforms):
         sides = []
         for service, owner in zip(services, numbers, strict=True):
             priced = of_each[owner]
             assert priced is not None
-            sides.append(Side(service, priced))
+            sides.append(Side(service, priced.prices, priced.following))
         metrics += versus(sides, ranges, number)
     return ServiceVersus(
         name, numbers, ranges=ranges, metrics=tuple(metrics), notes=_notes(services)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from wcetchar import store
 from wcetchar.engine import (
+    Following,
     PriceVector,
     PricingError,
     estimate_at,
@@ -16,6 +17,7 @@ from wcetchar.engine import (
     worst_parameters,
 )
 from wcetchar.engine.counts import values_of
+from wcetchar.engine.pricing import can_follow, leads_on
 from wcetchar.errors import InputError, InputErrors, Location, UsageError
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.estimate import Estimate
@@ -49,6 +51,7 @@ class Platform:
     map_file: str | None
     section_map: SectionMap
     prices: PriceVector
+    following: Following
 
 
 def run(request: Request) -> tuple[Estimate, ...]:
@@ -61,7 +64,7 @@ def run(request: Request) -> tuple[Estimate, ...]:
     pairs = pairs_of(request)
     characterization = store.load_characterization(request.characterization)
     services = _services(request, characterization)
-    _refuse_strangers(request, services)
+    _refuse_strangers(request, services, characterization)
     platforms = [platform_of(request, characterization, services, *pair) for pair in pairs]
     numbers = {service.name: n for n, service in enumerate(characterization.services)}
     chosen = [
@@ -176,8 +179,16 @@ def pairs_of(request: Request) -> list[tuple[str, str | None]]:
     return list(zip(profiles, paired, strict=True))
 
 
-def _refuse_strangers(request: Request, services: list[ServiceCharacterization]) -> None:
-    known = {parameter.name for service in services for parameter in service.parameters}
+def _refuse_strangers(
+    request: Request,
+    services: list[ServiceCharacterization],
+    characterization: Characterization,
+) -> None:
+    having = list(services)
+    if any(leads_on(stretch) for service in services for stretch in service.stretches):
+        # Of what goes on with what they block, parameters count as well.
+        having += [s for s in characterization.services if any(map(can_follow, s.stretches))]
+    known = {parameter.name for service in having for parameter in service.parameters}
     for name in request.values:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
@@ -195,7 +206,10 @@ def platform_of(
     services: list[ServiceCharacterization],
     profile_file: str,
     map_file: str | None,
+    values: Mapping[str, int] | None = None,
 ) -> Platform:
+    """``values``: those of parameters of what goes on with what the services block; ``None``: as
+    for the services themselves."""
     profile = store.load_profile(profile_file)
     if map_file is not None:
         section_map = store.load_map(map_file)
@@ -211,7 +225,14 @@ def platform_of(
         )
     except InputError as error:
         raise _located(error, profile_file, map_file, request, None) from None
-    return Platform(profile_file, map_file, section_map, prices)
+    known = {**section_map.parameters, **request.values} if values is None else values
+    return Platform(
+        profile_file,
+        map_file,
+        section_map,
+        prices,
+        Following(characterization, prices, known),
+    )
 
 
 def _estimate(
@@ -226,9 +247,10 @@ def _estimate(
     values, searched = _given(request, service, platform)
     try:
         if searched:
-            estimate = _worst(service, platform.prices, values, searched)
+            estimate = _worst(service, platform, values, searched)
         else:
-            estimate = estimate_at(service, platform.prices, values_of(service, values))
+            at = values_of(service, values)
+            estimate = estimate_at(service, platform.prices, at, platform.following)
     except InputError as error:
         raise _located(error, platform.profile_file, platform.map_file, request, number) from None
     notes = list(estimate.notes)
@@ -243,19 +265,20 @@ def _estimate(
 
 def _worst(
     service: ServiceCharacterization,
-    prices: PriceVector,
+    platform: Platform,
     given: Mapping[str, int],
     searched: list[str],
 ) -> Estimate:
     """The largest total over the range of the parameters in ``searched``, and beside it the
     longest blocking, wherever in that range it is."""
-    worst = worst_parameters(service, prices, given)
-    estimate = estimate_at(service, prices, values_of(service, worst.total))
+    prices, following = platform.prices, platform.following
+    worst = worst_parameters(service, prices, given, following)
+    estimate = estimate_at(service, prices, values_of(service, worst.total), following)
     notes = [*estimate.notes, f"largest total over the whole range of {', '.join(searched)}"]
     interrupts, preemption = (
         estimate
         if values == worst.total
-        else estimate_at(service, prices, values_of(service, values))
+        else estimate_at(service, prices, values_of(service, values), following)
         for values in (worst.interrupts, worst.preemption)
     )
     for what, values in (("interrupts", worst.interrupts), ("preemption", worst.preemption)):
@@ -268,6 +291,8 @@ def _worst(
         interrupts_stretch=interrupts.interrupts_stretch,
         blocking_preemption=preemption.blocking_preemption,
         preemption_stretch=preemption.preemption_stretch,
+        interrupts_chain=interrupts.interrupts_chain,
+        preemption_chain=preemption.preemption_chain,
         notes=tuple(dict.fromkeys(notes)),
     )
 

@@ -130,6 +130,7 @@ class _Pricer:
     ) -> None:
         self.known: dict[tuple[str, tuple[int, ...]], Estimate] = {}
         self._prices = platform.prices
+        self._following = platform.following
         self._services = services
         self._table = table
 
@@ -153,7 +154,7 @@ class _Pricer:
             values = values_of(service, measurement.parameters)
             found = self.known.get((service.name, values))
             if found is None:
-                found = estimate_at(service, self._prices, values)
+                found = estimate_at(service, self._prices, values, self._following)
                 self.known[(service.name, values)] = found
             return found
         except InputErrors as errors:

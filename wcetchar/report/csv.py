@@ -4,7 +4,10 @@
 line       what ``ns`` is
 ========== ==========================================================================
 total      the whole service
-blocking   the longest stretch of the kind named under ``blocking``
+blocking   the longest time that what ``blocking`` names is held off: a stretch of the service, or
+           a chain that begins with one
+own        where that is a chain: the longest stretch of the service itself
+chain      one stretch of the chain, numbered under ``section``; ``class`` is its service
 section    one trace section, all repetitions
 count      empty; ``count`` is one trace section's count of ``class``, one repetition
 class      one class over the whole service, ``count`` times ``price_ns``
@@ -61,6 +64,16 @@ def _lines(view: EstimateView) -> Iterator[dict[str, str | int]]:
     yield {"line": "total", "ns": plain(view.total.high)}
     for part in view.blocking:
         yield {"line": "blocking", "blocking": part.kind, "ns": plain(part.ns)}
+        if part.links:
+            yield {"line": "own", "blocking": part.kind, "ns": plain(part.own_ns)}
+        for number, link in enumerate(part.links, start=1):
+            yield {
+                "line": "chain",
+                "section": str(number),
+                "blocking": part.kind,
+                "class": _text(link.service),
+                "ns": plain(link.ns),
+            }
     for row in view.sections:
         yield {
             "line": "section",

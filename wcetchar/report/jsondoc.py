@@ -47,6 +47,25 @@ def _estimate(view: EstimateView) -> dict[str, object]:
         },
         "blocking_ns": {part.kind: for_json(part.ns) for part in view.blocking},
         "blocking_where": {part.kind: part.where for part in view.blocking},
+        "blocking_chains": {
+            part.kind: {
+                "word": part.word.value,
+                "own_ns": for_json(part.own_ns),
+                "own_where": part.own_where,
+                "links": [
+                    {
+                        "service": link.service,
+                        "parameters": dict(link.parameters),
+                        "where": link.where,
+                        "ns": for_json(link.ns),
+                    }
+                    for link in part.links
+                ],
+                "not_bounded": list(part.gaps),
+            }
+            for part in view.blocking
+            if part.links
+        },
         "rows": [
             {
                 "section": row.section,

@@ -3,26 +3,43 @@
 A characterization has no times, so length is counted in instructions, at the parameter values that
 were observed (where none are published: at the corners of the parameters' ranges). Which stretch
 takes longest on given hardware is for `wcetchar estimate` to say.
+
+Where another activity goes on with what a stretch holds off, the instructions of the longest that
+can follow are added (``model/chain``), and stretches are ranked by the whole.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from wcetchar import formula
 from wcetchar.errors import one_line
+from wcetchar.model.access import AccessVector
+from wcetchar.model.chain import FOLLOWED, Candidate, Chains, Gap
 from wcetchar.model.characterization import (
     BlockingStretch,
     Characterization,
     Counts,
+    Joint,
     Place,
     ServiceCharacterization,
     StretchKind,
 )
 
 SHOWN = 5
+
+Measure = Callable[[AccessVector], int]
+
+
+def _instructions(vector: AccessVector) -> int:
+    return vector.instructions
+
+
+def _supervisor_calls(vector: AccessVector) -> int:
+    return vector.supervisor_calls
 
 
 @dataclass(frozen=True)
@@ -38,8 +55,13 @@ class PlaceRow:
 
 @dataclass(frozen=True)
 class LongStretch:
-    """A stretch at the parameter values where it executes most instructions. ``also_in``: further
-    services in which a stretch begins and ends at these places."""
+    """A stretch at the parameter values where it executes most instructions.
+
+    Attributes:
+        whole: its instructions and those of all that goes on with it; ``follows`` names these.
+        not_bounded: why it can be more.
+        also_in: further services in which a stretch begins and ends at these places.
+    """
 
     kind: str
     instructions: int
@@ -48,54 +70,117 @@ class LongStretch:
     begin: PlaceRow
     end: PlaceRow
     also_in: tuple[str, ...]
+    whole: int = 0
+    follows: tuple[FollowRow, ...] = ()
+    not_bounded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FollowRow:
+    """What goes on with a stretch, or a handler that is called inside of it."""
+
+    service: str
+    instructions: int
 
 
 def longest_stretches(
     characterization: Characterization, kind: StretchKind, shown: int = SHOWN
 ) -> tuple[LongStretch, ...]:
     """The longest stretches of a kind, each place once, the longest first."""
+    following = _Following(characterization, kind)
     found: dict[tuple[str, str], list[LongStretch]] = {}
     for service in characterization.services:
         for stretch in service.stretches:
             if stretch.kind is kind:
-                row = _longest(service, stretch)
+                row = following.added(_longest(service, stretch), service, stretch)
                 found.setdefault((row.begin.text, row.end.text), []).append(row)
     rows = []
     for same in found.values():
-        same.sort(key=lambda row: (-row.instructions, row.service))
-        first = same[0]
-        others = tuple(sorted({row.service for row in same} - {first.service}))
-        rows.append(
-            LongStretch(
-                first.kind,
-                first.instructions,
-                first.service,
-                first.parameters,
-                first.begin,
-                first.end,
-                others,
-            )
-        )
-    rows.sort(key=lambda row: (-row.instructions, row.service, row.begin.text, row.end.text))
+        same.sort(key=lambda row: (-row.whole, row.service))
+        others = tuple(sorted({row.service for row in same} - {same[0].service}))
+        rows.append(replace(same[0], also_in=others))
+    rows.sort(key=lambda row: (-row.whole, row.service, row.begin.text, row.end.text))
     return tuple(rows[:shown])
 
 
+class _Following:
+    """What can go on with stretches of one kind, in instructions."""
+
+    def __init__(self, characterization: Characterization, kind: StretchKind) -> None:
+        handlers = [FollowRow("", 0)]
+        candidates = []
+        for service in characterization.services:
+            stretches = [s for s in service.stretches if s.kind is kind]
+            if any(Joint.HANDLER in (s.goes_on_from or ()) for s in stretches):
+                whole, _ = _most(service, service.counts, _instructions)
+                handlers.append(FollowRow(one_line(service.name), whole))
+        self._handler = max(handlers, key=lambda row: row.instructions)
+        for service in characterization.services:
+            for stretch in service.stretches:
+                if stretch.kind is not kind or not (stretch.goes_on_from or frozenset()) & FOLLOWED:
+                    continue
+                length, _ = _most(service, stretch.counts, _instructions)
+                length += _inner_calls(service, stretch) * self._handler.instructions
+                candidates.append(
+                    Candidate(
+                        FollowRow(one_line(service.name), length),
+                        Fraction(length),
+                        stretch.goes_on_from or frozenset(),
+                        stretch.goes_on_in or frozenset(),
+                    )
+                )
+        self._chains = Chains(candidates)
+
+    def added(
+        self, row: LongStretch, service: ServiceCharacterization, stretch: BlockingStretch
+    ) -> LongStretch:
+        """The row with all that goes on with its stretch."""
+        rest = self._chains.after(stretch.goes_on_in or ())
+        calls = _inner_calls(service, stretch)
+        follows = rest.items
+        gaps = [gap.value for gap in Gap if gap in rest.gaps]
+        if calls:
+            inside = FollowRow(self._handler.service, calls * self._handler.instructions)
+            follows = (inside, *follows) if self._handler.service else follows
+            gaps += [] if self._handler.service else [Gap.NO_HANDLER.value]
+        return replace(
+            row,
+            whole=row.instructions + sum(f.instructions for f in follows),
+            follows=follows,
+            not_bounded=tuple(dict.fromkeys(gaps)),
+        )
+
+
+def _inner_calls(service: ServiceCharacterization, stretch: BlockingStretch) -> int:
+    """Supervisor calls inside a stretch at most that come back to it."""
+    if stretch.goes_on_in is None:
+        return 0
+    most, _ = _most(service, stretch.counts, _supervisor_calls)
+    return max(0, most - (Joint.HANDLER in (stretch.goes_on_in or ())))
+
+
 def _longest(service: ServiceCharacterization, stretch: BlockingStretch) -> LongStretch:
+    most, values = _most(service, stretch.counts, _instructions)
     names = tuple(parameter.name for parameter in service.parameters)
-    lengths = {
-        values: _instructions(stretch.counts, names, values)
-        for values in _points(service, stretch.counts)
-    }
-    values = max(sorted(lengths), key=lengths.__getitem__)
     return LongStretch(
         kind=stretch.kind.value,
-        instructions=lengths[values],
+        instructions=most,
         service=one_line(service.name),
         parameters=tuple((one_line(n), v) for n, v in zip(names, values, strict=True)),
         begin=_place(stretch.begin, stretch.begin_place),
         end=_place(stretch.end, stretch.end_place),
         also_in=(),
     )
+
+
+def _most(
+    service: ServiceCharacterization, counts: Counts, what: Measure
+) -> tuple[int, tuple[int, ...]]:
+    """The largest sum of something over the points of a service, and the first where it is."""
+    names = tuple(parameter.name for parameter in service.parameters)
+    sums = {values: _sum(counts, names, values, what) for values in _points(service, counts)}
+    values = max(sorted(sums), key=sums.__getitem__)
+    return sums[values], values
 
 
 def _points(service: ServiceCharacterization, counts: Counts) -> Iterator[tuple[int, ...]]:
@@ -109,14 +194,12 @@ def _points(service: ServiceCharacterization, counts: Counts) -> Iterator[tuple[
     )
 
 
-def _instructions(counts: Counts, names: tuple[str, ...], values: tuple[int, ...]) -> int:
+def _sum(counts: Counts, names: tuple[str, ...], values: tuple[int, ...], what: Measure) -> int:
     if counts.is_formula:
         at = dict(zip(names, values, strict=True))
-        return sum(
-            formula.evaluate(row.repetition, at) * row.vector.instructions for row in counts.rows
-        )
+        return sum(formula.evaluate(row.repetition, at) * what(row.vector) for row in counts.rows)
     point = next(point for point in counts.points if point.values == values)
-    return sum(row.vector.instructions for row in point.rows)
+    return sum(what(row.vector) for row in point.rows)
 
 
 def _place(text: str, place: Place | None) -> PlaceRow:

@@ -57,8 +57,21 @@ def _estimate(view: EstimateView) -> Iterator[str]:
     )
     yield ""
     for part in view.blocking:
-        where = f": {escaped(part.where)}" if part.where else ""
-        yield f"* {part.kind} blocked for {grouped(part.ns)} ns ({view.word.value}){where}"
+        if not part.links:
+            where = f": {escaped(part.where)}" if part.where else ""
+            yield f"* {part.kind} blocked for {grouped(part.ns)} ns ({part.word.value}){where}"
+            continue
+        at_least = "at least " if part.gaps else ""
+        yield (
+            f"* {part.kind} blocked for {at_least}{grouped(part.ns)} ns ({part.word.value}), with "
+            "what goes on after it:"
+        )
+        for link in part.links:
+            at = f" at {link.at}" if link.at else ""
+            yield f"  * {grouped(link.ns)} ns {escaped(link.service + at)}: {escaped(link.where)}"
+        for gap in part.gaps:
+            yield f"  * not bounded: {escaped(gap)}"
+        yield f"  * its own longest stretch: {grouped(part.own_ns)} ns: {escaped(part.own_where)}"
     for note in view.notes:
         yield f"* {escaped(note)}"
 

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from wcetchar.errors import one_line
 from wcetchar.report.markdown import escaped, table_lines
-from wcetchar.report.summary import stretch_lines
+from wcetchar.report.summary import stretch_lines, sum_text
 from wcetchar.report.terminal import text_of
 
 SCHEMA_VERSION: Final = 1
@@ -231,7 +231,12 @@ def _cells(stretch: Mapping[str, Any]) -> list[str]:
     at = ", ".join(f"{name}={value}" for name, value in stretch["parameters"].items())
     more = f", and in {len(stretch['also_in'])} more" if stretch["also_in"] else ""
     places = [stretch["begin"]["text"], stretch["end"]["text"]]
-    return [f"{stretch['instructions']:,}", stretch["service"] + more, at, *places]
+    whole = stretch.get("whole", stretch["instructions"])
+    at_least = "at least " if stretch.get("not_bounded") else ""
+    length = f"{at_least}{whole:,}"
+    if stretch.get("follows"):
+        length += f" = {sum_text(stretch)}"
+    return [length, stretch["service"] + more, at, *places]
 
 
 def _table(index: Index) -> Table:

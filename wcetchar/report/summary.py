@@ -195,9 +195,21 @@ def stretch_lines(stretch: Mapping[str, Any]) -> Iterator[RenderableType]:
     at = ", ".join(f"{name}={value}" for name, value in stretch["parameters"].items())
     more = f", and in {len(stretch['also_in'])} more" if stretch["also_in"] else ""
     where = f" at {at}" if at else ""
-    yield Text(f"{stretch['instructions']:>9,}  {stretch['service']}{where}{more}")
+    # A campaign's index may be older than what goes on with stretches.
+    whole = stretch.get("whole", stretch["instructions"])
+    at_least = "at least " if stretch.get("not_bounded") else ""
+    yield Text(f"{whole:>9,}  {at_least}{stretch['service']}{where}{more}")
+    if stretch.get("follows"):
+        yield Padding(Text(sum_text(stretch)), (0, 0, 0, 11))
     for word, key in (("from", "begin"), ("to", "end")):
         yield Padding(Text(f"{word} {stretch[key]['text']}"), (0, 0, 0, 15 - len(word)))
+
+
+def sum_text(stretch: Mapping[str, Any]) -> str:
+    """What the instructions of a stretch that others go on with are the sum of."""
+    parts = [f"{stretch['instructions']:,}"]
+    parts += [f"{row['instructions']:,} of {row['service']}" for row in stretch["follows"]]
+    return " + ".join(parts)
 
 
 def _conservation(summary: Summary) -> Table:

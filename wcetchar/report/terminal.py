@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from wcetchar.report.numbers import grouped, percent
-from wcetchar.report.view import EstimateView, GroupView, SectionView
+from wcetchar.report.view import BlockingView, EstimateView, GroupView, SectionView
 
 _BLOCKING_WIDTH = 20
 _GAP = 2  # between two columns
@@ -31,7 +32,7 @@ def render(views: Iterable[EstimateView], width: int = 120, color: bool = False)
         parts.extend(notes_part(view.notes))
         parts.append("")
     if len(shown) > 1:
-        parts.append(_summary(shown))
+        parts += [_summary(shown), "", *longest_parts(shown)]
     return text_of(parts, width, color)
 
 
@@ -70,6 +71,8 @@ def summary(views: Iterable[EstimateView], width: int = 120, color: bool = False
                 Text(" / ".join(dict.fromkeys(view.word.value for view in group))),
             )
         parts += [table, ""]
+    if len(services) > 1:
+        parts += [*longest_parts(shown), ""]
     parts += [Text(note) for note in _shared_notes(services)]
     return text_of(parts, width, color)
 
@@ -125,10 +128,46 @@ def estimate_parts(view: EstimateView, width: int) -> Iterator[RenderableType]:
             f"{grouped(view.total.nominal)} ns"
         )
     for part in view.blocking:
-        where = f": {part.where}" if part.where else ""
-        yield Text(f"blocks {part.kind} for {grouped(part.ns)} ns ({view.word.value}){where}")
+        yield from _blocking(part)
     if view.contributors:
         yield _contributors(view)
+
+
+def _blocking(part: BlockingView) -> Iterator[RenderableType]:
+    if not part.links:
+        where = f": {part.where}" if part.where else ""
+        yield Text(f"blocks {part.kind} for {grouped(part.ns)} ns ({part.word.value}){where}")
+        return
+    at_least = "at least " if part.gaps else ""
+    yield Text(
+        f"blocks {part.kind} for {at_least}{grouped(part.ns)} ns ({part.word.value}), with what "
+        "goes on after it:"
+    )
+    for link in part.links:
+        at = f" at {link.at}" if link.at else ""
+        yield Padding(Text(f"{grouped(link.ns)} ns {link.service}{at}: {link.where}"), (0, 0, 0, 2))
+    for gap in part.gaps:
+        yield Padding(Text(f"not bounded: {gap}"), (0, 0, 0, 2))
+    own = f"its own longest stretch: {grouped(part.own_ns)} ns: {part.own_where}"
+    yield Padding(Text(own), (0, 0, 0, 2))
+
+
+def longest_parts(views: Sequence[EstimateView]) -> Iterator[RenderableType]:
+    """Of several services: how long each kind is held off at most, on each profile."""
+    platforms = dict.fromkeys((view.profile, view.section_map) for view in views)
+    for profile, section_map in platforms:
+        mine = [v for v in views if (v.profile, v.section_map) == (profile, section_map)]
+        for number, kind in enumerate(part.kind for part in mine[0].blocking):
+            view = max(mine, key=lambda v: v.blocking[number].ns)
+            part = view.blocking[number]
+            where = f" on {profile} (map {section_map})" if len(platforms) > 1 else ""
+            gaps = any(v.blocking[number].gaps for v in mine)
+            chain = ", then ".join((view.service, *(link.service for link in part.links[1:])))
+            yield Text(
+                f"longest that {kind} {'are' if kind.endswith('s') else 'is'} held off by these"
+                f"{where}: {'at least ' if gaps else ''}{grouped(part.ns)} ns"
+                f" ({part.word.value}): {chain}"
+            )
 
 
 def notes_part(notes: Iterable[str]) -> Iterator[RenderableType]:

@@ -13,7 +13,7 @@ from typing import Final
 from wcetchar.errors import one_line
 from wcetchar.model.access import AccessClass, Key, Pattern
 from wcetchar.model.characterization import Word
-from wcetchar.model.estimate import Estimate, EstimateColumn
+from wcetchar.model.estimate import Chain, Estimate, EstimateColumn
 from wcetchar.model.interval import Interval
 
 PAPER_COLUMNS: Final = 12
@@ -61,10 +61,42 @@ class GroupView:
 
 
 @dataclass(frozen=True)
+class LinkView:
+    """One stretch of a chain; ``at`` as of an estimate."""
+
+    service: str
+    where: str
+    parameters: tuple[tuple[str, int], ...]
+    ns: Fraction
+
+    @property
+    def at(self) -> str:
+        return _at(self.parameters)
+
+
+@dataclass(frozen=True)
 class BlockingView:
+    """How long something is held off once it is.
+
+    Attributes:
+        ns: of the longest chain that begins in the service, or stretch where nothing follows one.
+        own_ns, own_where: the longest stretch of the service's own.
+        links: of the chain, the service's own stretch first; empty: nothing follows.
+        gaps: why it may be longer.
+    """
+
     kind: str
     ns: Fraction
-    where: str
+    word: Word
+    own_ns: Fraction
+    own_where: str
+    links: tuple[LinkView, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """Begin and end of what comes first."""
+        return self.links[0].where if self.links else self.own_where
 
 
 @dataclass(frozen=True)
@@ -90,7 +122,7 @@ class EstimateView:
     @property
     def at(self) -> str:
         """``N=13, size=4``, or nothing."""
-        return ", ".join(f"{name}={value}" for name, value in self.parameters)
+        return _at(self.parameters)
 
 
 def view_of(estimate: Estimate) -> EstimateView:
@@ -133,15 +165,19 @@ def view_of(estimate: Estimate) -> EstimateView:
             if column.time.high
         ),
         blocking=(
-            BlockingView(
+            _blocking(
                 "interrupts",
-                estimate.blocking_interrupts.high,
-                one_line(estimate.interrupts_stretch),
+                estimate.word,
+                estimate.blocking_interrupts,
+                estimate.interrupts_stretch,
+                estimate.interrupts_chain,
             ),
-            BlockingView(
+            _blocking(
                 "preemption",
-                estimate.blocking_preemption.high,
-                one_line(estimate.preemption_stretch),
+                estimate.word,
+                estimate.blocking_preemption,
+                estimate.preemption_stretch,
+                estimate.preemption_chain,
             ),
         ),
         notes=tuple(one_line(note) for note in estimate.notes),
@@ -150,6 +186,28 @@ def view_of(estimate: Estimate) -> EstimateView:
 
 def views_of(estimates: Iterable[Estimate]) -> tuple[EstimateView, ...]:
     return tuple(view_of(estimate) for estimate in estimates)
+
+
+def _blocking(
+    kind: str, word: Word, own: Interval, where: str, chain: Chain | None
+) -> BlockingView:
+    if chain is None:
+        return BlockingView(kind, own.high, word, own.high, one_line(where))
+    links = tuple(
+        LinkView(
+            one_line(link.service),
+            one_line(link.where),
+            tuple((one_line(n), v) for n, v in link.parameters.items()),
+            link.time.high,
+        )
+        for link in chain.links
+    )
+    gaps = tuple(one_line(gap) for gap in chain.gaps)
+    return BlockingView(kind, chain.time.high, chain.word, own.high, one_line(where), links, gaps)
+
+
+def _at(parameters: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in parameters)
 
 
 def class_name(key: Key) -> str:

@@ -33,6 +33,7 @@ from wcetchar.model.characterization import (
     Conservation,
     Counts,
     Evidence,
+    Joint,
     NotCharacterized,
     Place,
     Provenance,
@@ -159,6 +160,12 @@ class StretchDoc(JsonModel):
     end: str = Field(description="where it ends, for people")
     begin_place: PlaceDoc | None = Field(None, description="its first instruction")
     end_place: PlaceDoc | None = Field(None, description="its last instruction")
+    goes_on_from: list[Joint] | None = Field(
+        None, description="what may block right before it; absent: not known"
+    )
+    goes_on_in: list[Joint] | None = Field(
+        None, description="what may block right after it; absent: not known"
+    )
     counts: CountsDoc = Field(description="what is done in it")
 
     def to_model(self) -> BlockingStretch:
@@ -169,6 +176,8 @@ class StretchDoc(JsonModel):
             self.counts.to_model(),
             self.begin_place.to_model() if self.begin_place else None,
             self.end_place.to_model() if self.end_place else None,
+            None if self.goes_on_from is None else frozenset(self.goes_on_from),
+            None if self.goes_on_in is None else frozenset(self.goes_on_in),
         )
 
 
@@ -398,10 +407,14 @@ def _service(s: ServiceCharacterization) -> dict[str, Any]:
                     "end": t.end,
                     "begin_place": _place(t.begin_place),
                     "end_place": _place(t.end_place),
+                    "goes_on_from": _joints(t.goes_on_from),
+                    "goes_on_in": _joints(t.goes_on_in),
                     "counts": _counts(t.counts),
                 },
                 *(() if t.begin_place else ("begin_place",)),
                 *(() if t.end_place else ("end_place",)),
+                *(() if t.goes_on_from is not None else ("goes_on_from",)),
+                *(() if t.goes_on_in is not None else ("goes_on_in",)),
             )
             for t in s.stretches
         ],
@@ -432,6 +445,10 @@ def _place(place: Place | None) -> dict[str, Any]:
         "line": place.line,
     }
     return _sparse(data, *data)
+
+
+def _joints(joints: frozenset[Joint] | None) -> list[str] | None:
+    return None if joints is None else [joint.value for joint in Joint if joint in joints]
 
 
 def _counts(counts: Counts) -> dict[str, Any]:

@@ -60,7 +60,9 @@ def check(window: Window, labeller: Labeller, resolved: Resolved, oracle: Oracle
     for kind in StretchKind:
         holds = [held(one.blocking, kind) for one in done]
         mine = [
-            s for s in stretches(labelled, labeller.blockings, labeller.is_call) if s.kind is kind
+            s
+            for s in stretches(window, labelled, labeller.blockings, labeller.is_call)
+            if s.kind is kind
         ]
         assert [(s.first, s.last) for s in mine] == oracle.stretches(done, holds)
         for stretch in mine:

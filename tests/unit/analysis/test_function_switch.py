@@ -16,11 +16,14 @@ import pytest
 from listing import HandTrace, Row, batches, i, load, mark, r, w
 from riscv_listing import SCRIPT, SERVICES, Labels
 
+from wcetchar.analysis.accesses import Labeller
+from wcetchar.analysis.blocking import stretches
 from wcetchar.analysis.characterize import characterize
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.errors import InputError
+from wcetchar.model.characterization import Joint, StretchKind
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import Part, SchedulerLock, Service, ServiceKind, ServicesFile
@@ -315,6 +318,46 @@ def test_a_handler_that_switches_is_one_window(call: Resolved, at: Labels) -> No
     expected += ["trap_4", "trap_5", "trap_6"]
     assert shown(tick, at) == [(name, "masked") for name in expected]
     assert (tick.switched, len(tick.held)) == (True, 1)
+
+
+def joined(
+    window: Window, resolved: Resolved, at: Labels
+) -> list[tuple[str, str, Joint | None, Joint | None]]:
+    """First and last instruction of each masked stretch, and what it goes on from and in."""
+    names = {address: name for name, address in reversed(at.items())}
+    table, labeller = resolved.table.instructions, Labeller(resolved, "hand")
+    return [
+        (names[table[s.begin].address], names[table[s.end].address], s.goes_on_from, s.goes_on_in)
+        for s in stretches(window, labeller.label(window), labeller.blockings, labeller.is_call)
+        if s.kind is StretchKind.INTERRUPTS
+    ]
+
+
+def test_what_a_switch_holds_off_goes_on_in_the_other_thread(
+    blocking: Resolved, call: Resolved, at: Labels
+) -> None:
+    ends = ("service_2", "switch_3", None, Joint.THREAD)
+    begins = ("switch_4", "service_3", Joint.THREAD, None)
+    rows = [i(at["boot"]), *yields(at, *starts(at))]
+    first, second = find(blocking, rows)
+    assert joined(first, blocking, at) == [ends]
+    assert joined(second, blocking, at) == [begins]
+    (whole,) = find(call, rows)
+    assert joined(whole, call, at) == [ends, begins]
+
+
+def test_a_handler_that_switches_holds_off_on_both_sides(call: Resolved, at: Labels) -> None:
+    """Its return to the thread that it interrupted lets interrupts in."""
+    rows = [
+        i(at["boot"]), i(at["driver"]), mark(0, 8), i(at["driver_call"]), *run(at, "calm"),
+        *interrupted(at, TIMER, A, B), *starts(at), *leaves(at), *run(at, "calm_2", "calm_3"),
+        *end(at, 8),
+    ]  # fmt: skip
+    (tick,) = find(call, rows)
+    assert joined(tick, call, at) == [
+        ("trap", "switch_3", None, Joint.THREAD),
+        ("switch_4", "trap_6", Joint.THREAD, None),
+    ]
 
 
 def test_a_call_that_is_switched_away_is_counted_as_one(call: Resolved, at: Labels) -> None:

@@ -175,7 +175,7 @@ def test_stretches(resolved: Resolved) -> None:
     address = [resolved.table.instructions[k].address for k in labelled.index.tolist()]
     found = [
         (s.kind, address[s.first], address[s.last])
-        for s in stretches(labelled, labeller.blockings, labeller.is_call)
+        for s in stretches(window, labelled, labeller.blockings, labeller.is_call)
     ]
     assert found == [
         (StretchKind.INTERRUPTS, 0x110, 0x118),

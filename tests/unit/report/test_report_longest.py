@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from wcetchar import formula
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind
@@ -12,6 +13,7 @@ from wcetchar.model.characterization import (
     Characterization,
     Counts,
     Evidence,
+    Joint,
     NotCharacterized,
     Place,
     Provenance,
@@ -138,3 +140,56 @@ def test_the_summary_counts_every_wanted_service() -> None:
     assert "longest stretches with interrupts masked: none" in text
     assert "        8  f at N=1" in text
     assert "of 1 services no stretches were published" in text
+
+
+def joined(found: BlockingStretch, goes_on_from: str, goes_on_in: str) -> BlockingStretch:
+    return replace(
+        found,
+        goes_on_from=frozenset(Joint(j) for j in goes_on_from.split()),
+        goes_on_in=frozenset(Joint(j) for j in goes_on_in.split()),
+    )
+
+
+def test_what_goes_on_with_a_stretch_is_added_and_named() -> None:
+    """Ranked by the whole: 3 + 100 + 9 * 5 before 60 alone. N was observed up to 5."""
+    services = (
+        service("calls", joined(stretch(Counts((row(3),)), "a"), "", "handler")),
+        service("switch", joined(stretch(Counts((row(100),)), "b"), "handler", "thread")),
+        service("short", joined(stretch(Counts((row(20),)), "c"), "thread", "")),
+        service("long", joined(stretch(Counts((row(9, "N"),)), "d"), "thread", "")),
+        service("alone", joined(stretch(Counts((row(60),)), "e"), "", "")),
+    )
+    found = longest_stretches(kernel(*services), StretchKind.INTERRUPTS)
+    assert [(f.service, f.instructions, f.whole) for f in found] == [
+        ("calls", 3, 148), ("switch", 100, 145), ("alone", 60, 60), ("long", 45, 45),
+        ("short", 20, 20),
+    ]  # fmt: skip
+    assert [(f.service, f.instructions) for f in found[0].follows] == [
+        ("switch", 100),
+        ("long", 45),
+    ]
+    assert summary.sum_text(summary.stretch_json(found[0])) == "3 + 100 of switch + 45 of long"
+    text = summary.render(summary.summary_of(kernel(*services)))
+    assert "      148  calls" in text
+    missing = longest_stretches(kernel(services[0]), StretchKind.INTERRUPTS)[0]
+    assert missing.whole == 3
+    assert missing.not_bounded == ("no handler of a supervisor call is characterized",)
+    text = summary.render(summary.summary_of(kernel(services[0])))
+    assert "        3  at least calls" in text
+
+
+def test_handlers_inside_a_stretch_are_added() -> None:
+    """Of two supervisor calls the first comes back, and its handler counts as a whole."""
+    calls = AccessVector({CoreEvent(".text", EventKind.SUPERVISOR_CALL): 2})
+    twice = Counts((TraceSection(MASKED, calls, formula.parse("1")),))
+    services = (
+        service("twice", joined(stretch(twice, "a"), "", "handler")),
+        service(
+            "switch",
+            joined(stretch(Counts((row(100),)), "b"), "handler", ""),
+            counts=Counts((row(130),)),
+        ),
+    )
+    found = longest_stretches(kernel(*services), StretchKind.INTERRUPTS)[0]
+    assert (found.service, found.whole) == ("twice", 2 + 130 + 100)
+    assert [f.instructions for f in found.follows] == [130, 100]

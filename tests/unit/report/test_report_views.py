@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import given
@@ -21,7 +22,7 @@ from wcetchar.model.access import (
     Pattern,
 )
 from wcetchar.model.characterization import Word
-from wcetchar.model.estimate import Estimate, EstimateColumn, EstimateRow
+from wcetchar.model.estimate import Chain, Estimate, EstimateColumn, EstimateRow, Link
 from wcetchar.model.interval import Interval
 from wcetchar.report import comparison, jsondoc, markdown, terminal
 from wcetchar.report import csv as csv_report
@@ -132,9 +133,12 @@ def test_every_figure_has_its_word_beside_it() -> None:
 
 def test_several_estimates_get_a_summary_with_words() -> None:
     text = terminal.render([view_of(made(FEW)), view_of(made(FEW, name="other"))])
-    summary = text.splitlines()[-2:]
+    *_, one, two, _, interrupts, preemption = text.splitlines()
+    summary = [one, two]
     assert all("high-water mark" in line and "120" in line for line in summary)
     assert "other" in summary[1]
+    assert "interrupts are held off by these: 7 ns (high-water mark)" in interrupts
+    assert "preemption is held off by these: 8 ns (high-water mark)" in preemption
 
 
 def test_times_are_rounded_up_everywhere() -> None:
@@ -204,3 +208,60 @@ def test_the_comparison_uses_the_nearest_tenth() -> None:
         {"name": "p", "estimated_ns": 120, "measured_ns": 110, "overestimation_percent": 9.1}
     ]
     assert "9.1 %" in comparison.render([platform], "somewhere", 100, False)
+
+
+def chained(*gaps: str) -> Estimate:
+    """7 ns of its own, 20 of the switch, 3 of what goes on."""
+    links = (
+        Link("svc", "a to b", {"N": 3}, exactly(7)),
+        Link("switch", "c to d", {}, exactly(20)),
+        Link("other", "e to f", {"S": 4}, exactly(3)),
+    )
+    return replace(made(FEW), interrupts_chain=Chain(exactly(30), Word.ESTIMATE, links, gaps))
+
+
+def test_what_goes_on_after_a_stretch_is_told_apart_from_it() -> None:
+    text = terminal.render([view_of(chained())]).splitlines()
+    at = text.index("blocks interrupts for 30 ns (estimate), with what goes on after it:")
+    assert text[at + 1 : at + 5] == [
+        "  7 ns svc at N=3: a to b",
+        "  20 ns switch: c to d",
+        "  3 ns other at S=4: e to f",
+        "  its own longest stretch: 7 ns: a to b",
+    ]
+    assert "total 120 ns (high-water mark), 12 core cycles" in text
+    lines = markdown.render([view_of(chained())]).splitlines()
+    at = lines.index("* interrupts blocked for 30 ns (estimate), with what goes on after it:")
+    assert lines[at + 1] == "  * 7 ns svc at N=3: a to b"
+
+
+def test_what_has_no_longest_is_at_least() -> None:
+    text = terminal.render([view_of(chained("why")), view_of(made(FEW, name="other"))])
+    assert "blocks interrupts for at least 30 ns (estimate)" in text
+    assert "  not bounded: why" in text.splitlines()
+    assert "are held off by these: at least 30 ns (estimate): svc, then switch, then other" in text
+    assert "is held off by these: 8 ns" in text
+    lines = markdown.render([view_of(chained("why"))]).splitlines()
+    assert "  * not bounded: why" in lines
+
+
+def test_chains_in_documents_and_tables() -> None:
+    (found,) = json.loads(jsondoc.render([view_of(chained("why"))]))["estimates"]
+    assert found["blocking_ns"] == {"interrupts": 30, "preemption": 8}
+    assert found["blocking_where"]["interrupts"] == "a to b"
+    assert set(found["blocking_chains"]) == {"interrupts"}
+    chain = found["blocking_chains"]["interrupts"]
+    assert (chain["word"], chain["own_ns"], chain["not_bounded"]) == ("estimate", 7, ["why"])
+    assert [link["ns"] for link in chain["links"]] == [7, 20, 3]
+    rows = list(csv.DictReader(io.StringIO(csv_report.render([view_of(chained())]))))
+    blocking = [r for r in rows if r["blocking"] == "interrupts"]
+    assert [(r["line"], r["class"], r["ns"]) for r in blocking] == [
+        ("blocking", "", "30"),
+        ("own", "", "7"),
+        ("chain", "svc", "7"),
+        ("chain", "switch", "20"),
+        ("chain", "other", "3"),
+    ]
+    # The summary of several has what counts for an interrupt, which is the whole.
+    line = next(x for x in terminal.summary([view_of(chained())]).splitlines() if " 30" in x)
+    assert line.startswith("svc")

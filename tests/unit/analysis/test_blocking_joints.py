@@ -1,0 +1,161 @@
+"""Where a stretch goes on in another activity: by a tiny RISC-V kernel, written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from listing import Row, batches, i, load, mark
+from riscv_listing import (
+    CALL,
+    SCRIPT,
+    SERVICES,
+    SOURCE,
+    STACK_A,
+    STACK_B,
+    TIMER,
+    A,
+    B,
+    Labels,
+    begin,
+    end,
+    run,
+    trap,
+)
+
+from wcetchar.analysis.accesses import Labeller
+from wcetchar.analysis.blocking import stretches
+from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.resolve import Resolved, resolve
+from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.model.characterization import Joint, StretchKind
+from wcetchar.model.service import ServiceKind, ServicesFile
+from wcetchar.model.trace import Event
+
+ON_A, ON_B = (A, STACK_A), (B, STACK_B)
+Shown = tuple[str, str, Joint | None, Joint | None]
+
+
+def resolved_by(assemble: Callable[[str, str], Path], services: ServicesFile) -> Resolved:
+    image, table = load(assemble(SOURCE, SCRIPT))
+    return resolve(services, image, table)
+
+
+@pytest.fixture
+def resolved(assemble_riscv: Callable[[str, str], Path]) -> Resolved:
+    return resolved_by(assemble_riscv, SERVICES)
+
+
+def labels(resolved: Resolved) -> Labels:
+    return {s.name: s.address for s in resolved.image.symbols}
+
+
+def find(resolved: Resolved, rows: list[Row], size: int = 64) -> tuple[list[Window], WindowFinder]:
+    finder = WindowFinder(resolved, "hand")
+    return list(find_windows(batches(rows, size), finder)), finder
+
+
+def shown(
+    window: Window, resolved: Resolved, kind: StretchKind = StretchKind.INTERRUPTS
+) -> list[Shown]:
+    """(first, last, goes on from, goes on in) of each stretch."""
+    names = {address: name for name, address in reversed(labels(resolved).items())}
+    labeller = Labeller(resolved, "hand")
+    labelled = labeller.label(window)
+    table = resolved.table.instructions
+    return [
+        (names[table[s.begin].address], names[table[s.end].address], s.goes_on_from, s.goes_on_in)
+        for s in stretches(window, labelled, labeller.blockings, labeller.is_call)
+        if s.kind is kind
+    ]
+
+
+def rows(at: Labels, *called: Row, before: str = "boot") -> list[Row]:
+    return [
+        i(at[before]), *begin(at), *run(at, "service_2", "service_3"), *called,
+        i(at["service_4"]), i(at["service_5"]), (Event.READ, STACK_A + 12, 4), i(at["service_6"]),
+        *end(at),
+    ]  # fmt: skip
+
+
+def switches(at: Labels) -> list[Row]:
+    """A is switched away by its call, and B lets interrupts in and gives the processor back."""
+    return [
+        *trap(at, CALL, ON_A, ON_B), *run(at, "other", "other_2"), *trap(at, CALL, ON_B, ON_A),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 3, 64])
+@pytest.mark.parametrize("kind", StretchKind)
+def test_a_switch_ends_one_stretch_and_begins_another(
+    resolved: Resolved, size: int, kind: StretchKind
+) -> None:
+    """csrci takes effect behind itself: ecall and what comes after it are masked."""
+    at = labels(resolved)
+    (window,), _ = find(resolved, rows(at, *switches(at)), size)
+    assert shown(window, resolved, kind) == [
+        ("service_3", "service_3", None, Joint.HANDLER),
+        ("service_4", "service_4", Joint.THREAD, None),
+    ]
+
+
+def test_a_handler_that_comes_back_is_inside(resolved: Resolved) -> None:
+    """It might have switched: what ran up to the call is a stretch as well."""
+    at = labels(resolved)
+    (window,), _ = find(resolved, rows(at, *trap(at, CALL, ON_A, ON_A)))
+    assert shown(window, resolved) == [
+        ("service_3", "service_4", None, None),
+        ("service_3", "service_3", None, Joint.HANDLER),
+    ]
+
+
+def test_an_interrupt_is_its_own_activity(resolved: Resolved) -> None:
+    """Taken where interrupts are let in, it is neither a cut nor goes on with anything."""
+    at = labels(resolved)
+    calm = [
+        i(at["boot"]), i(at["driver"]), mark(0, 8), *begin(at, "calm"), i(at["calm_2"]),
+        *trap(at, TIMER, ON_A, ON_A),
+        i(at["calm_3"]), (Event.READ, STACK_A + 12, 4), i(at["calm_4"]), *end(at),
+        i(at["driver_4"]), mark(1, 8),
+    ]  # fmt: skip
+    (handler, call), finder = find(resolved, calm)
+    assert shown(call, resolved) == []
+    assert shown(handler, resolved) == [("trap", "trap_11", None, None)]
+    assert finder.switching == set()
+
+
+def test_parts_of_a_blocking_call(assemble_riscv: Callable[[str, str], Path]) -> None:
+    service, *others = SERVICES.services
+    blocking = replace(service, kind=ServiceKind.BLOCKING_CALL)
+    resolved = resolved_by(assemble_riscv, replace(SERVICES, services=(blocking, *others)))
+    at = labels(resolved)
+    (first, rest), _ = find(resolved, rows(at, *switches(at)))
+    assert shown(first, resolved) == [("service_3", "service_3", None, Joint.HANDLER)]
+    assert shown(rest, resolved) == [("service_4", "service_4", Joint.THREAD, None)]
+
+
+def test_the_handler_of_a_supervisor_call(resolved: Resolved) -> None:
+    """It goes on from the call, and with a thread that it resumes masked; B it resumes as B was."""
+    at = labels(resolved)
+    opened, closed = [i(at["driver"]), mark(0, 9)], [i(at["driver_4"]), mark(1, 9)]
+    windows, finder = find(resolved, [*opened, *rows(at, *switches(at)), *closed])
+    first, second = (w for w in windows if w.service.name == "switch")
+    # What B begins with is not known, and counts as masked.
+    assert shown(first, resolved) == [("trap", "trap_11", Joint.HANDLER, Joint.THREAD)]
+    assert shown(second, resolved) == [("trap", "trap_11", Joint.HANDLER, Joint.THREAD)]
+    (entry,) = (n for n, s in resolved.entries.items() if any(x.name == "switch" for x in s))
+    assert finder.switching == {(entry, CALL)}
+    assert any(blocking.interrupts for blocking in finder.resumed)
+
+
+def test_called_and_left_masked(resolved: Resolved) -> None:
+    """Whoever calls with interrupts masked goes on with that."""
+    at = labels(resolved)
+    calm = [
+        i(at["boot"]), *run(at, "service_2"), *begin(at, "calm"), i(at["calm_2"]),
+        i(at["calm_3"]), (Event.READ, STACK_A + 12, 4), i(at["calm_4"]), *end(at),
+    ]  # fmt: skip
+    (window,), _ = find(resolved, calm)
+    assert shown(window, resolved) == [("calm", "calm_4", Joint.CALLER, Joint.CALLER)]
