@@ -123,7 +123,18 @@ def _effects(line: Line, before: str) -> dict[str, object]:
 
 # As wcetchar.capture runs it, spelled out again: the run must be the very same one.
 ARGUMENTS = (
-    *("-M", "versatilepb", "-cpu", "ti925t", "-m", "128M", "-audiodev", "none,id=none"),
+    *(
+        "-M",
+        "versatilepb",
+        "-cpu",
+        "ti925t",
+        "-m",
+        "128M",
+        "-audiodev",
+        "none,id=none",
+        "-global",
+        "pl041.audiodev=none",
+    ),
     *("-rtc", "base=2000-01-01T00:00:00,clock=vm"),
     *("-nodefaults", "-no-user-config", "-nic", "none", "-display", "none"),
     *("-no-reboot", "-icount", "shift=5,sleep=off"),

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from wcetchar.capture import trace_file
-from wcetchar.capture.build import plugin_path
+from wcetchar.capture.build import OVERRIDE, plugin_path
 from wcetchar.capture.firmware import entry_of
 from wcetchar.capture.machines import find_machine
 from wcetchar.capture.part import part_of, unwritable
@@ -35,10 +35,17 @@ _MESSAGE_BYTES: Final = 2000
 _VERSION_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
 _LOG_BYTES: Final = 1 << 20  # the plugin keeps the log below 64 KiB as long as anything executes
-# The board's Ethernet, which nothing is connected to, and its sound.
-_HARMLESS: Final = ("has no peer", "please specify audiodev=none")
+# The board's Ethernet, which nothing is connected to.
+_HARMLESS: Final = ("has no peer",)
 _PLUGIN_SAYS: Final = "wcetchar-plugin: "
+_API_VARIABLE: Final = "WCETCHAR_PLUGIN_API"
 _NO_ROOM: Final = "the trace cannot be written: "
+_WANTED: Final = "QEMU 7.2 to 11.1, built with TCG plugins"
+# What QEMU says of a plugin that it does not load, and of -plugin where it has no plugins.
+_REFUSED: Final = re.compile(r"Could not load plugin .*?: (.*)")
+_NO_PLUGINS: Final = re.compile(
+    r": -plugin: (.*)|(.*plugin(?: interface|s).* disabled.*)", re.IGNORECASE
+)
 
 
 def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) -> CaptureResult:
@@ -83,7 +90,7 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
         if machine.core:
             settings.append(f"core={machine.core}")
         command = [qemu, *options, *_load(machine, request.firmware)]
-        console = _execute(command, settings, request, trace, progress)
+        console = _execute(command, settings, emulator, request, trace, progress)
         with _writing(request.output):
             end = _check_end(part, request)
             os.replace(part, os.path.realpath(request.output))
@@ -125,7 +132,7 @@ def _find_qemu(machine: CapturedMachine, override: str | None) -> str:
     if found is None:
         raise ToolMissing(
             f"the emulator {override or machine.qemu} is not installed",
-            expected="QEMU 7.2 to 10, built with TCG plugins",
+            expected=_WANTED,
             hint=f"apt-get install {machine.package}",
         )
     return found
@@ -149,7 +156,7 @@ def _version(qemu: str) -> str:
         raise InputError(
             f"the emulator did not answer --version within {_VERSION_SECONDS} s",
             where=Location(qemu),
-            expected="QEMU 7.2 to 10, built with TCG plugins",
+            expected=_WANTED,
             hint="check --qemu",
         ) from error
     found = re.match(r"QEMU emulator version (.+)", done.stdout)
@@ -184,9 +191,19 @@ def _load(machine: CapturedMachine, firmware: Path) -> tuple[str, str]:
     return ("-kernel", path)
 
 
+def _environment(emulator: str) -> dict[str, str]:
+    """Of QEMU's process. The plugin finds out the version of QEMU's interface by itself, but 6
+    and 7 have the same functions: 11.0 has 6 (docs/reference/trace-format.md)."""
+    environment = {name: value for name, value in os.environ.items() if name != _API_VARIABLE}
+    if emulator.startswith("QEMU 11.0."):
+        environment[_API_VARIABLE] = "6"
+    return environment
+
+
 def _execute(
     command: list[str],
     plugin: list[str],
+    emulator: str,
     request: CaptureRequest,
     trace: IO[bytes],
     progress: Callable[[int], None] | None,
@@ -210,6 +227,7 @@ def _execute(
                 ],
                 (console, messages),
                 (trace.fileno(), log),
+                _environment(emulator),
             )
             try:
                 stopped = _wait(process, request.timeout, (trace, log), progress)
@@ -224,12 +242,17 @@ def _execute(
         what, hint = stopped
         raise _failed(request, what, output, said, hint)
     if process.returncode:
-        raise _explain(request, process.returncode, output, said)
+        raise _not_loaded(command[0], emulator, said) or _explain(
+            request, process.returncode, output, said
+        )
     return output
 
 
 def _start(
-    command: list[str], streams: tuple[IO[bytes], IO[bytes]], inherited: tuple[int, int]
+    command: list[str],
+    streams: tuple[IO[bytes], IO[bytes]],
+    inherited: tuple[int, int],
+    environment: dict[str, str],
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
@@ -238,6 +261,7 @@ def _start(
             stdout=streams[0],
             stderr=streams[1],
             pass_fds=inherited,
+            env=environment,
         )
     except OSError as error:
         raise _not_run(command[0], error) from error
@@ -247,7 +271,7 @@ def _not_run(qemu: str, error: OSError) -> InputError:
     return InputError(
         f"the emulator cannot be run: {error.strerror}",
         where=Location(qemu),
-        expected="QEMU 7.2 to 10, built with TCG plugins",
+        expected=_WANTED,
         hint="check --qemu, and that it is a program for this machine",
     )
 
@@ -302,6 +326,35 @@ def _failed(request: CaptureRequest, what: str, output: str, said: str, hint: st
         hint=hint,
         details=tuple(lines),
     )
+
+
+def _not_loaded(qemu: str, emulator: str, said: str) -> InputError | None:
+    """The error where QEMU would not run the plugin; ``None`` where that is not the reason."""
+    unknown = f"{_PLUGIN_SAYS}plugin API version "
+    for line in said.splitlines():
+        if found := _REFUSED.search(line):
+            reason = found[1]
+        elif line.startswith(unknown):
+            reason = line.removeprefix(_PLUGIN_SAYS)
+        elif found := _NO_PLUGINS.search(line):
+            return InputError(
+                f"{emulator} has no plugins: {found[1] or found[2]}",
+                where=Location(qemu),
+                expected=_WANTED,
+                hint="use a QEMU that was configured with --enable-plugins (Debian's are)",
+            )
+        else:
+            continue
+        own = os.environ.get(OVERRIDE)
+        return InputError(
+            f"{emulator} and the plugin do not fit: {reason}",
+            where=Location(own or qemu),
+            expected=_WANTED,
+            hint=f"unset {OVERRIDE} to have the plugin built from its source"
+            if own
+            else "name another emulator with --qemu",
+        )
+    return None
 
 
 def _explain(request: CaptureRequest, status: int, output: str, said: str) -> InputError:

@@ -211,7 +211,8 @@ MACHINES: Final[tuple[Machine, ...]] = (
         cpu="ti925t",
         options=(
             *("-m", "128M", "-rtc", "base=2000-01-01T00:00:00,clock=vm"),
-            *("-audiodev", "none,id=none"),
+            # QEMU from 8.2 on wants to be told what its sound goes to.
+            *("-audiodev", "none,id=none", "-global", "pl041.audiodev=none"),
         ),
         starts_at_entry=True,
         core="armv4t",

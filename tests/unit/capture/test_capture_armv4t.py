@@ -132,7 +132,16 @@ def logged(qemu: str, elf: Path, log: Path, options: str = "in_asm,exec,nochain,
     subprocess.run(
         [
             *(qemu, "-M", "versatilepb", "-cpu", "ti925t", "-m", "128M", "-nodefaults"),
-            *("-nic", "none", "-display", "none", "-audiodev", "none,id=none"),
+            *(
+                "-nic",
+                "none",
+                "-display",
+                "none",
+                "-audiodev",
+                "none,id=none",
+                "-global",
+                "pl041.audiodev=none",
+            ),
             *("-icount", "shift=5,sleep=off", "-semihosting-config", "enable=on,arg=f"),
             *("-d", options, "-D", str(log), "-device", f"loader,file={elf},cpu-num=0"),
         ],

@@ -45,6 +45,45 @@ def test_compiles_without_a_warning(cache, compiler, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+READS = "qemu_plugin_scoreboard_new", "qemu_plugin_read_memory_vaddr"
+WRITES = (*READS, "qemu_plugin_write_memory_vaddr")
+
+
+@pytest.mark.parametrize(
+    ("has", "stated", "version"),
+    [
+        ((), None, 1),  # QEMU 6.0 to 8.2
+        (READS[:1], None, 2),  # 9.0, 9.1
+        (READS, None, 4),  # 9.2, 10.0
+        (WRITES, None, 5),  # 10.1, 10.2
+        ((*WRITES, "qemu_plugin_set_pc"), "6", 6),  # 11.0
+        ((*WRITES, "qemu_plugin_set_pc"), None, 7),  # 11.1
+        ((*WRITES, "qemu_plugin_set_pc"), "5", 7),
+        (WRITES, "6", 5),
+    ],
+)
+def test_the_version_that_it_states(cache, compiler, tmp_path, has, stated, version):
+    """A program in QEMU's place, with the functions that tell its version."""
+    source = tmp_path / "qemu.c"
+    source.write_text(
+        "#include <dlfcn.h>\n#include <stdio.h>\n"
+        + "".join(f"void {name}(void) {{}}\n" for name in has)
+        + "int main(int argc, char **argv) {\n"
+        "void *plugin = dlopen(argv[1], RTLD_LAZY);\n"
+        'printf("%d", plugin ? *(int *)dlsym(plugin, "qemu_plugin_version") : -1);\n}\n'
+    )
+    program = tmp_path / "qemu"
+    subprocess.run(["cc", "-rdynamic", "-o", program, source, "-ldl"], check=True)
+    done = subprocess.run(
+        [program, build.plugin_path()],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={} if stated is None else {"WCETCHAR_PLUGIN_API": stated},
+    )
+    assert int(done.stdout) == version
+
+
 def test_another_source_is_another_object(cache, compiler, tmp_path, monkeypatch):
     first = build.plugin_path()
     changed = tmp_path / "changed.c"

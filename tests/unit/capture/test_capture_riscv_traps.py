@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from wcetchar.capture import CaptureFilter, CaptureRequest, run
+from wcetchar.capture import CaptureFilter, CaptureRequest, find_machine, run
 from wcetchar.errors import InputError
 from wcetchar.model.service import AddressRange
 from wcetchar.model.trace import Event
 
 INTERRUPT = 1 << 31
 SOFTWARE, TIMER, ECALL = INTERRUPT | 3, INTERRUPT | 7, 11
-BREAKPOINT, ILLEGAL, LOAD_FAULT, FETCH_FAULT, STORE_FAULT, MISALIGNED_ATOMIC = 3, 2, 5, 1, 7, 4
+BREAKPOINT, ILLEGAL, LOAD_FAULT, FETCH_FAULT, STORE_FAULT = 3, 2, 5, 1, 7
+LOAD_MISALIGNED, STORE_MISALIGNED = 4, 6
 
 PREPARE = """
  .macro prepare handler
@@ -170,7 +171,8 @@ def history(log: str) -> list[tuple[str, int]]:
         elif line.startswith("Stopped execution of TB chain before"):
             block.clear()
         elif match := TRAP.match(line):
-            cause, epc = int(match[1]) << 31 | int(match[2], 16), int(match[3], 16)
+            cause = int(match[1]) << 31 | int(match[2], 16)
+            epc = int(match[3], 16) & 0xFFFFFFFF  # QEMU 11.1 extends its sign
             executed(epc + 1 if epc in block else None)
             found.append(("EXCEPTION", cause))
         elif match := BLOCK.match(line):
@@ -359,7 +361,7 @@ def test_faults_are_traps_of_the_instruction_that_made_them(
     expected = {
         "bad_load": LOAD_FAULT,
         "bad_store": STORE_FAULT,
-        "bad_amo": MISALIGNED_ATOMIC,
+        "bad_amo": LOAD_MISALIGNED,
         "bad_code": ILLEGAL,
         "bad_csr": ILLEGAL,
         "stop": BREAKPOINT,
@@ -368,6 +370,9 @@ def test_faults_are_traps_of_the_instruction_that_made_them(
         "bad_jump": FETCH_FAULT,
     }
     check_nesting(trace)
+    if ("EXCEPTION", STORE_MISALIGNED) in exceptions_of(trace):
+        # As the Privileged ISA has it (3.1.15); QEMU 7.2 says that a load was misaligned.
+        expected["bad_amo"] = STORE_MISALIGNED
     assert exceptions_of(trace)[::2] == [("EXCEPTION", n) for n in expected.values()]
     # Each is listed once, before its trap, with no access.
     before = {
@@ -651,8 +656,29 @@ watched:
 )
 
 
-def test_a_trap_before_the_instruction_is_refused(refused):
-    assert "not by the newest instruction" in refused(TRIGGER)
+def crashes(qemu: str, firmware: Path) -> bool:
+    machine = find_machine("virt")
+    command = [
+        *(qemu, "-M", machine.name, "-cpu", machine.cpu, *machine.options),
+        *("-nodefaults", "-display", "none", "-semihosting-config", "enable=on,target=native"),
+        *("-icount", "shift=5,sleep=off", "-device", f"loader,cpu-num=0,file={firmware}"),
+    ]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        return process.wait(10) < 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_trap_before_the_instruction_is_refused(refused, riscv_qemu, riscv_assemble):
+    said = refused(TRIGGER)
+    if "QEMU was ended by signal" in said:
+        assert crashes(riscv_qemu, riscv_assemble(TRIGGER).path)
+        pytest.skip("this QEMU crashes at a debug trigger, also without a plugin (11.1.3 does)")
+    assert "not by the newest instruction" in said
 
 
 def test_more_in_the_log_is_refused(refused):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from wcetchar.capture import CaptureRequest, find_machine, run
 from wcetchar.errors import InputError, ToolMissing, UsageError
+from wcetchar.readers.stream import StreamReader
 
 HELLO = """
  function reset
@@ -244,35 +246,144 @@ def wait_for_part(folder: Path, deadline: float) -> list[Path]:
     return []
 
 
-def test_another_qemu_records_the_same_events(qemu, request_for):
-    """One plugin object serves both; name a second emulator (QEMU 10, say) in the environment."""
-    other = os.environ.get("WCETCHAR_OTHER_QEMU")
-    if not other:
-        pytest.skip("WCETCHAR_OTHER_QEMU names no second emulator")
+def failure(request: CaptureRequest) -> str:
+    with pytest.raises(InputError) as caught:
+        run(request)
+    assert not request.output.exists()
+    return str(caught.value)
+
+
+def test_a_plugin_that_qemu_refuses(qemu, request_for, tmp_path, monkeypatch):
+    source, plugin = tmp_path / "p.c", tmp_path / "p.so"
+    source.write_text(
+        "int qemu_plugin_version = 99;\nint qemu_plugin_install(void) { return 0; }\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", plugin, source], check=True)
+    monkeypatch.setenv("WCETCHAR_PLUGIN", str(plugin))
+    message = failure(request_for(HELLO, qemu=qemu))
+    assert message.startswith(f"{plugin}: QEMU ")
+    assert "the plugin do not fit: plugin requires API version 99, but this QEMU" in message
+    assert "next: unset WCETCHAR_PLUGIN" in message
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (
+            "Could not load plugin /a/b.so: plugin requires API version 7, but this QEMU supports"
+            " only a minimum version of 8",
+            "and the plugin do not fit: plugin requires API version 7, but this QEMU supports only"
+            " a minimum version of 8",
+        ),
+        (
+            "wcetchar-plugin: plugin API version 8; known are 1 to 7",
+            "and the plugin do not fit: plugin API version 8; known are 1 to 7",
+        ),
+        ("qemu-system-arm: -plugin: invalid option", "has no plugins: invalid option"),
+        (
+            "qemu-system-arm: plugin interface not available or disabled",
+            "has no plugins: qemu-system-arm: plugin interface not available or disabled",
+        ),
+    ],
+)
+def test_an_emulator_that_does_not_take_the_plugin(qemu, request_for, tmp_path, said, found):
+    program = tmp_path / "qemu"
+    program.write_text(
+        "#!/bin/sh\n"
+        '[ "$1" = --version ] && exec echo "QEMU emulator version 12.0.0 (Some)"\n'
+        f"echo '{said}' >&2\nexit 1\n"
+    )
+    program.chmod(0o755)
+    message = failure(request_for(HELLO, qemu=str(program)))
+    assert message.startswith(f"{program}: QEMU 12.0.0 (Some) {found}\n")
+    assert "QEMU 7.2 to 11.1" in message
+    assert "--qemu" in message or "--enable-plugins" in message
+
+
+@pytest.mark.parametrize(
+    ("version", "stated"), [("11.0.2", "6"), ("11.1.0", "not"), ("10.2.1", "not"), ("7.2.0", "not")]
+)
+def test_qemu_11_0_is_told_apart_from_11_1(
+    qemu, request_for, tmp_path, monkeypatch, version, stated
+):
+    monkeypatch.setenv("WCETCHAR_PLUGIN_API", "5")  # somebody else's is not taken
+    program = tmp_path / "qemu"
+    program.write_text(
+        "#!/bin/sh\n"
+        f'[ "$1" = --version ] && exec echo "QEMU emulator version {version} (Some)"\n'
+        'echo "API ${WCETCHAR_PLUGIN_API-not} stated" >&2\nexit 1\n'
+    )
+    program.chmod(0o755)
+    assert f"API {stated} stated" in failure(request_for(HELLO, qemu=str(program)))
+
+
+@pytest.mark.parametrize(
+    ("machine", "core"), [("mps2-an385", "m"), ("virt", "riscv"), ("versatilepb", "armv4t")]
+)
+def test_another_qemu_records_the_same_events(
+    machine, core, assemble, riscv_assemble, armv4t_assemble, tmp_path
+):
+    """One plugin object serves all; the environment names a second emulator (QEMU 10, say)."""
+    import test_capture_armv4t
     import test_capture_counts
     import test_capture_exceptions
+    import test_capture_riscv_counts
+    import test_capture_riscv_traps
 
-    sources = (
-        test_capture_counts.ACCESSES.replace("=0x20000000", "=0x20000100"),
-        test_capture_counts.LOOP,
-        test_capture_exceptions.NESTED,
-        test_capture_exceptions.FAULT,
-        test_capture_exceptions.SLEEP,
-    )
+    other = other_qemu(find_machine(machine).qemu)
+    assembler, sources = {
+        "m": (
+            assemble,
+            (
+                test_capture_counts.ACCESSES.replace("=0x20000000", "=0x20000100"),
+                test_capture_counts.LOOP,
+                test_capture_exceptions.NESTED,
+                test_capture_exceptions.FAULT,
+                test_capture_exceptions.SLEEP,
+            ),
+        ),
+        "riscv": (
+            riscv_assemble,
+            (
+                test_capture_riscv_counts.ACCESSES,
+                test_capture_riscv_traps.NESTED,
+                test_capture_riscv_traps.SLEEP,
+            ),
+        ),
+        "armv4t": (armv4t_assemble, (test_capture_armv4t.NESTED,)),
+    }[core]
     for source in sources:
         events = []
-        for program in (qemu, other):
-            data = run(request_for(source, qemu=program)).output.read_bytes()
-            size = int.from_bytes(data[20:24], "little")
-            events.append(strip_checksums(data[28 + size :]))
+        for program in (None, other):
+            request = CaptureRequest(
+                assembler(source).path,
+                "5a" * 32,
+                tmp_path / "run.wct",
+                machine=machine,
+                qemu=program,
+                timeout=60,
+            )
+            # The order of definitions is that of translation, in which the versions differ.
+            events.append(events_of(run(request).output))
         assert events[0] == events[1]
 
 
-def strip_checksums(chunks: bytes) -> list[bytes]:
-    """Tags and payloads: the checksums continue that of the header, which names the emulator."""
-    found = []
-    while chunks:
-        end = 8 + int.from_bytes(chunks[4:8], "little")
-        found.append(chunks[:end])
-        chunks = chunks[end + 4 :]
+def events_of(path: Path) -> list[tuple[int, int, int]]:
+    return [
+        event
+        for batch in StreamReader().open(str(path)).batches()
+        for event in zip(
+            batch.kind.tolist(), batch.address.tolist(), batch.size.tolist(), strict=True
+        )
+    ]
+
+
+def other_qemu(name: str) -> str:
+    """The emulator of that name beside the one that ``$WCETCHAR_OTHER_QEMU`` names."""
+    named = os.environ.get("WCETCHAR_OTHER_QEMU")
+    if not named:
+        pytest.skip("WCETCHAR_OTHER_QEMU names no second emulator")
+    found = shutil.which(str(Path(named).with_name(name)))
+    if found is None:
+        pytest.skip(f"there is no {name} beside {named}")
     return found

@@ -10,19 +10,20 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One object serves every plugin API from version 1 (QEMU 6.0 .. 8.2) to 5 (QEMU 10.1, 10.2). The
- * few prototypes it needs are declared here, because distributions ship no qemu-plugin.h. Of those
- * only qemu_plugin_insn_data() ever changed: from version 3 on it copies.
+ * One object serves every plugin API from version 1 (QEMU 6.0 .. 8.2) to 7 (QEMU 11.1). The few
+ * prototypes it needs are declared here, because distributions ship no qemu-plugin.h. Of those
+ * qemu_plugin_insn_data() changed, which copies from version 3 on; and from version 7 on callbacks
+ * of the whole plugin are told their user data in the place of the plugin's number.
  *
- * Exceptions: the plugin API of QEMU up to 10.1 has no callback for them. QEMU's own interrupt log
- * (-d int) names every entry, with its number and the handler's address, and every return; it is
- * written by the thread that executes, and flushed before the next instruction runs. So the log
- * goes to a memory file that this plugin has mapped: at the start of a translation block it looks
- * at the first byte and, where that is not zero, reads the lines, emits the events and rewinds the
- * file. Exceptions are only ever taken between blocks, so the order is exact. Everything that the
- * log says is checked: a line that is not understood, or a handler that does not start where the
- * log says, ends the run. What differs between the instruction sets is in one table, "struct
- * instruction_set".
+ * Exceptions: the plugin API of QEMU up to 10.1 has no callback for them, and that of later ones
+ * tells no numbers. QEMU's own interrupt log (-d int) names every entry, with its number and the
+ * handler's address, and every return; it is written by the thread that executes, and flushed
+ * before the next instruction runs. So the log goes to a memory file that this plugin has mapped:
+ * at the start of a translation block it looks at the first byte and, where that is not zero, reads
+ * the lines, emits the events and rewinds the file. Exceptions are only ever taken between blocks,
+ * so the order is exact. Everything that the log says is checked: a line that is not understood, or
+ * a handler that does not start where the log says, ends the run. What differs between the
+ * instruction sets is in one table, "struct instruction_set".
  *
  * The stream's format is described in docs/reference/trace-format.md.
  *
@@ -83,13 +84,11 @@ typedef struct {
 enum { CB_NO_REGS = 0 };
 enum { MEM_RW = 3 };
 
-typedef void (*udata_cb)(qemu_plugin_id_t id, void *udata);
-typedef void (*trans_cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+typedef void (*any_cb)(void);
 typedef void (*exec_cb)(unsigned int vcpu, void *udata);
 typedef void (*mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata);
 
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, trans_cb cb);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, udata_cb cb, void *udata);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, any_cb cb, void *udata);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
@@ -107,18 +106,30 @@ void qemu_plugin_insn_data(void);
 typedef const void *(*insn_data_pointer)(const struct qemu_plugin_insn *insn);
 typedef size_t (*insn_data_copy)(const struct qemu_plugin_insn *insn, void *dest, size_t len);
 
+/* The same: version 7 has one argument more, user data. */
+void qemu_plugin_register_vcpu_tb_trans_cb(void);
+typedef void (*register_trans)(qemu_plugin_id_t id, any_cb cb);
+typedef void (*register_trans_udata)(qemu_plugin_id_t id, any_cb cb, void *udata);
+
 /* Never called: that QEMU has them tells its version before it asks for ours. */
 WEAK void qemu_plugin_scoreboard_new(void);
 WEAK void qemu_plugin_read_memory_vaddr(void);
 WEAK void qemu_plugin_write_memory_vaddr(void);
+WEAK void qemu_plugin_set_pc(void);
 
 EXPORT int qemu_plugin_version = 1;
-#define NEWEST_API 5
+#define NEWEST_API 7
 static int api = 1;
+
+/* Versions 6 (QEMU 11.0) and 7 have the same functions: which of them it is, somebody has to say. */
+static const char API_VARIABLE[] = "WCETCHAR_PLUGIN_API";
 
 __attribute__((constructor)) static void choose_version(void)
 {
-    if (qemu_plugin_write_memory_vaddr) {
+    const char *stated = getenv(API_VARIABLE);
+    if (qemu_plugin_set_pc) {
+        qemu_plugin_version = stated && !strcmp(stated, "6") ? 6 : 7;
+    } else if (qemu_plugin_write_memory_vaddr) {
         qemu_plugin_version = 5;
     } else if (qemu_plugin_read_memory_vaddr) {
         qemu_plugin_version = 4;
@@ -767,16 +778,18 @@ static void riscv_log(char *line)
     while (*line) {
         char *end = strchr(line, '\n');
         unsigned hart, async;
-        uint32_t cause, epc, tval;
+        uint32_t cause, epc;
+        uint64_t shown, tval; /* QEMU 11.1 extends the sign of addresses */
         int n = 0;
         *end = 0;
         if (sscanf(line,
-                   "riscv_cpu_do_interrupt: hart:%u, async:%u, cause:%" SCNx32 ", epc:0x%" SCNx32
-                   ", tval:0x%" SCNx32 ", desc=%n",
-                   &hart, &async, &cause, &epc, &tval, &n) != 5 ||
+                   "riscv_cpu_do_interrupt: hart:%u, async:%u, cause:%" SCNx32 ", epc:0x%" SCNx64
+                   ", tval:0x%" SCNx64 ", desc=%n",
+                   &hart, &async, &cause, &shown, &tval, &n) != 5 ||
             !n || hart || async > 1 || cause >= INTERRUPT) {
             fail("not understood in the interrupt log: %s", line);
         }
+        epc = (uint32_t)shown;
         const struct definition *newest = last ? &definitions[last - WORD_INSTRUCTION] : NULL;
         bool fetch = !async && (cause == MISALIGNED_FETCH || cause == FETCH_FAULT ||
                                 cause == FETCH_PAGE_FAULT);
@@ -1255,9 +1268,8 @@ static bool join_halves(struct definition *d)
     return true;
 }
 
-static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void translated(const struct qemu_plugin_tb *tb)
 {
-    (void)id;
     size_t n = qemu_plugin_tb_n_insns(tb);
     if (!log_open) {
         open_log();
@@ -1306,11 +1318,22 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     }
 }
 
-static void on_end(qemu_plugin_id_t id, void *udata)
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    (void)id;
+    translated(tb);
+}
+
+/* From version 7 on. */
+static void on_translate_udata(struct qemu_plugin_tb *tb, void *udata)
+{
+    (void)udata;
+    translated(tb);
+}
+
+static void finish(void)
 {
     static uint32_t buffer[3 + sizeof totals / 4];
-    (void)id;
-    (void)udata;
     if (log_open && *log_text) {
         read_log();
     }
@@ -1330,6 +1353,20 @@ static void on_end(qemu_plugin_id_t id, void *udata)
     totals.ended = isa.ended();
     memcpy(buffer + 2, &totals, sizeof totals);
     write_chunk(buffer, "DONE", sizeof totals);
+}
+
+static void on_end(qemu_plugin_id_t id, void *udata)
+{
+    (void)id;
+    (void)udata;
+    finish();
+}
+
+/* From version 7 on. */
+static void on_end_udata(void *udata)
+{
+    (void)udata;
+    finish();
 }
 
 /* ---- Arguments -------------------------------------------------------------------------------- */
@@ -1418,7 +1455,14 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     crc_init();
     attention = n_starts ? OFF : 0;
-    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
-    qemu_plugin_register_atexit_cb(id, on_end, NULL);
+    if (api >= 7) {
+        register_trans_udata on_trans = (register_trans_udata)qemu_plugin_register_vcpu_tb_trans_cb;
+        on_trans(id, (any_cb)on_translate_udata, NULL);
+        qemu_plugin_register_atexit_cb(id, (any_cb)on_end_udata, NULL);
+    } else {
+        register_trans on_trans = (register_trans)qemu_plugin_register_vcpu_tb_trans_cb;
+        on_trans(id, (any_cb)on_translate);
+        qemu_plugin_register_atexit_cb(id, (any_cb)on_end, NULL);
+    }
     return 0;
 }
