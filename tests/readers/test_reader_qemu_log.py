@@ -118,6 +118,7 @@ riscv_cpu_do_interrupt: hart:0, async:%d, cause:%08x, epc:0x%08x, tval:0x0, desc
     ("asynchronous", "cause", "epc", "instructions"),
     [
         (0, 5, 0x80000006, 3),  # the load faults: it was the last to be tried
+        (0, 5, 0xFFFFFFFF80000006, 3),  # as QEMU 11.1 prints it
         (0, 11, 0x8000000A, 4),
         (0, 1, 0x90000000, 4),  # the fetch behind the block faults
         (1, 7, 0x80000000, 4),  # interrupts strike between blocks only
@@ -185,11 +186,12 @@ def test_without_int_exceptions_are_a_stated_loss(tmp_path: Path) -> None:
     assert opened(reset + LISTING + BLOCK, tmp_path).info.knows(Knowledge.EXCEPTIONS)
 
 
-def test_the_recorded_log_is_the_run_that_a_plugin_saw() -> None:
-    """Two independent records of one run by QEMU 7.2: its log, and what its plugin interface
+@pytest.mark.parametrize("version", ["7.2", "10.0"])
+def test_the_recorded_log_is_the_run_that_a_plugin_saw(version: str) -> None:
+    """Two independent records of one run by each QEMU: its log, and what its plugin interface
     reported (562 lines, one for each instruction)."""
-    log = open_trace(str(TRACES / "small.qemu-7.2.log"))
-    rows = (TRACES / "small.execlog-7.2.log").read_text().splitlines()
+    log = open_trace(str(TRACES / f"small.qemu-{version}.log"))
+    rows = (TRACES / f"small.execlog-{version}.log").read_text().splitlines()
     assert pcs(log) == [int(row.split(", ")[1], 16) for row in rows]
     assert log.totals.instructions == len(rows) == 562
     found = [(kind, address) for kind, address, _ in read(log) if kind.startswith("EXC")]
@@ -198,6 +200,39 @@ def test_the_recorded_log_is_the_run_that_a_plugin_saw() -> None:
     ]
     unread = dict(log.totals.unread)
     assert unread["blocks broken off for a device access"] == 6
+
+
+DUMPS = {
+    "arm": """R00=00000000 R01=00000000 R02=00000000 R03=00000000
+R04=00000000 R05=00000000 R06=00000000 R07=00000000
+R08=00000000 R09=00000000 R10=00000000 R11=00000000
+R12=00000000 R13=20001000 R14=ffffffff R15=00000040
+XPSR=41000000 -Z-- T priv-thread
+""",
+    "armv4t": """R12=00000000 R13=00000000 R14=00000000 R15=00000400
+PSR=600001d3 -ZC- A svc32
+""",
+    "riscv": """ V      =   0
+ pc       80000000
+ mhartid  00000000
+ priv          M
+ x0/zero  00000000 x1/ra    00000000 x2/sp    00000000 x3/gp    00000000
+ x28/t3   00000000 x29/t4   00000000 x30/t5   00000000 x31/t6   00000000
+""",
+}
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_register_dumps_are_counted(name: str, tmp_path: Path) -> None:
+    trace = opened(LISTING + BLOCK + DUMPS[name] + BLOCK + DUMPS[name], tmp_path)
+    assert pcs(trace) == [0x40, 0x42, 0x44, 0x48] * 2
+    assert dict(trace.totals.unread) == {"lines of register dumps": 2 * DUMPS[name].count("\n")}
+
+
+def test_what_only_looks_like_a_register_dump_is_refused(tmp_path: Path) -> None:
+    for line in ("R00=0000", "R0=00000000", "PSR", " ", " 12", "XPSR=41000000", "R00=00000000 x"):
+        with pytest.raises(InputError, match="does not fit"):
+            read(opened(LISTING + BLOCK + line + "\n", tmp_path))
 
 
 def test_the_recorded_log_without_listings_needs_and_uses_the_image(

@@ -132,6 +132,16 @@ def store_exclusive(code: Words, instruction_set: InstructionSet | None) -> npt.
     return found
 
 
+def two_words(code: Words, instruction_set: InstructionSet | None) -> npt.NDArray[np.bool_]:
+    """Which instructions (as above) transfer two words: Thumb LDRD and STRD (DDI 0403, A7.7.50,
+    A7.7.51, A7.7.166), which have P or W set where exclusives and table branches have neither."""
+    if instruction_set is not InstructionSet.THUMB:
+        return np.zeros(len(code), dtype=np.bool_)
+    found: npt.NDArray[np.bool_] = (code & np.uint64(0xFE40)) == np.uint64(0xE840)
+    found &= (code & np.uint64(0x0120)) != np.uint64(0)
+    return found
+
+
 class SizeAt:
     """Instruction lengths by address, from the image; 0 where it has no code or is not given."""
 

@@ -16,9 +16,12 @@ or the machine; else lengths and bytes are a stated loss.
 
 A store-exclusive is logged as a load and a store of one address, because QEMU makes it a compare
 and exchange. The load is not the processor's: it is left out, and counted in ``totals.unread``.
+Newer QEMU (10.0 does, 7.2 does not) logs the two words of LDRD and STRD as one access, without its
+width: it is read as the two.
 
 From QEMU 9.0 on the plugin can log registers (``reg=*``): behind an instruction those that it has
 changed, with what they hold when the next one begins. So a register holds what was printed last.
+The program counter is an exception: it is what it was where QEMU last stored it, and is not read.
 QEMU 9.0 prints each value with one byte too many in front, which is chance.
 """
 
@@ -32,10 +35,17 @@ import numpy as np
 
 from wcetchar.errors import InputError, Location
 from wcetchar.model.image import Image
+from wcetchar.model.instruction import ARM_REGISTERS
 from wcetchar.model.machine import Machine, machine_named, machine_names
 from wcetchar.model.trace import Event, EventBatch, Knowledge, Loss, Trace, TraceInfo
 from wcetchar.readers import execlog_lines
-from wcetchar.readers.encoding import CodeMap, InstructionSet, lengths, store_exclusive
+from wcetchar.readers.encoding import (
+    CodeMap,
+    InstructionSet,
+    lengths,
+    store_exclusive,
+    two_words,
+)
 from wcetchar.readers.execlog_lines import EXPECTED, Accesses, Columns, Parser, is_nvic, is_ram
 from wcetchar.readers.files import Lines, lines, plain_head, read_head
 from wcetchar.readers.physical import OffsetUndone, Verdict, in_ram, judge
@@ -44,6 +54,7 @@ from wcetchar.readers.registers import NO_REGISTERS, register_numbers
 
 _HEAD_BYTES = 1 << 16
 PHANTOM_LOADS = "loads logged for a store-exclusive"
+JOINED_WORDS = "second words of two that are logged as one access"
 SHARED_ADDRESSES = "addresses that two RAM blocks share in print, taken for the one in use"
 
 _LOSSES = (
@@ -116,6 +127,16 @@ class ExeclogReader:
         return _ExeclogTrace(info, code, known, undo)
 
 
+def _register_numbers(code: CodeMap) -> Mapping[str, int] | None:
+    """Without the program counter, which QEMU does not keep up to date."""
+    numbers = register_numbers(code)
+    if numbers is None or InstructionSet.RISCV in code.sets:
+        return numbers
+    return {
+        name: number for name, number in numbers.items() if number != ARM_REGISTERS.program_counter
+    }
+
+
 def _machine_needed(path: str, machine: str | None) -> InputError:
     return InputError(
         "RAM addresses in an execlog of QEMU before 8.2 carry an offset that depends on the machine"
@@ -180,7 +201,7 @@ class _ExeclogTrace(RecordedTrace):
         self._undo = undo
 
     def _run(self, registers: bool) -> _ExeclogRun:
-        names = register_numbers(self._code_map) if registers else None
+        names = _register_numbers(self._code_map) if registers else None
         return _ExeclogRun(self.info.path, self._code_map, self._machine, self._undo, names)
 
 
@@ -284,6 +305,7 @@ class _ExeclogRun:
             self.code.add(columns.pc[new], code[new], size[new])
         accesses = columns.accesses
         self._addresses.correct(accesses, piece.first)
+        accesses = self._with_second_words(accesses, code)
         count = np.bincount(accesses.line, minlength=len(valid)).astype(np.int64)
         keep = self._without_phantoms(accesses, count, code)
         width = count + valid
@@ -310,6 +332,22 @@ class _ExeclogRun:
             address = np.insert(address, behind, np.array(values, dtype=np.uint64))
             sizes = np.insert(sizes, behind, np.array(numbers, dtype=np.uint8))
         return EventBatch(kind, address, sizes)
+
+    def _with_second_words(self, accesses: Accesses, code: Words) -> Accesses:
+        """With the second word of two that are printed as one access."""
+        alone = np.bincount(accesses.line, minlength=len(code)) == 1
+        alone[alone] = two_words(code[alone], self._map.only)
+        more = np.flatnonzero(alone[accesses.line])
+        if not len(more):
+            return accesses
+        self.unread[JOINED_WORDS] += len(more)
+        return Accesses(
+            np.concatenate((accesses.line, accesses.line[more])),
+            np.concatenate((accesses.order, accesses.order[more] + 1)),
+            np.concatenate((accesses.kind, accesses.kind[more])),
+            np.concatenate((accesses.address, accesses.address[more] + np.uint64(4))),
+            np.concatenate((accesses.device, accesses.device[more])),
+        )
 
     def _without_phantoms(
         self, accesses: Accesses, count: np.ndarray[tuple[int], np.dtype[np.int64]], code: Words

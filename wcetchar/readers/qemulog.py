@@ -17,6 +17,9 @@ the lines of ``int``. A block can be entered and not be executed, or only in par
 On M-profile ``...taking pending (non)secure exception N`` is an exception's entry (tail-chained or
 not) and ``Exception return: ... previous exception N`` its exit. RISC-V logs no exits; entries are
 numbered as mcause, with bit 31 for interrupts.
+
+Register dumps (``-d cpu``) are counted and not read: without data addresses nothing can be
+characterized that would need an argument.
 """
 
 from __future__ import annotations
@@ -60,6 +63,11 @@ _ENTRY = re.compile(rb"\.\.\.taking pending (?:non)?secure exception (\d+)")
 _RETURN = re.compile(rb"Exception return: magic PC [0-9a-f]+ previous exception (\d+)")
 _RISCV = re.compile(
     rb"riscv_cpu_do_interrupt: hart:(\d+), async:(\d+), cause:([0-9a-f]+), epc:0x([0-9a-f]+),.*"
+)
+# Of -d cpu, which stand behind each Trace line.
+_DUMP = re.compile(
+    rb"R\d\d=[0-9a-f]{8}(?: R\d\d=[0-9a-f]{8})*|X?PSR=[0-9a-f]{8} .*"
+    rb"| [a-zV][a-z0-9/]* +[0-9a-zA-Z=].*"  # RISC-V
 )
 _OPENINGS = (b"IN:", b"----------------", b"Trace ", b"Loaded reset ", b"Taking exception ")
 _KNOWN_INT = (b"...", b"Loaded reset ", b"Priv:", b"Exception return", b"AArch")
@@ -260,6 +268,8 @@ class _QemuLogRun:
             )
         elif line.startswith(_KNOWN_INT):
             self.unread["lines about an exception or a state"] += 1
+        elif _DUMP.fullmatch(line):
+            self.unread["lines of register dumps"] += 1
         else:
             raise malformed(
                 self._where,
@@ -422,6 +432,8 @@ class _QemuLogRun:
         asynchronous = found[2] != b"0"
         epc = int(found[4], 16)
         block = self._entered
+        if block is not None and epc not in block.addresses and epc >> 32 == 0xFFFFFFFF:
+            epc &= 0xFFFFFFFF  # QEMU 11.1 extends the sign of addresses of 32 bits
         if block is not None and not asynchronous and epc in block.addresses:
             self._cut(block.first(block.addresses.index(epc) + 1))
         self._finish_pending()
