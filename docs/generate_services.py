@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 from wcetchar import store
 from wcetchar.formula import evaluate, to_text
 from wcetchar.model.access import AccessClass, Operation
@@ -60,7 +62,8 @@ instructions; *preemption* the same with other threads held off.
 Worst states are reasoned from the kernel's source and checked by the driver before and after each
 call; they are not proven. A service that stands for several (`_waiter`, `_blocks`, ...) does so
 because the worst of all is no formula of one set of parameters: to be safe in any state, take the
-largest.
+largest. Every public function and macro of the kernel's headers is one of these, or stands at the
+end of this page, where a test finds it.
 """
 
 
@@ -79,6 +82,21 @@ def groups() -> Mapping[str, list[str]]:
             elif inside and entry:
                 found.setdefault(group, []).append(entry[1])
     return found
+
+
+def other_calls() -> str:
+    """What the headers have and no service is: what stands for it, or why there is none."""
+    listed = YAML(typ="safe", pure=True).load(SUITE / "not-characterized.yaml")
+    lines = ["## Calls that another service stands for", "", "| call | service | because |"]
+    lines += ["|---|---|---|"]
+    for group in listed["stands for"]:
+        for call, service in group["calls"].items():
+            lines.append(f"| `{call}` | `{service}` | {group['because']} |")
+    lines += ["", "## Calls that are not characterized", ""]
+    for group in listed["not characterized"]:
+        names = ", ".join(f"`{call}`" for call in group["calls"])
+        lines.append(f"* {sentence(group['because'])[:-1]}: {names}.")
+    return "\n".join(lines) + "\n"
 
 
 def instructions(row: TraceSection) -> int:
@@ -192,7 +210,7 @@ def page(characterization: Characterization) -> str:
     for group, names in found.items():
         text += f"\n## {group}\n\n"
         text += "\n".join(section(name, parts[name], entries[name]) for name in names)
-    return text
+    return text + "\n" + other_calls()
 
 
 if __name__ == "__main__":

@@ -54,7 +54,9 @@
 #define INCLUDE_vTaskDelay 1
 #define INCLUDE_xTaskDelayUntil DRIVER_WHOLE
 #define INCLUDE_xTaskResumeFromISR 1
-#define INCLUDE_xTaskGetSchedulerState 0
+#define INCLUDE_xTaskGetSchedulerState DRIVER_WHOLE
+#define INCLUDE_xTaskGetIdleTaskHandle DRIVER_WHOLE
+#define INCLUDE_xTaskGetHandle DRIVER_WHOLE
 #define INCLUDE_xTaskGetCurrentTaskHandle DRIVER_WHOLE
 #define INCLUDE_uxTaskGetStackHighWaterMark 0
 #define INCLUDE_eTaskGetState DRIVER_WHOLE

@@ -9,5 +9,7 @@
 #define configUSE_QUEUE_SETS 0
 #define configUSE_TIMERS 0
 #define INCLUDE_xTaskAbortDelay 0
+#define configUSE_APPLICATION_TASK_TAG 0
+#define configNUM_THREAD_LOCAL_STORAGE_POINTERS 0
 
 #endif

@@ -1,5 +1,5 @@
-/* The configuration `full`: queue sets, software timers and delays that can be aborted. Some of this
- * makes services dearer that do not use it. */
+/* The configuration `full`: queue sets, software timers, delays that can be aborted, and words of the
+ * application in each task. Some of this makes services dearer that do not use it. */
 #ifndef CONFIG_FULL_H
 #define CONFIG_FULL_H
 
@@ -14,5 +14,7 @@
 #define configTIMER_TASK_STACK_DEPTH (2 * configMINIMAL_STACK_SIZE)
 #define INCLUDE_xTimerPendFunctionCall 1
 #define INCLUDE_xTaskAbortDelay 1
+#define configUSE_APPLICATION_TASK_TAG 1
+#define configNUM_THREAD_LOCAL_STORAGE_POINTERS 1
 
 #endif

@@ -13,5 +13,7 @@
 #define configTIMER_TASK_STACK_DEPTH (2 * configMINIMAL_STACK_SIZE)
 #define INCLUDE_xTimerPendFunctionCall 1
 #define INCLUDE_xTaskAbortDelay 0
+#define configUSE_APPLICATION_TASK_TAG 0
+#define configNUM_THREAD_LOCAL_STORAGE_POINTERS 0
 
 #endif

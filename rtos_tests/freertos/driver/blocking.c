@@ -33,6 +33,8 @@ static StaticEventGroup_t group_control KERNEL_OBJECT;
 static StaticStreamBuffer_t stream_control KERNEL_OBJECT;
 static StaticTask_t holder_control KERNEL_OBJECT;
 static StackType_t holder_stack[STACK_WORDS] TASK_STACK;
+static StaticTask_t waiter_control KERNEL_OBJECT;
+static StackType_t waiter_stack[STACK_WORDS] TASK_STACK;
 static uint32_t value CALLER_DATA;
 static QueueHandle_t queue;
 static EventGroupHandle_t group;
@@ -55,22 +57,24 @@ static BaseType_t notifies_the_driver(void *unused)
     return xTaskNotify(driver_handle, 1, eSetValueWithOverwrite);
 }
 
+/* The last item is for the caller. Then the task waits for room: the caller readies it. */
 static BaseType_t sends(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
     for (unsigned i = 0; i < times; i++)
         CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
-    return pdPASS;
+    return xQueueSend(queue, others_item + 1, portMAX_DELAY);
 }
 
+/* Makes room for the caller, then waits for its item. */
 static BaseType_t receives(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
     for (unsigned i = 0; i < times; i++)
         CHECK(xQueueReceive(queue, others_item + 1, 0) == pdTRUE);
-    return pdPASS;
+    return xQueueReceive(queue, others_item + 1, portMAX_DELAY);
 }
 
 static BaseType_t gives(void *unused)
@@ -90,18 +94,23 @@ static BaseType_t sets_bits(void *unused)
     return pdPASS;
 }
 
+/* Then waits for more room than there is: the caller readies it. */
 static BaseType_t sends_bytes(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
-    return xStreamBufferSend(stream, sent + 1, length, 0) == length;
+    CHECK(xStreamBufferSend(stream, sent + 1, length, 0) == length);
+    return xStreamBufferSend(stream, sent + 1, BYTES_AT_ONCE + 2, portMAX_DELAY) ==
+           BYTES_AT_ONCE + 2;
 }
 
+/* All that there is, then what the caller sends. */
 static BaseType_t receives_bytes(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
-    return xStreamBufferReceive(stream, others_item + 1, length, 0) == length;
+    CHECK(xStreamBufferReceive(stream, others_item + 1, BYTES_AT_ONCE + 2, 0) == BYTES_AT_ONCE + 2);
+    return xStreamBufferReceive(stream, others_item + 1, BYTES_AT_ONCE + 2, portMAX_DELAY) == length;
 }
 
 /* `delayed` tasks that wake no later than the caller; the first of them is the one that brings what
@@ -216,7 +225,8 @@ static void measure_notifications_of_driver(void)
 /* ---- queues and semaphores ------------------------------------------------------------------ */
 
 /* Worst: W more urgent tasks wait already, and D tasks wake no later than the caller's time limit:
- * its place in both lists is behind them. */
+ * its place in both lists is behind them. When it goes on it finds a more urgent task that waits on
+ * the other side by now. */
 static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting)
 {
     BaseType_t result;
@@ -231,7 +241,7 @@ static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting)
     mark_three(bytes, delayed, waiting);
     MEASURE(SERVICE_XQUEUERECEIVE_BLOCKS, result = xQueueReceive(queue, received + 1, LIMIT));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(!helper_busy(0));
+    CHECK(!helper_busy(0) && uxQueueMessagesWaiting(queue) == 1);
     for (unsigned i = 1; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i < delayed));
     helpers_stop();
@@ -251,12 +261,10 @@ static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting)
     delay_others(receives, delayed);
     mark_three(bytes, delayed, waiting);
     MEASURE(SERVICE_XQUEUESEND_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
-    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
-    CHECK(!helper_busy(0));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 0);
+    CHECK(!helper_busy(0) && memcmp(sent + 1, others_item + 1, bytes) == 0);
     for (unsigned i = 1; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i < delayed));
-    CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
-    CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
     helpers_stop();
 }
 
@@ -297,14 +305,29 @@ static void measure_time_out(unsigned delayed)
 
 /* ---- mutexes -------------------------------------------------------------------------------- */
 
+/* Less urgent than the driver, more urgent than the holder was. */
+#define PRIORITY_WAITER (PRIORITY_CREATED + 1)
+
+static int recursive;
+
+static BaseType_t take(TickType_t limit)
+{
+    return recursive ? xSemaphoreTakeRecursive(queue, limit) : xSemaphoreTake(queue, limit);
+}
+
+static BaseType_t give(void)
+{
+    return recursive ? xSemaphoreGiveRecursive(queue) : xSemaphoreGive(queue);
+}
+
 /* Takes the mutex while it is more urgent than the driver, and goes on when the driver waits. */
 static void holds_and_gives(void *unused)
 {
     (void)unused;
-    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    CHECK(take(0) == pdTRUE);
     vTaskPrioritySet(NULL, PRIORITY_CREATED);
     CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
-    (void)xSemaphoreGive(queue);
+    (void)give();
     CHECK(!"the holder of the mutex ran on");
 }
 
@@ -312,17 +335,25 @@ static void holds_and_gives(void *unused)
 static void holds_and_waits(void *unused)
 {
     (void)unused;
-    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    CHECK(take(0) == pdTRUE);
     vTaskPrioritySet(NULL, PRIORITY_CREATED);
     for (;;)
         board_tick();
+}
+
+static void waits_for_mutex(void *unused)
+{
+    (void)unused;
+    (void)take(portMAX_DELAY);
+    CHECK(!"somebody gave the mutex");
 }
 
 static TaskHandle_t mutex_held_by(TaskFunction_t function)
 {
     TaskHandle_t holder;
 
-    queue = xSemaphoreCreateMutexStatic(&control);
+    queue = recursive ? xSemaphoreCreateRecursiveMutexStatic(&control)
+                      : xSemaphoreCreateMutexStatic(&control);
     holder = xTaskCreateStatic(function, "holder", STACK_WORDS, NULL, PRIORITY_DRIVER + 1,
                                holder_stack, &holder_control);
     CHECK(xSemaphoreGetMutexHolder(queue) == holder);
@@ -330,8 +361,8 @@ static TaskHandle_t mutex_held_by(TaskFunction_t function)
     return holder;
 }
 
-/* Worst: the holder is ready, alone at its priority, and inherits that of the caller. Nobody else
- * waits: with a more urgent task that waits, the holder would have inherited more already. */
+/* Worst: the holder is ready, alone at its priority, and inherits that of the caller. Nobody more
+ * urgent waits: the holder would have inherited more already (see measure_mutex in waits.c). */
 static void measure_mutex(unsigned delayed)
 {
     TaskHandle_t holder;
@@ -342,28 +373,42 @@ static void measure_mutex(unsigned delayed)
         helper_delay(i, LIMIT);
     holder = mutex_held_by(holds_and_gives);
     wcet_param(0, delayed);
-    MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS, result = xSemaphoreTake(queue, LIMIT));
+    if (recursive)
+        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_BLOCKS,
+                result = xSemaphoreTakeRecursive(queue, LIMIT));
+    else
+        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS, result = xSemaphoreTake(queue, LIMIT));
     CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(queue) == driver_handle);
     CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
-    CHECK(xSemaphoreGive(queue) == pdTRUE);
+    CHECK(give() == pdTRUE);
     vTaskDelete(holder);
     helpers_stop();
 }
 
-/* The caller waits in vain, and the holder loses the priority that it has inherited. */
+/* The caller waits in vain, and the holder loses the priority that it has inherited. Worst: it keeps
+ * that of a less urgent task which waits too. */
 static void measure_mutex_time_out(unsigned delayed)
 {
-    TaskHandle_t holder;
+    TaskHandle_t holder = mutex_held_by(holds_and_waits);
+    TaskHandle_t waiter = xTaskCreateStatic(waits_for_mutex, "waiter", STACK_WORDS, NULL,
+                                            PRIORITY_WAITER, waiter_stack, &waiter_control);
     BaseType_t result;
 
+    /* The waiter runs until it waits, then the holder. */
+    vTaskDelay(1);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_WAITER);
     helpers_start(delayed);
     for (unsigned i = 0; i < delayed; i++)
         helper_delay(i, 2);
-    holder = mutex_held_by(holds_and_waits);
     wcet_param(0, delayed);
-    MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT, result = xSemaphoreTake(queue, 2));
+    if (recursive)
+        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_TIMES_OUT,
+                result = xSemaphoreTakeRecursive(queue, 2));
+    else
+        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT, result = xSemaphoreTake(queue, 2));
     CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
-    CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_WAITER);
+    vTaskDelete(waiter);
     vTaskDelete(holder);
     helpers_stop();
 }
@@ -394,7 +439,7 @@ static void measure_stream(unsigned bytes, unsigned delayed)
     size_t done;
 
     set_items(bytes);
-    stream = xStreamBufferCreateStatic(BYTES_AT_ONCE + 3, 1, storage, &stream_control);
+    stream = xStreamBatchingBufferCreateStatic(BYTES_AT_ONCE + 3, 1, storage, &stream_control);
     stream_control.uxDummy1[0] = BYTES_AT_ONCE + 2;
     stream_control.uxDummy1[1] = BYTES_AT_ONCE + 2;
     helpers_start(delayed);
@@ -415,8 +460,9 @@ static void measure_stream(unsigned bytes, unsigned delayed)
     wcet_param(1, delayed);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
             done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
-    CHECK(done == bytes && xStreamBufferIsFull(stream));
+    CHECK(done == bytes && xStreamBufferIsEmpty(stream));
     CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(sent + 1, others_item + 1, bytes) == 0);
     helpers_stop();
 }
 
@@ -437,8 +483,10 @@ void measure_blocking(void)
             measure_take(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
         measure_time_out(delayed);
-        measure_mutex(delayed);
-        measure_mutex_time_out(delayed);
+        for (recursive = 0; recursive <= 1; recursive++) {
+            measure_mutex(delayed);
+            measure_mutex_time_out(delayed);
+        }
         measure_events_of_driver(delayed);
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= BYTES_AT_ONCE; bytes++)

@@ -77,6 +77,15 @@ static void measure_static(void)
     CHECK(uxTaskPriorityGet(created) == PRIORITY_CREATED);
     vTaskDelete(created);
 
+    /* The task runs before the call returns, and suspends itself; and so when it is resumed. */
+    MEASURE(SERVICE_XTASKCREATESTATIC_SWITCH,
+            created = xTaskCreateStatic(suspends_itself, longest_name, STACK_WORDS, NULL,
+                                        PRIORITY_DRIVER + 2, stack, &control));
+    CHECK(created == (TaskHandle_t)&control && eTaskGetState(created) == eSuspended);
+    MEASURE(SERVICE_VTASKRESUME_SWITCH, vTaskResume(created));
+    CHECK(eTaskGetState(created) == eSuspended);
+    vTaskDelete(created);
+
     /* Worst: as for vTaskDelete. */
     helpers_start(1);
     helper_delay(0, 1000);
@@ -112,8 +121,8 @@ static void resume_from_isr(void)
     BaseType_t needed;
     UBaseType_t priority;
 
-    MEASURE(SERVICE_UXTASKPRIORITYGETFROMISR, priority = uxTaskPriorityGetFromISR(created));
-    CHECK(priority == PRIORITY_DRIVER + 2);
+    MEASURE(SERVICE_UXTASKPRIORITYGETFROMISR, priority = uxTaskPriorityGetFromISR(NULL));
+    CHECK(priority == PRIORITY_DRIVER);
     MEASURE(SERVICE_XTASKRESUMEFROMISR, needed = xTaskResumeFromISR(created));
     CHECK(needed == pdTRUE);
     BOARD_YIELD_FROM_ISR(needed);
@@ -145,8 +154,8 @@ static void measure_state(void)
     CHECK(state == eSuspended);
     MEASURE(SERVICE_UXTASKGETNUMBEROFTASKS, count = uxTaskGetNumberOfTasks());
     CHECK(count == TASKS_ALWAYS + 1);
-    MEASURE(SERVICE_PCTASKGETNAME, name = pcTaskGetName(created));
-    CHECK(name[0] == longest_name[0]);
+    MEASURE(SERVICE_PCTASKGETNAME, name = pcTaskGetName(NULL));
+    CHECK(name[0] == 'd');
     vTaskDelete(created);
     MEASURE(SERVICE_XTASKGETCURRENTTASKHANDLE, self = xTaskGetCurrentTaskHandle());
     CHECK(self == driver_handle);

@@ -101,6 +101,9 @@ static void driver_task(void *unused)
     measure_time();
 #if DRIVER_WHOLE
     measure_blocking();
+    measure_waits();
+    measure_locked();
+    measure_queries();
     measure_idle();
 #endif
 #if DRIVER_WHOLE && defined(BOARD_HAS_MINIMAL_INTERRUPT)

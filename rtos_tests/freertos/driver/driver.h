@@ -76,6 +76,9 @@ void measure_control(void);
 void measure_events(void);
 void measure_streams(void);
 void measure_blocking(void);
+void measure_waits(void);
+void measure_locked(void);
+void measure_queries(void);
 void measure_interrupts(void); /* where BOARD_HAS_MINIMAL_INTERRUPT is defined */
 #if configUSE_QUEUE_SETS == 1
 void measure_sets(void);

@@ -13,6 +13,9 @@
 
 #define HELPERS_MAX 13u
 
+/* The name of them all is HELPER_NAME and one character, as long as a name can be. */
+#define HELPER_NAME "helper_of_test"
+
 /* Creates helpers 0..count-1 and parks them; deletes them again in whatever state they are. */
 void helpers_start(unsigned count);
 void helpers_stop(void);

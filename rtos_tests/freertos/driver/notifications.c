@@ -44,6 +44,20 @@ static void notify_from_isr(void)
     BOARD_YIELD_FROM_ISR(woken);
 }
 
+/* The driver does not wait. */
+static void plain_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XTASKNOTIFYFROMISR,
+            result = xTaskNotifyAndQueryFromISR(driver_handle, 5, eSetValueWithoutOverwrite,
+                                                &previous, &woken));
+    CHECK(result == pdPASS && previous == 0);
+    MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR, vTaskNotifyGiveFromISR(driver_handle, &woken));
+    CHECK(woken == pdFALSE);
+}
+
 static void give_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
@@ -61,6 +75,9 @@ static void measure_from_isr(void)
     board_interrupt();
     driver_on_interrupt = give_from_isr;
     board_interrupt();
+    driver_on_interrupt = plain_from_isr;
+    board_interrupt();
+    CHECK(ulTaskNotifyTake(pdTRUE, 0) == 6);
     driver_on_interrupt = NULL;
     helpers_stop();
 }

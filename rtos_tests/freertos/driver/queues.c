@@ -109,13 +109,15 @@ static void measure_front(unsigned bytes)
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
 }
 
+static QueueHandle_t isr_queue;
+static unsigned isr_bytes;
+
 /* Two tasks wait. The item that is sent readies the more urgent one, which does not run, because the
  * caller is more urgent still; then the other one is lifted above the caller. So the call finds an
  * item and a more urgent task that waits for it. */
-static void measure_peek_with_waiter(unsigned bytes)
+static QueueHandle_t full_queue_with_waiter(unsigned bytes)
 {
     QueueHandle_t queue = queue_of(bytes, 1);
-    BaseType_t result;
 
     helper_call(0, peek, queue);
     helper_call(1, peek, queue);
@@ -123,17 +125,59 @@ static void measure_peek_with_waiter(unsigned bytes)
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
     vTaskPrioritySet(helper_handle(0), configMAX_PRIORITIES - 1);
     CHECK(helper_busy(0) && helper_busy(1));
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XQUEUEPEEK_WAITER, result = xQueuePeek(queue, received + 1, 0));
-    CHECK(result == pdTRUE && !helper_busy(0) && helper_busy(1));
-    CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+    return queue;
+}
+
+static void check_waiter(void)
+{
+    CHECK(!helper_busy(0) && helper_busy(1));
     vTaskPrioritySet(helper_handle(0), PRIORITY_DRIVER + 1);
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
     CHECK(!helper_busy(1) && helper_result(1) == pdTRUE);
 }
 
-static QueueHandle_t isr_queue;
-static unsigned isr_bytes;
+static void overwrite_from_isr_with_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_WAITER,
+            result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+
+/* An item is there, and a more urgent task waits for it. */
+static void measure_full_with_waiter(unsigned bytes)
+{
+    QueueHandle_t queue = full_queue_with_waiter(bytes);
+    BaseType_t result;
+
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUEPEEK_WAITER, result = xQueuePeek(queue, received + 1, 0));
+    CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
+    check_waiter();
+
+    queue = full_queue_with_waiter(bytes);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    check_waiter();
+
+    isr_bytes = bytes;
+    isr_queue = full_queue_with_waiter(bytes);
+    in_interrupt(overwrite_from_isr_with_waiter);
+    CHECK(uxQueueMessagesWaiting(isr_queue) == 1);
+    check_waiter();
+}
 
 /* Room, then an item; nobody waits. */
 static void plain_from_isr(void)
@@ -179,11 +223,32 @@ static void receive_from_isr_with_waiter(void)
     BOARD_YIELD_FROM_ISR(woken);
 }
 
-static void in_interrupt(void (*function)(void))
+/* To the front of an empty queue, then in the place of that item. */
+static void front_from_isr(void)
 {
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR,
+            result = xQueueSendToFrontFromISR(isr_queue, helpers_item + 1, &woken));
+    CHECK(result == pdPASS);
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR,
+            result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void front_from_isr_to_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, isr_bytes);
+    MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_WAITER,
+            result = xQueueSendToFrontFromISR(isr_queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
 }
 
 static void measure_from_isr(unsigned bytes)
@@ -191,6 +256,16 @@ static void measure_from_isr(unsigned bytes)
     isr_bytes = bytes;
     isr_queue = queue_of(bytes, 1);
     in_interrupt(plain_from_isr);
+
+    isr_queue = queue_of(bytes, 1);
+    in_interrupt(front_from_isr);
+    CHECK(xQueueReceive(isr_queue, received + 1, 0) == pdTRUE);
+    CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+
+    helper_call(0, receive, isr_queue);
+    in_interrupt(front_from_isr_to_waiter);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
 
     isr_queue = queue_of(bytes, 1);
     helper_call(0, receive, isr_queue);
@@ -292,7 +367,7 @@ void measure_queues(void)
         for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++) {
             measure_front(bytes);
             measure_from_isr(bytes);
-            measure_peek_with_waiter(bytes);
+            measure_full_with_waiter(bytes);
         }
         helpers_stop();
     }

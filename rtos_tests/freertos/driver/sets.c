@@ -22,6 +22,14 @@ static QueueHandle_t queue;
 static QueueSetMemberHandle_t selected;
 static unsigned length;
 
+/* Larger sets, and tasks that wait for them. */
+#define PLACES 6u
+#define LIMIT 50u
+#define WAITERS_AT_ONCE 6u
+#define IN_VAIN 2u
+static uint8_t places_storage[PLACES * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
+static unsigned times;
+
 static BaseType_t selects(void *unused)
 {
     (void)unused;
@@ -69,6 +77,72 @@ static void measure_send(unsigned bytes)
     MEASURE(SERVICE_XQUEUESEND_SET_WAITER, result = xQueueSend(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0));
     check_sent();
+
+    helper_call(0, selects, NULL);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_WAITER,
+            result = xQueueSendToFront(queue, sent + 1, 0));
+    CHECK(result == pdTRUE && !helper_busy(0));
+    check_sent();
+
+    /* A queue that holds an item has told the set already. */
+    helper_call(0, selects, NULL);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XQUEUEOVERWRITE_SET_WAITER, result = xQueueOverwrite(queue, sent + 1));
+    CHECK(result == pdTRUE && !helper_busy(0));
+    check_sent();
+}
+
+static void send_plain_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XQUEUESENDFROMISR_SET, result = xQueueSendFromISR(queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void send_to_front_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_SET_WAITER,
+            result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void overwrite_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_SET_WAITER,
+            result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void give_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET_WAITER,
+            result = xSemaphoreGiveFromISR(queue, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
 }
 
 static void send_from_isr(void)
@@ -91,10 +165,19 @@ static void select_from_isr(void)
 static void measure_send_from_isr(unsigned bytes)
 {
     set_with_queue(bytes);
+    in_interrupt(send_plain_from_isr);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
     helper_call(0, selects, NULL);
-    driver_on_interrupt = send_from_isr;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    in_interrupt(send_from_isr);
+    CHECK(!helper_busy(0));
+    check_sent();
+    helper_call(0, selects, NULL);
+    in_interrupt(send_to_front_from_isr);
+    CHECK(!helper_busy(0));
+    check_sent();
+    helper_call(0, selects, NULL);
+    in_interrupt(overwrite_from_isr);
     CHECK(!helper_busy(0));
     check_sent();
 }
@@ -108,9 +191,7 @@ static void measure_select(void)
     MEASURE(SERVICE_XQUEUESELECTFROMSET, selected = xQueueSelectFromSet(set, 0));
     check_sent();
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
-    driver_on_interrupt = select_from_isr;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    in_interrupt(select_from_isr);
     check_sent();
     MEASURE(SERVICE_XQUEUEREMOVEFROMSET, result = xQueueRemoveFromSet(queue, set));
     CHECK(result == pdPASS);
@@ -129,6 +210,108 @@ static void measure_semaphore(void)
     MEASURE(SERVICE_XSEMAPHOREGIVE_SET_WAITER, result = xSemaphoreGive(queue));
     CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
     CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+
+    selected = NULL;
+    helper_call(0, selects, NULL);
+    in_interrupt(give_from_isr);
+    CHECK(!helper_busy(0) && selected == queue && xSemaphoreTake(queue, 0) == pdTRUE);
+
+    MEASURE(SERVICE_XSEMAPHOREGIVE_SET, result = xSemaphoreGive(queue));
+    CHECK(result == pdTRUE && xQueueSelectFromSet(set, 0) == queue);
+    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+}
+
+/* ---- waiting for a set ------------------------------------------------------------------------ */
+
+static BaseType_t sends(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    for (unsigned i = 0; i < times; i++)
+        CHECK(xQueueSend(queue, sent, 0) == pdTRUE);
+    return pdPASS;
+}
+
+/* Worst: as for xQueueReceive that blocks. Nobody can wait to send to a set. The set has one place: the
+ * tasks that wait before the caller take what comes at once. */
+static void measure_select_blocks(unsigned delayed, unsigned waiting)
+{
+    QueueSetMemberHandle_t member;
+
+    set = xQueueCreateSetStatic(1, set_storage, &set_control);
+    queue = xQueueCreateStatic(WAITERS_AT_ONCE + 1, 4, storage, &control);
+    CHECK(xQueueAddToSet(queue, set) == pdPASS);
+    times = waiting + 1;
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, selects, NULL);
+    for (unsigned i = 1; i < delayed; i++)
+        helper_delay(i, LIMIT);
+    helper_call(0, sends, NULL);
+    wcet_param(0, delayed);
+    wcet_param(1, waiting);
+    MEASURE(SERVICE_XQUEUESELECTFROMSET_BLOCKS, member = xQueueSelectFromSet(set, LIMIT));
+    CHECK(member == queue && uxQueueMessagesWaiting(queue) == times);
+    for (unsigned i = 0; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i > 0 && i < delayed));
+    helpers_stop();
+}
+
+static void measure_select_in_vain(unsigned delayed)
+{
+    QueueSetMemberHandle_t member;
+
+    set = xQueueCreateSetStatic(1, set_storage, &set_control);
+    helpers_start(delayed);
+    for (unsigned i = 0; i < delayed; i++)
+        helper_delay(i, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XQUEUESELECTFROMSET_TIMES_OUT, member = xQueueSelectFromSet(set, IN_VAIN));
+    CHECK(member == NULL);
+    helpers_stop();
+}
+
+/* ---- a locked member, as in locked.c ------------------------------------------------------------ */
+
+static BaseType_t selects_and_receives(void *unused)
+{
+    uint32_t item;
+
+    (void)unused;
+    CHECK(xQueueSelectFromSet(set, portMAX_DELAY) == queue);
+    /* The first one gets it. */
+    (void)xQueueReceive(queue, &item, 0);
+    return pdTRUE;
+}
+
+/* Worst: K more urgent tasks wait for the set, which is told K times and wraps around at the first. The
+ * caller waits to send and is readied too; more was received than there are tasks that send. (Of those,
+ * R more would cost what they cost in queue_unlock.) */
+static void measure_unlock(unsigned events)
+{
+    BaseType_t result;
+
+    set = xQueueCreateSetStatic(PLACES, places_storage, &set_control);
+    queue = xQueueCreateStatic(1, 4, storage, &control);
+    CHECK(xQueueAddToSet(queue, set) == pdPASS);
+    for (unsigned i = 0; i < PLACES - 1; i++) {
+        if (i > 0)
+            CHECK(xQueueReceive(queue, received, 0) == pdTRUE);
+        CHECK(xQueueSend(queue, sent, 0) == pdTRUE);
+        CHECK(xQueueSelectFromSet(set, 0) == queue);
+    }
+    CHECK((uint8_t *)set_control.pvDummy1[1] == places_storage + (PLACES - 1) * sizeof(void *));
+    helpers_start(events);
+    for (unsigned i = 0; i < events; i++)
+        helper_call(i, selects_and_receives, NULL);
+    control.ucDummy5[0] = 2;
+    control.ucDummy5[1] = (uint8_t)events;
+    wcet_param(0, events);
+    MEASURE(SERVICE_QUEUE_UNLOCK_SET, result = xQueueSend(queue, sent, LIMIT));
+    CHECK(result == pdTRUE && control.ucDummy5[0] == 0xff && control.ucDummy5[1] == 0xff);
+    for (unsigned i = 0; i < events; i++)
+        CHECK(!helper_busy(i));
+    helpers_stop();
 }
 
 /* Worst: as for pvPortMalloc. */
@@ -165,6 +348,13 @@ void measure_sets(void)
     }
     measure_semaphore();
     helpers_stop();
+    for (unsigned delayed = 1; delayed <= WAITERS_AT_ONCE; delayed++)
+        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
+            measure_select_blocks(delayed, waiting);
+    for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+        measure_select_in_vain(delayed);
+    for (unsigned events = 1; events <= PLACES; events++)
+        measure_unlock(events);
 }
 
 #endif

@@ -42,13 +42,14 @@ static void set_items(unsigned bytes)
     received[bytes + 2] = 0;
 }
 
-/* An empty buffer that wraps around behind the next byte but `before`. The positions of reading and
+/* An empty buffer that wraps around behind the next byte but `before`. A batching buffer differs from a
+ * stream only in what is looked at before a receive, which takes longer. The positions of reading and
  * writing are put there by hand: bringing them there takes long. */
 static void buffer_of(unsigned bytes, int is_message, unsigned before)
 {
     set_items(bytes);
     buffer = is_message ? xMessageBufferCreateStatic(BUFFER_BYTES, storage, &control)
-                        : xStreamBufferCreateStatic(BUFFER_BYTES, 1, storage, &control);
+                        : xStreamBatchingBufferCreateStatic(BUFFER_BYTES, 1, storage, &control);
     CHECK(buffer != NULL);
     control.uxDummy1[0] = BUFFER_BYTES - 1 - before;
     control.uxDummy1[1] = BUFFER_BYTES - 1 - before;
@@ -192,13 +193,118 @@ static void measure_message(unsigned bytes)
     CHECK(memcmp(SENT, RECEIVED, bytes) == 0 && RECEIVED[bytes] == 0);
 }
 
+static BaseType_t receive_message(void *unused)
+{
+    (void)unused;
+    return xMessageBufferReceive(buffer, helpers_item + 2, length, portMAX_DELAY) == length;
+}
+
+static BaseType_t send_message(void *unused)
+{
+    (void)unused;
+    return xMessageBufferSend(buffer, SENT, length, portMAX_DELAY) == length;
+}
+
+/* The message that is measured, and one that takes the rest of the room. */
+static void full_of_messages(unsigned bytes)
+{
+    const size_t rest = BUFFER_BYTES - 1 - 2 * LENGTH_BYTES - bytes;
+
+    buffer_of(bytes, 1, LENGTH_BYTES);
+    CHECK(xMessageBufferSend(buffer, SENT, bytes, 0) == bytes);
+    CHECK(xMessageBufferSend(buffer, helpers_item, rest, 0) == rest);
+    CHECK(xMessageBufferSpacesAvailable(buffer) == 0);
+}
+
+/* A more urgent task waits on the other side. */
+static void measure_message_waiter(unsigned bytes)
+{
+    size_t done;
+
+    buffer_of(bytes, 1, LENGTH_BYTES);
+    helper_call(0, receive_message, NULL);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XMESSAGEBUFFERSEND_WAITER,
+            done = xMessageBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+
+    full_of_messages(bytes);
+    helper_call(0, send_message, NULL);
+    wcet_param(0, bytes);
+    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER,
+            done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
+    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(SENT, RECEIVED, bytes) == 0);
+}
+
+static void message_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    size_t done;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XMESSAGEBUFFERSENDFROMISR,
+            done = xMessageBufferSendFromISR(buffer, SENT, length, &woken));
+    CHECK(done == length && woken == pdFALSE);
+    wcet_param(0, length);
+    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVEFROMISR,
+            done = xMessageBufferReceiveFromISR(buffer, RECEIVED, sizeof received - 2, &woken));
+    CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
+}
+
+static void message_from_isr_to_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    size_t done;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XMESSAGEBUFFERSENDFROMISR_WAITER,
+            done = xMessageBufferSendFromISR(buffer, SENT, length, &woken));
+    CHECK(done == length && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void message_from_isr_with_waiter(void)
+{
+    BaseType_t woken = pdFALSE;
+    size_t done;
+
+    wcet_param(0, length);
+    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVEFROMISR_WAITER,
+            done = xMessageBufferReceiveFromISR(buffer, RECEIVED, sizeof received - 2, &woken));
+    CHECK(done == length && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void measure_message_from_isr(unsigned bytes)
+{
+    buffer_of(bytes, 1, LENGTH_BYTES);
+    in_interrupt(message_from_isr);
+
+    buffer_of(bytes, 1, LENGTH_BYTES);
+    helper_call(0, receive_message, NULL);
+    in_interrupt(message_from_isr_to_waiter);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+
+    full_of_messages(bytes);
+    helper_call(0, send_message, NULL);
+    in_interrupt(message_from_isr_with_waiter);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(memcmp(SENT, RECEIVED, bytes) == 0);
+}
+
 static void measure_small(void)
 {
     size_t bytes;
     BaseType_t result;
 
     MEASURE(SERVICE_XSTREAMBUFFERCREATESTATIC,
-            buffer = xStreamBufferCreateStatic(BUFFER_BYTES, 1, storage, &control));
+            buffer = xStreamBufferCreateStatic(BUFFER_BYTES, 0, storage, &control));
+    CHECK(buffer != NULL);
+    MEASURE(SERVICE_XMESSAGEBUFFERCREATESTATIC,
+            buffer = xMessageBufferCreateStatic(BUFFER_BYTES, storage, &control));
     CHECK(buffer != NULL);
     buffer_of(8, 0, 0);
     CHECK(xStreamBufferSend(buffer, SENT, 8, 0) == 8);
@@ -217,7 +323,7 @@ static void measure_small(void)
     CHECK(result == pdTRUE && xStreamBufferIsEmpty(buffer));
 }
 
-/* Worst: as for pvPortMalloc and vPortFree. */
+/* Worst: as for pvPortMalloc and vPortFree; a trigger level of 0 is made 1. */
 static void measure_create(void)
 {
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
@@ -228,10 +334,16 @@ static void measure_create(void)
         CHECK(heap_free_blocks() == n);
         xPortResetHeapMinimumEverFreeHeapSize();
         wcet_param(0, n);
-        MEASURE(SERVICE_XSTREAMBUFFERCREATE, buffer = xStreamBufferCreate(BUFFER_BYTES, 1));
+        MEASURE(SERVICE_XSTREAMBUFFERCREATE, buffer = xStreamBufferCreate(BUFFER_BYTES, 0));
         CHECK(buffer != NULL && heap_free_blocks() == n);
         CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
         vStreamBufferDelete(buffer);
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_XMESSAGEBUFFERCREATE, buffer = xMessageBufferCreate(BUFFER_BYTES));
+        CHECK(buffer != NULL && heap_free_blocks() == n);
+        CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
+        vMessageBufferDelete(buffer);
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
 
@@ -259,6 +371,8 @@ void measure_streams(void)
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++) {
         measure_stream_waiter(bytes);
         measure_stream_from_isr(bytes);
+        measure_message_waiter(bytes);
+        measure_message_from_isr(bytes);
     }
     helpers_stop();
 }

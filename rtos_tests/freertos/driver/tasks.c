@@ -21,6 +21,13 @@ static void never_runs(void *unused)
     CHECK(!"a task of lower priority ran");
 }
 
+static void suspends_itself(void *unused)
+{
+    (void)unused;
+    for (;;)
+        vTaskSuspend(NULL);
+}
+
 static void waits_for_ever(void *unused)
 {
     uint32_t item;
@@ -33,9 +40,12 @@ static void waits_for_ever(void *unused)
 /* Worst: the last of N free blocks is the only one that holds the stack, and after it the only one
  * that holds the control block, so that both allocations pass all N and split the last; both sizes
  * have to be rounded up if they can be, and both set a new minimum of free memory; the name has
- * the full length. The new task is less urgent, so no switch follows. */
-static void measure_create(void)
+ * the full length. The new task is less urgent, so no switch follows, or it is more urgent, runs and
+ * suspends itself. */
+static void measure_create(int switches)
 {
+    const UBaseType_t priority = switches ? PRIORITY_DRIVER + 2 : PRIORITY_CREATED;
+
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
         struct holes holes;
         BaseType_t result;
@@ -45,14 +55,19 @@ static void measure_create(void)
         CHECK(heap_free_blocks() == n);
         xPortResetHeapMinimumEverFreeHeapSize();
         wcet_param(0, n);
-        MEASURE(SERVICE_XTASKCREATE,
-                result = xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL,
-                                     PRIORITY_CREATED, &created));
+        if (switches)
+            MEASURE(SERVICE_XTASKCREATE_SWITCH,
+                    result = xTaskCreate(suspends_itself, longest_name, STACK_WORDS, NULL,
+                                         priority, &created));
+        else
+            MEASURE(SERVICE_XTASKCREATE,
+                    result = xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, priority,
+                                         &created));
         CHECK(result == pdPASS);
         CHECK(heap_free_blocks() == n);
         CHECK(n == 1 || (char *)created > (char *)holes.guard[n - 2]);
         CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
-        CHECK(uxTaskPriorityGet(created) == PRIORITY_CREATED);
+        CHECK(uxTaskPriorityGet(created) == priority);
         CHECK(memcmp(pcTaskGetName(created), longest_name, configMAX_TASK_NAME_LEN - 1) == 0);
         vTaskDelete(created);
         holes_close(&holes);
@@ -118,8 +133,10 @@ static void measure_priority(void)
     control = (StaticTask_t *)created;
     ((List_t *)control->xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&control->xDummy3[0];
     MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(created, PRIORITY_CREATED + 1));
-    MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(created));
-    CHECK(priority == PRIORITY_CREATED + 1);
+    CHECK(uxTaskPriorityGet(created) == PRIORITY_CREATED + 1);
+    /* Worst: the caller, which is looked up. */
+    MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(NULL));
+    CHECK(priority == PRIORITY_DRIVER);
     vTaskDelete(created);
 }
 
@@ -144,7 +161,9 @@ static void measure_suspend(void)
 
 void measure_tasks(void)
 {
-    measure_create();
+    measure_create(0);
+    if (DRIVER_WHOLE)
+        measure_create(1);
     measure_delete();
     measure_priority();
     measure_suspend();

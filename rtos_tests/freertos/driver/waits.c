@@ -1,0 +1,402 @@
+/* Calls that wait, further to blocking.c: peeks, messages, recursive mutexes, and everything that waits
+ * in vain. As there, another task brings what the caller waits for; it is more urgent than the caller. */
+#include "driver.h"
+
+#if DRIVER_WHOLE
+
+#include <string.h>
+
+#include "board.h"
+#include "helpers.h"
+#include "semphr.h"
+
+#include "event_groups.h"
+#include "message_buffer.h"
+#include "stream_buffer.h"
+
+/* As long as the caller waits: where something comes, and where nothing does. Tasks that are delayed
+ * wake no later. */
+#define LIMIT 50u
+#define IN_VAIN 2u
+
+/* Largest values, where several parameters act at once. */
+#define DELAYED_AT_ONCE 4u
+#define WAITERS_AT_ONCE 4u
+#define BYTES_AT_ONCE 16u
+
+/* What the buffers hold, and a byte less than their storage: as a stream, and as messages. */
+#define STREAM_BYTES (BYTES_AT_ONCE + 2)
+#define LENGTH_BYTES ((unsigned)sizeof(configMESSAGE_BUFFER_LENGTH_TYPE))
+#define LARGE_MESSAGE (BYTES_AT_ONCE + 2)
+#define MESSAGE_BYTES (LARGE_MESSAGE + LENGTH_BYTES)
+
+static uint8_t storage[MESSAGE_BYTES + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+static uint8_t sent[MESSAGE_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t received[MESSAGE_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t others_item[MESSAGE_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint32_t value CALLER_DATA;
+static StaticQueue_t control KERNEL_OBJECT;
+static StaticEventGroup_t group_control KERNEL_OBJECT;
+static StaticStreamBuffer_t stream_control KERNEL_OBJECT;
+static QueueHandle_t queue;
+static EventGroupHandle_t group;
+static StreamBufferHandle_t stream;
+static unsigned length;
+static unsigned last;
+
+static void set_items(unsigned bytes)
+{
+    static uint8_t other;
+
+    other++;
+    length = bytes;
+    for (unsigned i = 1; i < sizeof sent; i++) {
+        sent[i] = (uint8_t)(i + other);
+        received[i] = 0;
+        others_item[i] = 0;
+    }
+}
+
+/* Helpers 0 to `delayed` - 1 are delayed until the caller gives up, or wake earlier; the first one
+ * carries out `brings`, if there is any. */
+static void delay_others(helper_function *brings, unsigned delayed, TickType_t ticks)
+{
+    for (unsigned i = 1; i < delayed; i++)
+        helper_delay(i, ticks);
+    if (brings != NULL)
+        helper_call(0, brings, NULL);
+    else
+        helper_delay(0, ticks);
+}
+
+static void mark_two(unsigned first, unsigned second)
+{
+    wcet_param(0, first);
+    wcet_param(1, second);
+}
+
+/* ---- queues and semaphores ------------------------------------------------------------------- */
+
+static BaseType_t peeks(void *unused)
+{
+    (void)unused;
+    return xQueuePeek(queue, others_item + 1, portMAX_DELAY);
+}
+
+/* The item readies those that wait, one after the other; the task behind the caller is lifted above it
+ * before the caller goes on. */
+static BaseType_t sends_and_lifts(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    vTaskPrioritySet(helper_handle(last), PRIORITY_DRIVER + 1 + last);
+    return pdPASS;
+}
+
+/* Worst: W more urgent tasks wait already and D tasks wake no later, as for a receive. A less urgent
+ * task waits behind the caller and becomes more urgent while it waits: the caller readies it. */
+static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting)
+{
+    BaseType_t result;
+
+    set_items(bytes);
+    queue = xQueueCreateStatic(1, bytes, storage + 1, &control);
+    last = delayed + waiting;
+    helpers_start(last + 1);
+    helper_call(last, peeks, NULL);
+    vTaskPrioritySet(helper_handle(last), PRIORITY_CREATED);
+    for (unsigned i = delayed; i < last; i++)
+        helper_call(i, peeks, NULL);
+    delay_others(sends_and_lifts, delayed, LIMIT);
+    mark_two(bytes, delayed);
+    wcet_param(2, waiting);
+    MEASURE(SERVICE_XQUEUEPEEK_BLOCKS, result = xQueuePeek(queue, received + 1, LIMIT));
+    CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(uxQueueMessagesWaiting(queue) == 1);
+    for (unsigned i = 0; i <= last; i++)
+        CHECK(helper_busy(i) == (i > 0 && i < delayed));
+    helpers_stop();
+}
+
+/* Nobody comes; the others are delayed for as long as the caller. */
+static void measure_in_vain(unsigned delayed)
+{
+    BaseType_t result;
+
+    set_items(4);
+    queue = xQueueCreateStatic(1, 4, storage, &control);
+    helpers_start(delayed);
+    delay_others(NULL, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XQUEUEPEEK_TIMES_OUT, result = xQueuePeek(queue, received, IN_VAIN));
+    CHECK(result == pdFALSE && !helper_busy(0));
+    CHECK(xQueueSend(queue, sent, 0) == pdTRUE);
+    delay_others(NULL, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XQUEUESEND_TIMES_OUT, result = xQueueSend(queue, sent, IN_VAIN));
+    CHECK(result == errQUEUE_FULL && !helper_busy(0));
+    queue = xSemaphoreCreateBinaryStatic(&control);
+    delay_others(NULL, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XSEMAPHORETAKE_TIMES_OUT, result = xSemaphoreTake(queue, IN_VAIN));
+    CHECK(result == pdFALSE && !helper_busy(0));
+    delay_others(NULL, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_ULTASKNOTIFYTAKE_TIMES_OUT, value = ulTaskNotifyTake(pdTRUE, IN_VAIN));
+    CHECK(value == 0 && !helper_busy(0));
+    delay_others(NULL, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XTASKNOTIFYWAIT_TIMES_OUT,
+            result = xTaskNotifyWait(UINT32_MAX, UINT32_MAX, &value, IN_VAIN));
+    CHECK(result == pdFALSE && !helper_busy(0));
+    helpers_stop();
+}
+
+/* ---- mutexes --------------------------------------------------------------------------------- */
+
+static BaseType_t holds_for_a_tick(void *unused)
+{
+    (void)unused;
+    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    vTaskDelay(1);
+    return xSemaphoreGive(queue);
+}
+
+static BaseType_t takes_and_gives(void *unused)
+{
+    (void)unused;
+    CHECK(xSemaphoreTake(queue, portMAX_DELAY) == pdTRUE);
+    return xSemaphoreGive(queue);
+}
+
+/* Worst: W more urgent tasks wait already, so the holder, which is delayed, has inherited more than
+ * the caller could give it; and D tasks, the holder among them, wake no later. */
+static void measure_mutex(unsigned delayed, unsigned waiting)
+{
+    BaseType_t result;
+
+    queue = xSemaphoreCreateMutexStatic(&control);
+    helpers_start(delayed + waiting);
+    delay_others(holds_for_a_tick, delayed, LIMIT);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, takes_and_gives, NULL);
+    CHECK(uxTaskPriorityGet(helper_handle(0)) == PRIORITY_DRIVER + delayed + waiting);
+    mark_two(delayed, waiting);
+    MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS_BEHIND, result = xSemaphoreTake(queue, LIMIT));
+    CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(queue) == driver_handle);
+    for (unsigned i = 0; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i > 0 && i < delayed));
+    CHECK(xSemaphoreGive(queue) == pdTRUE);
+    helpers_stop();
+}
+
+/* ---- event groups ---------------------------------------------------------------------------- */
+
+/* Too late for the caller, whose time is over at the same tick, but before it goes on. */
+static BaseType_t sets_bits_late(void *unused)
+{
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    (void)xEventGroupSetBits(group, 3);
+    return pdPASS;
+}
+
+/* Worst: the bits are there when the caller looks for the last time, and are cleared. */
+static void measure_late_events(unsigned delayed)
+{
+    EventBits_t bits;
+
+    group = xEventGroupCreateStatic(&group_control);
+    helpers_start(delayed);
+    delay_others(sets_bits_late, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XEVENTGROUPWAITBITS_TIMES_OUT,
+            bits = xEventGroupWaitBits(group, 3, pdTRUE, pdTRUE, IN_VAIN));
+    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
+    delay_others(sets_bits_late, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XEVENTGROUPSYNC_TIMES_OUT,
+            bits = xEventGroupSync(group, 4, 7, IN_VAIN));
+    CHECK(bits == 7 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
+    helpers_stop();
+}
+
+/* ---- stream buffers -------------------------------------------------------------------------- */
+
+static void set_positions(unsigned at)
+{
+    stream_control.uxDummy1[0] = at;
+    stream_control.uxDummy1[1] = at;
+}
+
+/* Fewer bytes than wake the caller; then the task waits for more room than there is. */
+static BaseType_t sends_too_little(void *unused)
+{
+    (void)unused;
+    CHECK(xStreamBufferSend(stream, sent + 1, length, 0) == length);
+    return xStreamBufferSend(stream, sent + 1, STREAM_BYTES, portMAX_DELAY) == STREAM_BYTES;
+}
+
+static BaseType_t comes_and_sends_too_little(void *unused)
+{
+    vTaskDelay(1);
+    return sends_too_little(unused);
+}
+
+static BaseType_t receives_all(void *unused)
+{
+    (void)unused;
+    return xStreamBufferReceive(stream, others_item + 1, STREAM_BYTES, portMAX_DELAY) ==
+           STREAM_BYTES;
+}
+
+/* Worst: fewer bytes have come than the trigger level, and the task that sent them waits for room;
+ * the caller takes the bytes and readies it. The positions are set as in streams.c. */
+static void measure_stream_receive(unsigned bytes, unsigned delayed)
+{
+    size_t done;
+
+    set_items(bytes);
+    stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
+    set_positions(STREAM_BYTES);
+    helpers_start(delayed);
+    delay_others(comes_and_sends_too_little, delayed, IN_VAIN);
+    mark_two(bytes, delayed);
+    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_TIMES_OUT,
+            done = xStreamBufferReceive(stream, received + 1, bytes, IN_VAIN));
+    CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE && xStreamBufferIsFull(stream));
+    helpers_stop();
+}
+
+/* Worst: there is room for a part of the data, which the caller sends in the end, and with that part
+ * there are as many bytes as another task waits for, which is readied. */
+static void measure_stream_send(unsigned bytes, unsigned delayed)
+{
+    const unsigned before = STREAM_BYTES - bytes;
+    size_t done;
+
+    set_items(bytes);
+    stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
+    set_positions(bytes);
+    helpers_start(delayed + 1);
+    helper_call(delayed, receives_all, NULL);
+    CHECK(xStreamBufferSend(stream, sent + 1, before, 0) == before && helper_busy(delayed));
+    CHECK(stream_control.uxDummy1[1] == STREAM_BYTES);
+    delay_others(NULL, delayed, IN_VAIN);
+    mark_two(bytes, delayed);
+    MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT,
+            done = xStreamBufferSend(stream, sent + 1, STREAM_BYTES, IN_VAIN));
+    CHECK(done == bytes && !helper_busy(delayed) && helper_result(delayed) == pdTRUE);
+    CHECK(memcmp(sent + 1, others_item + 1 + before, bytes) == 0);
+    helpers_stop();
+}
+
+/* ---- message buffers ------------------------------------------------------------------------- */
+
+/* A message for the caller, then one that there is no room for. */
+static BaseType_t sends_messages(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    CHECK(xMessageBufferSend(stream, sent + 1, length, 0) == length);
+    return xMessageBufferSend(stream, sent + 1, LARGE_MESSAGE, portMAX_DELAY) == LARGE_MESSAGE;
+}
+
+/* The only message, and that of the caller. */
+static BaseType_t receives_messages(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    CHECK(xMessageBufferReceive(stream, others_item + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE);
+    return xMessageBufferReceive(stream, others_item + 1, LARGE_MESSAGE, portMAX_DELAY) == length;
+}
+
+/* The length stands before the wrap, with the first byte of the message. */
+static void empty_messages(void)
+{
+    stream = xMessageBufferCreateStatic(MESSAGE_BYTES + 1, storage, &stream_control);
+    set_positions(MESSAGE_BYTES - LENGTH_BYTES);
+    CHECK(xMessageBufferIsEmpty(stream) == pdTRUE);
+}
+
+static void full_messages(void)
+{
+    stream = xMessageBufferCreateStatic(MESSAGE_BYTES + 1, storage, &stream_control);
+    set_positions(MESSAGE_BYTES - LENGTH_BYTES + 1);
+    CHECK(xMessageBufferSend(stream, sent + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE);
+    CHECK(xMessageBufferSpacesAvailable(stream) == 0);
+    CHECK(stream_control.uxDummy1[1] == MESSAGE_BYTES - LENGTH_BYTES);
+}
+
+/* Worst: as for streams, the caller goes on and readies the task that it waited for, which waits for
+ * it now. */
+static void measure_message(unsigned bytes, unsigned delayed)
+{
+    size_t done;
+
+    set_items(bytes);
+    empty_messages();
+    helpers_start(delayed);
+    delay_others(sends_messages, delayed, LIMIT);
+    mark_two(bytes, delayed);
+    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
+            done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
+    CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+
+    full_messages();
+    helper_call(0, receives_messages, NULL);
+    mark_two(bytes, delayed);
+    MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS,
+            done = xMessageBufferSend(stream, sent + 1, bytes, LIMIT));
+    CHECK(done == bytes && memcmp(sent + 1, others_item + 1, bytes) == 0);
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    helpers_stop();
+}
+
+static void measure_message_in_vain(unsigned delayed)
+{
+    size_t done;
+
+    set_items(BYTES_AT_ONCE);
+    empty_messages();
+    helpers_start(delayed);
+    delay_others(NULL, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_TIMES_OUT,
+            done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, IN_VAIN));
+    CHECK(done == 0 && !helper_busy(0));
+    full_messages();
+    delay_others(NULL, delayed, IN_VAIN);
+    wcet_param(0, delayed);
+    MEASURE(SERVICE_XMESSAGEBUFFERSEND_TIMES_OUT,
+            done = xMessageBufferSend(stream, sent + 1, BYTES_AT_ONCE, IN_VAIN));
+    CHECK(done == 0 && !helper_busy(0));
+    helpers_stop();
+}
+
+void measure_waits(void)
+{
+    for (unsigned bytes = 1; bytes <= BYTES_AT_ONCE; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
+            for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
+                measure_peek(bytes, delayed, waiting);
+    for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE + 2; delayed++)
+        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE + 2; waiting++)
+            measure_mutex(delayed, waiting);
+    for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
+        measure_in_vain(delayed);
+        measure_late_events(delayed);
+        measure_message_in_vain(delayed);
+    }
+    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= BYTES_AT_ONCE; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++) {
+            measure_stream_receive(bytes, delayed);
+            measure_stream_send(bytes, delayed);
+            measure_message(bytes, delayed);
+        }
+}
+
+#endif
