@@ -61,7 +61,7 @@ void helpers_start(unsigned count)
         struct helper *helper = &helpers[started];
 
         helper->order = PARK;
-        helper->handle = xTaskCreateStatic(helper_task, HELPER_NAME "s", STACK_WORDS, helper,
+        helper->handle = xTaskCreateStatic(helper_task, HELPER_NAME("s"), STACK_WORDS, helper,
                                            PRIORITY_DRIVER + 1 + started, stacks[started],
                                            &controls[started]);
         CHECK(helper->handle != NULL);

@@ -13,8 +13,13 @@
 
 #define HELPERS_MAX 13u
 
-/* The name of them all is HELPER_NAME and one character, as long as a name can be. */
-#define HELPER_NAME "helper_of_test"
+/* The name of them all; where a task is looked for by its name, as long as one can be, and another one
+ * differs in the last character. */
+#if DRIVER_WHOLE
+#define HELPER_NAME(last) "helper_of_test" last
+#else
+#define HELPER_NAME(last) "helper"
+#endif
 
 /* Creates helpers 0..count-1 and parks them; deletes them again in whatever state they are. */
 void helpers_start(unsigned count);

@@ -86,7 +86,7 @@ static void deletes_itself(void *unused)
  * that is looked at last. */
 static void measure_handle(unsigned others)
 {
-    static const char name[] CALLER_CONSTANT = HELPER_NAME "V";
+    static const char name[] CALLER_CONSTANT = HELPER_NAME("V");
     TaskHandle_t victim, found;
 
     helpers_start(others);
