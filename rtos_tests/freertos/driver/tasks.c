@@ -40,12 +40,9 @@ static void waits_for_ever(void *unused)
 /* Worst: the last of N free blocks is the only one that holds the stack, and after it the only one
  * that holds the control block, so that both allocations pass all N and split the last; both sizes
  * have to be rounded up if they can be, and both set a new minimum of free memory; the name has
- * the full length. The new task is less urgent, so no switch follows, or it is more urgent, runs and
- * suspends itself. */
-static void measure_create(int switches)
+ * the full length. The new task is less urgent, so no switch follows. */
+static void measure_create(void)
 {
-    const UBaseType_t priority = switches ? PRIORITY_DRIVER + 2 : PRIORITY_CREATED;
-
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
         struct holes holes;
         BaseType_t result;
@@ -55,20 +52,40 @@ static void measure_create(int switches)
         CHECK(heap_free_blocks() == n);
         xPortResetHeapMinimumEverFreeHeapSize();
         wcet_param(0, n);
-        if (switches)
-            MEASURE(SERVICE_XTASKCREATE_SWITCH,
-                    result = xTaskCreate(suspends_itself, longest_name, STACK_WORDS, NULL,
-                                         priority, &created));
-        else
-            MEASURE(SERVICE_XTASKCREATE,
-                    result = xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, priority,
-                                         &created));
+        MEASURE(SERVICE_XTASKCREATE,
+                result = xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL,
+                                     PRIORITY_CREATED, &created));
         CHECK(result == pdPASS);
         CHECK(heap_free_blocks() == n);
         CHECK(n == 1 || (char *)created > (char *)holes.guard[n - 2]);
         CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
-        CHECK(uxTaskPriorityGet(created) == priority);
+        CHECK(uxTaskPriorityGet(created) == PRIORITY_CREATED);
         CHECK(memcmp(pcTaskGetName(created), longest_name, configMAX_TASK_NAME_LEN - 1) == 0);
+        vTaskDelete(created);
+        holes_close(&holes);
+        CHECK(heap_free_blocks() == 1);
+    }
+}
+
+/* The same, but the new task is more urgent, runs before the call returns, and suspends itself. */
+static void measure_create_switch(void)
+{
+    for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
+        struct holes holes;
+        BaseType_t result;
+
+        holes_take(&holes, n - 1, 1);
+        holes_open(&holes);
+        CHECK(heap_free_blocks() == n);
+        xPortResetHeapMinimumEverFreeHeapSize();
+        wcet_param(0, n);
+        MEASURE(SERVICE_XTASKCREATE_SWITCH,
+                result = xTaskCreate(suspends_itself, longest_name, STACK_WORDS, NULL,
+                                     PRIORITY_DRIVER + 2, &created));
+        CHECK(result == pdPASS && heap_free_blocks() == n);
+        CHECK(n == 1 || (char *)created > (char *)holes.guard[n - 2]);
+        CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
+        CHECK(uxTaskPriorityGet(created) == PRIORITY_DRIVER + 2);
         vTaskDelete(created);
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
@@ -161,9 +178,9 @@ static void measure_suspend(void)
 
 void measure_tasks(void)
 {
-    measure_create(0);
+    measure_create();
     if (DRIVER_WHOLE)
-        measure_create(1);
+        measure_create_switch();
     measure_delete();
     measure_priority();
     measure_suspend();
