@@ -67,6 +67,27 @@ def test_a_block_taken_back_at_its_first_instruction_ran_not_at_all(tmp_path: Pa
     assert pcs(opened(text + BLOCK, tmp_path)) == [0x40, 0x42, 0x44, 0x48]
 
 
+@pytest.mark.parametrize("again", [1, 3])
+def test_a_block_taken_back_goes_on_where_the_next_one_begins(again: int, tmp_path: Path) -> None:
+    """QEMU 7.2 on RISC-V prints where the block begins, whatever was executed of it."""
+    back = "cpu_io_recompile: rewound execution of TB to 00000040\n"
+    entered = REST[REST.index("Trace") :]
+    text = LISTING + BLOCK + back + REST + (BLOCK + back + entered) * (again - 1)
+    assert pcs(opened(text, tmp_path)) == [0x40, 0x42] * again
+
+
+def test_a_block_taken_back_without_what_follows_is_refused(tmp_path: Path) -> None:
+    back = "cpu_io_recompile: rewound execution of TB to 000000%s\n"
+    exception = "Taking exception 2 [X] on CPU 0\n...taking pending secure exception 11\n"
+    for behind in ("", exception):
+        with pytest.raises(InputError, match="how far the block at 0x00000040 was executed"):
+            read(opened(LISTING + BLOCK + back % "40" + behind, tmp_path))
+        assert pcs(opened(LISTING + BLOCK + back % "44" + behind, tmp_path)) == [0x40, 0x42]
+    elsewhere = REST.replace("42:", "50:").replace("/00000042/", "/00000050/")
+    with pytest.raises(InputError, match="taken back to 0x00000050, which is not in"):
+        read(opened(LISTING + BLOCK + back % "42" + elsewhere, tmp_path))
+
+
 def test_a_stopped_block_did_not_run(tmp_path: Path) -> None:
     stop = "Stopped execution of TB chain before 0x7f0000000100 [00000040] f\n"
     trace = opened(LISTING + BLOCK + stop + BLOCK + stop, tmp_path)

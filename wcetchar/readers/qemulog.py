@@ -7,8 +7,9 @@ the lines of ``int``. A block can be entered and not be executed, or only in par
 
 * ``Stopped execution of TB chain before``: nothing of the block ran (an interrupt was pending, or
   the instruction budget of ``-icount`` was used up).
-* ``cpu_io_recompile: rewound execution of TB to PC``: it ran up to the instruction at PC, which is
-  then executed in a block of its own.
+* ``cpu_io_recompile: rewound execution of TB to PC``: it ran up to the instruction that the next
+  ``Trace`` line begins with, which is executed in a block of its own. PC is that instruction, too,
+  but for QEMU 7.2 on RISC-V, which prints where the block begins.
 * A fault inside it. RISC-V logs the ``epc``; the faulting instruction counts as executed. On
   M-profile the log does not say where: the whole block is counted, which can only be too many, and
   ``totals.unread`` says how many instructions that concerns. Interrupts are only taken between
@@ -171,6 +172,7 @@ class _QemuLogRun:
         self._translated: dict[int, Block] = {}
         self._listing: list[tuple[int, bytes]] | None = None
         self._pending: int | None = None
+        self._rewound: int | None = None
         self._heads: KnownLines | None = None
         self._out: list[Numbers] = []
         self._single: list[int] = []
@@ -205,7 +207,7 @@ class _QemuLogRun:
                     self._where = Location(self._path, piece.first + at + row, 1)
                     self._other(line)
                 else:
-                    self._finish_pending()
+                    self._goes_on(self._table.block_of(number).start)
                     self._pending = number
                 done = row + 1
                 if self._stale:
@@ -223,7 +225,7 @@ class _QemuLogRun:
     def _append(self, numbers: Numbers) -> None:
         """Blocks entered one after the other; what becomes of the last one is not known yet."""
         if len(numbers):
-            self._finish_pending()
+            self._goes_on(self._table.block_of(int(numbers[0])).start)
             self._flush()
             self._out.append(numbers[:-1])
             self._pending = int(numbers[-1])
@@ -245,7 +247,7 @@ class _QemuLogRun:
         elif line.startswith(b"Stopped execution"):
             self._stopped(self._match(_STOPPED, line))
         elif line.startswith(b"cpu_io_recompile"):
-            self._rewound(self._match(_REWOUND, line))
+            self._taken_back(self._match(_REWOUND, line))
         elif line.startswith(b"Taking exception"):
             self._taking(self._match(_TAKING, line))
         elif line.startswith(b"...taking pending"):
@@ -335,8 +337,8 @@ class _QemuLogRun:
                 expected="a log of one processor",
                 hint="run the machine with one processor",
             )
-        self._finish_pending()
         pc = int(found[3], 16)
+        self._goes_on(pc)
         key = found[0][found.start(2) : found.end(5)]
         block = self._translated.pop(pc, None)
         if block is None:
@@ -367,7 +369,23 @@ class _QemuLogRun:
         self._heads.set(line, self._pending)
         self._lines_at.setdefault(pc, []).append(line)
 
+    def _goes_on(self, pc: int) -> None:
+        """A block at ``pc`` is entered: what became of the one before?"""
+        if self._rewound is not None:
+            self._take_back(pc)
+        self._finish_pending()
+
     def _finish_pending(self) -> None:
+        if self._rewound is not None:
+            block = self._entered
+            if block is not None and self._rewound == block.start and len(block) > 1:
+                raise InputError(
+                    f"how far the block at 0x{block.start:08x} was executed is not known",
+                    where=self._where,
+                    expected="a Trace line behind `rewound execution`",
+                    hint="the log ends too soon, or lines of it are missing",
+                )
+            self._take_back(self._rewound)
         if self._pending is not None:
             self._put(self._pending)
             self._pending = None
@@ -398,18 +416,29 @@ class _QemuLogRun:
         self._pending = None
         self.unread["blocks entered and not executed"] += 1
 
-    def _rewound(self, found: re.Match[bytes]) -> None:
+    def _taken_back(self, found: re.Match[bytes]) -> None:
         pc = int(found[1], 16)
+        block = self._entered
+        if block is None or pc not in block.addresses:
+            raise self._not_before(pc)
+        self._rewound = pc
+        self.unread["blocks broken off for a device access"] += 1
+
+    def _take_back(self, pc: int) -> None:
+        """The entered block ran up to ``pc``."""
+        self._rewound = None
         block = self._entered
         part = block.before(pc) if block is not None else None
         if part is None:
-            raise InputError(
-                f"execution was taken back to 0x{pc:08x}, which is not in the block before",
-                where=self._where,
-                expected="a Trace line of a block with that instruction",
-            )
+            raise self._not_before(pc)
         self._cut(part)
-        self.unread["blocks broken off for a device access"] += 1
+
+    def _not_before(self, pc: int) -> InputError:
+        return InputError(
+            f"execution was taken back to 0x{pc:08x}, which is not in the block before",
+            where=self._where,
+            expected="a Trace line of a block with that instruction",
+        )
 
     def _cut(self, part: Block) -> None:
         self._pending = None
