@@ -1,8 +1,9 @@
 """Several YAML files read as one document.
 
 Each key stands in one file. Only the mappings that are named as continued may have entries in
-several files; the entries themselves are whole in one. Every node keeps the place it has in its own
-file.
+several files; the entries themselves are whole in one. What differs from one architecture to the
+other can be given under ``instead``: keys of entries that stand in another file, in their place.
+Every node keeps the place it has in its own file.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ from wcetchar.store.document import read_document
 from wcetchar.store.source import Source, Steps, shown
 
 _SCHEMA: Final = "schema"
+INSTEAD: Final = "instead"
+"""Of a part: entry -> keys of it that are given in the place of those in another part."""
 
 
-def read_parts(paths: Sequence[str], schema: str, continued: Collection[Steps]) -> Source:
+def read_parts(
+    paths: Sequence[str], schema: str, continued: Collection[Steps], amended: str
+) -> Source:
     """Read files that each say ``schema: <schema>`` as one document.
 
     Args:
         paths: at least one; what has no place of its own, such as a missing key, is reported at
             the first.
         continued: mappings that may have entries in several files.
+        amended: the mapping whose entries ``instead`` is about.
 
     Raises:
         InputError: a file cannot be read, or is of another kind; ``InputErrors`` if several are.
@@ -41,17 +47,19 @@ def read_parts(paths: Sequence[str], schema: str, continued: Collection[Steps]) 
         raise InputErrors(unusable)
     if unusable:
         raise unusable[0]
-    return parts[0] if len(parts) == 1 else _Joined(parts, continued).source
+    return parts[0] if len(parts) == 1 else _Joined(parts, continued, amended).source
 
 
 class _Joined:
     """The document that ``parts`` make together; ``owners`` says which part a node is from."""
 
-    def __init__(self, parts: Sequence[Source], continued: Collection[Steps]) -> None:
+    def __init__(self, parts: Sequence[Source], continued: Collection[Steps], amended: str) -> None:
         # A mapping on the way to a continued one is continued as well: `kernel` for `kernel:
         # configuration`. Its other keys stand in one file, like any other key.
         self.continued = {steps[:n] for steps in continued for n in range(1, len(steps) + 1)}
         self.owners: dict[Steps, Source] = {(): parts[0]}
+        self.instead: dict[Steps, Source] = {}
+        """Whose ``instead`` gives the key of an entry."""
         data: dict[str, object] = {}
         self.source = Source(parts[0].path, data, self._place)
         for part in parts:
@@ -59,9 +67,47 @@ class _Joined:
             self.source.unreadable.update(part.unreadable)
         for part in parts:
             assert isinstance(part.data, dict)
-            self._join((), data, part, part.data)
+            more = {name: value for name, value in part.data.items() if name != INSTEAD}
+            self._join((), data, part, more)
+        for part in parts:
+            assert isinstance(part.data, dict)
+            self._amend(amended, data.get(amended), part, part.data.get(INSTEAD, {}))
+
+    def _amend(self, amended: str, entries: object, part: Source, instead: object) -> None:
+        if not isinstance(instead, dict):
+            self._mistaken(part, (INSTEAD,), "this is no mapping", f"{amended} by name")
+            return
+        for name, keys in instead.items():
+            entry = entries.get(name) if isinstance(entries, dict) else None
+            if not isinstance(entries, dict) or not isinstance(entry, dict):
+                self._mistaken(
+                    part,
+                    (INSTEAD, name),
+                    f"{shown(name)} stands in no other file",
+                    f"one of the {amended}, some of whose keys are given anew here",
+                )
+                continue
+            if not isinstance(keys, dict):
+                self._mistaken(part, (INSTEAD, name), "this is no mapping", "keys of the entry")
+                continue
+            entries[name] = entry = dict(entry)
+            for key, value in keys.items():
+                steps = (amended, name, key)
+                if steps in self.instead:
+                    self._twice(steps, part)
+                    continue
+                self.instead[steps] = part
+                entry[key] = value
+
+    def _mistaken(self, part: Source, steps: Steps, what: str, expected: str) -> None:
+        self.source.mistakes.append(
+            InputError(what, where=part.where(steps, key=True), expected=expected)
+        )
 
     def _place(self, steps: Steps, key: bool) -> Location | None:
+        given = self.instead.get(steps[:3])
+        if given is not None:
+            return given.place((INSTEAD, *steps[1:]), key)
         for length in range(len(steps), -1, -1):
             owner = self.owners.get(steps[:length])
             if owner is not None:
@@ -91,7 +137,11 @@ class _Joined:
 
     def _twice(self, steps: Steps, part: Source) -> None:
         """A mistake of both files, since nobody but their authors can tell which is right."""
-        first, second = self.owners[steps].where(steps, key=True), part.where(steps, key=True)
+        if steps in self.instead:
+            there = (INSTEAD, *steps[1:])
+            first, second = self.instead[steps].where(there, key=True), part.where(there, key=True)
+        else:
+            first, second = self.owners[steps].where(steps, key=True), part.where(steps, key=True)
         what = f"the key {shown(steps[-1])} is given twice"
         for where, other in ((first, f"again at {second}"), (second, f"first at {first}")):
             self.source.mistakes.append(

@@ -17,6 +17,7 @@ from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
 from wcetchar.store.measured import MeasuredDoc
+from wcetchar.store.parts import INSTEAD
 from wcetchar.store.profile import ProfileDoc
 from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
@@ -52,6 +53,13 @@ def _part_of_services() -> dict[str, Any]:
     schema["title"] = "A part of " + schema["title"]
     schema["required"] = ["schema"]
     del schema["$defs"]["KernelDoc"]["required"]
+    keys = {name: key for name, key in schema["$defs"]["ServiceDoc"].items() if name != "required"}
+    schema["properties"][INSTEAD] = {
+        "additionalProperties": keys,
+        "description": "keys of services of another file, in the place of those there",
+        "title": "Instead",
+        "type": "object",
+    }
     return schema
 
 

@@ -248,12 +248,13 @@ CONTINUED: Final[tuple[Steps, ...]] = (("services",), ("sections",), ("kernel", 
 def load_services(*paths: str) -> ServicesFile:
     """Read a services file, or several that make one together.
 
-    Each key stands in one of the files; only the mappings of ``CONTINUED`` may go on in another.
+    Each key stands in one of the files; only the mappings of ``CONTINUED`` may go on in another,
+    and keys of a service may be given ``instead`` of those in another.
 
     Raises:
         InputError: no such file, or mistakes in it; all of them at once as ``InputErrors``.
     """
-    source = read_parts(paths, SERVICES, CONTINUED)
+    source = read_parts(paths, SERVICES, CONTINUED, amended="services")
     document = validate(ServicesDoc, source, _CHECKS)
     source.fail_on_mistakes()
     assert document is not None

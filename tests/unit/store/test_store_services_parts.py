@@ -182,5 +182,46 @@ def test_the_schema_of_a_part_asks_for_nothing_but_the_schema() -> None:
     whole = json.loads(schema_texts()["services.json"])
     assert part["required"] == ["schema"]
     assert "required" not in part["$defs"]["KernelDoc"]
-    assert whole["properties"].keys() == part["properties"].keys()
+    assert whole["properties"].keys() == part["properties"].keys() - {"instead"}
+    assert "required" not in part["properties"]["instead"]["additionalProperties"]
     assert whole["$defs"]["KernelDoc"]["required"] == ["name", "version"]
+
+
+INSTEAD = """\
+schema: wcetchar/services/1
+instead:
+  tick:
+    entries: [trap]
+    exceptions: [0x80000007]
+"""
+
+
+def test_keys_of_a_service_are_given_instead_of_those_in_another_file() -> None:
+    for order in ("abc", "cab"):
+        paths = written(**{name: {"a": COMMON, "b": BOARD, "c": INSTEAD}[name] for name in order})
+        found = load_services(*paths)
+        tick = next(s for s in found.services if s.name == "tick")
+        assert (tick.mark, tick.kind, tick.entries) == (2, "handler", ("trap",))
+        assert tick.exceptions == (0x80000007,)
+        assert found.where("services", "tick", "entries", 0) == Location("c.yaml", 4, 15)
+        assert found.where("services", "tick", "mark") == Location("b.yaml", 10, 16)
+
+
+def test_what_cannot_be_given_instead() -> None:
+    rest = {"a": COMMON, "b": BOARD}
+    assert mistakes(**rest, c=INSTEAD.replace("tick", "tock")) == [
+        "c.yaml:3:3: `tock` stands in no other file"
+    ]
+    assert mistakes(**rest, c=INSTEAD.replace("entries: [trap]", "entry: [trap]")) == [
+        "c.yaml:4:5: the key `entry` is not known here"
+    ]
+    again = "schema: wcetchar/services/1\ninstead: {tick: {entries: [other]}}\n"
+    assert mistakes(**rest, c=INSTEAD, d=again) == [
+        "c.yaml:4:5: the key `entries` is given twice, again at d.yaml:2:18",
+        "d.yaml:2:18: the key `entries` is given twice, first at c.yaml:4:5",
+    ]
+    assert mistakes(**rest, c="schema: wcetchar/services/1\ninstead: [tick]\n") == [
+        "c.yaml:2:1: this is no mapping"
+    ]
+    alone = WHOLE + "instead: {tick: {entries: [trap]}}\n"
+    assert mistakes(a=alone) == ["a.yaml:11:1: the key `instead` is not known here"]
