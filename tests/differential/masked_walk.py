@@ -293,19 +293,24 @@ class ArmWalk(Walk):
 
 
 class MWalk(Walk):
-    """BASEPRI: raised where barriers follow, and set back to 0 elsewhere."""
+    """BASEPRI: raised where barriers follow; elsewhere set back to what the function had kept in
+    the register, and to 0 if it had kept nothing."""
 
     def at_reset(self) -> bool:
+        self.kept: dict[tuple[str, str], bool] = {}
         return False
 
     def matters(self, text: Text) -> bool:
         return text.mnemonic in ("msr", "mrs", "cpsid") and "basepri" in text.operands.lower()
 
     def executed(self, text: Text, position: int) -> None:
+        one, _, two = text.operands.partition(", ")
         if text.mnemonic == "mrs":
-            assert not self.masked, "a mask that is kept and set back is 0"
+            self.kept[text.function, one] = self.masked
+        elif text.following.startswith(("isb", "dsb")):
+            self.masked = True
         else:
-            self.masked = text.following.startswith(("isb", "dsb"))
+            self.masked = self.kept.pop((text.function, two), False)
 
     def entered(self, number: int) -> None:
         pass

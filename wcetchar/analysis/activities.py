@@ -47,6 +47,8 @@ class Activities(Recorder):
             self._note_cut(before, switched=False)
         self._apply_masks(model.entry_masks)
         self._changed()
+        if self._context.by_call and before.left.blocking.masks:
+            self._goes_on(Joint.HANDLER)
 
     def _exception_exit(self, at: int, number: int) -> None:
         self._flush()
@@ -99,6 +101,8 @@ class Activities(Recorder):
                 self._give_up(window, "the exception handler returned inside it")
             self._close(handler, handler.left)
         self._changed()
+        if goes_on:
+            self._goes_on(Joint.THREAD)
 
     def _apply_masks(self, writes: tuple[MaskWrite, ...]) -> None:
         """What the hardware itself writes to the mask registers."""

@@ -97,6 +97,12 @@ class _Collector:
         """Stretches that end with a handler's return."""
         self.switching: set[tuple[int, int]] = set()
         self.resumed: set[Blocking] = set()
+        self.longest: Counter[Joint] = Counter()
+        self.outside: Counter[Joint] = Counter()
+        """Instructions with interrupts masked at most, by what they went on from: in services, and
+        outside of all."""
+        self.leads_on = False
+        """Some service's stretch with interrupts masked goes on in a handler or a thread."""
         self.notes: dict[str, set[str]] = defaultdict(set)
         self.cuts: dict[str, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
         """Of activations: table indices of first and of last instructions."""
@@ -184,6 +190,7 @@ class _Collector:
         """What the whole of the current trace showed."""
         self.switching |= finder.switching
         self.resumed |= finder.resumed
+        self.outside |= Counter(finder.outside)
         self.sources[-1].filtered = finder.filtered
         self.sources[-1].undecoded = finder.undecoded
         self.attributed.update(finder.attributed)
@@ -317,6 +324,7 @@ def characterize(
             *ASSUMPTIONS,
             *((assumption(services.float_context),) if uses_floating_point(table) else ()),
             *services.assumptions,
+            *_outside(collector),
         ),
         not_characterized=tuple(NotCharacterized(name, why) for name, why in missing.items()),
     )
@@ -417,6 +425,11 @@ def _add_stretches(
     for stretch in stretches(window, labelled, labeller.blockings, labeller.is_call):
         counts = packed_counts(rows_of(labelled, stretch))
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
+        if stretch.kind is StretchKind.INTERRUPTS:
+            collector.leads_on |= stretch.goes_on_in in (Joint.HANDLER, Joint.THREAD)
+        if stretch.goes_on_from is not None and stretch.kind is StretchKind.INTERRUPTS:
+            length = Counter({stretch.goes_on_from: stretch.last - stretch.first + 1})
+            collector.longest |= length
         goes_on = collector.goes_on[window.name][key]
         for joints, joint in zip(goes_on, (stretch.goes_on_from, stretch.goes_on_in), strict=True):
             if joint is not None:
@@ -566,6 +579,22 @@ def _published_stretches(
         )
         for kind, begin, end, entered, left in kept
     )
+
+
+def _outside(collector: _Collector) -> Iterator[str]:
+    """What the trace shows to be longer than the links of chains that services are for."""
+    for joint, what in (
+        (Joint.HANDLER, "no handler of a supervisor call"),
+        (Joint.THREAD, "no thread that is switched to"),
+    ):
+        outside, longest = collector.outside[joint], collector.longest[joint]
+        if outside > longest and collector.leads_on:
+            of_services = f"{longest:,} at most in services" if longest else "no service shows one"
+            yield (
+                f"where interrupts stay masked through a switch, {what} keeps them so for longer "
+                f"than services show; the trace has {outside:,} instructions of such a one outside "
+                f"of all services ({of_services})"
+            )
 
 
 def _joints(

@@ -55,6 +55,8 @@ class Recorder:
         switching: (table index of the entry, exception) of handlers that can go on with another
             thread than they interrupted, or were entered by a supervisor call.
         resumed: forms under which threads went on after these.
+        outside: where no service's window is open, how many instructions at most a handler or a
+            thread went on with masked interrupts, by what it went on from.
     """
 
     def __init__(
@@ -71,6 +73,9 @@ class Recorder:
         self.unattributed: Counter[str] = Counter()
         self.switching: set[tuple[int, int]] = set()
         self.resumed: set[Blocking] = set()
+        self.outside: dict[Joint, int] = {}
+        self._going_on: tuple[Context, Joint] | None = None
+        self._gone_on = 0
         self.filtered = 0
         self.undecoded = 0
         self.traced = 0
@@ -154,6 +159,11 @@ class Recorder:
                 self._index[low:high],
             )
         window = context.window
+        if self._going_on is not None and instructions:
+            if context is self._going_on[0] and self._blocking.masks:
+                self._gone_on += instructions
+            else:
+                self._settle()
         if window is None:
             self.unattributed[context.name] += instructions
             if high - low > HISTORY_EVENTS:
@@ -198,6 +208,23 @@ class Recorder:
         self._flush()
         self._blocking = self._form()
 
+    def _masked(self) -> bool:
+        """Interrupts are, for all that is known."""
+        return self._blocking.interrupts or self._blocking.priority is not None
+
+    def _goes_on(self, joint: Joint) -> None:
+        """The current context goes on with what the one before it held off."""
+        self._settle()
+        window = self._context.window
+        if self._masked() and (window is None or window.given_up):
+            self._going_on, self._gone_on = (self._context, joint), 0
+
+    def _settle(self) -> None:
+        if self._going_on is not None:
+            joint = self._going_on[1]
+            self.outside[joint] = max(self.outside.get(joint, 0), self._gone_on)
+            self._going_on = None
+
     def _form(self) -> Blocking:
         """The blocking form that the masks, the lock and the context make now."""
         locked = self._lock > 0 or self._context.exception is not None
@@ -219,6 +246,7 @@ class Recorder:
         exception: int | None,
     ) -> OpenWindow:
         self._flush()
+        self._settle()
         armed.windows += 1
         window = context.window = OpenWindow(
             armed.service,

@@ -71,6 +71,7 @@ class Switching(Activities):
         if self._handlers_switch:
             self._forget_banked()
         self._changed()
+        self._goes_on(Joint.THREAD)
         self._switched_in(self._nested[0] if self._nested else self._context)
 
     def _put_away(self, at: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from listing import Row, batches, i, load, mark
+from listing import MARK, Row, batches, i, load, mark
 from riscv_listing import (
     CALL,
     SCRIPT,
@@ -159,3 +159,15 @@ def test_called_and_left_masked(resolved: Resolved) -> None:
     ]  # fmt: skip
     (window,), _ = find(resolved, calm)
     assert shown(window, resolved) == [("calm", "calm_4", Joint.CALLER, Joint.CALLER)]
+
+
+def test_what_goes_on_outside_of_services_is_measured(resolved: Resolved) -> None:
+    """The handler has 11 instructions; the thread that it goes on with is masked for one more. In a
+    window, a service has it."""
+    at = labels(resolved)
+    _, inside = find(resolved, rows(at, *switches(at)))
+    assert inside.outside == {Joint.HANDLER: 11}
+    unmarked = [row for row in rows(at, *switches(at)) if row[1] not in (MARK + 7, MARK + 256 + 7)]
+    windows, outside = find(resolved, unmarked)
+    assert windows == []
+    assert outside.outside == {Joint.HANDLER: 11, Joint.THREAD: 1}
