@@ -236,8 +236,8 @@ class Machine:
                 name = names[value]
                 count = len(self.services[name].get("parameters", {}))
                 values = tuple(parameters.pop(number) for number in range(count))
-                handler = self.services[name]["kind"] == "handler"
-                yield from (self._handler if handler else self._call)(name, values, step)
+                kinds = {"handler": self._handler, "activation": self._activation}
+                yield from kinds.get(self.services[name]["kind"], self._call)(name, values, step)
             elif channel >= channels["first parameter"]:
                 parameters[channel - channels["first parameter"]] = value
 
@@ -286,6 +286,22 @@ class Machine:
         window = Window(name, values, steps, exception=True)
         assert self._is_entry(window)
         yield window
+
+    def _activation(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
+        """The thread is the one whose stack its function was entered on first."""
+        owner = self.segment(self.run.pcs.index(self._entry(name))).owner
+        assert isinstance(owner, str)
+        assert owner not in ("another", self.segment(mark).owner)
+        own = self._of_owner[owner]
+        begins = self.segments[own[bisect_right(own, bisect_right(self._starts, mark) - 1)]]
+        steps: list[int] = []
+        before: Span | None = None
+        for span in self.follow(begins.start):
+            if before is not None and self.switched(before, span):
+                break
+            steps += range(*span)
+            before = span
+        yield Window(name, values, steps)
 
     def _is_entry(self, window: Window) -> bool:
         """The window begins where the core enters a handler."""

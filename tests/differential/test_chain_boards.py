@@ -29,6 +29,12 @@ LONG = [
     for board in ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
     for config in ("full", "whole")
 ]
+CALLBACK = ("caller.text", "return")
+TASKS = [
+    Firmware(board, "timers")
+    for board in ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
+]
+"""The rest of `timers` is in `basic` too, but for the commands that wait for the timers' task."""
 
 
 def each(firmware: list[Firmware]) -> Any:
@@ -44,7 +50,7 @@ def each(firmware: list[Firmware]) -> Any:
     return pytest.mark.parametrize("made", rows, indirect=True)
 
 
-@each(BASIC + LONG)
+@each(BASIC + LONG + TASKS)
 def test_every_window_is_the_oracles(made: Made) -> None:
     """Counts under each blocking form, blocking stretches, instructions by service and exception;
     before them, that the second account of the run is of the same run."""
@@ -99,6 +105,19 @@ def test_what_only_the_larger_configurations_have(made: Made) -> None:
     }
     handlers = {name for name, s in made.services["services"].items() if s["kind"] == "handler"}
     assert any(w.number is not None and w.service not in handlers for w in windows)
+
+
+@each(LONG[::2] + TASKS)
+def test_activations_of_the_timers_task(made: Made) -> None:
+    """One for each combination of values; an expiry calls as many callbacks as timers expire."""
+    found = [w for w in made.oracle.windows if w.service.startswith("timer_task_")]
+    assert len(found) in (200, 125)  # 8 * 5 * 5, or 5 * 4 * 5 and 5 * 5
+    assert len({(w.service, w.values) for w in found}) == len(found)
+    for window in found:
+        if window.service == "timer_task_expiry":
+            # The callback does nothing: one return for each timer.
+            returns = [n for (_, key), n in window.counts.items() if key == CALLBACK]
+            assert sum(returns) == window.values[0]
 
 
 @each(BASIC)
