@@ -500,3 +500,22 @@ def test_a_thumb_function_switches_threads_too(assemble: Callable[..., Path]) ->
     ]
     handler: list[Row] = [(Event.EXCEPTION, 15, 0), i(0x134), *cooperate(one, two)]
     assert find(resolved, [i(0x100), *handler, (Event.EXCEPTION_EXIT, 15, 0), i(0x102)]) == []
+
+
+def test_an_activation_is_what_a_thread_does_between_two_switches(
+    loaded: Loaded, at: Labels
+) -> None:
+    """B's, from behind the load that went on with it to its own load of A's stack pointer."""
+    only = replace(
+        services(ServiceKind.CALL),
+        services=(Service("helper", 9, ServiceKind.ACTIVATION, ("other",)),),
+    )
+    rows = [
+        i(at["boot"]), i(at["service_2"]), *switch(at, A, B), *starts(at), i(at["service_3"]),
+        i(at["driver"]), mark(0, 9), i(at["service_2"]), *switch(at, A, B), *again(at),
+        i(at["service_3"]), *end(at, 9),
+    ]  # fmt: skip
+    (window,) = find(resolve(only, *loaded), rows)
+    expected = ["switch_4", "switch_5", "other_4", "other_5", "other", "other_2", "other_3"]
+    assert [name for name, _ in shown(window, at)] == [*expected, "switch", "switch_2", "switch_3"]
+    assert window.exact
