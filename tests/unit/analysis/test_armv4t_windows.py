@@ -357,3 +357,42 @@ def test_armv4t_handler_window(resolved: Resolved, at: Labels) -> None:
         ".text fetch 32 first": 1,
         ".text fetch 32 next": 6,
     }
+
+
+COOPERATE = """
+function cooperate
+  stmfd sp!, {r4-r11, lr}
+cooperate_2: str sp, [r1]
+cooperate_3: ldr sp, [r0]
+cooperate_4: ldmfd sp!, {r4-r11, pc}
+.size cooperate, .-cooperate
+"""
+
+
+def test_a_function_that_switches_threads(assemble: Callable[..., Path]) -> None:
+    """Registers on the stacks, stack pointers in control blocks; the service waits in it."""
+    image, table = load(assemble(SOURCE + COOPERATE, SCRIPT, "arm7tdmi"))
+    at = {s.name: s.address for s in image.symbols}
+    service = replace(SERVICES.services[0], kind=ServiceKind.BLOCKING_CALL)
+    resolved = resolve(replace(SERVICES, services=(service,)), image, table)
+    one, two = 0x100000, 0x100004
+
+    def cooperate(block: int, stack: int, after: int, its: int) -> list[Row]:
+        return [
+            i(at["cooperate"]), *(w(stack - 36 + 4 * n) for n in range(9)),
+            i(at["cooperate_2"]), w(block), i(at["cooperate_3"]), r(after),
+            i(at["cooperate_4"]), *(r(its - 36 + 4 * n) for n in range(9)),
+        ]  # fmt: skip
+
+    rows = [
+        i(at["boot"]), i(at["driver"]), mark(PARAMETER, 5), i(at["driver_2"]), mark(0, 7),
+        i(at["driver_call"]), i(at["calm"]), w(A - 4), *cooperate(one, A - 4, two, B),
+        i(at["other"]), *cooperate(two, B, one, A - 4), i(at["calm_3"]), r(A - 4),
+        i(at["driver_4"]), mark(1, 7), i(at["driver_5"]),
+    ]  # fmt: skip
+    call, resume = find(resolved, rows)
+    names = [[name for name, _ in shown(part, at)] for part in (call, resume)]
+    assert names == [
+        ["calm", "cooperate", "cooperate_2", "cooperate_3"],
+        ["cooperate_4", "calm_3"],
+    ]
