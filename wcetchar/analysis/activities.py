@@ -251,6 +251,7 @@ class Activities(Recorder):
             self._give_up(
                 context.window,
                 "an exception handler ran inside it, and the trace does not show exceptions",
+                missed=True,
             )
         context.handlers.append(len(context.stack))
 

@@ -64,6 +64,10 @@ _CUT_ELSEWHERE = (
     "its thread was not always switched in and away at one place: where another thread interrupted "
     "an activation, its parts count as activations of their own"
 )
+_MISSED = (
+    "among the calls that are not counted may be whole ones that are longer than those that are: "
+    "an estimate"
+)
 NOT_SHOWN = "no trace shows it: the firmware did not call it between its marks"
 
 
@@ -110,6 +114,7 @@ class _Collector:
         self.unattributed: Counter[str] = Counter()
         self.inside: Calls = Counter()
         self.given_up: Calls = Counter()
+        self.missed: set[str] = set()
         self.traced = self.filtered = self.undecoded = 0
 
     def sources_of(self, name: str) -> list[_Source]:
@@ -197,6 +202,7 @@ class _Collector:
         self.unattributed.update(finder.unattributed)
         self.inside.update(finder.inside)
         self.given_up.update(finder.given_up)
+        self.missed |= finder.missed
         self.traced += finder.traced
         self.filtered += finder.filtered
         self.undecoded += finder.undecoded
@@ -470,6 +476,9 @@ def _service(
         )
     if name in collector.incomplete:
         word = Word.ESTIMATE
+    if service.name in collector.missed:
+        word = Word.ESTIMATE
+        notes.add(_MISSED)
     if service.kind is ServiceKind.ACTIVATION and not _whole(service, collector, resolved):
         word = Word.ESTIMATE
         notes.add(_CUT_ELSEWHERE)

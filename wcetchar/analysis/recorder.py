@@ -52,6 +52,8 @@ class Recorder:
         inside: (outer, inner) -> calls of a service without marks inside another one's window, or
             between its marks; they are counted there.
         given_up: (service, reason) -> calls of a service without marks that gave no window.
+        missed: services of which whole invocations may be among these, so that the largest window
+            need not be the largest invocation of the trace.
         switching: (table index of the entry, exception) of handlers that can go on with another
             thread than they interrupted, or were entered by a supervisor call.
         resumed: forms under which threads went on after these.
@@ -81,6 +83,7 @@ class Recorder:
         self.traced = 0
         self.inside: Counter[tuple[str, str]] = Counter()
         self.given_up: Counter[tuple[str, str]] = Counter()
+        self.missed: set[str] = set()
         self._values = run or RunValues()
         unmarked = {i: resolved.unmarked(i, self._values) for i in resolved.entries}
         self._unmarked = {
@@ -191,7 +194,7 @@ class Recorder:
                     hint="characterize the functions that it calls, and let its parameters be "
                     "smaller",
                 )
-            self._give_up(window, f"it has more than {LONGEST_WINDOW:,} instructions")
+            self._give_up(window, f"it has more than {LONGEST_WINDOW:,} instructions", missed=True)
 
     def _piece(self, low: int, high: int) -> Piece:
         assert self._batch is not None
@@ -270,9 +273,12 @@ class Recorder:
             thread.used_float = True
         return thread
 
-    def _give_up(self, window: OpenWindow, reason: str) -> None:
-        """A window without marks that cannot be counted: its instructions go to a bucket."""
+    def _give_up(self, window: OpenWindow, reason: str, *, missed: bool = False) -> None:
+        """A window without marks that cannot be counted: its instructions go to a bucket.
+        ``missed``: it may be a whole invocation all the same."""
         self._flush()
+        if missed:
+            self.missed.add(window.service.name)
         if window.given_up:
             return
         window.given_up = True

@@ -65,6 +65,7 @@ class Unmarked(Switching):
         elif context.handlers:
             for service in calls:
                 self.given_up[service.name, _BY_HANDLER] += 1
+                self.missed.add(service.name)
         elif context.stack or context.exception is not None:
             # Without a caller of its own, it is the handler's tail, and returns together with it.
             self._begin_unmarked(context, calls, at, depth=len(context.stack), exception=None)

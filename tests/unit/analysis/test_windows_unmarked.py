@@ -371,6 +371,11 @@ def test_a_window_is_bounded(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) ->
     windows, finder = find(kernel.resolved(service("again")), rows)
     assert sizes(windows) == [3]
     assert finder.unattributed["again, no whole call"] == 63
+    assert finder.missed == {"again"}
+    # A longer call than the largest window: that is no high-water mark.
+    (again,) = characterized(kernel, (service("again"),), HandTrace(rows)).services
+    assert again.word.value == "estimate"
+    assert any("longer than those that are" in note for note in again.notes)
 
 
 def test_a_trace_without_exceptions(kernel: Kernel) -> None:
@@ -381,13 +386,14 @@ def test_a_trace_without_exceptions(kernel: Kernel) -> None:
     resolved = kernel.resolved(service("outer"), service("inner"))
     windows, finder = find(resolved, rows, has_exceptions=False)
     assert names(windows) == ["inner"]
-    assert {name for name, _ in finder.given_up} == {"outer"}
+    assert {name for name, _ in finder.given_up} == finder.missed == {"outer"}
     # Between calls a handler does no harm, but what it calls is not told apart.
     rows = kernel.run("main") + outer + kernel.run("main_2", "inner", "inner_2", "main_3")
     rows += kernel.run("wrapper") + tick + kernel.run("wrapper_2", "inner", "inner_2", "main_4")
     windows, finder = find(resolved, rows, has_exceptions=False)
     assert names(windows) == ["outer", "inner", "inner"]
     assert [name for name, _ in finder.given_up] == ["inner"]
+    assert finder.missed == {"inner"}
 
 
 @pytest.mark.parametrize(
