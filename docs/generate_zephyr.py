@@ -1,9 +1,10 @@
 """Writes the tables of docs/reference/zephyr.md from summaries of `wcetchar characterize --json`.
 
-python docs/generate_zephyr.py DUMB.json MULTIQ.json SCALABLE.json
+python docs/generate_zephyr.py BOARD DUMB.json [MULTIQ.json [SCALABLE.json]] [BOARD ...]
 
-The summaries are those of rtos_tests/zephyr on mps2-an385 with the three schedulers; whoever has a
-Zephyr workspace can make them, see the page.
+The summaries are those of rtos_tests/zephyr on a board with the three schedulers; whoever has a
+Zephyr workspace can make them, see the page. Later boards with the dumb scheduler alone are only
+counted.
 """
 
 from __future__ import annotations
@@ -57,6 +58,17 @@ def added(left: Polynomial, right: Polynomial) -> Polynomial:
     return {key: c for key, c in both.items() if c}
 
 
+def whole(total: Polynomial) -> Polynomial:
+    """(p == k) and (p > k) with one coefficient are that coefficient: k is the least value of p."""
+    for key, c in list(total.items()):
+        if len(key) == 1 and " == " in key[0]:
+            other = (key[0].replace(" == ", " > "),)
+            if total.get(other) == c:
+                rest = {k: v for k, v in total.items() if k not in (key, other)}
+                return whole(added(rest, {(): c}))
+    return total
+
+
 def instructions(service: dict[str, Any]) -> str:
     """Instructions of all trace sections together."""
     if service["form"] != "formula":
@@ -66,6 +78,7 @@ def instructions(service: dict[str, Any]) -> str:
     for repetition, _, count in service["sections"]:
         one = polynomial(ast.parse(repetition, mode="eval").body)
         total = added(total, {key: count * c for key, c in one.items()})
+    total = whole(total)
     text = ""
     for key in sorted(total, key=lambda key: (len(key), key)):
         c = total[key]
@@ -75,26 +88,31 @@ def instructions(service: dict[str, Any]) -> str:
     return f"`{text or 0}`"
 
 
-def tables(summaries: list[Summary]) -> str:
+Boards = dict[str, list[Summary]]
+
+
+def counted(boards: Boards) -> list[str]:
     lines = [
-        "| scheduler | services and parts | by exact formula | by table | not at all |",
-        "|---|",
+        "| board | scheduler | services and parts | by exact formula | by table | not at all |",
+        "|---|---|---|---|---|---|",
     ]
-    lines[1] += "---|" * 4
-    for name, found in zip(NAMES, summaries, strict=False):
-        formula, table, missing = (
-            found["by_formula"],
-            found["by_table"],
-            len(found["not_characterized"]),
-        )
-        lines.append(f"| {name} | {formula + table + missing} | {formula} | {table} | {missing} |")
-    lines += ["", "Longest stretches with the scheduler *dumb*, in instructions:", ""]
+    for board, summaries in boards.items():
+        for name, found in zip(NAMES, summaries, strict=False):
+            formula, table = found["by_formula"], found["by_table"]
+            missing = len(found["not_characterized"])
+            total = formula + table + missing
+            lines.append(f"| {board} | {name} | {total} | {formula} | {table} | {missing} |")
+    return lines
+
+
+def longest(board: str, summary: Summary) -> list[str]:
+    lines = [f"Longest stretches on {board} with the scheduler *dumb*, in instructions:", ""]
     for title, key in (
         ("interrupts masked", "longest_interrupts"),
         ("preemption held off", "longest_preemption"),
     ):
         lines += [f"| {title} | service | from | to |", "|---|---|---|---|"]
-        for stretch in summaries[0][key]:
+        for stretch in summary[key]:
             at = ", ".join(f"{k} = {v}" for k, v in stretch["parameters"].items())
             ends = [
                 f"`{end['function']}` ({Path(end['file']).name}:{end['line']})"
@@ -108,24 +126,44 @@ def tables(summaries: list[Summary]) -> str:
                 length += f" = {' + '.join(parts)}"
             lines.append(f"| {length} | {where} | {ends[0]} | {ends[1]} |")
         lines.append("")
-    lines += ["Instructions of each service:", ""]
+    return lines
+
+
+def services(board: str, summaries: list[Summary]) -> list[str]:
     names = NAMES[: len(summaries)]
+    lines = [f"Instructions of each service on {board}:", ""]
     lines += [f"| service | parameters | {' | '.join(names)} |", "|---|---|" + "---|" * len(names)]
     by_name = [{s["service"]: s for s in found["services"]} for found in summaries]
-    for name, service in by_name[0].items():
+    for name, service in {k: v for found in reversed(by_name) for k, v in found.items()}.items():
         columns = [instructions(found[name]) if name in found else "" for found in by_name]
-        columns[1:] = ["the same" if other == columns[0] else other for other in columns[1:]]
+        columns[1:] = [
+            "the same" if other and other == columns[0] else other for other in columns[1:]
+        ]
         parameters = ", ".join(service["parameters"])
         lines.append(f"| {name} | {parameters} | {' | '.join(columns)} |")
-    return "\n".join(lines) + "\n"
+    return [*lines, ""]
 
 
-def main(paths: list[str]) -> None:
+def tables(boards: Boards) -> str:
+    lines = [*counted(boards), ""]
+    for number, (board, summaries) in enumerate(boards.items()):
+        if number == 0 or len(summaries) > 1:
+            lines += longest(board, summaries[0]) + services(board, summaries)
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    summaries = [json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]
-    PAGE.write_text(before + BEGIN + tables(summaries) + END + after, encoding="utf-8")
+    boards: Boards = {}
+    for argument in arguments:
+        if argument.endswith(".json"):
+            summary = json.loads(Path(argument).read_text(encoding="utf-8"))
+            list(boards.values())[-1].append(summary)
+        else:
+            boards[argument] = []
+    PAGE.write_text(before + BEGIN + tables(boards) + END + after, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -56,12 +56,18 @@ def ids() -> dict[str, int]:
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_the_files_are_one_services_file(scheduler: str) -> None:
     found = load_services(*files(scheduler))
-    assert len(found.services) == len(document("services.yaml")["services"])
+    assert {s.name for s in found.services} == set(described(scheduler))
     assert found.kernel.configuration[f"CONFIG_SCHED_{scheduler.upper()}"] == "y"
 
 
+def described(scheduler: str) -> Yaml:
+    """Services by name."""
+    own: Yaml = document(f"sched-{scheduler}.yaml").get("services", {})
+    return {**document("services.yaml")["services"], **own}
+
+
 def test_marks_are_those_of_the_driver() -> None:
-    services = document("services.yaml")["services"]
+    services = described("scalable")
     assert {name.upper(): service["mark"] for name, service in services.items()} == ids()
     assert (
         f"WCET_VALUES={document('services.yaml')['marks']['values']}u"
@@ -71,7 +77,7 @@ def test_marks_are_those_of_the_driver() -> None:
 
 def test_every_service_is_described_and_driven() -> None:
     text = driver()
-    for name, service in document("services.yaml")["services"].items():
+    for name, service in described("scalable").items():
         assert all(service[key] for key in ("description", "worst state")), name
         assert re.search(rf"\bSERVICE_{name.upper()}\b", text), name
 
@@ -86,7 +92,84 @@ def test_every_configuration_is_a_test_case() -> None:
 def test_the_page_lists_every_service() -> None:
     page = (ROOT / "docs" / "reference" / "zephyr.md").read_text()
     listed = {name.split("/")[0] for name in re.findall(r"^\| (\w+(?:/\w+)?) \|.*`", page, re.M)}
-    assert set(document("services.yaml")["services"]) <= listed
+    assert set(described("scalable")) <= listed
+
+
+# ---- the trees ------------------------------------------------------------------------------
+
+
+Shape = tuple[int, int, bool, str]
+
+
+def shapes() -> dict[str, dict[int, list[Shape]]]:
+    """The trees of tree_shapes.h by kind and greatest number of nodes."""
+    text = (SOURCE / "src" / "tree_shapes.h").read_text()
+    found: dict[str, dict[int, list[Shape]]] = {}
+    row = re.compile(
+        r"\[(CROWD_\w+)\] = \{|struct shapes (\w+)_shapes\[3\]"
+        r"|\{(\d+), (\d+),$|\{(\d+), (\d+), (true|false), \"([BR.]+)\"\}",
+        re.M,
+    )
+    kind, most, promised = "", 0, 0
+    for crowd, other, top, count, place, to, apart, tree in row.findall(text[text.index("[3]") :]):
+        if crowd or other:
+            kind = crowd or other
+            found[kind] = {}
+        elif top:
+            most, promised = int(top), int(count)
+            found[kind][most] = []
+        else:
+            found[kind][most].append((int(place), int(to), apart == "true", tree))
+            assert len(found[kind][most]) <= promised
+    return found
+
+
+def red_black(text: str) -> tuple[int, int, str]:
+    """(length of the text, black nodes on each path, colour of the root); asserts the rules."""
+    if text[0] == ".":
+        return 1, 0, "B"
+    one = red_black(text[1:])
+    other = red_black(text[1 + one[0] :])
+    assert one[1] == other[1], "paths with different numbers of black nodes"
+    assert text[0] == "B" or one[2] == other[2] == "B", "a red node below a red one"
+    return 1 + one[0] + other[0], one[1] + (text[0] == "B"), text[0]
+
+
+def deepest(text: str) -> int:
+    depth = most = 0
+    open_children: list[int] = []
+    for letter in text:
+        if letter != ".":
+            open_children.append(2)
+            depth += 1
+            most = max(most, depth)
+            continue
+        while open_children:
+            open_children[-1] -= 1
+            if open_children[-1]:
+                break
+            open_children.pop()
+            depth -= 1
+    return most
+
+
+def test_shapes_are_red_black_trees() -> None:
+    kinds = re.findall(r"^    (CROWD_\w+), ", (SOURCE / "src" / "crowd.h").read_text(), re.M)
+    assert set(shapes()) == {*kinds, "waiting", "removing"}
+    for kind, by_most in shapes().items():
+        assert list(by_most)[1:] == [8, 11], kind
+        for most, listed in by_most.items():
+            assert listed
+            for place, to, _, tree in listed:
+                nodes = len(tree) - tree.count(".")
+                assert red_black(tree) == (len(tree), red_black(tree)[1], "B")
+                assert nodes <= most
+                assert place <= nodes
+                assert to < nodes
+            # The deepest tree of at most so many nodes is among them: 2, 4, 6, 10 and 14 nodes are
+            # the fewest with a depth of 2, 3, 4, 5 and 6.
+            depth = sum(most >= fewest for fewest in (1, 2, 4, 6, 10, 14))
+            assert max(deepest(tree) for _, _, _, tree in listed) == depth, (kind, most)
 
 
 # ---- in a workspace -------------------------------------------------------------------------
@@ -209,3 +292,22 @@ def moves(service: Yaml, section: str, operation: str) -> dict[str, int]:
             ):
                 found[row["repetition"]] += count["count"]
     return found
+
+
+@pytest.mark.firmware
+def test_every_function_of_the_kernel_is_driven_or_has_a_reason() -> None:
+    if "ZEPHYR_BASE" not in os.environ:
+        pytest.skip("ZEPHYR_BASE is not set: these tests need a Zephyr workspace of yours")
+    header = Path(os.environ["ZEPHYR_BASE"], "include", "zephyr", "kernel.h").read_text()
+    declared = re.compile(
+        r"^(?:static |__syscall |inline |extern )*[\w *]*?\b(k_[a-z0-9_]+)\(", re.M
+    )
+    functions = set(declared.findall(header))
+    assert len(functions) > 150
+    reasons = {
+        f for group in document("not-characterized.yaml").values() for f in group["functions"]
+    }
+    called = set(re.findall(r"\b(k_[a-z0-9_]+)\(", driver()))
+    in_comments = {"k_fifo_get"}
+    assert functions - called - reasons <= in_comments
+    assert reasons <= functions

@@ -35,22 +35,43 @@ static void timeouts_stop(unsigned count)
         k_timer_stop(&timeouts[i]);
 }
 
-/* One call behind `waiting` threads that wait in `wait`; `wake` lets one go on, or all. */
-#define BLOCK(service, wait, object, wake, call)                                                   \
+/* One call behind `waiting` threads that wait in `wait`, for which `queue` is the kernel's; `wake` lets
+ * one go on, or all. */
+#define BLOCK(service, queue, wait, object, wake, call)                                            \
     do {                                                                                           \
-        helpers_start(waiting, PRIORITY_DRIVER, 0);                                                \
-        helpers_wait(waiting, wait, object, NULL);                                                 \
+        const unsigned real_ = crowd_waiting(waiting);                                             \
+                                                                                                   \
+        helpers_start(real_, PRIORITY_DRIVER, 0);                                                  \
+        helpers_wait(real_, wait, object, NULL);                                                   \
         timeouts_start(before);                                                                    \
+        wake_with(wake, object);                                                                   \
+        crowd_wait(queue, waiting, shape);                                                         \
+        crowd_start(CROWD_LEAVE, ready, shape % crowd_shapes(CROWD_LEAVE, ready), NULL);           \
         wcet_param(0, waiting);                                                                    \
         wcet_param(1, before);                                                                     \
-        wake_with(wake, object);                                                                   \
+        wcet_param(2, ready);                                                                      \
         MEASURE(service, call);                                                                    \
+        crowd_stop();                                                                              \
         wake_with(NULL, NULL);                                                                     \
         timeouts_stop(before);                                                                     \
         settle();                                                                                  \
-        for (unsigned i_ = 0; i_ < waiting; i_++)                                                  \
+        for (unsigned i_ = 0; i_ < real_; i_++)                                                    \
             CHECK(!helper_busy(i_));                                                               \
         helpers_stop();                                                                            \
+    } while (0)
+
+/* The same where nobody else waits; L and R are parameters `index` and `index` + 1. */
+#define BLOCK_ALONE(service, index, wake, object, call)                                            \
+    do {                                                                                           \
+        timeouts_start(before);                                                                    \
+        wake_with(wake, object);                                                                   \
+        crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
+        wcet_param(index, before);                                                                 \
+        wcet_param((index) + 1, ready);                                                            \
+        MEASURE(service, call);                                                                    \
+        crowd_stop();                                                                              \
+        wake_with(NULL, NULL);                                                                     \
+        timeouts_stop(before);                                                                     \
     } while (0)
 
 /* ---- what the others wait in, and what wakes ------------------------------------------------- */
@@ -212,80 +233,87 @@ static void sleeps(void *unused, void *unused2, void *unused3)
 
 /* ---- objects that threads wait for one behind the other --------------------------------------- */
 
-static void measure_objects(unsigned waiting, unsigned before)
+static void measure_objects(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
 {
     struct k_event *events = &event;
     uint32_t found;
     void *got;
     int result;
 
-    BLOCK(SERVICE_K_SEM_TAKE_BLOCK, sem_take, &semaphore, sem_give,
+    BLOCK(SERVICE_K_SEM_TAKE_BLOCK, &semaphore.wait_q, sem_take, &semaphore, sem_give,
           result = k_sem_take(&semaphore, TIMEOUT));
     CHECK(result == 0);
     k_mutex_lock(&mutex, K_FOREVER);
     k_mutex_unlock(&mutex);
-    /* The mutex is the driver's while it waits to wait. */
-    helpers_start(waiting, PRIORITY_DRIVER, 0);
-    helpers_wait(waiting, condvar_wait, &condvar, NULL);
-    k_mutex_lock(&mutex, K_FOREVER);
-    timeouts_start(before);
-    wcet_param(0, waiting);
-    wcet_param(1, before);
-    wake_with(condvar_signal, &condvar);
-    MEASURE(SERVICE_K_CONDVAR_WAIT, result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
-    wake_with(NULL, NULL);
-    timeouts_stop(before);
-    CHECK(result == 0 && mutex.owner == driver_thread);
-    k_mutex_unlock(&mutex);
-    settle();
-    helpers_stop();
+    {
+        const unsigned real = crowd_waiting(waiting);
+
+        helpers_start(real, PRIORITY_DRIVER, 0);
+        helpers_wait(real, condvar_wait, &condvar, NULL);
+        k_mutex_lock(&mutex, K_FOREVER);
+        timeouts_start(before);
+        wake_with(condvar_signal, &condvar);
+        crowd_wait(&condvar.wait_q, waiting, shape);
+        crowd_start(CROWD_LEAVE, ready, shape % crowd_shapes(CROWD_LEAVE, ready), NULL);
+        wcet_param(0, waiting);
+        wcet_param(1, before);
+        wcet_param(2, ready);
+        MEASURE(SERVICE_K_CONDVAR_WAIT, result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
+        crowd_stop();
+        wake_with(NULL, NULL);
+        timeouts_stop(before);
+        CHECK(result == 0 && mutex.owner == driver_thread);
+        k_mutex_unlock(&mutex);
+        settle();
+        helpers_stop();
+    }
 
     k_event_clear(events, ~0u);
-    BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, event_wait, events, event_post,
+    BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, &events->wait_q, event_wait, events, event_post,
           found = k_event_wait(events, 1, false, TIMEOUT));
     CHECK(found == 1);
 
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
-    BLOCK(SERVICE_K_MSGQ_GET_BLOCK, msgq_get, &msgq, msgq_put_one,
+    BLOCK(SERVICE_K_MSGQ_GET_BLOCK, &msgq.wait_q, msgq_get, &msgq, msgq_put_one,
           result = k_msgq_get(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
     CHECK(result == 0);
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
     CHECK(k_msgq_put(&msgq, wcet_caller_data.bytes, K_NO_WAIT) == 0);
-    BLOCK(SERVICE_K_MSGQ_PUT_BLOCK, msgq_put, &msgq, msgq_get_one,
+    BLOCK(SERVICE_K_MSGQ_PUT_BLOCK, &msgq.wait_q, msgq_put, &msgq, msgq_get_one,
           result = k_msgq_put(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
     CHECK(result == 0);
 
-    BLOCK(SERVICE_K_QUEUE_GET_BLOCK, queue_get, &queue, queue_append,
+    BLOCK(SERVICE_K_QUEUE_GET_BLOCK, &queue.wait_q, queue_get, &queue, queue_append,
           got = k_queue_get(&queue, TIMEOUT));
     CHECK(got == wcet_caller_data.words);
 
     k_stack_init(&stack, (stack_data_t *)wcet_storage, 4);
-    BLOCK(SERVICE_K_STACK_POP_BLOCK, stack_pop, &stack, stack_push,
+    BLOCK(SERVICE_K_STACK_POP_BLOCK, &stack.wait_q, stack_pop, &stack, stack_push,
           result = k_stack_pop(&stack, (stack_data_t *)wcet_caller_data.words, TIMEOUT));
     CHECK(result == 0);
 
     k_pipe_init(&pipe, wcet_storage, 16);
-    BLOCK(SERVICE_K_PIPE_GET_BLOCK, pipe_get, &pipe, pipe_put,
+    BLOCK(SERVICE_K_PIPE_GET_BLOCK, &pipe.wait_q.readers, pipe_get, &pipe, pipe_put,
           result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4,
                               (size_t *)&wcet_caller_data.words[8], 4, TIMEOUT));
     CHECK(result == 0);
 
     CHECK(k_mem_slab_init(&slab, wcet_storage, 16, 1) == 0);
     CHECK(k_mem_slab_alloc(&slab, &taken, K_NO_WAIT) == 0);
-    BLOCK(SERVICE_K_MEM_SLAB_ALLOC_BLOCK, slab_alloc, &slab, slab_free,
+    BLOCK(SERVICE_K_MEM_SLAB_ALLOC_BLOCK, &slab.wait_q, slab_alloc, &slab, slab_free,
           result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT));
     CHECK(result == 0);
 
     k_heap_init(&heap, wcet_storage, 1024);
     taken = k_heap_alloc(&heap, 600, K_NO_WAIT);
     CHECK(taken != NULL);
-    BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, heap_alloc, &heap, heap_free,
+    BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, &heap.wait_q, heap_alloc, &heap, heap_free,
           got = k_heap_alloc(&heap, 600, TIMEOUT));
     CHECK(got != NULL);
 
     k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,
                     K_NO_WAIT);
-    BLOCK(SERVICE_K_THREAD_JOIN_BLOCK, join, &thread, thread_abort,
+    BLOCK(SERVICE_K_THREAD_JOIN_BLOCK, &thread.join_queue, join, &thread, thread_abort,
           result = k_thread_join(&thread, TIMEOUT));
     CHECK(result == 0);
 }
@@ -305,10 +333,10 @@ static void holder(void *unused, void *unused2, void *unused3)
     k_sleep(K_FOREVER);
 }
 
-static void start_holder(void)
+static void start_holder(int priority)
 {
-    k_thread_create(&thread, thread_stack, STACK_BYTES, holder, NULL, NULL, NULL,
-                    PRIORITY_LOWEST - 1, 0, K_NO_WAIT);
+    k_thread_create(&thread, thread_stack, STACK_BYTES, holder, NULL, NULL, NULL, priority, 0,
+                    K_NO_WAIT);
     CHECK(k_sem_take(&held, K_FOREVER) == 0);
     CHECK(mutex.owner == &thread);
 }
@@ -326,12 +354,12 @@ static void let_go(void *object)
     k_sem_give(&release);
 }
 
-static void measure_mutex_block(unsigned waiting, unsigned before)
+static void measure_mutex_block(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
 {
     int result;
 
-    start_holder();
-    BLOCK(SERVICE_K_MUTEX_LOCK_BLOCK, mutex_lock, &mutex, let_go,
+    start_holder(PRIORITY_LOWEST - 1);
+    BLOCK(SERVICE_K_MUTEX_LOCK_BLOCK, &mutex.wait_q, mutex_lock, &mutex, let_go,
           result = k_mutex_lock(&mutex, TIMEOUT));
     CHECK(result == 0 && mutex.owner == driver_thread);
     k_mutex_unlock(&mutex);
@@ -342,9 +370,10 @@ static void measure_mutex_block(unsigned waiting, unsigned before)
 /* The holder is ready, so that it is put behind E threads of the driver's priority. */
 static void measure_mutex_inherit(unsigned others, unsigned before)
 {
+    const int own = PRIORITY_LOWEST - 1;
     int result;
 
-    start_holder();
+    start_holder(own);
     k_sem_give(&release);
     ready_start(others, PRIORITY_DRIVER);
     timeouts_start(before);
@@ -352,7 +381,7 @@ static void measure_mutex_inherit(unsigned others, unsigned before)
     wcet_param(1, before);
     MEASURE(SERVICE_K_MUTEX_LOCK_INHERIT, result = k_mutex_lock(&mutex, TIMEOUT));
     CHECK(result == 0 && mutex.owner == driver_thread);
-    CHECK(k_thread_priority_get(&thread) == PRIORITY_LOWEST - 1);
+    CHECK(k_thread_priority_get(&thread) == own);
     k_mutex_unlock(&mutex);
     timeouts_stop(before);
     ready_stop();
@@ -364,7 +393,7 @@ static void measure_mutex_inherit(unsigned others, unsigned before)
 static struct k_poll_signal signal;
 static struct k_poll_event events[10];
 
-static void measure_poll_block(unsigned count, unsigned before)
+static void measure_poll_block(unsigned count, unsigned before, unsigned ready, unsigned shape)
 {
     int result;
 
@@ -373,72 +402,107 @@ static void measure_poll_block(unsigned count, unsigned before)
         k_poll_event_init(&events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
                           &semaphore);
     k_poll_event_init(&events[count - 1], K_POLL_TYPE_SIGNAL, K_POLL_MODE_NOTIFY_ONLY, &signal);
-    timeouts_start(before);
     wcet_param(0, count);
-    wcet_param(1, before);
-    wake_with(signal_raise, &signal);
-    MEASURE(SERVICE_K_POLL_BLOCK, result = k_poll(events, (int)count, TIMEOUT));
-    wake_with(NULL, NULL);
-    timeouts_stop(before);
+    BLOCK_ALONE(SERVICE_K_POLL_BLOCK, 1, signal_raise, &signal,
+                result = k_poll(events, (int)count, TIMEOUT));
     CHECK(result == 0);
 }
 
-static void measure_sleep(unsigned before)
+static void measure_sleep(unsigned before, unsigned ready, unsigned shape)
 {
-    timeouts_start(before);
-    wcet_param(0, before);
-    wake_with(wakeup, driver_thread);
-    MEASURE(SERVICE_K_SLEEP, k_sleep(TIMEOUT));
-    wake_with(NULL, NULL);
-    timeouts_stop(before);
+    int32_t left;
+
+    BLOCK_ALONE(SERVICE_K_SLEEP, 0, wakeup, driver_thread, left = k_sleep(TIMEOUT));
+    CHECK(left > 0);
+    BLOCK_ALONE(SERVICE_K_USLEEP, 0, wakeup, driver_thread, left = k_usleep(10000000));
+    CHECK(left > 0);
 }
 
+/* The queue's thread runs while the driver waits. */
 static void do_nothing(struct k_work *work)
 {
+    crowd_stop();
 }
 
 static struct k_work_q work_queue;
 static struct k_work works[CONFIG_WCET_LIST_LENGTH];
 static struct k_work_sync work_sync;
 
-static void measure_flush(void)
+static void measure_flush(unsigned length, unsigned ready, unsigned shape)
 {
-    k_work_queue_init(&work_queue);
-    k_work_queue_start(&work_queue, thread_stack, STACK_BYTES, PRIORITY_BELOW, NULL);
-    settle();
-    for (unsigned length = 1; length <= LENGTH_MAX; length++) {
-        bool waited;
+    bool waited;
 
-        for (unsigned i = 0; i < length; i++) {
-            k_work_init(&works[i], do_nothing);
-            CHECK(k_work_submit_to_queue(&work_queue, &works[i]) == 1);
-        }
-        wcet_param(0, length);
-        MEASURE(SERVICE_K_WORK_FLUSH, waited = k_work_flush(&works[length - 1], &work_sync));
-        CHECK(waited);
-        settle();
+    for (unsigned i = 0; i < length; i++) {
+        k_work_init(&works[i], do_nothing);
+        CHECK(k_work_submit_to_queue(&work_queue, &works[i]) == 1);
     }
-    k_thread_abort(&work_queue.thread);
+    crowd_start(CROWD_LEAVE, ready, shape, &work_queue.thread);
+    wcet_param(0, length);
+    wcet_param(1, ready);
+    MEASURE(SERVICE_K_WORK_FLUSH, waited = k_work_flush(&works[length - 1], &work_sync));
+    crowd_stop();
+    CHECK(waited);
+    settle();
 }
 
 /* A thread that ends itself; the driver runs next. */
+static unsigned ready_now, shape_now;
+
 static void ends(void *unused, void *unused2, void *unused3)
 {
+    crowd_start(CROWD_LEAVE, ready_now, shape_now, driver_thread);
     driver_invocations++;
+    wcet_param(0, ready_now);
     wcet_begin(SERVICE_K_THREAD_ABORT_SELF);
+    board_unmask();
     k_thread_abort(k_current_get());
     driver_failed(__FILE__, __LINE__, "a thread that has ended does not go on");
 }
 
-void measure_blocking(void)
+static void measure_self(unsigned ready, unsigned shape)
 {
     uint32_t status;
 
+    k_timer_init(&timer, NULL, NULL);
+    k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
+    wake_with(timer_stop, &timer);
+    crowd_start(CROWD_LEAVE, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_TIMER_STATUS_SYNC_BLOCK, status = k_timer_status_sync(&timer));
+    crowd_stop();
+    wake_with(NULL, NULL);
+    CHECK(status == 0);
+
+    wake_with(resume, driver_thread);
+    crowd_start(CROWD_LEAVE, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_SUSPEND_SELF, k_thread_suspend(driver_thread));
+    crowd_stop();
+    wake_with(NULL, NULL);
+
+    ready_now = ready;
+    shape_now = shape;
+    k_thread_create(&thread, thread_stack, STACK_BYTES, ends, NULL, NULL, NULL, PRIORITY_ABOVE, 0,
+                    K_NO_WAIT);
+    wcet_end(SERVICE_K_THREAD_ABORT_SELF);
+    crowd_stop();
+}
+
+void measure_blocking(void)
+{
     for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
-            if (swept(waiting, 0, WAITING_MAX, before, 0, TIMEOUTS_MAX)) {
-                measure_objects(waiting, before);
-                measure_mutex_block(waiting, before);
+            for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++) {
+                const unsigned shapes =
+                    MAX(crowd_shapes(CROWD_LEAVE, ready), crowd_waiting_shapes(waiting));
+
+                if (!crowd_counts(CROWD_LEAVE, ready) ||
+                    !swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
+                    continue;
+                for (unsigned shape = 0; shape < shapes; shape++) {
+                    measure_objects(waiting, before, ready, shape);
+                    measure_mutex_block(waiting, before, ready, shape);
+                }
             }
     for (unsigned others = 0; others <= READY_MAX; others++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
@@ -446,24 +510,23 @@ void measure_blocking(void)
                 measure_mutex_inherit(others, before);
     for (unsigned count = 2; count <= 10; count++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
-            if (swept(count, 2, 10, before, 0, TIMEOUTS_MAX))
-                measure_poll_block(count, before);
+            FOR_CROWDS(CROWD_LEAVE, ready, shape)
+                if (swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready))
+                    measure_poll_block(count, before, ready, shape);
     for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
-        measure_sleep(before);
-    measure_flush();
+        FOR_CROWDS(CROWD_LEAVE, ready, shape)
+            if (swept_ready(before, 0, TIMEOUTS_MAX, ready))
+                measure_sleep(before, ready, shape);
 
-    k_timer_init(&timer, NULL, NULL);
-    k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
-    wake_with(timer_stop, &timer);
-    MEASURE(SERVICE_K_TIMER_STATUS_SYNC_BLOCK, status = k_timer_status_sync(&timer));
-    wake_with(NULL, NULL);
-    CHECK(status == 0);
+    k_work_queue_init(&work_queue);
+    k_work_queue_start(&work_queue, thread_stack, STACK_BYTES, PRIORITY_BELOW, NULL);
+    settle();
+    for (unsigned length = 1; length <= LENGTH_MAX; length++)
+        FOR_CROWDS(CROWD_LEAVE, ready, shape)
+            if (swept_ready(length, 1, LENGTH_MAX, ready))
+                measure_flush(length, ready, shape);
+    k_thread_abort(&work_queue.thread);
 
-    wake_with(resume, driver_thread);
-    MEASURE(SERVICE_K_THREAD_SUSPEND_SELF, k_thread_suspend(driver_thread));
-    wake_with(NULL, NULL);
-
-    k_thread_create(&thread, thread_stack, STACK_BYTES, ends, NULL, NULL, NULL, PRIORITY_ABOVE, 0,
-                    K_NO_WAIT);
-    wcet_end(SERVICE_K_THREAD_ABORT_SELF);
+    FOR_CROWDS(CROWD_LEAVE, ready, shape)
+        measure_self(ready, shape);
 }

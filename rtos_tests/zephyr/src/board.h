@@ -3,6 +3,10 @@
 #define BOARD_H
 
 void board_start(void);
+
+/* Lets interrupts in, where they are let in already. */
+void board_unmask(void);
+
 void board_print(const char *text);
 void board_print_number(unsigned value);
 void board_exit(int status) __attribute__((noreturn));

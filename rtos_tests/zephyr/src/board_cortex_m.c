@@ -58,6 +58,11 @@ void board_start(void)
     irq_enable(OWN_IRQ);
 }
 
+__attribute__((noinline)) void board_unmask(void)
+{
+    __asm volatile("movs r3, #0\n\tmsr basepri, r3" : : : "r3", "cc", "memory");
+}
+
 void board_tick(void)
 {
     SCB->ICSR = SCB_ICSR_PENDSTSET_Msk;

@@ -69,6 +69,11 @@ void board_start(void)
     irq_enable(SOFTWARE_IRQ);
 }
 
+__attribute__((noinline)) void board_unmask(void)
+{
+    __asm volatile("csrsi mstatus, 8" : : : "memory");
+}
+
 void board_on_interrupt(void (*handler)(void))
 {
     on_interrupt = handler;

@@ -5,6 +5,7 @@
 
 #include <zephyr/kernel.h>
 
+#include "board.h"
 #include "service_ids.h"
 #include "wcet_mark.h"
 
@@ -46,17 +47,20 @@ extern uint8_t wcet_storage[STORAGE_BYTES];
 
 void driver_failed(const char *file, int line, const char *condition) __attribute__((noreturn));
 
-/* Runs `call` as one invocation of a service whose parameters have been marked. */
+/* Runs `call` as one invocation of a service whose parameters have been marked. Interrupts are not
+ * masked; that is said once more by a constant, so that it is known where a capture leaves out what
+ * came before. */
 #define MEASURE(service, call)                                                                     \
     do {                                                                                           \
         driver_invocations++;                                                                      \
         wcet_begin(service);                                                                       \
+        board_unmask();                                                                            \
         call;                                                                                      \
         wcet_end(service);                                                                         \
     } while (0)
 
 extern unsigned driver_invocations;
-extern k_tid_t driver_thread;
+extern k_tid_t driver_thread, driver_passer;
 
 /* Lets every other thread run until none is ready. */
 void settle(void);
@@ -68,6 +72,13 @@ void pass_ticks(unsigned ticks);
 /* Whether a pair of parameter values is one of the sweep: both axes, the far corner, and some points
  * in between. */
 bool swept(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_min, unsigned b_max);
+/* The least value, its neighbours, the middle and the greatest. */
+bool coarse(unsigned value, unsigned least, unsigned most);
+/* Whether a pair is one of the sweep where the second is the number of ready threads: in trees each
+ * number takes several invocations, so that there are fewer pairs. */
+bool swept_ready(unsigned a, unsigned a_min, unsigned a_max, unsigned ready);
+bool swept_three(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_max,
+                 unsigned ready);
 
 /* One function for each family of services; each leaves the kernel as it found it. */
 void measure_semaphores(void);
@@ -88,5 +99,11 @@ void measure_threads(void);
 void measure_kernel(void);
 void measure_ticks(void);
 void measure_blocking(void);
+void measure_timeouts(void);
+void measure_senders(void);
+void measure_work_waits(void);
+/* The operations on trees by themselves; nothing where queues are lists. */
+void measure_trees(void);
+void measure_allocation(void);
 
 #endif

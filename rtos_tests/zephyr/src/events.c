@@ -41,10 +41,10 @@ void measure_events(void)
         helpers_stop();
         k_event_clear(&event, 0xff);
     }
-    helpers_start(1, PRIORITY_ABOVE, 0);
-    helpers_wait(1, wait_all, &event, NULL);
-    k_event_set(&event, 0x1);
-    MEASURE(SERVICE_K_EVENT_POST_SWITCH, k_event_post(&event, 0x2));
-    CHECK(!helper_busy(0) && helper_result(0) == 0x3);
-    helpers_stop();
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        k_event_set(&event, 0x1);
+        MEASURE_SWITCH(SERVICE_K_EVENT_POST_SWITCH, 0, ready, shape, wait_all, &event, NULL,
+                       k_event_post(&event, 0x2), 0x3);
+        k_event_clear(&event, 0xff);
+    }
 }

@@ -99,8 +99,10 @@ void helpers_woken(unsigned count, int result)
 /* Runs only while the driver waits, and then gives way until the driver is back. */
 static void ready_main(void *unused, void *unused2, void *unused3)
 {
-    for (;;)
+    for (;;) {
+        crowd_stop();
         k_yield();
+    }
 }
 
 void ready_start(unsigned count, int priority)
@@ -109,6 +111,11 @@ void ready_start(unsigned count, int priority)
     for (; ready < count; ready++)
         k_thread_create(&ready_controls[ready], ready_stacks[ready], READY_STACK_BYTES, ready_main, NULL, NULL,
                         NULL, priority, 0, K_NO_WAIT);
+}
+
+k_tid_t ready_thread(unsigned number)
+{
+    return &ready_controls[number];
 }
 
 void ready_stop(void)

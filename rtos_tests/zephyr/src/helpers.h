@@ -2,6 +2,7 @@
 #ifndef HELPERS_H
 #define HELPERS_H
 
+#include "crowd.h"
 #include "driver.h"
 
 #define HELPERS_MAX 12u
@@ -27,44 +28,43 @@ void helpers_woken(unsigned count, int result);
 
 /* Starts `count` threads of a priority, the driver's or a lower one, that are ready and do nothing. */
 void ready_start(unsigned count, int priority);
+k_tid_t ready_thread(unsigned number);
 void ready_stop(void);
 
-/* A service that wakes the first waiting thread, as two services: the thread is less urgent than the
- * caller and goes behind R ready ones, the caller among them; or it is more urgent and runs at once.
- * `wait` is what the thread waits in, and `result` what it gets. */
+/* A service that wakes the first waiting thread, as two services: the thread does not run before the
+ * call is over; or it is more urgent than the caller and runs at once. `wait` is what the thread
+ * waits in, and `result` what it gets. */
 #define MEASURE_WAKE(waiter, switched, wait, object, argument, call, result)                       \
     do {                                                                                           \
-        for (unsigned others_ = 0; others_ <= READY_MAX; others_++) {                              \
-            MEASURE_WAITER(waiter, 0, others_, wait, object, argument, call, result);              \
-        }                                                                                          \
-        MEASURE_SWITCH(switched, wait, object, argument, call, result);                            \
+        FOR_CROWDS(CROWD_JOIN, ready_, shape_)                                                     \
+            MEASURE_WAITER(waiter, 0, ready_, shape_, wait, object, argument, call, result);       \
+        FOR_CROWDS(CROWD_LEAD, ready_, shape_)                                                     \
+            MEASURE_SWITCH(switched, 0, ready_, shape_, wait, object, argument, call, result);     \
     } while (0)
 
 /* One call of the first kind; R is parameter `index`. */
-#define MEASURE_WAITER(service, index, others, wait, object, argument, call, result)               \
+#define MEASURE_WAITER(service, index, ready, shape, wait, object, argument, call, result)         \
+    MEASURE_WOKEN(CROWD_JOIN, service, index, ready, shape, wait, object, argument, call, result)
+/* One call of the second kind. */
+#define MEASURE_SWITCH(service, index, ready, shape, wait, object, argument, call, result)         \
+    MEASURE_WOKEN(CROWD_LEAD, service, index, ready, shape, wait, object, argument, call, result)
+
+#define MEASURE_WOKEN(kind, service, index, ready, shape, wait, object, argument, call, result)    \
     do {                                                                                           \
-        helpers_start(1, PRIORITY_BELOW, 0);                                                       \
+        helpers_start(1, crowd_priority(kind, ready, shape), 0);                                   \
         helpers_wait(1, wait, object, argument);                                                   \
-        ready_start(others, PRIORITY_BELOW);                                                       \
-        wcet_param(index, (others) + 1);                                                           \
+        crowd_start(kind, ready, shape, NULL);                                                     \
+        wcet_param(index, ready);                                                                  \
         MEASURE(service, call);                                                                    \
-        ready_stop();                                                                              \
+        crowd_stop();                                                                              \
+        CHECK(helper_busy(0) == (kind == CROWD_JOIN));                                             \
         helpers_woken(1, result);                                                                  \
         helpers_stop();                                                                            \
     } while (0)
 
-/* One call of the second kind. */
-#define MEASURE_SWITCH(service, wait, object, argument, call, result)                              \
-    do {                                                                                           \
-        helpers_start(1, PRIORITY_ABOVE, 0);                                                       \
-        helpers_wait(1, wait, object, argument);                                                   \
-        MEASURE(service, call);                                                                    \
-        CHECK(!helper_busy(0) && helper_result(0) == (result));                                    \
-        helpers_stop();                                                                            \
-    } while (0)
-
-/* A service that wakes W less urgent threads at once, behind R ready ones. `prepare` comes before
- * they wait. */
+/* A service that wakes W less urgent threads at once, behind R ready ones. In trees, the ready threads
+ * and those that wait form what the kernel's own insertions make of them. `prepare` comes before they
+ * wait. */
 #define MEASURE_WAKE_ALL(service, wait, object, argument, prepare, call, result)                   \
     do {                                                                                           \
         for (unsigned waiting_ = 1; waiting_ <= WAITING_MAX; waiting_++) {                         \

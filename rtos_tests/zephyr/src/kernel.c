@@ -47,7 +47,12 @@ static void partner_main(void *unused, void *unused2, void *unused3)
 
 static void measure_yield(void)
 {
-    MEASURE(SERVICE_K_YIELD, k_yield());
+    FOR_CROWDS(CROWD_YIELD, ready, shape) {
+        crowd_start(CROWD_YIELD, ready, shape, NULL);
+        wcet_param(0, ready);
+        MEASURE(SERVICE_K_YIELD, k_yield());
+        crowd_stop();
+    }
 
     k_thread_create(&partner, partner_stack, PARTNER_STACK_BYTES, partner_main, NULL, NULL, NULL, PRIORITY_DRIVER, 0,
                     K_NO_WAIT);
@@ -63,10 +68,18 @@ static void measure_yield(void)
 
     /* The caller goes behind R threads of its priority, the first of which runs. */
     for (unsigned others = 1; others <= READY_MAX; others++) {
-        ready_start(others, PRIORITY_DRIVER);
-        wcet_param(0, others);
-        MEASURE(SERVICE_K_YIELD_SWITCH, k_yield());
-        ready_stop();
+        for (unsigned shape = 0; shape < crowd_shapes(CROWD_BACK, others + 1); shape++) {
+            if (IS_ENABLED(CONFIG_SCHED_SCALABLE)) {
+                ready_start(1, PRIORITY_DRIVER);
+                crowd_start(CROWD_BACK, others + 1, shape, ready_thread(0));
+            } else {
+                ready_start(others, PRIORITY_DRIVER);
+            }
+            wcet_param(0, others);
+            MEASURE(SERVICE_K_YIELD_SWITCH, k_yield());
+            crowd_stop();
+            ready_stop();
+        }
     }
 }
 
@@ -76,28 +89,47 @@ static void measure_locks(void)
 {
     unsigned key;
 
-    MEASURE(SERVICE_K_SCHED_LOCK, k_sched_lock());
-    MEASURE(SERVICE_K_SCHED_UNLOCK, k_sched_unlock());
+    FOR_CROWDS(CROWD_BEST, ready, shape) {
+        MEASURE(SERVICE_K_SCHED_LOCK, k_sched_lock());
+        crowd_start(CROWD_BEST, ready, shape, NULL);
+        wcet_param(0, ready);
+        MEASURE(SERVICE_K_SCHED_UNLOCK, k_sched_unlock());
+        crowd_stop();
 
-    /* A more urgent thread has become ready meanwhile. */
-    helpers_start(1, PRIORITY_ABOVE, 0);
-    helpers_wait(1, take, &semaphore, NULL);
-    k_sched_lock();
-    k_sem_give(&semaphore);
-    CHECK(helper_busy(0));
-    MEASURE(SERVICE_K_SCHED_UNLOCK_SWITCH, k_sched_unlock());
-    CHECK(!helper_busy(0));
-    helpers_stop();
+        /* A more urgent thread has become ready meanwhile. */
+        helpers_start(1, PRIORITY_ABOVE, 0);
+        helpers_wait(1, take, &semaphore, NULL);
+        k_sched_lock();
+        k_sem_give(&semaphore);
+        CHECK(helper_busy(0));
+        crowd_start(CROWD_BEST, ready, shape, helper_thread(0));
+        wcet_param(0, ready);
+        MEASURE(SERVICE_K_SCHED_UNLOCK_SWITCH, k_sched_unlock());
+        crowd_stop();
+        CHECK(!helper_busy(0));
+        helpers_stop();
+    }
 
     MEASURE(SERVICE_IRQ_LOCK, key = wcet_irq_lock());
-    MEASURE(SERVICE_IRQ_UNLOCK, wcet_irq_unlock(key));
+    /* No MEASURE, since they are masked. */
+    driver_invocations++;
+    wcet_begin(SERVICE_IRQ_UNLOCK);
+    wcet_irq_unlock(key);
+    wcet_end(SERVICE_IRQ_UNLOCK);
 }
 
 /* ---- interrupts ------------------------------------------------------------------------------ */
 
+static unsigned ready_now;
+
 static void give_from_interrupt(void)
 {
-    MEASURE(SERVICE_K_SEM_GIVE_ISR, k_sem_give(&semaphore));
+    /* No MEASURE: in a handler nothing is unmasked. */
+    wcet_param(0, ready_now);
+    driver_invocations++;
+    wcet_begin(SERVICE_K_SEM_GIVE_ISR);
+    k_sem_give(&semaphore);
+    wcet_end(SERVICE_K_SEM_GIVE_ISR);
 }
 
 static void measure_interrupts(void)
@@ -106,13 +138,18 @@ static void measure_interrupts(void)
     MEASURE(SERVICE_INTERRUPT, board_interrupt());
 
     /* A more urgent thread is woken: at its end the interrupt asks for a switch. */
-    helpers_start(1, PRIORITY_ABOVE, 0);
-    helpers_wait(1, take, &semaphore, NULL);
-    board_on_interrupt(give_from_interrupt);
-    board_interrupt();
-    CHECK(!helper_busy(0) && helper_result(0) == 0);
-    helpers_stop();
-    board_on_interrupt(NULL);
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        helpers_start(1, PRIORITY_ABOVE, 0);
+        helpers_wait(1, take, &semaphore, NULL);
+        board_on_interrupt(give_from_interrupt);
+        ready_now = ready;
+        crowd_start(CROWD_LEAD, ready, shape, NULL);
+        board_interrupt();
+        crowd_stop();
+        CHECK(!helper_busy(0) && helper_result(0) == 0);
+        helpers_stop();
+        board_on_interrupt(NULL);
+    }
 }
 
 void measure_kernel(void)

@@ -54,12 +54,17 @@ void measure_mailboxes(void)
 
     MEASURE(SERVICE_K_MBOX_INIT, k_mbox_init(&mailbox));
 
-    message(&sent, 4, K_ANY);
-    MEASURE(SERVICE_K_MBOX_ASYNC_PUT, k_mbox_async_put(&mailbox, &sent, NULL));
-    message(&received, 4, K_ANY);
-    result = k_mbox_get(&mailbox, &received, NULL, K_NO_WAIT);
-    CHECK(result == 0);
-    MEASURE(SERVICE_K_MBOX_DATA_DISCARD, k_mbox_data_get(&received, NULL));
+    FOR_CROWDS(CROWD_BEST, ready, shape) {
+        message(&sent, 4, K_ANY);
+        crowd_start(CROWD_BEST, ready, shape, NULL);
+        wcet_param(0, ready);
+        MEASURE(SERVICE_K_MBOX_ASYNC_PUT, k_mbox_async_put(&mailbox, &sent, NULL));
+        crowd_stop();
+        message(&received, 4, K_ANY);
+        result = k_mbox_get(&mailbox, &received, NULL, K_NO_WAIT);
+        CHECK(result == 0);
+        MEASURE(SERVICE_K_MBOX_DATA_DISCARD, k_mbox_data_get(&received, NULL));
+    }
 
     for (unsigned size = 1; size <= BYTES_MAX; size++) {
         message(&sent, size, K_ANY);

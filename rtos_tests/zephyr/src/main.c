@@ -2,13 +2,14 @@
 #include "driver.h"
 
 #include "board.h"
+#include "crowd.h"
 
 volatile unsigned char wcet_mark[WCET_CHANNELS][WCET_VALUES] __noinit;
 union caller_data wcet_caller_data, wcet_caller_data_2;
 uint8_t wcet_storage[STORAGE_BYTES] __aligned(8);
 
 unsigned driver_invocations;
-k_tid_t driver_thread;
+k_tid_t driver_thread, driver_passer;
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
@@ -28,6 +29,8 @@ static K_TIMER_DEFINE(last_timeout, NULL, NULL);
 static void passer(void *unused, void *unused2, void *unused3)
 {
     for (;;) {
+        if (crowd_stop())
+            k_yield();
         if (settling) {
             settling = false;
             k_sem_give(&settled);
@@ -57,8 +60,7 @@ void pass_ticks(unsigned ticks)
         board_tick();
 }
 
-/* The least value, its neighbours, the middle and the greatest. */
-static bool coarse(unsigned value, unsigned least, unsigned most)
+bool coarse(unsigned value, unsigned least, unsigned most)
 {
     return value <= least + 2 || value == (least + most) / 2 || value == most;
 }
@@ -68,12 +70,33 @@ bool swept(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_mi
     return a == a_min || b == b_min || (coarse(a, a_min, a_max) && coarse(b, b_min, b_max));
 }
 
+bool swept_ready(unsigned a, unsigned a_min, unsigned a_max, unsigned ready)
+{
+    if (IS_ENABLED(CONFIG_SCHED_SCALABLE))
+        return a == a_min || ((a <= 8 || coarse(a, a_min, a_max)) && ready == 1) ||
+               (coarse(a, a_min, a_max) && (ready == 6 || ready == 11));
+    return swept(a, a_min, a_max, ready, 1, READY_COUNT_MAX);
+}
+
+/* Two parameters and R: both axes and some pairs with the least R; the ends with others. */
+bool swept_three(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_max, unsigned ready)
+{
+    if (ready > 1)
+        return (a == a_min && b == 0) || ((ready == 6 || ready == READY_COUNT_MAX) &&
+                                          (a == a_min || a == a_max) && (b == 0 || b == b_max));
+    if (!IS_ENABLED(CONFIG_SCHED_SCALABLE))
+        return swept(a, a_min, a_max, b, 0, b_max);
+    return a == a_min ? b <= 4 || b % 3 == 0
+                      : b == 0 || (coarse(a, a_min, a_max) && (b == 3 || b == b_max));
+}
+
 /* ---- the run ------------------------------------------------------------------------------- */
 
 int main(void)
 {
     driver_thread = k_current_get();
     board_start();
+    driver_passer = &passer_control;
     k_thread_create(&passer_control, passer_stack, PASSER_STACK_BYTES, passer, NULL, NULL, NULL,
                     PRIORITY_LOWEST, 0, K_NO_WAIT);
     settle();
@@ -97,6 +120,11 @@ int main(void)
     measure_kernel();
     measure_ticks();
     measure_blocking();
+    measure_timeouts();
+    measure_senders();
+    measure_work_waits();
+    measure_allocation();
+    measure_trees();
 
     board_print("done: ");
     board_print_number(driver_invocations);

@@ -39,34 +39,34 @@ static void measure_alone(unsigned size)
     CHECK(result == 0);
 }
 
-static void measure_waiter(unsigned size, unsigned others)
+static void measure_waiter(unsigned size, unsigned ready, unsigned shape)
 {
     int result;
 
     k_msgq_init(&queue, (char *)wcet_storage, size, 1);
     wcet_param(0, size);
-    MEASURE_WAITER(SERVICE_K_MSGQ_PUT_WAITER, 1, others, get, &queue, NULL,
+    MEASURE_WAITER(SERVICE_K_MSGQ_PUT_WAITER, 1, ready, shape, get, &queue, NULL,
                    result = k_msgq_put(&queue, wcet_caller_data.bytes, K_NO_WAIT), 0);
     CHECK(result == 0 && k_msgq_num_used_get(&queue) == 0);
     CHECK(k_msgq_put(&queue, wcet_caller_data.bytes, K_NO_WAIT) == 0);
     wcet_param(0, size);
-    MEASURE_WAITER(SERVICE_K_MSGQ_GET_WAITER, 1, others, put, &queue, NULL,
+    MEASURE_WAITER(SERVICE_K_MSGQ_GET_WAITER, 1, ready, shape, put, &queue, NULL,
                    result = k_msgq_get(&queue, wcet_caller_data.bytes, K_NO_WAIT), 0);
     CHECK(result == 0 && k_msgq_num_used_get(&queue) == 1);
 }
 
-static void measure_switch(unsigned size)
+static void measure_switch(unsigned size, unsigned ready, unsigned shape)
 {
     int result;
 
     k_msgq_init(&queue, (char *)wcet_storage, size, 1);
     wcet_param(0, size);
-    MEASURE_SWITCH(SERVICE_K_MSGQ_PUT_SWITCH, get, &queue, NULL,
+    MEASURE_SWITCH(SERVICE_K_MSGQ_PUT_SWITCH, 1, ready, shape, get, &queue, NULL,
                    result = k_msgq_put(&queue, wcet_caller_data.bytes, K_NO_WAIT), 0);
     CHECK(result == 0);
     CHECK(k_msgq_put(&queue, wcet_caller_data.bytes, K_NO_WAIT) == 0);
     wcet_param(0, size);
-    MEASURE_SWITCH(SERVICE_K_MSGQ_GET_SWITCH, put, &queue, NULL,
+    MEASURE_SWITCH(SERVICE_K_MSGQ_GET_SWITCH, 1, ready, shape, put, &queue, NULL,
                    result = k_msgq_get(&queue, wcet_caller_data.bytes, K_NO_WAIT), 0);
     CHECK(result == 0);
 }
@@ -80,10 +80,12 @@ void measure_msgqs(void)
     CHECK(attributes->max_msgs == 1);
     for (unsigned size = 1; size <= BYTES_MAX; size++) {
         measure_alone(size);
-        measure_switch(size);
-        for (unsigned others = 0; others <= READY_MAX; others++)
-            if (swept(size, 1, BYTES_MAX, others, 0, READY_MAX))
-                measure_waiter(size, others);
+        FOR_CROWDS(CROWD_JOIN, ready, shape)
+            if (swept_ready(size, 1, BYTES_MAX, ready))
+                measure_waiter(size, ready, shape);
+        FOR_CROWDS(CROWD_LEAD, ready, shape)
+            if (swept_ready(size, 1, BYTES_MAX, ready))
+                measure_switch(size, ready, shape);
     }
     k_msgq_init(&queue, (char *)wcet_storage, 4, 1);
     CHECK(k_msgq_put(&queue, wcet_caller_data.bytes, K_NO_WAIT) == 0);

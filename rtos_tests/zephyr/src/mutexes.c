@@ -10,6 +10,7 @@ static int lock_and_unlock(void *object, void *argument)
 {
     const int result = k_mutex_lock(object, K_TICKS(1000));
 
+    crowd_stop();
     if (result == 0)
         k_mutex_unlock(object);
     return result;
@@ -17,20 +18,20 @@ static int lock_and_unlock(void *object, void *argument)
 
 /* The driver holds the mutex, a more urgent thread waits: the driver has inherited its priority and
  * goes back to its own, behind `others` threads of that priority. */
-static void measure_unlock_inherited(unsigned others)
+static void measure_unlock_inherited(unsigned others, unsigned shape)
 {
     int result;
 
     CHECK(k_mutex_lock(&mutex, K_NO_WAIT) == 0);
     helpers_start(1, PRIORITY_ABOVE - 1, 0);
-    ready_start(others, PRIORITY_DRIVER);
     helper_order(0, lock_and_unlock, &mutex, NULL);
     CHECK(helper_busy(0) && k_thread_priority_get(driver_thread) == PRIORITY_ABOVE - 1);
+    crowd_start(CROWD_DROP, others + 1, shape, NULL);
     wcet_param(0, others);
     MEASURE(SERVICE_K_MUTEX_UNLOCK_INHERITED, result = k_mutex_unlock(&mutex));
     CHECK(result == 0 && k_thread_priority_get(driver_thread) == PRIORITY_DRIVER);
+    crowd_stop();
     CHECK(!helper_busy(0) && helper_result(0) == 0);
-    ready_stop();
     helpers_stop();
 }
 
@@ -49,13 +50,15 @@ void measure_mutexes(void)
     MEASURE(SERVICE_K_MUTEX_UNLOCK, result = k_mutex_unlock(&mutex));
     CHECK(result == 0 && mutex.owner == NULL);
 
-    for (unsigned others = 0; others <= READY_MAX; others++) {
+    FOR_CROWDS(CROWD_JOIN, ready, shape) {
         CHECK(k_mutex_lock(&mutex, K_NO_WAIT) == 0);
-        MEASURE_WAITER(SERVICE_K_MUTEX_UNLOCK_WAITER, 0, others, lock_and_unlock, &mutex, NULL,
+        MEASURE_WAITER(SERVICE_K_MUTEX_UNLOCK_WAITER, 0, ready, shape, lock_and_unlock, &mutex, NULL,
                        result = k_mutex_unlock(&mutex), 0);
         CHECK(result == 0 && mutex.owner == NULL);
-        measure_unlock_inherited(others);
     }
+    for (unsigned others = 0; others <= READY_MAX; others++)
+        for (unsigned shape = 0; shape < crowd_shapes(CROWD_DROP, others + 1); shape++)
+            measure_unlock_inherited(others, shape);
 }
 
 /* ---- condition variables -------------------------------------------------------------------- */

@@ -50,14 +50,14 @@ static void measure_alone(unsigned size)
 }
 
 /* All bytes go to a thread that waits for them. */
-static void measure_waiter(unsigned size, unsigned others)
+static void measure_waiter(unsigned size, unsigned ready, unsigned shape)
 {
     int result;
 
     before_the_end();
     helper_bytes = size;
     wcet_param(0, size);
-    MEASURE_WAITER(SERVICE_K_PIPE_PUT_WAITER, 1, others, get, &pipe, NULL,
+    MEASURE_WAITER(SERVICE_K_PIPE_PUT_WAITER, 1, ready, shape, get, &pipe, NULL,
                    result = k_pipe_put(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT),
                    0);
     CHECK(result == 0 && moved == size);
@@ -65,7 +65,7 @@ static void measure_waiter(unsigned size, unsigned others)
     /* The pipe has no buffer, so that the bytes come from the waiting thread. */
     k_pipe_init(&pipe, NULL, 0);
     wcet_param(0, size);
-    MEASURE_WAITER(SERVICE_K_PIPE_GET_WAITER, 1, others, put, &pipe, NULL,
+    MEASURE_WAITER(SERVICE_K_PIPE_GET_WAITER, 1, ready, shape, put, &pipe, NULL,
                    result = k_pipe_get(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT),
                    0);
     CHECK(result == 0 && moved == size);
@@ -78,9 +78,9 @@ void measure_pipes(void)
     MEASURE(SERVICE_K_PIPE_INIT, k_pipe_init(&pipe, wcet_storage, PIPE_BYTES));
     for (unsigned size = 2; size <= BYTES_MAX; size++) {
         measure_alone(size);
-        for (unsigned others = 0; others <= READY_MAX; others++)
-            if (swept(size, 2, BYTES_MAX, others, 0, READY_MAX))
-                measure_waiter(size, others);
+        FOR_CROWDS(CROWD_JOIN, ready, shape)
+            if (swept_ready(size, 2, BYTES_MAX, ready))
+                measure_waiter(size, ready, shape);
     }
     before_the_end();
     CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 8, &moved, 8, K_NO_WAIT) == 0);
@@ -89,5 +89,9 @@ void measure_pipes(void)
     MEASURE(SERVICE_K_PIPE_WRITE_AVAIL, avail = k_pipe_write_avail(&pipe));
     CHECK(avail == PIPE_BYTES - 8);
     MEASURE(SERVICE_K_PIPE_FLUSH, k_pipe_flush(&pipe));
+    CHECK(k_pipe_read_avail(&pipe) == 0);
+    before_the_end();
+    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 8, &moved, 8, K_NO_WAIT) == 0);
+    MEASURE(SERVICE_K_PIPE_BUFFER_FLUSH, k_pipe_buffer_flush(&pipe));
     CHECK(k_pipe_read_avail(&pipe) == 0);
 }

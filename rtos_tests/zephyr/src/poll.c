@@ -55,15 +55,17 @@ void measure_poll(void)
         CHECK(result == -EAGAIN);
     }
 
-    for (unsigned others = 0; others <= READY_MAX; others++) {
-        MEASURE_WAITER(SERVICE_K_POLL_SIGNAL_RAISE_WAITER, 0, others, poll_signal, &signal, NULL,
+    FOR_CROWDS(CROWD_JOIN, ready, shape) {
+        MEASURE_WAITER(SERVICE_K_POLL_SIGNAL_RAISE_WAITER, 0, ready, shape, poll_signal, &signal, NULL,
                        result = k_poll_signal_raise(&signal, 1), 0);
         k_poll_signal_reset(&signal);
-        MEASURE_WAITER(SERVICE_K_SEM_GIVE_POLLER, 0, others, poll_semaphore, &semaphore, NULL,
+        MEASURE_WAITER(SERVICE_K_SEM_GIVE_POLLER, 0, ready, shape, poll_semaphore, &semaphore, NULL,
                        k_sem_give(&semaphore), 0);
         CHECK(k_sem_take(&semaphore, K_NO_WAIT) == 0);
     }
-    MEASURE_SWITCH(SERVICE_K_POLL_SIGNAL_RAISE_SWITCH, poll_signal, &signal, NULL,
-                   result = k_poll_signal_raise(&signal, 1), 0);
-    k_poll_signal_reset(&signal);
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        MEASURE_SWITCH(SERVICE_K_POLL_SIGNAL_RAISE_SWITCH, 0, ready, shape, poll_signal, &signal,
+                       NULL, result = k_poll_signal_raise(&signal, 1), 0);
+        k_poll_signal_reset(&signal);
+    }
 }

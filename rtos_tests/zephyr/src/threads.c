@@ -30,54 +30,97 @@ static void create(k_thread_entry_t entry, int priority, k_timeout_t delay)
     k_thread_create(&thread, thread_stack, STACK_BYTES, entry, NULL, NULL, NULL, priority, 0, delay);
 }
 
-static void measure_create(unsigned others)
+static void measure_create(unsigned ready, unsigned shape)
 {
+    const int priority = crowd_priority(CROWD_JOIN, ready, shape);
+
     ran = false;
-    ready_start(others, PRIORITY_BELOW);
-    wcet_param(0, others + 1);
+    crowd_start(CROWD_JOIN, ready, shape, NULL);
+    wcet_param(0, ready);
     MEASURE(SERVICE_K_THREAD_CREATE,
-            k_thread_create(&thread, thread_stack, STACK_BYTES, runs, NULL, NULL, NULL,
-                            PRIORITY_BELOW, 0, K_NO_WAIT));
+            k_thread_create(&thread, thread_stack, STACK_BYTES, runs, NULL, NULL, NULL, priority, 0,
+                            K_NO_WAIT));
+    crowd_stop();
     CHECK(!ran);
     k_thread_abort(&thread);
 
-    create(runs, PRIORITY_BELOW, K_FOREVER);
-    wcet_param(0, others + 1);
+    create(runs, priority, K_FOREVER);
+    crowd_start(CROWD_JOIN, ready, shape, NULL);
+    wcet_param(0, ready);
     MEASURE(SERVICE_K_THREAD_START, k_thread_start(&thread));
+    crowd_stop();
     CHECK(!ran);
     k_thread_abort(&thread);
-    ready_stop();
 }
 
-/* The thread sleeps with a timeout, or is suspended while it is ready. */
-static void measure_suspend(unsigned others)
+/* The thread sleeps with a timeout, or is suspended. */
+static void measure_resume(unsigned ready, unsigned shape)
+{
+    create(sleeps, crowd_priority(CROWD_JOIN, ready, shape), K_NO_WAIT);
+    settle();
+    CHECK(ran);
+    crowd_start(CROWD_JOIN, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_WAKEUP, k_wakeup(&thread));
+    crowd_stop();
+    k_thread_suspend(&thread);
+    crowd_start(CROWD_JOIN, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_RESUME, k_thread_resume(&thread));
+    crowd_stop();
+    CHECK((thread.base.thread_state & _THREAD_SUSPENDED) == 0);
+    k_thread_abort(&thread);
+}
+
+/* The thread is ready. */
+static void measure_suspend(unsigned ready, unsigned shape)
+{
+    create(runs, crowd_priority(CROWD_TAKE, ready, shape), K_NO_WAIT);
+    crowd_start(CROWD_TAKE, ready, shape, &thread);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_SUSPEND, k_thread_suspend(&thread));
+    crowd_stop();
+    CHECK((thread.base.thread_state & _THREAD_SUSPENDED) != 0);
+    k_thread_resume(&thread);
+    crowd_start(CROWD_TAKE, ready, shape, &thread);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_ABORT_READY, k_thread_abort(&thread));
+    crowd_stop();
+    CHECK((thread.base.thread_state & _THREAD_DEAD) != 0);
+}
+
+/* The thread sleeps with a timeout. */
+static void measure_asleep(unsigned ready, unsigned shape)
 {
     create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
     settle();
-    CHECK(ran);
-    ready_start(others, PRIORITY_BELOW);
-    wcet_param(0, others + 1);
-    MEASURE(SERVICE_K_WAKEUP, k_wakeup(&thread));
-    /* Ready now; it is the last one of the run queue. */
-    MEASURE(SERVICE_K_THREAD_SUSPEND, k_thread_suspend(&thread));
+    crowd_start(CROWD_BEST, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_SUSPEND_ASLEEP, k_thread_suspend(&thread));
+    crowd_stop();
     CHECK((thread.base.thread_state & _THREAD_SUSPENDED) != 0);
-    wcet_param(0, others + 1);
-    MEASURE(SERVICE_K_THREAD_RESUME, k_thread_resume(&thread));
-    CHECK((thread.base.thread_state & _THREAD_SUSPENDED) == 0);
     k_thread_abort(&thread);
-    ready_stop();
+    create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
+    settle();
+    crowd_start(CROWD_BEST, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_ABORT_ALONE, k_thread_abort(&thread));
+    crowd_stop();
+    CHECK((thread.base.thread_state & _THREAD_DEAD) != 0);
 }
 
-/* A ready thread goes from the head of the threads below the driver to the end. */
-static void measure_priority(unsigned others)
+/* A ready thread is moved; in lists from the head of the threads below the driver to the end. */
+static void measure_priority(unsigned ready, unsigned shape)
 {
-    create(runs, PRIORITY_BELOW, K_NO_WAIT);
-    ready_start(others, PRIORITY_BELOW + 1);
-    wcet_param(0, others + 1);
-    MEASURE(SERVICE_K_THREAD_PRIORITY_SET, k_thread_priority_set(&thread, PRIORITY_BELOW + 1));
-    CHECK(k_thread_priority_get(&thread) == PRIORITY_BELOW + 1);
+    const int priority = crowd_new_priority(ready, shape);
+
+    create(runs, crowd_priority(CROWD_MOVE, ready, shape), K_NO_WAIT);
+    crowd_start(CROWD_MOVE, ready, shape, &thread);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_PRIORITY_SET, k_thread_priority_set(&thread, priority));
+    crowd_stop();
+    CHECK(k_thread_priority_get(&thread) == priority && !ran);
     k_thread_abort(&thread);
-    ready_stop();
 }
 
 /* W threads wait for the end of one that sleeps with a timeout. */
@@ -109,21 +152,27 @@ void measure_threads(void)
     MEASURE(SERVICE_K_THREAD_JOIN, result = k_thread_join(&thread, K_NO_WAIT));
     CHECK(result == 0);
 
-    ran = false;
-    MEASURE(SERVICE_K_THREAD_CREATE_SWITCH,
-            k_thread_create(&thread, thread_stack, STACK_BYTES, runs, NULL, NULL, NULL,
-                            PRIORITY_ABOVE, 0, K_NO_WAIT));
-    CHECK(ran);
-    k_thread_abort(&thread);
-
-    for (unsigned others = 0; others <= READY_MAX; others++) {
-        measure_create(others);
-        measure_suspend(others);
-        measure_priority(others);
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        ran = false;
+        crowd_start(CROWD_LEAD, ready, shape, NULL);
+        wcet_param(0, ready);
+        MEASURE(SERVICE_K_THREAD_CREATE_SWITCH,
+                k_thread_create(&thread, thread_stack, STACK_BYTES, runs, NULL, NULL, NULL,
+                                PRIORITY_ABOVE, 0, K_NO_WAIT));
+        crowd_stop();
+        CHECK(ran);
+        k_thread_abort(&thread);
     }
-    create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
-    settle();
-    MEASURE(SERVICE_K_THREAD_ABORT_ALONE, k_thread_abort(&thread));
+    FOR_CROWDS(CROWD_JOIN, ready, shape) {
+        measure_create(ready, shape);
+        measure_resume(ready, shape);
+    }
+    FOR_CROWDS(CROWD_TAKE, ready, shape)
+        measure_suspend(ready, shape);
+    FOR_CROWDS(CROWD_BEST, ready, shape)
+        measure_asleep(ready, shape);
+    FOR_CROWDS(CROWD_MOVE, ready, shape)
+        measure_priority(ready, shape);
     for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
         for (unsigned others = 0; others <= READY_MAX; others++)
             if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX))

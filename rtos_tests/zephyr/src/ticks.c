@@ -86,11 +86,16 @@ void measure_ticks(void)
                 measure_woken(count, others);
 
     /* A more urgent thread wakes up and runs when the interrupt is over. */
-    helpers_start(1, PRIORITY_ABOVE, 0);
-    helpers_wait(1, rest, NULL, NULL);
-    pass_the_rest();
-    CHECK(helper_busy(0));
-    MEASURE(SERVICE_TICK_SWITCH, board_tick());
-    CHECK(!helper_busy(0));
-    helpers_stop();
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        helpers_start(1, PRIORITY_ABOVE, 0);
+        helpers_wait(1, rest, NULL, NULL);
+        pass_the_rest();
+        CHECK(helper_busy(0));
+        crowd_start(CROWD_LEAD, ready, shape, NULL);
+        wcet_param(0, ready);
+        MEASURE(SERVICE_TICK_SWITCH, board_tick());
+        crowd_stop();
+        CHECK(!helper_busy(0));
+        helpers_stop();
+    }
 }

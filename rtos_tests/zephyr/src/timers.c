@@ -56,13 +56,16 @@ void measure_timers(void)
     MEASURE(SERVICE_K_TIMER_STATUS_SYNC, status = k_timer_status_sync(&timer));
     CHECK(status == 1);
 
-    for (unsigned ready = 0; ready <= READY_MAX; ready++) {
+    FOR_CROWDS(CROWD_JOIN, ready, shape) {
         k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
-        MEASURE_WAITER(SERVICE_K_TIMER_STOP_WAITER, 0, ready, sync, &timer, NULL,
+        MEASURE_WAITER(SERVICE_K_TIMER_STOP_WAITER, 0, ready, shape, sync, &timer, NULL,
                        k_timer_stop(&timer), 0);
     }
-    k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
-    MEASURE_SWITCH(SERVICE_K_TIMER_STOP_SWITCH, sync, &timer, NULL, k_timer_stop(&timer), 0);
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
+        MEASURE_SWITCH(SERVICE_K_TIMER_STOP_SWITCH, 0, ready, shape, sync, &timer, NULL,
+                       k_timer_stop(&timer), 0);
+    }
     MEASURE(SERVICE_K_UPTIME_TICKS, ticks = k_uptime_ticks());
     CHECK(ticks >= 2);
 }

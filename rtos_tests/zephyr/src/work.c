@@ -25,21 +25,28 @@ static void measure_items(void)
         k_work_init(&works[i], handle);
 
     /* The queue's thread waits for work, and goes behind R ready ones. */
-    for (unsigned ready = 0; ready <= READY_MAX; ready++) {
+    FOR_CROWDS(CROWD_JOIN, ready, shape) {
+        k_thread_priority_set(&queue.thread, crowd_priority(CROWD_JOIN, ready, shape));
         settle();
-        ready_start(ready, PRIORITY_BELOW);
-        wcet_param(0, ready + 1);
+        crowd_start(CROWD_JOIN, ready, shape, NULL);
+        wcet_param(0, ready);
         MEASURE(SERVICE_K_WORK_SUBMIT_WAITER, result = k_work_submit_to_queue(&queue, &works[0]));
         CHECK(result == 1);
-        ready_stop();
+        crowd_stop();
         done = 0;
         settle();
         CHECK(done == 1);
     }
-    done = 0;
-    MEASURE(SERVICE_K_WORK_SUBMIT_SWITCH,
-            result = k_work_submit_to_queue(&urgent_queue, &works[0]));
-    CHECK(result == 1 && done == 1);
+    k_thread_priority_set(&queue.thread, PRIORITY_BELOW);
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        done = 0;
+        crowd_start(CROWD_LEAD, ready, shape, NULL);
+        wcet_param(0, ready);
+        MEASURE(SERVICE_K_WORK_SUBMIT_SWITCH,
+                result = k_work_submit_to_queue(&urgent_queue, &works[0]));
+        crowd_stop();
+        CHECK(result == 1 && done == 1);
+    }
 
     /* The queue has work already, so that its thread is ready. */
     CHECK(k_work_submit_to_queue(&queue, &works[0]) == 1);

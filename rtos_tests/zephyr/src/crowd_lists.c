@@ -1,0 +1,74 @@
+/* Run queues and wait queues that are lists; see crowd.h. A thread costs what stands before it, so
+ * there is one order only. */
+#include "crowd.h"
+#include "helpers.h"
+
+#ifndef CONFIG_SCHED_SCALABLE
+
+bool crowd_counts(enum crowd kind, unsigned ready)
+{
+    /* What is taken out of a list or put at its head costs the same in all of them. */
+    return kind == CROWD_JOIN || kind == CROWD_MOVE || ready == 1 || ready == 6 ||
+           ready == READY_COUNT_MAX;
+}
+
+unsigned crowd_shapes(enum crowd kind, unsigned ready)
+{
+    return 1;
+}
+
+int crowd_priority(enum crowd kind, unsigned ready, unsigned shape)
+{
+    return kind == CROWD_LEAD ? PRIORITY_ABOVE : PRIORITY_BELOW;
+}
+
+int crowd_new_priority(unsigned ready, unsigned shape)
+{
+    return PRIORITY_BELOW + 1;
+}
+
+void crowd_start(enum crowd kind, unsigned ready, unsigned shape, k_tid_t other)
+{
+    switch (kind) {
+    case CROWD_LEAVE:
+        /* Behind the thread that wakes the driver again. */
+        ready_start(ready - 1, PRIORITY_LOWEST);
+        break;
+    case CROWD_MOVE:
+        ready_start(ready - 1, PRIORITY_BELOW + 1);
+        break;
+    case CROWD_BACK:
+    case CROWD_DROP:
+        ready_start(ready - 1, PRIORITY_DRIVER);
+        break;
+    default:
+        ready_start(ready - 1, PRIORITY_BELOW);
+    }
+}
+
+bool crowd_stop(void)
+{
+    if (k_current_get() == driver_thread)
+        ready_stop();
+    return false;
+}
+
+unsigned crowd_waiting(unsigned count)
+{
+    return count;
+}
+
+unsigned crowd_waiting_shapes(unsigned count)
+{
+    return 1;
+}
+
+void crowd_wait(_wait_q_t *queue, unsigned count, unsigned shape)
+{
+}
+
+void measure_trees(void)
+{
+}
+
+#endif

@@ -1,0 +1,204 @@
+/* Mailboxes and pipes where the caller waits, or wakes who waits. */
+#include "helpers.h"
+
+#define TIMEOUT K_TICKS(1000)
+
+static K_MBOX_DEFINE(mailbox);
+static struct k_pipe pipe;
+static struct k_mbox_msg sent, received, helper_message;
+static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
+static size_t *const moved = (size_t *)&wcet_caller_data.words[16];
+
+static void message(struct k_mbox_msg *to, unsigned size)
+{
+    *to = (struct k_mbox_msg){
+        .size = size,
+        .tx_data = wcet_caller_data.bytes,
+        .tx_target_thread = K_ANY,
+        .rx_source_thread = K_ANY,
+    };
+}
+
+static void timeouts_start(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        k_timer_init(&timeouts[i], NULL, NULL);
+        k_timer_start(&timeouts[i], K_TICKS(100 + i), K_NO_WAIT);
+    }
+}
+
+static void timeouts_stop(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        k_timer_stop(&timeouts[i]);
+}
+
+/* ---- the caller waits ------------------------------------------------------------------------- */
+
+static void send(void *size)
+{
+    message(&sent, (unsigned)(uintptr_t)size);
+    k_mbox_async_put(&mailbox, &sent, NULL);
+}
+
+static void receive(void *unused)
+{
+    message(&helper_message, BYTES_MAX);
+    CHECK(k_mbox_get(&mailbox, &helper_message, NULL, K_NO_WAIT) == 0);
+    k_mbox_data_get(&helper_message, NULL);
+}
+
+static void pipe_take(void *bytes)
+{
+    const size_t size = (size_t)(uintptr_t)bytes;
+    size_t got;
+
+    CHECK(k_pipe_get(&pipe, wcet_caller_data_2.bytes, size, &got, size, K_NO_WAIT) == 0);
+}
+
+#define WAIT(service, a, wake, argument, call)                                                     \
+    do {                                                                                           \
+        timeouts_start(before);                                                                    \
+        wake_with(wake, argument);                                                                 \
+        crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
+        wcet_param(0, a);                                                                          \
+        wcet_param(1, before);                                                                     \
+        wcet_param(2, ready);                                                                      \
+        MEASURE(service, call);                                                                    \
+        crowd_stop();                                                                              \
+        wake_with(NULL, NULL);                                                                     \
+        timeouts_stop(before);                                                                     \
+    } while (0)
+
+static void measure_waits(unsigned size, unsigned before, unsigned ready, unsigned shape)
+{
+    int result;
+
+    message(&received, size);
+    WAIT(SERVICE_K_MBOX_GET_BLOCK, size, send, (void *)(uintptr_t)size,
+         result = k_mbox_get(&mailbox, &received, wcet_caller_data_2.bytes, TIMEOUT));
+    CHECK(result == 0 && received.size == size);
+
+    /* All bytes but one lie in the pipe's buffer when the call waits, on both sides of its end. */
+    k_pipe_init(&pipe, wcet_storage, size);
+    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 1, moved, 1, K_NO_WAIT) == 0);
+    CHECK(k_pipe_get(&pipe, wcet_caller_data.bytes, 1, moved, 1, K_NO_WAIT) == 0);
+    WAIT(SERVICE_K_PIPE_PUT_BLOCK, size, pipe_take, (void *)(uintptr_t)(size + 1),
+         result = k_pipe_put(&pipe, wcet_caller_data.bytes, size + 1, moved, size + 1, TIMEOUT));
+    CHECK(result == 0 && *moved == size + 1);
+}
+
+static int put(void *object, void *argument)
+{
+    struct k_mbox_msg own;
+
+    message(&own, 4);
+    return k_mbox_put(object, &own, K_FOREVER);
+}
+
+/* Behind W senders. */
+static void measure_put(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+{
+    const unsigned real = crowd_waiting(waiting);
+    int result;
+
+    helpers_start(real, PRIORITY_DRIVER, 0);
+    helpers_wait(real, put, &mailbox, NULL);
+    message(&received, 4);
+    timeouts_start(before);
+    wake_with(receive, NULL);
+    crowd_wait(&mailbox.tx_msg_queue, waiting, shape);
+    crowd_start(CROWD_LEAVE, ready, shape % crowd_shapes(CROWD_LEAVE, ready), NULL);
+    wcet_param(0, waiting);
+    wcet_param(1, before);
+    wcet_param(2, ready);
+    MEASURE(SERVICE_K_MBOX_PUT_BLOCK, result = k_mbox_put(&mailbox, &received, TIMEOUT));
+    crowd_stop();
+    wake_with(NULL, NULL);
+    timeouts_stop(before);
+    CHECK(result == 0);
+    settle();
+    for (unsigned i = 0; i < real; i++)
+        CHECK(!helper_busy(i));
+    helpers_stop();
+}
+
+/* ---- the caller wakes ------------------------------------------------------------------------- */
+
+static int get(void *object, void *argument)
+{
+    message(&helper_message, BYTES_MAX);
+    return k_mbox_get(object, &helper_message, NULL, K_TICKS(1000));
+}
+
+/* A sender waits until its message has been received. */
+static int put_helper(void *object, void *argument)
+{
+    message(&helper_message, (unsigned)(uintptr_t)argument);
+    return k_mbox_put(object, &helper_message, K_TICKS(1000));
+}
+
+static void take_message(unsigned size)
+{
+    message(&received, size);
+    CHECK(k_mbox_get(&mailbox, &received, NULL, K_NO_WAIT) == 0);
+}
+
+#define MEASURE_SENDER(kind, service)                                                              \
+    do {                                                                                           \
+        helpers_start(1, crowd_priority(kind, ready, shape), 0);                                   \
+        helpers_wait(1, put_helper, &mailbox, (void *)(uintptr_t)size);                            \
+        take_message(size);                                                                        \
+        CHECK(helper_busy(0));                                                                     \
+        crowd_start(kind, ready, shape, NULL);                                                     \
+        wcet_param(0, size);                                                                       \
+        wcet_param(1, ready);                                                                      \
+        MEASURE(service, k_mbox_data_get(&received, wcet_caller_data_2.bytes));                    \
+        crowd_stop();                                                                              \
+        CHECK(helper_busy(0) == (kind == CROWD_JOIN));                                             \
+        helpers_woken(1, 0);                                                                       \
+        helpers_stop();                                                                            \
+    } while (0)
+
+static void measure_wakes(void)
+{
+    FOR_CROWDS(CROWD_JOIN, ready, shape) {
+        message(&sent, 4);
+        MEASURE_WAITER(SERVICE_K_MBOX_ASYNC_PUT_WAITER, 0, ready, shape, get, &mailbox, NULL,
+                       k_mbox_async_put(&mailbox, &sent, NULL), 0);
+        k_mbox_data_get(&helper_message, NULL);
+        for (unsigned size = 1; size <= BYTES_MAX; size++)
+            if (swept_ready(size, 1, BYTES_MAX, ready))
+                MEASURE_SENDER(CROWD_JOIN, SERVICE_K_MBOX_DATA_GET_WAITER);
+    }
+    FOR_CROWDS(CROWD_LEAD, ready, shape) {
+        message(&sent, 4);
+        MEASURE_SWITCH(SERVICE_K_MBOX_ASYNC_PUT_SWITCH, 0, ready, shape, get, &mailbox, NULL,
+                       k_mbox_async_put(&mailbox, &sent, NULL), 0);
+        k_mbox_data_get(&helper_message, NULL);
+        for (unsigned size = 1; size <= BYTES_MAX; size++)
+            if (swept_ready(size, 1, BYTES_MAX, ready))
+                MEASURE_SENDER(CROWD_LEAD, SERVICE_K_MBOX_DATA_GET_SWITCH);
+    }
+}
+
+void measure_senders(void)
+{
+    for (unsigned size = 2; size <= BYTES_MAX; size++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            FOR_CROWDS(CROWD_LEAVE, ready, shape)
+                if (swept_three(size, 2, BYTES_MAX, before, TIMEOUTS_MAX, ready))
+                    measure_waits(size, before, ready, shape);
+    for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++) {
+                const unsigned shapes =
+                    MAX(crowd_shapes(CROWD_LEAVE, ready), crowd_waiting_shapes(waiting));
+
+                if (crowd_counts(CROWD_LEAVE, ready) &&
+                    swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
+                    for (unsigned shape = 0; shape < shapes; shape++)
+                        measure_put(waiting, before, ready, shape);
+            }
+    measure_wakes();
+}

@@ -1,0 +1,203 @@
+/* Calls that wait until their timeout comes. Nobody else waits; L timeouts come before. The least
+ * urgent thread makes the ticks. */
+#include "board.h"
+#include "helpers.h"
+
+#define TICKS 15
+#define TIMEOUT K_TICKS(TICKS)
+#define STACK_BYTES (512 + STACK_EXTRA)
+
+BUILD_ASSERT(CONFIG_WCET_TIMEOUTS < TICKS);
+
+static K_SEM_DEFINE(semaphore, 0, 1);
+static K_MUTEX_DEFINE(mutex);
+static K_CONDVAR_DEFINE(condvar);
+static K_EVENT_DEFINE(event);
+static K_QUEUE_DEFINE(queue);
+static K_MBOX_DEFINE(mailbox);
+static struct k_msgq msgq;
+static struct k_stack stack;
+static struct k_pipe pipe;
+static struct k_mem_slab slab;
+static struct k_heap heap;
+static struct k_thread thread;
+static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);
+static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
+static struct k_poll_event poll_events[10];
+static struct k_mbox_msg message;
+
+static void timeouts_start(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        k_timer_init(&timeouts[i], NULL, NULL);
+        k_timer_start(&timeouts[i], K_TICKS(1 + i), K_NO_WAIT);
+    }
+}
+
+/* All of them have come. */
+static void timeouts_gone(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        CHECK(k_timer_status_get(&timeouts[i]) == 1);
+}
+
+/* One call; L and R are parameters `index` and `index` + 1. */
+#define EXPIRE(service, index, call, expected)                                                     \
+    do {                                                                                           \
+        timeouts_start(before);                                                                    \
+        crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
+        wcet_param(index, before);                                                                 \
+        wcet_param((index) + 1, ready);                                                            \
+        MEASURE(service, call);                                                                    \
+        crowd_stop();                                                                              \
+        timeouts_gone(before);                                                                     \
+        CHECK(expected);                                                                           \
+    } while (0)
+
+static void sleeps(void *unused, void *unused2, void *unused3)
+{
+    for (;;)
+        k_sleep(K_FOREVER);
+}
+
+static void measure_objects(unsigned before, unsigned ready, unsigned shape)
+{
+    size_t *moved = (size_t *)&wcet_caller_data.words[8];
+    struct k_event *events = &event;
+    uint32_t found;
+    void *got;
+    int result;
+
+    EXPIRE(SERVICE_K_SEM_TAKE_TIMEOUT, 0, result = k_sem_take(&semaphore, TIMEOUT),
+           result == -EAGAIN);
+    k_mutex_lock(&mutex, K_FOREVER);
+    EXPIRE(SERVICE_K_CONDVAR_WAIT_TIMEOUT, 0, result = k_condvar_wait(&condvar, &mutex, TIMEOUT),
+           result == -EAGAIN && mutex.owner == driver_thread);
+    k_mutex_unlock(&mutex);
+    EXPIRE(SERVICE_K_EVENT_WAIT_TIMEOUT, 0, found = k_event_wait(events, 1, false, TIMEOUT),
+           found == 0);
+
+    k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
+    EXPIRE(SERVICE_K_MSGQ_GET_TIMEOUT, 0,
+           result = k_msgq_get(&msgq, wcet_caller_data_2.bytes, TIMEOUT), result == -EAGAIN);
+    CHECK(k_msgq_put(&msgq, wcet_caller_data.bytes, K_NO_WAIT) == 0);
+    EXPIRE(SERVICE_K_MSGQ_PUT_TIMEOUT, 0,
+           result = k_msgq_put(&msgq, wcet_caller_data_2.bytes, TIMEOUT), result == -EAGAIN);
+    EXPIRE(SERVICE_K_QUEUE_GET_TIMEOUT, 0, got = k_queue_get(&queue, TIMEOUT), got == NULL);
+    k_stack_init(&stack, (stack_data_t *)wcet_storage, 4);
+    EXPIRE(SERVICE_K_STACK_POP_TIMEOUT, 0,
+           result = k_stack_pop(&stack, (stack_data_t *)wcet_caller_data.words, TIMEOUT),
+           result == -EAGAIN);
+
+    k_pipe_init(&pipe, wcet_storage, 4);
+    EXPIRE(SERVICE_K_PIPE_GET_TIMEOUT, 0,
+           result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4, moved, 4, TIMEOUT),
+           result == -EAGAIN && *moved == 0);
+    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 4, moved, 4, K_NO_WAIT) == 0);
+    EXPIRE(SERVICE_K_PIPE_PUT_TIMEOUT, 0,
+           result = k_pipe_put(&pipe, wcet_caller_data.bytes, 4, moved, 4, TIMEOUT),
+           result == -EAGAIN && *moved == 0);
+
+    CHECK(k_mem_slab_init(&slab, wcet_storage, 16, 1) == 0);
+    CHECK(k_mem_slab_alloc(&slab, &got, K_NO_WAIT) == 0);
+    EXPIRE(SERVICE_K_MEM_SLAB_ALLOC_TIMEOUT, 0,
+           result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT),
+           result == -EAGAIN);
+    k_heap_init(&heap, wcet_storage, 1024);
+    CHECK(k_heap_alloc(&heap, 600, K_NO_WAIT) != NULL);
+    EXPIRE(SERVICE_K_HEAP_ALLOC_TIMEOUT, 0, got = k_heap_alloc(&heap, 600, TIMEOUT), got == NULL);
+
+    k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,
+                    K_NO_WAIT);
+    settle();
+    EXPIRE(SERVICE_K_THREAD_JOIN_TIMEOUT, 0, result = k_thread_join(&thread, TIMEOUT),
+           result == -EAGAIN);
+    k_thread_abort(&thread);
+
+    message = (struct k_mbox_msg){
+        .size = 4, .tx_data = wcet_caller_data.bytes, .rx_source_thread = K_ANY};
+    EXPIRE(SERVICE_K_MBOX_GET_TIMEOUT, 0,
+           result = k_mbox_get(&mailbox, &message, wcet_caller_data_2.bytes, TIMEOUT),
+           result == -EAGAIN);
+    message = (struct k_mbox_msg){
+        .size = 4, .tx_data = wcet_caller_data.bytes, .tx_target_thread = K_ANY};
+    EXPIRE(SERVICE_K_MBOX_PUT_TIMEOUT, 0, result = k_mbox_put(&mailbox, &message, TIMEOUT),
+           result == -EAGAIN);
+    EXPIRE(SERVICE_K_SLEEP_TIMEOUT, 0, result = k_sleep(TIMEOUT), result == 0);
+    EXPIRE(SERVICE_K_USLEEP_TIMEOUT, 0,
+           result = k_usleep((TICKS * 1000000) / CONFIG_SYS_CLOCK_TICKS_PER_SEC), result == 0);
+}
+
+static void measure_poll_timeout(unsigned count, unsigned before, unsigned ready, unsigned shape)
+{
+    int result;
+
+    for (unsigned i = 0; i < count; i++)
+        k_poll_event_init(&poll_events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
+                          &semaphore);
+    wcet_param(0, count);
+    EXPIRE(SERVICE_K_POLL_TIMEOUT, 1, result = k_poll(poll_events, (int)count, TIMEOUT),
+           result == -EAGAIN);
+}
+
+/* ---- mutexes ---------------------------------------------------------------------------------- */
+
+static volatile bool holding;
+
+/* Holds the mutex; inherits the driver's priority, and makes the ticks while the driver waits. */
+static void holds(void *unused, void *unused2, void *unused3)
+{
+    k_mutex_lock(&mutex, K_FOREVER);
+    holding = true;
+    for (;;) {
+        board_tick();
+        k_yield();
+    }
+}
+
+/* When the timeout comes, the holder is ready and goes back to its own priority, behind R - 1 threads
+ * that are as urgent as itself or more; the driver is one as well. */
+static void measure_mutex_timeout(unsigned before, unsigned ready)
+{
+    int result;
+
+    holding = false;
+    k_thread_create(&thread, thread_stack, STACK_BYTES, holds, NULL, NULL, NULL,
+                    PRIORITY_LOWEST - 1, 0, K_NO_WAIT);
+    while (!holding)
+        k_sleep(K_TICKS(1));
+    ready_start(ready - 1, PRIORITY_BELOW);
+    timeouts_start(before);
+    wcet_param(0, before);
+    wcet_param(1, ready);
+    MEASURE(SERVICE_K_MUTEX_LOCK_TIMEOUT, result = k_mutex_lock(&mutex, TIMEOUT));
+    CHECK(result == -EAGAIN && mutex.owner == &thread);
+    CHECK(k_thread_priority_get(&thread) == PRIORITY_LOWEST - 1);
+    timeouts_gone(before);
+    ready_stop();
+    k_thread_abort(&thread);
+    k_mutex_init(&mutex);
+}
+
+/* Every tick takes long, so that there are fewer values of L than elsewhere. */
+static bool few(unsigned before)
+{
+    return before <= 4 || before == 6 || before == 9 || before == TIMEOUTS_MAX;
+}
+
+void measure_timeouts(void)
+{
+    for (unsigned before = 0; before <= TIMEOUTS_MAX; before++) {
+        FOR_CROWDS(CROWD_LEAVE, ready, shape)
+            if (ready == 1 ? few(before) : before == 0 || before == TIMEOUTS_MAX)
+                measure_objects(before, ready, shape);
+        for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)
+            if (few(before) && swept(before, 0, TIMEOUTS_MAX, ready, 1, READY_COUNT_MAX))
+                measure_mutex_timeout(before, ready);
+    }
+    for (unsigned count = 2; count <= 10; count++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            FOR_CROWDS(CROWD_LEAVE, ready, shape)
+                if (few(before) && swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready))
+                    measure_poll_timeout(count, before, ready, shape);
+}
