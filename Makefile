@@ -77,7 +77,7 @@ test: system $(VENV)/.installed
 
 BOARDS := mps2-an385 mps2-an386 virt versatilepb versatilepb-thumb
 test-long: system $(VENV)/.installed
-	@$(MAKE) -s -C $(SUITE) all check-elf && for board in $(BOARDS); do for config in full whole; do \
+	@$(MAKE) -s -C $(SUITE) all check-elf && for board in $(BOARDS); do for config in full whole timers; do \
 		$(MAKE) -s -C $(SUITE) BOARD=$$board CONFIG=$$config || exit; done; done || \
 		echo "tests that need the firmware will be skipped"
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m long tests/differential

@@ -40,6 +40,23 @@ def assemble(tmp_path: Path) -> Callable[..., Path]:
     return build
 
 
+@pytest.fixture
+def assemble_riscv(tmp_path: Path) -> Callable[[str, str], Path]:
+    """``assemble_riscv(source, script)``: links an assembler source for RV32IMC."""
+    compiler = "riscv64-unknown-elf-gcc"
+    need(compiler, "gcc-riscv64-unknown-elf")
+
+    def build(source: str, script: str) -> Path:
+        (tmp_path / "test.s").write_text(source)
+        (tmp_path / "test.ld").write_text(script)
+        options = ["-march=rv32imc_zicsr", "-mabi=ilp32", "-mno-relax", "-Wl,--no-relax"]
+        link = ["-nostdlib", "-static", "-T", "test.ld", "test.s", "-o", "test.elf"]
+        subprocess.run([compiler, *options, *link], check=True, cwd=tmp_path)
+        return tmp_path / "test.elf"
+
+    return build
+
+
 @pytest.fixture(scope="session")
 def firmware() -> Path:
     """The FreeRTOS firmware that `make test` builds."""

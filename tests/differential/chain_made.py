@@ -171,7 +171,8 @@ def make_oracle(
     differences = access_differences(listing, run)
     machine: Machine
     if board == "virt":
-        interpreter = riscv_run.Interpreter(elf, listing, run)
+        interpreter = riscv_run.Interpreter(elf, listing)
+        interpreter.lead(run)
         differences += interpreter.differences
         if not differences:
             machine = RiscvMachine(listing, interpreter, run, services)

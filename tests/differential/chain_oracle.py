@@ -12,12 +12,12 @@ What is counted, and how, is stated by docs and model; the way here is another o
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,10 @@ class Segment:
     start: int
     end: int
     owner: str | int
+
+
+class NeverReturns(AssertionError):
+    """The run ends inside a call."""
 
 
 class Machine:
@@ -208,7 +212,7 @@ class Machine:
                         yield start, at
                     return
                 at += 1
-        raise AssertionError(f"step {step} never returns")
+        raise NeverReturns(f"step {step}")
 
     def switched(self, before: Span, after: Span) -> bool:
         """A thread ran between these two spans of another one."""
@@ -223,7 +227,7 @@ class Machine:
         base, size = self.listing.symbols[self.marks["symbol"]]
         channels = self.marks["channels"]
         names = {service["mark"]: name for name, service in self.services.items()}
-        parameters: dict[int, int] = {}
+        parameters: dict[tuple[str | int, int], int] = {}
         data = self.data
         marks = np.flatnonzero(
             (data.addresses >= base) & (data.addresses < base + size) & (data.words >= 8)
@@ -232,14 +236,16 @@ class Machine:
             data.steps[marks].tolist(), data.addresses[marks].tolist(), strict=True
         ):
             channel, value = divmod(address - base, self.marks["values"])
+            owner = self.segment(step).owner
             if channel == channels["begin"]:
                 name = names[value]
                 count = len(self.services[name].get("parameters", {}))
-                values = tuple(parameters.pop(number) for number in range(count))
-                kinds = {"handler": self._handler, "activation": self._activation}
-                yield from kinds.get(self.services[name]["kind"], self._call)(name, values, step)
+                values = tuple(parameters.pop((owner, number)) for number in range(count))
+                others = {"handler": self._handler, "activation": self._activation}
+                cut = others.get(self.services[name]["kind"], self._call)
+                yield from cut(name, values, step)
             elif channel >= channels["first parameter"]:
-                parameters[channel - channels["first parameter"]] = value
+                parameters[owner, channel - channels["first parameter"]] = value
 
     def _entry(self, name: str) -> int:
         (entry,) = self.services[name]["entries"]
@@ -247,11 +253,12 @@ class Machine:
 
     def _call(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
         entry = self._entry(name)
-        first = next(
-            self.run.pcs.index(entry, start, end)
-            for start, end in self.follow(mark)
-            if entry in self.pcs[start:end]
-        )
+        for start, end in self.follow(mark):
+            if entry in self.pcs[start:end]:
+                first = self.run.pcs.index(entry, start, end)
+                break
+        else:
+            raise NeverReturns(f"{name} is never entered")
         assert self.segment(first).owner != "another", f"{name}: whose stack is it?"
         kind = self.services[name]["kind"]
         spans: Iterator[Span]
@@ -261,31 +268,51 @@ class Machine:
             spans = self.back(first, self.log.register(first, 14) & ~1)
         parts: list[list[int]] = [[]]
         before: Span | None = None
-        for span in spans:
-            if kind != "call" and before is not None and self.switched(before, span):
-                if kind == "final call":
-                    break
-                parts.append([])
-            parts[-1] += range(*span)
-            before = span
+        unfinished = False
+        try:
+            for span in spans:
+                if kind != "call" and before is not None and self.switched(before, span):
+                    if kind == "final call":
+                        break
+                    parts.append([])
+                parts[-1] += range(*span)
+                before = span
+        except NeverReturns:
+            # The last part is one only if another thread went on behind it.
+            unfinished = True
+            own = self.segment(first).owner
+            later = self.segments[bisect_right(self._starts, before[1] - 1) :] if before else []
+            others = (s for s in later if isinstance(s.owner, str) and s.owner != own)
+            if kind == "call" or not any(others):
+                parts.pop()
         for number, steps in enumerate(parts):
-            part = "/resume" if number == len(parts) - 1 else "/between"
+            part = "/resume" if number == len(parts) - 1 and not unfinished else "/between"
             part = "" if kind == "call" else "/call" if number == 0 else part
             yield Window(name + part, values, steps)
+        if unfinished:
+            raise NeverReturns(name)
         assert (len(parts) > 1) == (kind == "blocking call"), f"{name} at {values}"
 
     def _handler(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
-        entry = self._entry(name)
-        numbers = self.services[name].get("exceptions")
+        """Every activation between the marks."""
+        base, _ = self.listing.symbols[self.marks["symbol"]]
+        end = base + self.marks["channels"]["end"] * self.marks["values"]
+        at_end = self.data.addresses == end + self.services[name]["mark"]
+        last = next((s for s in self.data.steps[at_end].tolist() if s > mark), len(self.pcs))
+        entry, numbers = self._entry(name), self.services[name].get("exceptions")
+        seen = set()
         for segment in self.segments[bisect_right(self._starts, mark) :]:
+            if segment.start > last:
+                break
             number = self.number_of(segment)
             entered = number is not None and self.run.pcs[segment.start] == entry
-            if entered and (numbers is None or number in numbers):
-                break
-        steps = [step for span in self.follow(segment.start) for step in range(*span)]
-        window = Window(name, values, steps, exception=True)
-        assert self._is_entry(window)
-        yield window
+            if not entered or (numbers and number not in numbers) or segment.owner in seen:
+                continue
+            seen.add(segment.owner)
+            steps = [step for span in self.follow(segment.start) for step in range(*span)]
+            window = Window(name, values, steps, exception=True)
+            assert self._is_entry(window)
+            yield window
 
     def _activation(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
         """The thread is the one whose stack its function was entered on first."""
@@ -328,25 +355,41 @@ class Machine:
         return np.repeat(np.array(values, dtype=np.int16), np.diff(begins, append=len(self.pcs)))
 
     def _preemption(self, names: dict[str, list[str]]) -> npt.NDArray[np.bool_]:
-        """At each step, whether the scheduler is locked or a handler runs."""
+        """At each step, whether the thread has locked the scheduler or a handler runs. A thread
+        that was switched away when it was about to lock has not locked it for the others."""
         (lock,) = [self.listing.symbols[name][0] for name in names["lock"]]
         (unlock,) = [self.listing.symbols[name][0] for name in names["unlock"]]
-        changes = [(step, 1) for step in np.flatnonzero(self.pcs == lock).tolist()]
+        changes: dict[str | int, list[tuple[int, int]]] = {}
+        for step in np.flatnonzero(self.pcs == lock).tolist():
+            changes.setdefault(self.segment(step).owner, []).append((step, 1))
         for step in np.flatnonzero(self.pcs == unlock).tolist():
-            changes.append((self._unlocked(step), -1))
-        changes.sort()
-        self.deepest = depth = 0
+            changes.setdefault(self.segment(step).owner, []).append((self._unlocked(step), -1))
+        self.deepest = 0
         found = np.zeros(len(self.pcs), dtype=bool)
-        for number, (step, change) in enumerate(changes):
-            depth += change
-            assert depth >= 0, f"step {step}: unlocked more often than locked"
-            self.deepest = max(depth, self.deepest)
-            until = changes[number + 1][0] if number + 1 < len(changes) else len(self.pcs)
-            found[step:until] = depth > 0
+        for owner, own in changes.items():
+            own.sort()
+            depth = 0
+            for number, (step, change) in enumerate(own):
+                depth += change
+                assert depth >= 0, f"step {step}: unlocked more often than locked"
+                self.deepest = max(depth, self.deepest)
+                until = own[number + 1][0] if number + 1 < len(own) else len(self.pcs)
+                if depth:
+                    for start, end in self._within(owner, step, until):
+                        found[start:end] = True
         for segment in self.segments:
             if isinstance(segment.owner, int):
                 found[segment.start : segment.end] = True
         return found
+
+    def _within(self, owner: str | int, low: int, high: int) -> Iterator[Span]:
+        """What of the steps low..high-1 an activity executed."""
+        own = self._of_owner[owner]
+        at = bisect_left(own, bisect_right(self._starts, low) - 1)
+        for segment in (self.segments[number] for number in islice(own, at, None)):
+            if segment.start >= high:
+                return
+            yield max(segment.start, low), min(segment.end, high)
 
     def _unlocked(self, step: int) -> int:
         """Where the scheduler is locked once less: behind the function's return, or where another

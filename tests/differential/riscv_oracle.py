@@ -34,7 +34,7 @@ class RiscvMachine(TrapMachine):
     def __init__(
         self, listing: Listing, interpreter: Interpreter, run: Run, services: dict[str, Any]
     ) -> None:
-        self._open, self._stack_pointers = interpreter.mie, interpreter.stack
+        self._open, self._stack_pointers = interpreter.open, interpreter.stack
         log: Any = Registers(interpreter)
         super().__init__(listing, log, run, services)
 

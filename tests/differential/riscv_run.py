@@ -111,65 +111,61 @@ def _link(name: str, operands: str) -> tuple[str, str]:
 
 
 class Interpreter:
-    """Carries the run out; ``stack``, ``link`` and ``mie`` have an entry for each step, as it was
-    before the instruction."""
+    """Carries instructions out; ``stack``, ``link`` and ``open`` have an entry for each step, as it
+    was before the instruction: stack pointer, link register, whether interrupts are let in."""
 
-    def __init__(self, elf: Path, listing: Listing, run: Run) -> None:
+    def __init__(self, elf: Path, listing: Listing) -> None:
+        self.listing = listing
         self.x = [0] * 32
         self.csr = {"mstatus": 0, "mie": 0, "mepc": 0, "mcause": 0, "mtvec": 0}
         self.memory = bytearray(RAM_SIZE)
         data = elf.read_bytes()
-        for _, kind, at, offset, size, flags in _SECTION.findall(
-            said(PREFIX + "readelf", "-SW", elf)
-        ):
-            start, length = int(at, 16), int(size, 16)
-            if "A" in flags and kind == "PROGBITS":
-                held = data[int(offset, 16) : int(offset, 16) + length]
-                self.memory[start - RAM : start - RAM + length] = held
-        load = re.search(r"__data_load = .*|([0-9a-f]{8}) \S __data_load", said(PREFIX + "nm", elf))
-        assert load is not None
-        for _, kind, _, offset, size, flags in _SECTION.findall(
-            said(PREFIX + "readelf", "-SW", elf)
-        ):
-            if "W" in flags and kind == "PROGBITS":  # started by a copy
-                held = data[int(offset, 16) : int(offset, 16) + int(size, 16)]
-                target = int(load[1], 16) - RAM
-                self.memory[target : target + len(held)] = held
-                break
+        load = re.search(r"([0-9a-f]{8}) \S __data_load$", said(PREFIX + "nm", elf), re.MULTILINE)
+        headers = said(PREFIX + "readelf", "-SW", elf)
+        for _, kind, at, offset, size, flags in _SECTION.findall(headers):
+            if "A" not in flags or kind != "PROGBITS":
+                continue
+            # What the firmware's start copies lies where it copies it from.
+            start = int(load[1] if load and "W" in flags else at, 16)
+            held = data[int(offset, 16) : int(offset, 16) + int(size, 16)]
+            self.memory[start - RAM : start - RAM + len(held)] = held
         self.stack, self.link = numbers(), numbers()
-        self.mie = bytearray()
+        self.open = bytearray()
         self.differences: list[str] = []
         self._words, self._addresses = array("B"), numbers()
         """Of each access, as a stream has them."""
-        self._run(listing, run)
 
-    def _run(self, listing: Listing, run: Run) -> None:
+    def trap(self, number: int, epc: int) -> int:
+        """Returns where it leads to."""
+        csr, status = self.csr, self.csr["mstatus"]
+        csr["mepc"] = epc
+        csr["mstatus"] = status & ~(MIE | MPIE) | (MPIE if status & MIE else 0)
+        csr["mcause"] = number
+        return csr["mtvec"] & ~3
+
+    def lead(self, run: Run) -> None:
+        """Carries out what a run says that was executed, and compares."""
         assert isinstance(run.data, Data)
-        steps = {pc: self._step(listing.lines[pc]) for pc in set(run.pcs)}
-        ends = {line.address: line.end for line in listing.lines.values()}
+        steps = {pc: self.operation(self.listing.lines[pc]) for pc in set(run.pcs)}
+        ends = {line.address: line.end for line in self.listing.lines.values()}
         x, csr = self.x, self.csr
-        stack, link, mie = self.stack.append, self.link.append, self.mie.append
+        stack, link, is_open = self.stack.append, self.link.append, self.open.append
         pc, start = run.pcs[0], 0
         for end, entered, number in [*run.exceptions, (len(run.pcs), True, 0)]:
             for own in run.pcs[start:end]:
                 if pc != own:
-                    step = len(self.mie)
+                    step = len(self.open)
                     self.differences.append(f"step {step}: at {own:#x} in the run, {pc:#x} here")
                     return
                 stack(x[2])
                 link(x[1])
-                mie(csr["mstatus"] & MIE != 0)
+                is_open(csr["mstatus"] & MIE != 0)
                 target = steps[own]()
                 x[0] = 0
                 pc = ends[own] if target is None else target
             start = end
             if entered:
-                csr["mepc"] = pc if number & INTERRUPT else run.pcs[end - 1]
-                status = csr["mstatus"]
-                kept = MPIE if status & MIE else 0
-                csr["mstatus"] = status & ~(MIE | MPIE) | kept
-                csr["mcause"] = number
-                pc = csr["mtvec"] & ~3
+                pc = self.trap(number, pc if number & INTERRUPT else run.pcs[end - 1])
         for name, found, here in (
             ("direction or width", run.data.words, self._words),
             ("address", run.data.addresses, self._addresses),
@@ -182,22 +178,24 @@ class Interpreter:
 
     # --- one instruction ---------------------------------------------------------------------
 
-    def _load(self, address: int, size: int, signed: bool) -> int:
-        self._words.append(size.bit_length() - 1)
+    def _access(self, word: int, address: int) -> None:
+        self._words.append(word)
         self._addresses.append(address)
+
+    def _load(self, address: int, size: int, signed: bool) -> int:
+        self._access(size.bit_length() - 1, address)
         if not RAM <= address < RAM + RAM_SIZE:
             return 0
         held = self.memory[address - RAM : address - RAM + size]
         return int.from_bytes(held, "little", signed=signed) & WORD
 
     def _store(self, address: int, size: int, value: int) -> None:
-        self._words.append(8 + size.bit_length() - 1)
-        self._addresses.append(address)
+        self._access(8 + size.bit_length() - 1, address)
         if RAM <= address < RAM + RAM_SIZE:
             held = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
             self.memory[address - RAM : address - RAM + size] = held
 
-    def _step(self, line: Line) -> Callable[[], int | None]:
+    def operation(self, line: Line) -> Callable[[], int | None]:
         """Carries the instruction out; returns where it jumps to."""
         name = _EXPANDED.get(line.mnemonic, line.mnemonic)
         part = [p.strip() for p in line.operands.split(",")] if line.operands else []

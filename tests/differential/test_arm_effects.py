@@ -13,8 +13,9 @@ import pytest
 
 pytest.importorskip("unicorn")
 
-from arm_machine import CODE, CODE_SIZE, F_BIT, I_BIT, SUPERVISOR, Machine, Outcome, State
+from arm_machine import CODE_SIZE, F_BIT, I_BIT, SUPERVISOR, Machine, State
 from arm_shapes import draw
+from unicorn_machine import CODE, Outcome
 
 from wcetchar.isa import decode_arm
 from wcetchar.isa.arm_effects import CONDITIONS, ROWS

@@ -15,8 +15,9 @@ import pytest
 
 pytest.importorskip("unicorn")
 
-from riscv_machine import CODE, CODE_SIZE, CSRS, MACHINE_MODE, Access, Machine, Outcome, State
+from riscv_machine import CODE_SIZE, CSRS, MACHINE_MODE, Machine, State
 from riscv_patterns import PATTERNS, Pattern, manual
+from unicorn_machine import CODE, Access, Outcome
 
 from wcetchar.isa import decode_riscv
 from wcetchar.isa.riscv_compressed import COMPRESSED

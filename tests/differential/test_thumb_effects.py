@@ -15,8 +15,9 @@ import pytest
 
 pytest.importorskip("unicorn")
 
-from thumb_machine import CODE, Access, Machine, Outcome, State
+from thumb_machine import Machine, State
 from thumb_patterns import PATTERNS
+from unicorn_machine import CODE, Access, Outcome
 
 from wcetchar.isa import decode_thumb
 from wcetchar.isa.thumb_effects import EFFECTS
@@ -121,7 +122,7 @@ def samples() -> list[bytes]:
 def machine() -> Machine:
     machine = Machine(seed=7)
     # Literal pools reach 4 KiB back.
-    machine.code_at = CODE + 0x2000
+    machine.memory.code_at = CODE + 0x2000
     return machine
 
 

@@ -14,8 +14,9 @@ pytest.importorskip("unicorn")
 
 from test_thumb_effects import check, check_influence, holds, prepare, random_state
 from thumb_m4_patterns import DSP, FP
-from thumb_machine import CODE, Access, Machine, Outcome, State
+from thumb_machine import Machine, State
 from thumb_patterns import Pattern
+from unicorn_machine import CODE, Access, Outcome
 
 from wcetchar.isa import decode_thumb
 from wcetchar.isa.thumb import ARMV7EM_FP
@@ -40,7 +41,7 @@ ISSUE = {
 @pytest.fixture(scope="module")
 def machine() -> Machine:
     machine = Machine(seed=9, m4=True)
-    machine.code_at = CODE + 0x2000
+    machine.memory.code_at = CODE + 0x2000
     return machine
 
 
@@ -99,7 +100,7 @@ class Words(Machine):
 @pytest.fixture(scope="module")
 def words() -> Machine:
     machine = Words(seed=9, m4=True)
-    machine.code_at = CODE + 0x2000
+    machine.memory.code_at = CODE + 0x2000
     return machine
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 
 import unicorn as u
 from unicorn import arm_const as a
+from unicorn_machine import Access, Memory, Outcome
 
 REGISTERS = [getattr(a, f"UC_ARM_REG_R{n}") for n in range(13)] + [
     a.UC_ARM_REG_SP,
@@ -18,10 +18,8 @@ MASKS = {
     "basepri": a.UC_ARM_REG_BASEPRI,
     "faultmask": a.UC_ARM_REG_FAULTMASK,
 }
-PAGE = 0x1000
-CODE = 0x1000_0000
 CODE_SIZE = 0x80_0000
-SLOT = 64
+NOP = b"\x00\xbf"
 
 
 @dataclass
@@ -36,64 +34,24 @@ class State:
     floats: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Access:
-    write: bool
-    address: int
-    size: int
-    value: int
-
-
-@dataclass
-class Outcome:
-    state: State
-    pc: int
-    accesses: list[Access]
-    error: str | None
-
-
 class Machine:
-    """Memory appears where it is touched, filled with odd random bytes, so that every loaded
-    branch target has its Thumb bit set. ``code_at`` is where the next instruction is put: each one
-    has an address of its own, since unicorn keeps what it translated."""
-
     def __init__(self, seed: int, *, m4: bool = False) -> None:
-        self.seed = seed
         self.floats = FLOATS if m4 else []
         self.uc = u.Uc(u.UC_ARCH_ARM, u.UC_MODE_THUMB | u.UC_MODE_MCLASS)
         self.uc.ctl_set_cpu_model(a.UC_CPU_ARM_CORTEX_M4 if m4 else a.UC_CPU_ARM_CORTEX_M3)
-        self.uc.mem_map(CODE, CODE_SIZE)
-        self.uc.mem_write(CODE, b"\x00\xbf" * (CODE_SIZE // 2))
-        self.code_at = CODE
-        self.pages: dict[int, bytes] = {}
+        # Odd bytes: every loaded branch target has its Thumb bit set.
+        self.memory = Memory(self.uc, seed, size=CODE_SIZE, nop=NOP, fill=lambda byte: byte | 1)
+        self.place = self.memory.place
         self.accesses: list[Access] = []
         self.interrupt: int | None = None
-        self.uc.hook_add(u.UC_HOOK_MEM_READ_UNMAPPED | u.UC_HOOK_MEM_WRITE_UNMAPPED, self._unmapped)
         self.uc.hook_add(u.UC_HOOK_MEM_READ | u.UC_HOOK_MEM_WRITE, self._access)
         self.uc.hook_add(u.UC_HOOK_INTR, self._interrupted)
         self.uc.hook_add(u.UC_HOOK_CODE, self._instruction)
-
-    def _unmapped(self, uc, access, address, size, value, _):  # type: ignore[no-untyped-def]
-        for page in {address & -PAGE, (address + size - 1) & 0xFFFFFFFF & -PAGE}:
-            if page not in self.pages and not CODE <= page < CODE + CODE_SIZE:
-                rng = random.Random(self.seed ^ page)
-                self.pages[page] = bytes(b | 1 for b in rng.randbytes(PAGE))
-                uc.mem_map(page, PAGE)
-                uc.mem_write(page, self.pages[page])
-        return True
 
     def _access(self, uc, access, address, size, value, _):  # type: ignore[no-untyped-def]
         write = access == u.UC_MEM_WRITE
         mask = (1 << 8 * size) - 1
         self.accesses.append(Access(write, address & 0xFFFFFFFF, size, value & mask))
-
-    def _memory(self, address: int, size: int) -> int:
-        """Contents before the instruction, or of its code."""
-        data = b""
-        for byte in range(address, address + size):
-            page = self.pages.get(byte & -PAGE)
-            data += page[byte % PAGE : byte % PAGE + 1] if page else self.uc.mem_read(byte, 1)
-        return int.from_bytes(data, "little")
 
     def _interrupted(self, uc, number, _):  # type: ignore[no-untyped-def]
         self.interrupt = number
@@ -108,18 +66,7 @@ class Machine:
             uc.emu_stop()
         self.left -= 1
 
-    def place(self, code: bytes) -> int:
-        """Puts code at an address of its own and returns it."""
-        address = self.code_at
-        self.uc.mem_write(address, code + b"\x00\xbf" * 4)
-        # Something may have jumped here before, and have had the old bytes translated.
-        self.uc.ctl_flush_tb()
-        self.code_at += SLOT
-        if self.code_at + 64 > CODE + CODE_SIZE:
-            raise RuntimeError("the code area is full; make it larger")
-        return address
-
-    def run(self, address: int, size: int, state: State, instructions: int = 1) -> Outcome:
+    def run(self, address: int, size: int, state: State, instructions: int = 1) -> Outcome[State]:
         """Executes at most so many instructions from ``address`` on, as long as they lie in these
         ``size`` bytes; memory that they wrote is restored.
 
@@ -160,15 +107,14 @@ class Machine:
                 access
                 if access.write
                 else Access(
-                    False, access.address, access.size, self._memory(access.address, access.size)
+                    False,
+                    access.address,
+                    access.size,
+                    self.memory.before(access.address, access.size),
                 )
                 for access in self.accesses
             ],
             error,
         )
-        for access in outcome.accesses:
-            if access.write:
-                for page in {access.address & -PAGE, (access.address + access.size - 1) & -PAGE}:
-                    if page in self.pages:
-                        uc.mem_write(page, self.pages[page])
+        self.memory.restore(outcome.accesses)
         return outcome

@@ -119,7 +119,8 @@ class Activities(Recorder):
         before = self._context
         assert handler.restored is not None
         if handler.saved is not None:
-            displaced = self._suspended.suspend(before, *handler.saved, at)
+            lock = len(before.locking)
+            displaced = self._suspended.suspend(before, *handler.saved, at, lock=lock)
             if displaced is not None:
                 self._gone(*displaced.contexts)
         frame = self._suspended.resume(handler.restored[0], at)
@@ -230,6 +231,7 @@ class Activities(Recorder):
             self._lock = max(0, self._lock - len(context.unlocking))
             context.unlocking = []
             self._changed()
+        context.locking = []
         context.returning = context.resumed = False
         context.last = -1
 

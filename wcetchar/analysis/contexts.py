@@ -143,6 +143,8 @@ class OpenWindow:
     switched: bool = False
     cut: bool = False
     """A part of it ended with a switch; ``pieces`` are those since."""
+    ending: bool = False
+    """The thread was switched away right behind a return: perhaps that of the call."""
     calls: tuple[int, ...] = ()
     """Return addresses of the calls that were open there."""
     yields: int = 0
@@ -209,6 +211,9 @@ class Context:
     """A switch just went on with this thread: the next instruction has to follow its last one."""
     unlocking: list[int] = field(default_factory=list)
     """Depths of the shadow stack at which an unlock function was entered."""
+    locking: list[int] = field(default_factory=list)
+    """The same of lock functions. A thread that is switched away inside one has not locked the
+    scheduler yet, and has when it goes on."""
     handlers: list[int] = field(default_factory=list)
     """In a trace without exceptions: depths of the shadow stack at which handlers began."""
     recent: deque[Piece] = field(default_factory=deque)

@@ -335,20 +335,35 @@ class Recorder:
         if kind not in (ServiceKind.BLOCKING_CALL, ServiceKind.FINAL_CALL):
             window.switched = True
             return
-        self._end_part(context, window)
-        if kind is ServiceKind.FINAL_CALL:
-            assert context.armed is not None
-            self._ended[window.service.name] = context.armed
-            context.window = context.armed = None
+        if kind is ServiceKind.BLOCKING_CALL:
+            self._switched_away(context, window)
+            return
+        window.left = context.left
+        self._end_part(window, ())
+        assert context.armed is not None
+        self._ended[window.service.name] = context.armed
+        context.window = context.armed = None
 
-    def _end_part(self, context: Context, window: OpenWindow) -> None:
-        """A switch ends a part of the context's window; the next one is empty so far."""
+    def _switched_away(self, context: Context, window: OpenWindow) -> None:
+        """A switch ends a part of the context's window, unless it has returned just before, which
+        the thread's next instruction tells."""
+        if window.ending:
+            return  # for the second time since then
+        window.left = context.left
+        if context.returning:
+            window.ending = True
+        else:
+            self._end_part(window, tuple(context.stack[window.depth :]))
+
+    def _end_part(self, window: OpenWindow, calls: tuple[int, ...]) -> None:
+        """The next part is empty so far, and begins inside ``calls``."""
+        window.ending = False
         # Switched away again before its next instruction: nothing was executed in between.
         if window.pieces:
             part = Part.BETWEEN_SWITCHES if window.cut else Part.UNTIL_SWITCH
-            self._emit(window, part, context.left)
+            self._emit(window, part, window.left)
         window.cut = True
-        window.calls = tuple(context.stack[window.depth :])
+        window.calls = calls
         window.begin = RESUMED
         window.cuts = []
         window.pieces = []

@@ -17,7 +17,7 @@ trace shows, calls by and around handlers in a trace without exceptions.
 
 from __future__ import annotations
 
-from wcetchar.analysis.contexts import Armed, Context, Edge
+from wcetchar.analysis.contexts import Armed, Context, Edge, OpenWindow
 from wcetchar.analysis.switching import Switching
 from wcetchar.model.characterization import Joint
 from wcetchar.model.service import Parameter, Part, Service, ServiceKind
@@ -118,17 +118,23 @@ class Unmarked(Switching):
         if window is None or window.marked:
             super()._cut(context)
         elif window.service.kind is ServiceKind.BLOCKING_CALL and not window.given_up:
-            self._end_part(context, window)
-            window.instructions = 0
+            self._switched_away(context, window)
         else:
             # Whether a final call was only interrupted shows when its thread goes on.
             window.switched = True
             window.left_at = len(window.pieces)
             window.left = context.left
 
+    def _end_part(self, window: OpenWindow, calls: tuple[int, ...]) -> None:
+        super()._end_part(window, calls)
+        if not window.marked:
+            window.instructions = 0
+
     def _finish_unmarked(self) -> None:
         """The trace ends: which calls were whole without a return."""
         for window in list(self._open_calls.values()):
+            if window.ending:
+                self._end_part(window, ())
             final = window.service.kind is ServiceKind.FINAL_CALL and not window.given_up
             if final and window.left_at == len(window.pieces):
                 window.switched = False

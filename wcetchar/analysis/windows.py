@@ -192,6 +192,7 @@ class WindowFinder(Activations):
                     context.entry = index
                 self._open(context, index, at)
             if stop & Stop.LOCK:
+                context.locking.append(len(context.stack))
                 self._lock += 1
                 self._changed()
             if stop & Stop.UNLOCK:
@@ -212,6 +213,7 @@ class WindowFinder(Activations):
                 half = _MAXIMUM_CALL_DEPTH // 2
                 del context.stack[:half]
                 context.unlocking = [max(0, depth - half) for depth in context.unlocking]
+                context.locking = [max(0, depth - half) for depth in context.locking]
             context.returning = instruction.conditional
         elif stop & Stop.RETURN:
             context.returning = True
@@ -244,6 +246,9 @@ class WindowFinder(Activations):
                 context = self._context = self._new_thread()
         if context.returning:
             self._resolve_return(context, address)
+            window = context.window
+            if window is not None and window.ending:
+                self._end_part(window, tuple(context.stack[window.depth :]))
         return context
 
     def _follows(self, context: Context, address: int) -> bool:
@@ -282,6 +287,8 @@ class WindowFinder(Activations):
         self._flush()
         del stack[depth:]
         unlocked = False
+        while context.locking and len(stack) < context.locking[-1]:
+            context.locking.pop()
         while context.unlocking and len(stack) < context.unlocking[-1]:
             context.unlocking.pop()
             self._lock = max(0, self._lock - 1)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from wcetchar.errors import InputError, Location
 from wcetchar.isa import arm, thumb
 from wcetchar.isa.arm_apply import LR
-from wcetchar.isa.code_ranges import refuse_overlap
+from wcetchar.isa.code_ranges import check_range
 from wcetchar.model.access import EventKind
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
@@ -41,7 +40,7 @@ def decode_armv4t(image: Image) -> InstructionTable:
     for code_range in sorted(image.code, key=lambda r: (r.start, r.end)):
         if code_range.start >= code_range.end:
             continue
-        _check(image, code_range, before)
+        check_range(image, code_range, before, _GRANULES, states="code in Arm or Thumb state")
         before = code_range
         data = image.read(code_range.start, code_range.end - code_range.start)
         decode = a32.decode if code_range.state == "arm" else t16.decode
@@ -83,25 +82,3 @@ def _calls(first: Instruction, second: Instruction) -> bool:
 def _as_call(found: Instruction) -> Instruction:
     issue = EventKind.CALL_INDIRECT if found.memory is None else found.issue
     return replace(found, flow=Flow.CALL_INDIRECT, issue=issue)
-
-
-def _check(image: Image, code_range: CodeRange, before: CodeRange | None) -> None:
-    where = Location(image.path)
-    place = f"0x{code_range.start:08x}..0x{code_range.end:08x}"
-    granule = _GRANULES.get(code_range.state)
-    if granule is None:
-        raise InputError(
-            f"the code at {place} is in {code_range.state!r} state",
-            where=where,
-            expected="code in Arm or Thumb state",
-            hint="the mapping symbols of the file are damaged; link it again",
-        )
-    if code_range.start % granule:
-        raise InputError(
-            f"the {code_range.state} code at {place} starts at an address that is no multiple of "
-            f"{granule}",
-            where=where,
-            expected="code that is aligned to its instructions",
-            hint="the mapping symbols of the file are damaged; link it again",
-        )
-    refuse_overlap(image, code_range, before)

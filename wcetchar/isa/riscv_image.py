@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wcetchar.errors import InputError, Location
-from wcetchar.isa.code_ranges import refuse_overlap
+from wcetchar.isa.code_ranges import check_range
 from wcetchar.isa.riscv import decoder
 from wcetchar.isa.riscv_architecture import SUPPORTED, Refused, extensions_of
 from wcetchar.model.image import CodeRange, Image
@@ -55,7 +55,7 @@ def decode_rv32(image: Image) -> InstructionTable:
     for code_range in sorted(image.code, key=lambda r: (r.start, r.end)):
         if code_range.start >= code_range.end:
             continue
-        _check(image, code_range, before, granule)
+        check_range(image, code_range, before, {"riscv": granule}, states="RISC-V code only")
         before = code_range
         data = image.read(code_range.start, code_range.end - code_range.start)
         offset = 0
@@ -74,23 +74,3 @@ def decode_rv32(image: Image) -> InstructionTable:
         registers=RISCV_REGISTERS,
         exceptions=RISCV_MACHINE_EXCEPTIONS,
     )
-
-
-def _check(image: Image, code_range: CodeRange, before: CodeRange | None, granule: int) -> None:
-    where = Location(image.path)
-    place = f"0x{code_range.start:08x}..0x{code_range.end:08x}"
-    if code_range.state != "riscv":
-        raise InputError(
-            f"the code at {place} is in {code_range.state!r} state",
-            where=where,
-            expected="RISC-V code only",
-            hint="the mapping symbols of the file are damaged; link it again",
-        )
-    if code_range.start % granule:
-        raise InputError(
-            f"the code at {place} starts at an address that is no multiple of {granule}",
-            where=where,
-            expected="code that is aligned to its instructions",
-            hint="the mapping symbols of the file are damaged; link it again",
-        )
-    refuse_overlap(image, code_range, before)

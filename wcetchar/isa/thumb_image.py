@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wcetchar.errors import InputError, Location
-from wcetchar.isa.code_ranges import refuse_overlap
+from wcetchar.isa.code_ranges import check_range
 from wcetchar.isa.thumb import ARMV6M, ARMV7EM, ARMV7EM_FP, ARMV7M, decoder, it_state_after
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
@@ -64,7 +63,14 @@ def _decode(image: Image, architecture: str) -> InstructionTable:
     for code_range in sorted(image.code, key=lambda r: (r.start, r.end)):
         if code_range.start >= code_range.end:
             continue
-        _check(image, code_range, before)
+        check_range(
+            image,
+            code_range,
+            before,
+            {"thumb": 2},
+            states="Thumb code only: Armv6-M and Armv7-M have no other state",
+            hint="compile every object with -mthumb for the same Cortex-M core",
+        )
         before = code_range
         data = image.read(code_range.start, code_range.end - code_range.start)
         offset, it_state = 0, 0
@@ -79,23 +85,3 @@ def _decode(image: Image, architecture: str) -> InstructionTable:
     return InstructionTable(
         tuple(instructions), tuple(undecodable), fetch_bytes=FETCH_BYTES, granule=2
     )
-
-
-def _check(image: Image, code_range: CodeRange, before: CodeRange | None) -> None:
-    where = Location(image.path)
-    place = f"0x{code_range.start:08x}..0x{code_range.end:08x}"
-    if code_range.state != "thumb":
-        raise InputError(
-            f"the code at {place} is in {code_range.state!r} state",
-            where=where,
-            expected="Thumb code only: Armv6-M and Armv7-M have no other state",
-            hint="compile every object with -mthumb for the same Cortex-M core",
-        )
-    if code_range.start % 2:
-        raise InputError(
-            f"the code at {place} starts at an odd address",
-            where=where,
-            expected="Thumb code at even addresses",
-            hint="the mapping symbols of the file are damaged; link it again",
-        )
-    refuse_overlap(image, code_range, before)

@@ -39,6 +39,32 @@ SECTIONS {
 }
 """
 
+
+def sections(stack: int = 4096, data: int = 64) -> str:
+    """Assembler of what every tiny kernel has: the marks, and room for stacks and data."""
+    return f"""
+.section .marks,"aw",%nobits
+.global wcet_mark
+.type wcet_mark,%object
+.size wcet_mark, 1024
+wcet_mark: .space 1024
+.section .stack,"aw",%nobits
+  .space {stack}
+.section .data,"aw"
+  .space {data}
+.text
+"""
+
+
+FUNCTION = """
+.macro function name
+  .p2align 2
+  .global \\name
+  .type \\name,%function
+  \\name:
+.endm
+"""
+
 # Addresses and sizes stand in the comments; every count in the tests is read off here.
 SOURCE = """
 .section .vectors,"a"

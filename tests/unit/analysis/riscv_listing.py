@@ -8,7 +8,7 @@ under test.
 
 from __future__ import annotations
 
-from listing import MARK, PARAMETER, Row, i, mark, r, w
+from listing import FUNCTION, MARK, PARAMETER, Row, i, mark, r, sections, w
 
 from wcetchar.model.service import (
     Kernel,
@@ -33,23 +33,10 @@ SECTIONS {
 """
 
 # Every label of an instruction stands for the address in the traces.
-SOURCE = """
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 0x10000
-.section .data,"aw"
-  .space 0x1000
-.text
-.macro function name
-  .p2align 2
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+SOURCE = (
+    sections(0x10000, 0x1000)
+    + FUNCTION
+    + """
 function boot
   csrsi mstatus, 8
 function driver
@@ -103,6 +90,7 @@ borrow_3: lw sp, 0(t1)
 borrow_4: mret
 .size borrow, .-borrow
 """
+)
 
 DATA = 0x80400000
 A, B, NEW = DATA, DATA + 64, DATA + 128

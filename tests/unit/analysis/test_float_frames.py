@@ -8,7 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from listing import BEGIN, END, SCRIPT, SERVICES, STACK, TABLE, Row, batches, i, load, mark, r, w
+from listing import (
+    BEGIN,
+    END,
+    FUNCTION,
+    SCRIPT,
+    SERVICES,
+    STACK,
+    TABLE,
+    Row,
+    batches,
+    i,
+    load,
+    mark,
+    r,
+    sections,
+    w,
+)
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.columns import key_of, unpack
@@ -20,28 +36,17 @@ from wcetchar.model.access import AccessClass, CoreEvent
 from wcetchar.model.service import FloatContext, Service, ServiceKind
 from wcetchar.model.trace import Event
 
-SOURCE = """
+SOURCE = (
+    """
 .cpu cortex-m4
 .fpu fpv4-sp-d16
 .section .vectors,"a"
   .word 0x20021000, start+1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, switch+1, quiet+1
   .word float+1, maybe+1, doubles+1
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 4096
-.section .data,"aw"
-  .space 64
-.text
-.macro function name
-  .p2align 2
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+"""
+    + sections()
+    + FUNCTION
+    + """
 function start
   strb r0, [r4]
 start_call: bl service
@@ -83,6 +88,7 @@ switch_2: ldmia.w r1!, {r4-r11}
 switch_3: bx lr
 .size switch, .-switch
 """
+)
 
 Labels = dict[str, int]
 ONE, TWO = STACK - 64, STACK - 512

@@ -13,35 +13,39 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from listing import BEGIN, END, SCRIPT, SERVICES, STACK, Row, batches, i, load, mark, r, w
+from listing import (
+    BEGIN,
+    END,
+    FUNCTION,
+    SCRIPT,
+    SERVICES,
+    STACK,
+    Row,
+    batches,
+    i,
+    load,
+    mark,
+    r,
+    sections,
+    w,
+)
 
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.model.service import Service, ServiceKind
 from wcetchar.model.trace import Event
 
-SOURCE = """
+SOURCE = (
+    """
 .cpu cortex-m4
 .fpu fpv4-sp-d16
 .section .vectors,"a"
   .word 0x20021000, start+1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, switch+1, quiet+1
   .word float+1, maybe+1
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 4096
-.section .data,"aw"
-  .space 64
-.text
-.macro function name
-  .p2align 2
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+"""
+    + sections()
+    + FUNCTION
+    + """
 function start
   strb r0, [r4]
 start_2: b.n start
@@ -81,6 +85,7 @@ switch_6: vldmiaeq r1!, {s16-s17}
 switch_7: bx lr
 .size switch, .-switch
 """
+)
 
 NAMES = ("quiet", "float", "maybe", "switch")
 THREADS = 3

@@ -124,6 +124,24 @@ def test_several_switches(blocking: Resolved, at: Labels) -> None:
     ]
 
 
+def test_switched_away_right_behind_a_return(blocking: Resolved, at: Labels) -> None:
+    """That of the call: it had ended before. That of a function which it called: it goes on."""
+    begun = [*until_switch(at), *there_and_back(at)]
+    returned = [*from_resume(at)[:-3], *there_and_back(at), *end(at)]
+    found, finder = find(blocking, [*begun, *returned])
+    assert [w.name for w in found] == ["service/call", "service/resume"]
+    assert [pcs(w) for w in found] == [addresses(at, BEFORE), addresses(at, AFTER)]
+    assert finder.attributed == {"service": 7}
+    inner = from_resume(at)
+    found, _ = find(blocking, [*begun, *inner[:5], *there_and_back(at), *inner[5:]])
+    assert [w.name for w in found] == ["service/call", "service/between", "service/resume"]
+    parts = (BEFORE, ("copied_2", "copied_3"), ("service_3", "service_4"))
+    assert [pcs(w) for w in found] == [addresses(at, part) for part in parts]
+    assert found[2].calls == ()
+    with pytest.raises(InputError, match="no other thread ran in between"):
+        find(blocking, [*until_switch(at), *returned])
+
+
 def test_a_blocking_call_that_does_not_block(blocking: Resolved, at: Labels) -> None:
     with pytest.raises(InputError, match="no other thread ran in between"):
         find(blocking, [*until_switch(at), *from_resume(at)])

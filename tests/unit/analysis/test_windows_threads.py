@@ -10,6 +10,7 @@ import pytest
 from listing import (
     BEGIN,
     END,
+    FUNCTION,
     MARK,
     PARAMETER,
     SCRIPT,
@@ -22,6 +23,7 @@ from listing import (
     load,
     mark,
     r,
+    sections,
     w,
 )
 
@@ -33,25 +35,14 @@ from wcetchar.model.characterization import Blocking
 from wcetchar.model.service import SchedulerLock
 from wcetchar.model.trace import Event
 
-SOURCE = """
+SOURCE = (
+    """
 .section .vectors,"a"
   .word 0x20021000, start+1, 0, 0, 0, 0, 0, 0, 0, 0, 0, svc+1, 0, 0, switch+1, tick+1
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 4096
-.section .data,"aw"
-  .space 64
-.text
-.macro function name
-  .p2align 2
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+"""
+    + sections()
+    + FUNCTION
+    + """
 function start
   strb r0, [r4]
 start_2: strb r0, [r5]
@@ -110,6 +101,7 @@ again_5: strb r0, [r6]
 again_6: pop {r4, pc}
 .size again, .-again
 """
+)
 
 Labels = dict[str, int]
 ONE, TWO = STACK - 64, STACK - 512
@@ -324,6 +316,17 @@ def test_a_lock_within_a_lock(resolved: Resolved, at: Labels) -> None:
     found, _ = find(resolved, rows)
     held = [[b.preemption for _, b in steps(window)] for window in found]
     assert held == [[True] * 5, [True] * 6, [True] * 4 + [False] * 2, [False] * 5]
+
+
+def test_a_thread_that_is_switched_away_when_it_is_about_to_lock(
+    resolved: Resolved, at: Labels
+) -> None:
+    """It has not locked the scheduler for the other one, and has when it goes on."""
+    away = [*switched(at, ONE, TWO), *call(at, [i(at["tick_3"])], 6), *switched(at, TWO, ONE)]
+    unlock = call(at, [i(at["unlock"]), i(at["unlock_2"])])
+    found, _ = find(resolved, [*call(at, [i(at["lock"]), *away]), *unlock])
+    held = [[b.preemption for _, b in steps(window)] for window in found]
+    assert held == [[False] * 5, [False] * 2 + [True] * 3, [True] * 4 + [False] * 2]
 
 
 # ---- calls and returns ---------------------------------------------------------------------------

@@ -7,7 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from listing import SCRIPT, SERVICES, STACK, TABLE, HandTrace, Row, batches, i, load, r, w
+from listing import (
+    FUNCTION,
+    SCRIPT,
+    SERVICES,
+    STACK,
+    TABLE,
+    HandTrace,
+    Row,
+    batches,
+    i,
+    load,
+    r,
+    sections,
+    w,
+)
 
 from wcetchar.analysis import recorder
 from wcetchar.analysis.characterize import characterize
@@ -20,25 +34,14 @@ from wcetchar.model.run import RunValues
 from wcetchar.model.service import Parameter, ParameterKind, Service, ServiceKind
 from wcetchar.model.trace import Event, Knowledge, Loss, TraceFilter
 
-SOURCE = """
+SOURCE = (
+    """
 .section .vectors,"a"
   .word 0x20021000, main+1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, switch+1, tick+1, tail+1
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 4096
-.section .data,"aw"
-  .space 64
-.text
-.macro function name
-  .p2align 2
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+"""
+    + sections()
+    + FUNCTION
+    + """
 function main
   bl outer
 main_2: bl inner
@@ -79,6 +82,7 @@ switch_2: ldmia.w r1!, {r4-r11}
 switch_3: bx lr
 .size switch, .-switch
 """
+)
 
 ENTER, LEAVE = Event.EXCEPTION, Event.EXCEPTION_EXIT
 Labels = dict[str, int]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from listing import MARK, Row, load
+from listing import MARK, Row, load, sections
 
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
@@ -35,18 +35,7 @@ SECTIONS {
 }
 """
 
-HEADER = """
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 0x10000
-.section .data,"aw"
-  .space 0x1000
-.text
-"""
+HEADER = sections(0x10000, 0x1000)
 
 Do = Callable[["Machine"], "int | None"]
 """Carries an operation out; returns where control goes, ``None`` for the next one."""

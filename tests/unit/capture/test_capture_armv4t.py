@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
+from qemu_history import check_nesting, exceptions_of, history, logged
 
 from wcetchar.capture import CaptureFilter
 from wcetchar.errors import InputError
@@ -127,99 +126,24 @@ behind: subs r1, #1
 )
 
 
-def logged(qemu: str, elf: Path, log: Path, options: str = "in_asm,exec,nochain,int") -> str:
-    """QEMU's log of a run without the plugin."""
-    subprocess.run(
-        [
-            *(qemu, "-M", "versatilepb", "-cpu", "ti925t", "-m", "128M", "-nodefaults"),
-            *(
-                "-nic",
-                "none",
-                "-display",
-                "none",
-                "-audiodev",
-                "none,id=none",
-                "-global",
-                "pl041.audiodev=none",
-            ),
-            *("-icount", "shift=5,sleep=off", "-semihosting-config", "enable=on,arg=f"),
-            *("-d", options, "-D", str(log), "-device", f"loader,file={elf},cpu-num=0"),
-        ],
-        check=True,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-    )
-    return log.read_text()
-
-
+BOARD = (
+    *("-M", "versatilepb", "-cpu", "ti925t"),
+    *("-audiodev", "none,id=none", "-global", "pl041.audiodev=none"),
+)
 TAKEN = re.compile(r"Taking exception (\d+) \[")
-BLOCK = re.compile(r"Trace 0: 0x(\w+) \[\w+/(\w+)/\w+/\w+\]")
-LISTED = re.compile(r"0x(\w+):  [0-9a-f]{4}")
 VECTORS = {1: UNDEFINED, 2: SOFTWARE, 3: PREFETCH, 4: DATA, 5: INTERRUPT, 6: FAST}
 
 
-def history(log: str) -> list[tuple[str, int]]:
-    """Instructions and exceptions, from a log of in_asm, exec, nochain and int; see the test of
-    RISC-V traps for what can cut a block off."""
-    found: list[tuple[str, int]] = []
-    blocks: dict[str, list[int]] = {}
-    listing: list[int] = []
-    block: list[int] = []
-    rewound = False
-
-    def executed(up_to: int | None = None) -> None:
-        found.extend(("INSTRUCTION", pc) for pc in block if up_to is None or pc < up_to)
-        block.clear()
-
-    for line in log.splitlines():
-        if line.startswith("IN:"):
-            listing.clear()
-        elif match := LISTED.match(line):
-            listing.append(int(match[1], 16))
-        elif line.startswith("cpu_io_recompile: rewound execution"):
-            rewound = True
-        elif line.startswith("Stopped execution of TB chain before"):
-            block.clear()
-        elif match := TAKEN.match(line):
-            executed()
-            if int(match[1]) in VECTORS:
-                found.append(("EXCEPTION", VECTORS[int(match[1])]))
-        elif match := BLOCK.match(line):
-            start = int(match[2], 16)
-            assert not rewound or start in block
-            executed(start if rewound else None)
-            rewound = False
-            if listing:
-                blocks[match[1]] = listing.copy()
-                listing.clear()
-            block.extend(blocks[match[1]])
-            assert block[0] == start
-    executed()
-    return found
-
-
-def exceptions_of(trace) -> list[tuple[str, int]]:
-    wanted = (Event.EXCEPTION, Event.EXCEPTION_EXIT)
-    return [(kind.name, number) for kind, number, _ in trace.events if kind in wanted]
-
-
-def check_nesting(trace) -> None:
-    """Every exit names the newest exception that was not left, and all of them are left."""
-    active = []
-    for name, number in exceptions_of(trace):
-        if name == "EXCEPTION":
-            active.append(number)
-        else:
-            assert active.pop() == number
-    assert not active
+def taken(match: re.Match[str], block: list[int]) -> tuple[int | None, int | None]:
+    return None, VECTORS.get(int(match[1]))
 
 
 def test_armv4t_instructions_and_exceptions_in_the_order_of_qemus_log(
     armv4t_capture, armv4t_assemble, qemu, tmp_path
 ):
     firmware, trace = armv4t_assemble(NESTED), armv4t_capture(NESTED)
-    expected = history(logged(qemu, firmware.path, tmp_path / "qemu.log"))
+    log = logged(qemu, BOARD, firmware.path, tmp_path / "qemu.log", "in_asm,exec,nochain,int")
+    expected = history(log, TAKEN, taken)
     seen = [
         (kind.name, a)
         for kind, a, _ in trace.events

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from qemu_history import check_nesting, exceptions_of, history, logged
 
 from wcetchar.capture import CaptureFilter, CaptureRequest, find_machine, run
 from wcetchar.errors import InputError
@@ -120,94 +121,19 @@ trap_return: mret
 )
 
 
-def logged(qemu: str, elf: str, log: Path, options: tuple[str, ...] = ()) -> str:
-    """QEMU's log of a run without the plugin."""
-    subprocess.run(
-        [
-            *(qemu, "-M", "virt", "-cpu", "rv32,s=off,h=off", "-m", "128M", "-bios", "none"),
-            *("-nodefaults", "-nic", "none", "-display", "none", "-seed", "0"),
-            *("-icount", "shift=5,sleep=off", "-semihosting-config", "enable=on,arg=f"),
-            *(*options, "-D", str(log), "-device", f"loader,file={elf},cpu-num=0"),
-        ],
-        check=True,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-    )
-    return log.read_text()
-
-
+BOARD = ("-M", "virt", "-cpu", "rv32,s=off,h=off", "-bios", "none", "-seed", "0")
 TRAP = re.compile(r"riscv_cpu_do_interrupt: hart:0, async:([01]), cause:(\w{8}), epc:0x(\w+),")
-BLOCK = re.compile(r"Trace 0: 0x(\w+) \[\w+/(\w+)/\w+/\w+\]")
-LISTED = re.compile(r"0x(\w+):  [0-9a-f]{4}")
 
 
-def history(log: str) -> list[tuple[str, int]]:
-    """Instructions and trap entries, from a log of in_asm, exec, nochain and int.
-
-    A block is listed when it is translated, just before it is first executed. It is executed
-    whole, but for three cases that the log tells: a trap of an instruction within it; an access to
-    a device, for which QEMU goes back and executes what begins there as another block; and an
-    interrupt that comes before its first instruction.
-    """
-    found: list[tuple[str, int]] = []
-    blocks: dict[str, list[int]] = {}
-    listing: list[int] = []
-    block: list[int] = []
-
-    rewound = False
-
-    def executed(up_to: int | None = None) -> None:
-        found.extend(("INSTRUCTION", pc) for pc in block if up_to is None or pc < up_to)
-        block.clear()
-
-    for line in log.splitlines():
-        if line.startswith("IN:"):
-            listing.clear()
-        elif match := LISTED.match(line):
-            listing.append(int(match[1], 16))
-        elif line.startswith("cpu_io_recompile: rewound execution"):
-            rewound = True
-        elif line.startswith("Stopped execution of TB chain before"):
-            block.clear()
-        elif match := TRAP.match(line):
-            cause = int(match[1]) << 31 | int(match[2], 16)
-            epc = int(match[3], 16) & 0xFFFFFFFF  # QEMU 11.1 extends its sign
-            executed(epc + 1 if epc in block else None)
-            found.append(("EXCEPTION", cause))
-        elif match := BLOCK.match(line):
-            start = int(match[2], 16)
-            assert not rewound or start in block
-            executed(start if rewound else None)
-            rewound = False
-            if listing:
-                blocks[match[1]] = listing.copy()
-                listing.clear()
-            block.extend(blocks[match[1]])
-            assert block[0] == start
-    executed()
-    return found
+def taken(match: re.Match[str], block: list[int]) -> tuple[int | None, int | None]:
+    cause = int(match[1]) << 31 | int(match[2], 16)
+    epc = int(match[3], 16) & 0xFFFFFFFF  # QEMU 11.1 extends its sign
+    return epc + 1 if epc in block else None, cause
 
 
 def log_of_everything(qemu: str, firmware, folder: Path) -> list[tuple[str, int]]:
-    options = ("-d", "in_asm,exec,nochain,int")
-    return history(logged(qemu, str(firmware.path), folder / "qemu.log", options))
-
-
-def exceptions_of(trace) -> list[tuple[str, int]]:
-    wanted = (Event.EXCEPTION, Event.EXCEPTION_EXIT)
-    return [(kind.name, number) for kind, number, _ in trace.events if kind in wanted]
-
-
-def check_nesting(trace) -> None:
-    """Every exit names the newest trap that was not left, and all but the last ones are left."""
-    active = []
-    for name, number in exceptions_of(trace):
-        if name == "EXCEPTION":
-            active.append(number)
-        else:
-            assert active.pop() == number
-    assert not active
+    path = folder / "qemu.log"
+    return history(logged(qemu, BOARD, firmware.path, path, "in_asm,exec,nochain,int"), TRAP, taken)
 
 
 def test_each_instruction_and_trap_in_the_order_of_qemus_log(

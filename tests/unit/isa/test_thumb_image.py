@@ -127,7 +127,7 @@ def test_other_machines(machine: str, architecture: str) -> None:
     ("ranges", "words"),
     [
         ((CodeRange(BASE, BASE + 4, "arm"),), "'arm' state"),
-        ((CodeRange(BASE + 1, BASE + 3, "thumb"),), "odd"),
+        ((CodeRange(BASE + 1, BASE + 3, "thumb"),), "no multiple of 2"),
         ((CodeRange(BASE, BASE + 4, "thumb"), CodeRange(BASE + 2, BASE + 4, "thumb")), "overlaps"),
         ((CodeRange(BASE, BASE + 40, "thumb"),), "no stored contents"),
     ],
