@@ -58,7 +58,8 @@ def calls(resolved: Resolved, riscv_trace: Path) -> dict[str, Rows]:
     size = np.concatenate([part.size for part in parts])
     is_mark = (kind == Event.WRITE) & (address >= base) & (address < base + 2 * length)
     marks = np.flatnonzero(is_mark).tolist()
-    names = {s.mark: s.name for s in services.services if s.kind is ServiceKind.CALL}
+    kinds = (ServiceKind.CALL, ServiceKind.BLOCKING_CALL)
+    names = {s.mark: s.name for s in services.services if s.kind in kinds}
     found: dict[str, Rows] = {}
     for before, begin, end in zip(marks, marks[1:], marks[2:], strict=False):
         name = names.get(int(address[begin]) - base)
@@ -83,7 +84,7 @@ def counted(resolved: Resolved, rows: Rows) -> Result:
     for window in find_windows([batch], finder):
         for packed in labeller.label(window).packed.tolist():
             blocking, code, _ = unpack(packed)
-            found[window.name, code, labeller.blockings[blocking].masks] += 1
+            found[window.service.name, code, labeller.blockings[blocking].masks] += 1
     return found
 
 
