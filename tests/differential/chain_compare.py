@@ -54,6 +54,9 @@ def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:
         ranges = [range(int(low), int(high) + 1) for low, high in spans]
         if sorted(seen.pop(part, [])) != list(product(*ranges)):
             yield f"{part}: not one window at each value"
+        between = f"{service}/between"  # where it is switched away twice, and then at each value
+        if between in seen and sorted(seen.pop(between)) != list(product(*ranges)):
+            yield f"{between}: not one window at each value"
     yield from (f"{name} is no service" for name in seen)
 
 

@@ -23,7 +23,7 @@ from chain_published import by_key, counts_at, evaluate
 pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
-NAMES = list(services_document()["services"])
+NAMES = [part for _, part in chain_compare.parts_of(services_document())]
 
 
 # ---- the run -----------------------------------------------------------------------------------
