@@ -2,7 +2,7 @@
 
 The count comes from the text of objdump, QEMU's own log (no plugin) and nm and readelf; the
 plugin's stream, read by a decoder of these tests, gives addresses of accesses. See chain_oracle.
-Every one of the 443 windows is compared, at every value of every parameter: those that the formulas
+Every one of the 442 windows is compared, at every value of every parameter: those that the formulas
 were fitted to and those that were held out.
 """
 

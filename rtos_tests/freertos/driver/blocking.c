@@ -144,8 +144,15 @@ static void mark_three(unsigned first, unsigned second, unsigned third)
 
 /* ---- the scheduler -------------------------------------------------------------------------- */
 
+static void resumes_at_once(void *unused)
+{
+    (void)unused;
+    for (;;)
+        vTaskResume(driver_handle);
+}
+
 /* Worst: the caller is alone at its priority; another task is delayed, so that the next unblock time
- * is set anew. */
+ * is set anew, or none is. */
 static void measure_suspend(void)
 {
     helpers_start(1);
@@ -153,6 +160,11 @@ static void measure_suspend(void)
     MEASURE(SERVICE_VTASKSUSPEND_OWN, vTaskSuspend(NULL));
     CHECK(!helper_busy(0));
     helpers_stop();
+
+    CHECK(xTaskCreateStatic(resumes_at_once, "resumes", STACK_WORDS, NULL, PRIORITY_CREATED,
+                            holder_stack, &holder_control) != NULL);
+    MEASURE(SERVICE_VTASKSUSPEND_OWN_NONE_DELAYED, vTaskSuspend(NULL));
+    vTaskDelete((TaskHandle_t)&holder_control);
 }
 
 static void deletes_itself(void *unused)
@@ -211,7 +223,7 @@ static void measure_notifications_of_driver(void)
         helpers_start(delayed);
         delay_others(notifies_the_driver, delayed);
         wcet_param(0, delayed);
-        MEASURE(SERVICE_ULTASKNOTIFYTAKE_BLOCKS, value = ulTaskNotifyTake(pdTRUE, LIMIT));
+        MEASURE(SERVICE_ULTASKNOTIFYTAKE_BLOCKS, value = ulTaskNotifyTake(pdFALSE, LIMIT));
         CHECK(value == 1 && !helper_busy(0));
         helper_call(0, notifies_the_driver, NULL);
         wcet_param(0, delayed);
@@ -428,6 +440,30 @@ static void measure_events_of_driver(unsigned delayed)
     CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
     helper_call(0, sets_bits, NULL);
     wcet_param(0, delayed);
+    MEASURE(SERVICE_XEVENTGROUPWAITBITS_ANY_BLOCKS,
+            bits = xEventGroupWaitBits(group, 3, pdFALSE, pdFALSE, LIMIT));
+    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 3);
+    helpers_stop();
+}
+
+static BaseType_t waits_for_other_bits(void *unused)
+{
+    (void)unused;
+    return xEventGroupWaitBits(group, 0x80, pdTRUE, pdFALSE, portMAX_DELAY) == 0;
+}
+
+/* The bits that the caller sets are looked at for all that wait. */
+static void measure_sync(unsigned delayed, unsigned waiting)
+{
+    EventBits_t bits;
+
+    group = xEventGroupCreateStatic(&group_control);
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, waits_for_other_bits, NULL);
+    delay_others(sets_bits, delayed);
+    wcet_param(0, delayed);
+    wcet_param(1, waiting);
     MEASURE(SERVICE_XEVENTGROUPSYNC_BLOCKS, bits = xEventGroupSync(group, 4, 7, LIMIT));
     CHECK(bits == 7 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
     helpers_stop();
@@ -481,6 +517,9 @@ void measure_blocking(void)
     for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE + 2; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE + 2; waiting++)
             measure_take(delayed, waiting);
+    for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE + 2; delayed++)
+        for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE + 2; waiting++)
+            measure_sync(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
         measure_time_out(delayed);
         for (recursive = 0; recursive <= 1; recursive++) {

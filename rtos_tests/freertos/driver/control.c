@@ -87,15 +87,14 @@ static void measure_static(void)
     vTaskDelete(created);
 
     /* Worst: as for vTaskDelete. */
-    helpers_start(1);
-    helper_delay(0, 1000);
-    timers_task_delayed(pdTRUE);
+    another_delayed(1);
     created = create(waits_for_ever, PRIORITY_DRIVER + 2);
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 2);
     MEASURE(SERVICE_VTASKDELETE_STATIC, vTaskDelete(created));
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 1);
-    timers_task_delayed(pdFALSE);
-    helpers_stop();
+    another_delayed(0);
+    created = create(waits_for_ever, PRIORITY_DRIVER + 2);
+    MEASURE(SERVICE_VTASKDELETE_STATIC_NONE_DELAYED, vTaskDelete(created));
 }
 
 /* Worst: the task is alone in its ready list with the index on it, is lifted above the caller, and
@@ -171,10 +170,14 @@ static void measure_timeout(void)
     remaining = 10;
     MEASURE(SERVICE_XTASKCHECKFORTIMEOUT, over = xTaskCheckForTimeOut(&since, &remaining));
     CHECK(over == pdFALSE && remaining == 8);
+    pass_time(2);
+    remaining = 1;
+    MEASURE(SERVICE_XTASKCHECKFORTIMEOUT_OVER, over = xTaskCheckForTimeOut(&since, &remaining));
+    CHECK(over == pdTRUE && remaining == 0);
 }
 
 #if INCLUDE_xTaskAbortDelay == 1
-/* Worst: the task waits for an event with a time limit and is more urgent than the caller; another
+/* Worst: the task waits for an event without a time limit and is more urgent than the caller; another
  * task is delayed. */
 static void measure_abort(void)
 {
@@ -182,7 +185,7 @@ static void measure_abort(void)
 
     helpers_start(2);
     helper_delay(0, 1000);
-    helper_receive(1, empty, &remaining, 2000);
+    helper_receive(1, empty, &remaining, portMAX_DELAY);
     MEASURE(SERVICE_XTASKABORTDELAY, result = xTaskAbortDelay(helper_handle(1)));
     CHECK(result == pdPASS && !helper_busy(1) && helper_result(1) == pdFALSE);
     helpers_stop();

@@ -26,7 +26,7 @@ static BaseType_t waits_for_both(void *unused)
 static BaseType_t waits_in_vain(void *unused)
 {
     (void)unused;
-    return xEventGroupWaitBits(group, SET | NEVER_SET, pdTRUE, pdTRUE, portMAX_DELAY) == 0;
+    return xEventGroupWaitBits(group, NEVER_SET, pdTRUE, pdFALSE, portMAX_DELAY) == 0;
 }
 
 static BaseType_t meets(void *unused)
@@ -36,7 +36,7 @@ static BaseType_t meets(void *unused)
 }
 
 /* Worst: each of M tasks gets all the bits that it waits for, and wants them cleared; each of U tasks
- * gets only one of them; all are more urgent than the caller. The tasks that wait in vain stand
+ * waits for any of others, which takes longer to see than that one is missing; all are more urgent than the caller. The tasks that wait in vain stand
  * first. */
 static void measure_set(unsigned matching, unsigned waiting)
 {

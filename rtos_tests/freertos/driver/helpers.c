@@ -162,3 +162,14 @@ void timers_task_delayed(BaseType_t wanted)
     (void)wanted;
 }
 #endif
+
+void another_delayed(int wanted)
+{
+    timers_task_delayed(wanted ? pdTRUE : pdFALSE);
+    if (wanted) {
+        helpers_start(1);
+        helper_delay(0, 1000);
+    } else {
+        helpers_stop();
+    }
+}

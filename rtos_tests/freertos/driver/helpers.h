@@ -48,4 +48,7 @@ void pass_time(TickType_t ticks);
  * tasks among the delayed ones and back, so that another task can be the only one suspended. */
 void timers_task_delayed(BaseType_t wanted);
 
+/* Some task is delayed, and the timers' task is not among the suspended ones; or neither. */
+void another_delayed(int wanted);
+
 #endif

@@ -21,9 +21,9 @@ static void fill(unsigned length)
 void measure_lists(void)
 {
     /* Worst: the new item belongs behind all the others. An equal value is passed over too. */
-    for (unsigned length = 0; length <= LIST_LENGTH_MAX; length++) {
+    for (unsigned length = 1; length <= LIST_LENGTH_MAX; length++) {
         fill(length);
-        listSET_LIST_ITEM_VALUE(&items[length], length == 0 ? 0 : length - 1);
+        listSET_LIST_ITEM_VALUE(&items[length], length - 1);
         wcet_param(0, length);
         MEASURE(SERVICE_VLISTINSERT, vListInsert(&list, &items[length]));
         CHECK(listCURRENT_LIST_LENGTH(&list) == length + 1);

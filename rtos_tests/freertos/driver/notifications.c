@@ -4,11 +4,16 @@
 
 static uint32_t previous CALLER_DATA;
 
-/* Worst of the actions: the value is set only if the task has not been notified before. */
+/* Worst of the actions, but for setting bits: the value is set only if the task has not been notified
+ * before. */
 static void measure_notify(void)
 {
     BaseType_t result;
 
+    (void)xTaskNotifyStateClear(driver_handle);
+    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS,
+            result = xTaskNotifyAndQuery(driver_handle, 5, eSetBits, &previous));
+    CHECK(result == pdPASS);
     (void)xTaskNotify(driver_handle, 7, eSetValueWithOverwrite);
     (void)ulTaskNotifyTake(pdTRUE, 0);
     MEASURE(SERVICE_XTASKNOTIFYANDQUERY,
@@ -29,7 +34,21 @@ static void measure_notify(void)
             result = xTaskNotifyAndQuery(helper_handle(0), 5, eSetValueWithoutOverwrite,
                                          &previous));
     CHECK(result == pdPASS && previous == 0);
+    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS_WAITER,
+            result = xTaskNotifyAndQuery(helper_handle(0), 5, eSetBits, &previous));
+    CHECK(result == pdPASS);
     helpers_stop();
+}
+
+static void set_bits_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS_WAITER,
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, eSetBits, &previous, &woken));
+    CHECK(result == pdPASS && woken == pdTRUE);
+    BOARD_YIELD_FROM_ISR(woken);
 }
 
 static void notify_from_isr(void)
@@ -73,6 +92,8 @@ static void measure_from_isr(void)
     helpers_start(1);
     driver_on_interrupt = notify_from_isr;
     board_interrupt();
+    driver_on_interrupt = set_bits_from_isr;
+    board_interrupt();
     driver_on_interrupt = give_from_isr;
     board_interrupt();
     driver_on_interrupt = plain_from_isr;
@@ -87,7 +108,7 @@ void measure_notifications(void)
     uint32_t count;
 
     MEASURE(SERVICE_XTASKNOTIFYGIVE, (void)xTaskNotifyGive(driver_handle));
-    MEASURE(SERVICE_ULTASKNOTIFYTAKE, count = ulTaskNotifyTake(pdTRUE, 0));
+    MEASURE(SERVICE_ULTASKNOTIFYTAKE, count = ulTaskNotifyTake(pdFALSE, 0));
     CHECK(count == 1);
 
     /* A more urgent task waits: it is readied and runs before the call returns. */

@@ -328,7 +328,7 @@ static void measure_create(void)
         CHECK(heap_free_blocks() == n);
         xPortResetHeapMinimumEverFreeHeapSize();
         wcet_param(0, n);
-        MEASURE(SERVICE_XQUEUECREATESET, set = xQueueCreateSet(7));
+        MEASURE(SERVICE_XQUEUECREATESET, set = xQueueCreateSet(8));
         CHECK(set != NULL && heap_free_blocks() == n);
         CHECK(n == 1 || (char *)set > (char *)holes.guard[n - 2]);
         vQueueDelete(set);

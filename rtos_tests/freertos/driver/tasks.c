@@ -98,42 +98,47 @@ static void measure_create_switch(void)
  *     ... small N | stack | gap | control block | rest of the heap
  *
  * Worst for the scheduler: the task waits for an event without a time limit, alone in the list of
- * suspended tasks, is alone at its priority, and another task is delayed. */
+ * suspended tasks, and is alone at its priority. Another task is delayed, or none is. */
+static void measure_delete_at(unsigned n, int another_is_delayed)
+{
+    struct holes holes;
+    void *stack;
+    void *gap;
+    void *control;
+
+    another_delayed(another_is_delayed);
+    holes_take(&holes, n, 0);
+    stack = heap_take(STACK_WORDS * sizeof(StackType_t));
+    gap = heap_take(SMALL_BYTES);
+    control = heap_take(sizeof(StaticTask_t));
+    vPortFree(stack);
+    vPortFree(control);
+    CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2, &created) ==
+          pdPASS);
+    CHECK((void *)created == control);
+    CHECK(((StaticTask_t *)created)->pxDummy6 == stack);
+    vPortFree(gap);
+    holes_open(&holes);
+    CHECK(heap_free_blocks() == n + 2);
+    wcet_param(0, n);
+    if (another_is_delayed)
+        MEASURE(SERVICE_VTASKDELETE, vTaskDelete(created));
+    else
+        MEASURE(SERVICE_VTASKDELETE_NONE_DELAYED, vTaskDelete(created));
+    CHECK(heap_free_blocks() == n);
+    holes_close(&holes);
+    CHECK(heap_free_blocks() == 1);
+    another_delayed(0);
+}
+
 static void measure_delete(void)
 {
     empty = xQueueCreateStatic(1, sizeof(uint32_t), empty_storage, &empty_control);
-    helpers_start(1);
-    helper_delay(0, 1000);
-    timers_task_delayed(pdTRUE);
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
-        struct holes holes;
-        void *stack;
-        void *gap;
-        void *control;
-
-        holes_take(&holes, n, 0);
-        stack = heap_take(STACK_WORDS * sizeof(StackType_t));
-        gap = heap_take(SMALL_BYTES);
-        control = heap_take(sizeof(StaticTask_t));
-        vPortFree(stack);
-        vPortFree(control);
-        CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
-                          &created) == pdPASS);
-        CHECK((void *)created == control);
-        CHECK(((StaticTask_t *)created)->pxDummy6 == stack);
-        vPortFree(gap);
-        holes_open(&holes);
-        CHECK(heap_free_blocks() == n + 2);
-        CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 2);
-        wcet_param(0, n);
-        MEASURE(SERVICE_VTASKDELETE, vTaskDelete(created));
-        CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 1);
-        CHECK(heap_free_blocks() == n);
-        holes_close(&holes);
-        CHECK(heap_free_blocks() == 1);
+        measure_delete_at(n, 1);
+        if (DRIVER_WHOLE)
+            measure_delete_at(n, 0);
     }
-    timers_task_delayed(pdFALSE);
-    helpers_stop();
 }
 
 /* Worst: the task is in a ready list alone, the list's index stands on it, and the new priority
@@ -160,9 +165,13 @@ static void measure_priority(void)
 /* Worst: as for vTaskDelete; the task is resumed from the list of suspended tasks at once. */
 static void measure_suspend(void)
 {
-    helpers_start(1);
-    helper_delay(0, 1000);
-    timers_task_delayed(pdTRUE);
+    if (DRIVER_WHOLE) {
+        CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
+                          &created) == pdPASS);
+        MEASURE(SERVICE_VTASKSUSPEND_NONE_DELAYED, vTaskSuspend(created));
+        vTaskDelete(created);
+    }
+    another_delayed(1);
     CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
                       &created) == pdPASS);
     MEASURE(SERVICE_VTASKSUSPEND, vTaskSuspend(created));
@@ -172,8 +181,7 @@ static void measure_suspend(void)
     vTaskSuspend(created);
     MEASURE(SERVICE_VTASKRESUME, vTaskResume(created));
     vTaskDelete(created);
-    timers_task_delayed(pdFALSE);
-    helpers_stop();
+    another_delayed(0);
 }
 
 void measure_tasks(void)

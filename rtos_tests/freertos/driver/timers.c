@@ -124,7 +124,8 @@ static void measure_calls(void)
     MEASURE(SERVICE_VTIMERSETTIMERID, vTimerSetTimerID(timer, &timer));
     MEASURE(SERVICE_PVTIMERGETTIMERID, id = pvTimerGetTimerID(timer));
     CHECK(id == &timer);
-    MEASURE(SERVICE_VTIMERSETRELOADMODE, vTimerSetReloadMode(timer, pdTRUE));
+    MEASURE(SERVICE_VTIMERSETRELOADMODE, vTimerSetReloadMode(timer, pdFALSE));
+    vTimerSetReloadMode(timer, pdTRUE);
     MEASURE(SERVICE_XTIMERPENDFUNCTIONCALL,
             result = xTimerPendFunctionCall(nothing_to_do, NULL, 0, 0));
     CHECK(result == pdPASS);

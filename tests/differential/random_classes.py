@@ -1,0 +1,532 @@
+"""Which published service a random call belongs to, at which values of its parameters.
+
+Rests on what the random driver said of the kernel's state before the call, what the call returned,
+and whether another thread ran in between. A call that no published service describes has a
+:class:`Gap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Facts = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Call:
+    """``result`` is ``None`` where nothing was said; ``parts`` how many pieces switches cut it in;
+    ``after`` the functions that it ran through when it had been switched away: what it found then,
+    the driver could not say before."""
+
+    name: str
+    facts: Facts
+    result: int | None
+    parts: int
+    after: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Known:
+    """``service`` at ``values`` of its parameters."""
+
+    service: str
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """No published service describes this state."""
+
+    state: str
+
+
+Class = Known | Gap
+MASKED = "(interrupts masked)"
+"""Among ``Call.after`` where interrupts were masked by the call after the switch."""
+
+
+def classify(call: Call) -> Class:
+    rule = RULES.get(call.name)
+    if rule is None:
+        return Known(call.name, {})
+    return rule(call)
+
+
+def _one_parameter(parameter: str, fact: str) -> Callable[[Call], Class]:
+    return lambda call: Known(call.name, {parameter: call.facts[fact]})
+
+
+def _create(call: Call) -> Class:
+    return Known(call.name, {"N": call.facts["N"]})
+
+
+def _malloc(call: Call) -> Class:
+    return Known("pvPortMalloc", {"N": call.facts["N"]})
+
+
+def _calloc(call: Call) -> Class:
+    words, beyond = divmod(call.facts["bytes"], 4)
+    return Known("pvPortCalloc", {"N": call.facts["N"], "W": words + beyond + (beyond > 0)})
+
+
+def _delete_task(call: Call) -> Class:
+    f = call.facts
+    name = "vTaskDelete" if f["delayed"] else "vTaskDelete_none_delayed"
+    return Known(name, {"N": max(f["stack_below"], f["control_below"] + 1)})
+
+
+def _tick(call: Call) -> Class:
+    facts = call.facts
+    if facts["wrap"]:
+        return Known("tick_interrupt_wrap", {"K": facts["K"]})
+    return Known("tick_interrupt", {"K": facts["K"]})
+
+
+# ---- tasks ---------------------------------------------------------------------------------------
+
+
+def _create_task(call: Call) -> Class:
+    if call.facts["new"] > call.facts["me"] and call.result != 0:
+        return Known("xTaskCreate_switch", {"N": call.facts["N"]})
+    return Known(call.name, {"N": call.facts["N"]})
+
+
+def _create_static(call: Call) -> Class:
+    if call.facts["new"] > call.facts["me"]:
+        return Known("xTaskCreateStatic_switch", {})
+    return Known(call.name, {})
+
+
+def _set_priority(call: Call) -> Class:
+    f = call.facts
+    if f["own"]:
+        if call.parts > 1:
+            return Known("vTaskPrioritySet_own", {})
+        return Gap("vTaskPrioritySet of the caller, no switch")
+    if call.parts > 1:
+        return Known("vTaskPrioritySet_switch", {})
+    return Known("vTaskPrioritySet", {})
+
+
+def _suspend(call: Call) -> Class:
+    name = "vTaskSuspend_own" if call.facts["own"] else "vTaskSuspend"
+    return Known(name if call.facts["delayed"] else f"{name}_none_delayed", {})
+
+
+def _resume(call: Call) -> Class:
+    if call.parts > 1:
+        return Known("vTaskResume_switch", {})
+    return Known("vTaskResume", {})
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+def _delay(call: Call) -> Class:
+    f = call.facts
+    if f["ticks"] == 0:
+        return Gap("vTaskDelay(0)")
+    if f["D"] == 0:
+        return Known("vTaskDelay_first_last_tick" if f["last"] else "vTaskDelay_first", {})
+    return Known("vTaskDelay", {"D": f["D"]})
+
+
+def _delay_until(call: Call) -> Class:
+    if call.facts["late"]:
+        return Known("xTaskDelayUntil_late", {})
+    return Known("xTaskDelayUntil", {"D": call.facts["D"]})
+
+
+def _catch_up(call: Call) -> Class:
+    if call.facts["K"]:
+        return Gap("xTaskCatchUpTicks that wakes tasks")
+    if call.facts["wrap"]:
+        return Gap("xTaskCatchUpTicks over the wrap of the tick count")
+    return Known("xTaskCatchUpTicks", {"P": call.facts["P"]})
+
+
+def _resume_all(call: Call) -> Class:
+    f = call.facts
+    if f["nested"]:
+        return Known("xTaskResumeAll", {})
+    if f["wrap"]:
+        return Gap("xTaskResumeAll over the wrap of the tick count")
+    if f["P"]:
+        if f["stays"] == 0:
+            return Gap("xTaskResumeAll when ticks were missed and no task stays delayed")
+        return Known("xTaskResumeAll_ticks", {"R": f["R"], "P": f["P"], "K": f["K"]})
+    if f["R"]:
+        return Known("xTaskResumeAll_ready", {"R": f["R"]})
+    if call.parts > 1:
+        return Gap("xTaskResumeAll when a switch was asked for while the scheduler was locked")
+    return Known("xTaskResumeAll", {})
+
+
+# ---- queues --------------------------------------------------------------------------------------
+
+
+def _by_size(name: str, facts: Facts) -> Known:
+    """Where whole words are copied, a service has figures of its own."""
+    if name in ("xQueueSend", "xQueueReceive") and not (facts["unaligned"] or facts["S"] % 4):
+        return Known(f"{name}_aligned", {"W": facts["S"] // 4})
+    return Known(name, {"S": facts["S"]})
+
+
+def _transfer(call: Call) -> Class:
+    """Send, receive and peek, where the caller may wait."""
+    f, name = call.facts, call.name
+    sends = name.startswith("xQueueSend")
+    possible = f["filled"] < f["length"] if sends else f["filled"] > 0
+    if name == "xQueueOverwrite":
+        possible = True
+    if not possible:
+        return _waits(call, sends)
+    if sends and f["set"]:
+        return Known(f"{name}_set_waiter" if f["waiting"] else f"{name}_set", {"S": f["S"]})
+    if f["waiting"]:
+        return Known(f"{name}_waiter", {"S": f["S"]})
+    return _by_size(name, f)
+
+
+def _waits(call: Call, sends: bool) -> Class:
+    f, name = call.facts, call.name
+    if f["limit"] == 0:
+        return Gap(f"{name} that fails at once")
+    if name == "xQueueSendToFront":
+        return Gap(f"{name} that blocks")
+    if call.parts > 2:
+        return Gap(f"{name} that blocks more than once")
+    if call.result == 0:
+        if f["W"]:
+            return Gap(f"{name} that times out behind other tasks")
+        return Known(f"{name}_times_out", {"D": f["D"]})
+    if f["set"]:
+        return Gap(f"{name} that blocks, on a queue of a set")
+    if "xTaskRemoveFromEventList" in call.after:
+        return Gap(f"{name} that blocks, and wakes a task when it goes on")
+    return Known(f"{name}_blocks", {"S": f["S"], "D": f["D"], "W": f["W"]})
+
+
+def _transfer_in_isr(call: Call) -> Class:
+    f, name = call.facts, call.name
+    sends = name.startswith("xQueueSend")
+    if not (f["filled"] < f["length"] if sends else f["filled"] > 0):
+        return Gap(f"{name} that fails")
+    if f["waiting"] and name != "xQueuePeekFromISR":
+        if sends and f["set"]:
+            return Known("xQueueSendFromISR_set_waiter", {"S": f["S"]})
+        return Known(f"{name}_waiter", {"S": f["S"]})
+    if sends and f["set"]:
+        return Known("xQueueSendFromISR_set", {"S": f["S"]})
+    return Known(name, {"S": f["S"]})
+
+
+def _create_queue(call: Call) -> Class:
+    """Without items it is a semaphore."""
+    name = "xQueueCreate" if call.facts["size"] else "xSemaphoreCreateBinary"
+    return Known(name, {"N": call.facts["N"]})
+
+
+def _queue_reset(call: Call) -> Class:
+    return Known("xQueueReset_waiter" if call.facts["waiting"] else "xQueueReset", {})
+
+
+# ---- semaphores ----------------------------------------------------------------------------------
+
+
+def _give(call: Call) -> Class:
+    f = call.facts
+    if f["filled"] == f["length"]:
+        return Gap("xSemaphoreGive that fails")
+    if f["set"]:
+        return Known("xSemaphoreGive_set_waiter" if f["waiting"] else "xSemaphoreGive_set", {})
+    return Known("xSemaphoreGive_waiter" if f["waiting"] else "xSemaphoreGive", {})
+
+
+def _give_in_isr(call: Call) -> Class:
+    f = call.facts
+    if f["filled"] == f["length"]:
+        return Gap("xSemaphoreGiveFromISR that fails")
+    if f["set"]:
+        if not f["waiting"]:
+            return Gap("xSemaphoreGiveFromISR of a set that nobody waits for")
+        return Known("xSemaphoreGiveFromISR_set_waiter", {})
+    return Known("xSemaphoreGiveFromISR_waiter" if f["waiting"] else "xSemaphoreGiveFromISR", {})
+
+
+def _take_in_isr(call: Call) -> Class:
+    if call.facts["filled"] == 0:
+        return Gap("xSemaphoreTakeFromISR that fails")
+    return Known("xSemaphoreTakeFromISR", {})
+
+
+def _take(call: Call) -> Class:
+    f = call.facts
+    if f["filled"]:
+        return Known("xSemaphoreTake", {})
+    if f["limit"] == 0:
+        return Gap("xSemaphoreTake that fails at once")
+    if call.parts > 2:
+        return Gap("xSemaphoreTake that blocks more than once")
+    if call.result == 0:
+        if f["W"]:
+            return Gap("xSemaphoreTake that times out behind other tasks")
+        return Known("xSemaphoreTake_times_out", {"D": f["D"]})
+    return Known("xSemaphoreTake_blocks", {"D": f["D"], "W": f["W"]})
+
+
+def _check_time_out(call: Call) -> Class:
+    return Known("xTaskCheckForTimeOut_over" if call.result else "xTaskCheckForTimeOut", {})
+
+
+def _delete_static(call: Call) -> Class:
+    name = "vTaskDelete_static"
+    return Known(name if call.facts["delayed"] else f"{name}_none_delayed", {})
+
+
+def _take_mutex(call: Call) -> Class:
+    f, name = call.facts, call.name
+    if name == "xSemaphoreTakeRecursive" and f["own"]:
+        return Known("xSemaphoreTakeRecursive_again", {})
+    if not f["held"]:
+        return Known(name, {})
+    if f["limit"] == 0:
+        return Gap(f"{name} that fails at once")
+    if call.parts > 2:
+        return Gap(f"{name} that blocks more than once")
+    if f["W"]:
+        if name == "xSemaphoreTake_mutex" and call.result:
+            return Known("xSemaphoreTake_mutex_blocks_behind", {"D": f["D"], "W": f["W"]})
+        return Gap(f"{name} that blocks behind other tasks")
+    return Known(f"{name}_blocks" if call.result else f"{name}_times_out", {"D": f["D"]})
+
+
+def _give_mutex(call: Call) -> Class:
+    f, name = call.facts, call.name
+    if f.get("depth", 1) > 1:
+        return Known("xSemaphoreGiveRecursive_inner", {})
+    if f["waiting"]:
+        return Known(f"{name}_waiter", {})
+    if f["me"] != f["my_base"]:
+        return Gap(f"{name} by a task that has inherited a priority, when nobody waits")
+    return Known(name, {})
+
+
+# ---- notifications -------------------------------------------------------------------------------
+
+WAITS, HAS_COME = 1, 2
+SETS_BITS, COUNTS, SETS_IF_NONE = 1, 2, 4
+
+
+def _notify(call: Call) -> Class:
+    name = "xTaskNotifyAndQuery" if call.name == "xTaskNotify" else call.name
+    waits = call.facts["state"] == WAITS
+    if call.facts.get("action") == SETS_IF_NONE and call.facts["state"] == HAS_COME:
+        return Gap(f"{name} that fails, for there is a notification")
+    if name.endswith("FromISR") and not waits:
+        if call.facts.get("action") in (SETS_BITS, COUNTS):
+            return Gap(f"{name} that sets bits of a task that does not wait")
+        return Known(name, {})
+    if call.facts.get("action") in (SETS_BITS, COUNTS):
+        name += "_bits"
+    return Known(f"{name}_waiter" if waits else name, {})
+
+
+def _wait_for_notification(call: Call) -> Class:
+    f, name = call.facts, call.name
+    there = f["value"] if name == "ulTaskNotifyTake" else f["state"] == HAS_COME
+    if there:
+        return Known(name, {})
+    return _blocks(call, Known(f"{name}_blocks", {"D": f.get("D", 0)}))
+
+
+def _blocks(call: Call, known: Known) -> Class:
+    if call.facts["limit"] == 0:
+        return Gap(f"{call.name} that fails at once")
+    if call.parts > 2:
+        return Gap(f"{call.name} that blocks more than once")
+    if call.result == 0:
+        return Known(
+            known.service.replace("_any", "").replace("_blocks", "_times_out"), known.values
+        )
+    return known
+
+
+# ---- event groups --------------------------------------------------------------------------------
+
+
+def _set_bits(call: Call) -> Class:
+    f = call.facts
+    if f["M"]:
+        return Known("xEventGroupSetBits", {"M": f["M"], "U": f["U"]})
+    return Known("xEventGroupSetBits_none", {"U": f["U"]})
+
+
+def _wait_for_bits(call: Call) -> Class:
+    f = call.facts
+    if f["set_already"]:
+        return Known("xEventGroupWaitBits", {})
+    name = "xEventGroupWaitBits" + ("" if f["all"] and f["clears"] else "_any")
+    if (
+        MASKED in call.after and call.parts == 2
+    ):  # it was not woken by bits, and looks for them once more
+        if name.endswith("_any"):
+            return Gap("xEventGroupWaitBits for any bit that times out")
+        return Known("xEventGroupWaitBits_times_out", {"D": f["D"]})
+    return _blocks(call, Known(f"{name}_blocks", {"D": f.get("D", 0)}))
+
+
+def _sync(call: Call) -> Class:
+    f = call.facts
+    if f["set_already"]:
+        return Known("xEventGroupSync", {"W": f["waiting"]})
+    if f["M"]:
+        return Gap("xEventGroupSync that is not the last, but whose bits others wait for")
+    if MASKED in call.after and f["U"]:
+        return Gap("xEventGroupSync that times out, when other tasks wait")
+    return _blocks(call, Known("xEventGroupSync_blocks", {"D": f.get("D", 0), "U": f["U"]}))
+
+
+def _delete_group(call: Call) -> Class:
+    return Known("vEventGroupDelete", {"N": call.facts["below"], "W": call.facts["waiting"]})
+
+
+# ---- stream and message buffers ------------------------------------------------------------------
+
+LENGTH = 4  # of a message's length
+
+
+def _stream(call: Call) -> Class:
+    f, name = call.facts, call.name
+    sends, in_isr = "Send" in name, name.endswith("FromISR")
+    message = name.startswith("xMessage")
+    needed = f["S"] + LENGTH * message if sends else 1
+    would_block = (f["room"] if sends else f["bytes"]) < needed
+    if would_block and not in_isr and f["limit"]:
+        if f["waiting"]:
+            return Gap(f"{name} that blocks, when a task waits on the other side")
+        if f["pending"]:
+            return Gap(f"{name} that blocks, by a task that has been notified")
+        return _blocks(call, Known(f"{name}_blocks", {"S": call.result or 0, "D": f["D"]}))
+    if not call.result:
+        return Gap(f"{name} that fails")
+    return Known(f"{name}_waiter" if f["waiting"] else name, {"S": call.result})
+
+
+# ---- timers and sets -----------------------------------------------------------------------------
+
+
+def _timer_command(call: Call) -> Class:
+    in_isr = call.name.endswith("FromISR")
+    if call.result == 0:
+        return Gap(
+            "a command to the timers' task" + (", from an interrupt," * in_isr) + " that fails"
+        )
+    if call.name.startswith(("xTimerPend", "xEventGroup")):
+        return Known(call.name, {})
+    return Known("xTimerStartFromISR" if in_isr else "xTimerStart", {})
+
+
+def _select(call: Call) -> Class:
+    f, name = call.facts, call.name
+    if f["filled"]:
+        return Known(name, {})
+    if f.get("limit"):
+        return _blocks(call, Known(f"{name}_blocks", {"D": f["D"], "W": f["W"]}))
+    return Gap(f"{name} that fails")
+
+
+def _below(call: Call) -> Class:
+    return Known(call.name, {"N": call.facts["below"]})
+
+
+RULES: dict[str, Callable[[Call], Class]] = {
+    "pvPortMalloc": _malloc,
+    "pvPortCalloc": _calloc,
+    "vPortFree": _below,
+    "vPortGetHeapStats": _create,
+    "vListInsert": _one_parameter("L", "L"),
+    "vTaskDelete": _delete_task,
+    "tick": _tick,
+    "xTaskCreate": _create_task,
+    "xTaskCreateStatic": _create_static,
+    "vTaskPrioritySet": _set_priority,
+    "vTaskSuspend": _suspend,
+    "vTaskResume": _resume,
+    "vTaskDelay": _delay,
+    "xTaskDelayUntil": _delay_until,
+    "xTaskCatchUpTicks": _catch_up,
+    "xTaskResumeAll": _resume_all,
+    "xTaskCheckForTimeOut": _check_time_out,
+    "vTaskDelete_static": _delete_static,
+    "xQueueSend": _transfer,
+    "xQueueSendToFront": _transfer,
+    "xQueueOverwrite": _transfer,
+    "xQueueReceive": _transfer,
+    "xQueuePeek": _transfer,
+    "xQueueSendFromISR": _transfer_in_isr,
+    "xQueueReceiveFromISR": _transfer_in_isr,
+    "xQueuePeekFromISR": _transfer_in_isr,
+    "xQueueReset": _queue_reset,
+    "xQueueCreate": _create_queue,
+    "vQueueDelete": _below,
+    "xSemaphoreGive": _give,
+    "xSemaphoreTake": _take,
+    "xSemaphoreGiveFromISR": _give_in_isr,
+    "xSemaphoreTakeFromISR": _take_in_isr,
+    "xSemaphoreTake_mutex": _take_mutex,
+    "xSemaphoreTakeRecursive": _take_mutex,
+    "xSemaphoreGive_mutex": _give_mutex,
+    "xSemaphoreGiveRecursive": _give_mutex,
+    "xTaskNotifyGive": _notify,
+    "xTaskNotify": _notify,
+    "xTaskNotifyAndQuery": _notify,
+    "xTaskNotifyFromISR": _notify,
+    "vTaskNotifyGiveFromISR": _notify,
+    "ulTaskNotifyTake": _wait_for_notification,
+    "xTaskNotifyWait": _wait_for_notification,
+    "xEventGroupSetBits": _set_bits,
+    "xEventGroupWaitBits": _wait_for_bits,
+    "xEventGroupSync": _sync,
+    "vEventGroupDelete": _delete_group,
+    "vStreamBufferDelete": _below,
+    "xStreamBufferSend": _stream,
+    "xStreamBufferReceive": _stream,
+    "xStreamBufferSendFromISR": _stream,
+    "xStreamBufferReceiveFromISR": _stream,
+    "xMessageBufferSend": _stream,
+    "xMessageBufferReceive": _stream,
+    "xMessageBufferSendFromISR": _stream,
+    "xMessageBufferReceiveFromISR": _stream,
+    "xQueueSelectFromSet": _select,
+    "xQueueSelectFromSetFromISR": _select,
+    **dict.fromkeys(
+        (
+            "xSemaphoreCreateBinary",
+            "xSemaphoreCreateCounting",
+            "xSemaphoreCreateMutex",
+            "xEventGroupCreate",
+            "xStreamBufferCreate",
+            "xTimerCreate",
+            "xQueueCreateSet",
+        ),
+        _create,
+    ),
+    **dict.fromkeys(
+        (
+            "xTimerStart",
+            "xTimerReset",
+            "xTimerStop",
+            "xTimerChangePeriod",
+            "xTimerDelete",
+            "xTimerPendFunctionCall",
+            "xTimerStartFromISR",
+            "xTimerStopFromISR",
+            "xTimerPendFunctionCallFromISR",
+            "xEventGroupSetBitsFromISR",
+            "xEventGroupClearBitsFromISR",
+        ),
+        _timer_command,
+    ),
+}

@@ -1,0 +1,111 @@
+"""Random calls in random states against the published figures: none takes longer.
+
+A few hundred calls by `make test`; by `make test-long` thousands, of several seeds.
+The figures are those of the suite as it stands, made once and kept in ``build/random``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+import pytest
+from needs import need
+from random_check import ROOT, Checker, Outcome, kernel_source, publish, report, run
+from random_classes import Call, Gap, Known, classify
+from random_windows import Prices
+
+pytest_plugins = ("chain_fixtures",)
+pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("random")]
+FEW = (11, 700)
+MANY = ((6, 1500), (7, 1500))
+
+
+@pytest.fixture(scope="session")
+def checked() -> Callable[[str, int, int], Outcome]:
+    if kernel_source() is None:
+        pytest.skip("the FreeRTOS source is not there (rtos_tests/freertos/fetch_kernel.sh)")
+
+    @cache
+    def checker(board: str) -> Checker:
+        need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
+        folder = ROOT / "build" / "random" / board
+        folder.mkdir(parents=True, exist_ok=True)
+        return Checker(publish(board, folder), board)
+
+    @cache
+    def check(board: str, seed: int, calls: int) -> Outcome:
+        folder = ROOT / "build" / "random" / board
+        return checker(board).check(seed, *run(board, folder, seed, calls))
+
+    return check
+
+
+def test_no_call_takes_longer_than_published(
+    checked: Callable[[str, int, int], Outcome],
+) -> None:
+    outcome = checked("mps2-an385", *FEW)
+    assert not outcome.unknown, "\n".join(report(outcome))
+    assert outcome.compared > FEW[1] * 3 / 4
+    assert len(outcome.services) > 100
+
+
+def test_figures_that_are_too_low_are_found(
+    checked: Callable[[str, int, int], Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where every price of the run is a hundredth higher, services that were met in their worst
+    state exceed what is published."""
+    dearer = Fraction(101, 100)
+    priced = Prices.__call__
+    monkeypatch.setattr(Prices, "__call__", lambda self, vector: dearer * priced(self, vector))
+    seed, calls = FEW
+    outcome = checked.__wrapped__("mps2-an385", seed, calls)  # type: ignore[attr-defined]
+    assert len({finding.service for finding in outcome.findings}) > 50
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("seed", "calls"), MANY)
+def test_none_of_many_calls_takes_longer(
+    checked: Callable[[str, int, int], Outcome], seed: int, calls: int
+) -> None:
+    outcome = checked("mps2-an385", seed, calls)
+    assert not outcome.unknown, "\n".join(report(outcome))
+
+
+# ---- classes by hand -----------------------------------------------------------------------------
+
+
+def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> Call:
+    return Call(name, facts, result, parts)
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (call("pvPortMalloc", N=3, bytes=9), Known("pvPortMalloc", {"N": 3})),
+        (call("pvPortCalloc", N=1, bytes=23), Known("pvPortCalloc", {"N": 1, "W": 9})),
+        (
+            call("vTaskDelete", stack_below=1, control_below=4, delayed=1),
+            Known("vTaskDelete", {"N": 5}),
+        ),
+        (
+            call("xTaskResumeAll", nested=0, wrap=0, P=2, R=0, K=1, stays=1),
+            Known("xTaskResumeAll_ticks", {"R": 0, "P": 2, "K": 1}),
+        ),
+        (call("xTaskResumeAll", nested=1, wrap=0, P=2, R=0, K=1), Known("xTaskResumeAll", {})),
+        (
+            call("xQueueSend", S=8, unaligned=0, filled=0, length=1, set=0, waiting=0),
+            Known("xQueueSend_aligned", {"W": 2}),
+        ),
+        (
+            call("xQueueSend", S=8, unaligned=0, filled=0, length=1, set=0, waiting=2),
+            Known("xQueueSend_waiter", {"S": 8}),
+        ),
+        (
+            call("xQueueSend", S=8, unaligned=0, filled=1, length=1, set=0, waiting=0, limit=0),
+            Gap("xQueueSend that fails at once"),
+        ),
+    ],
+)
+def test_classes(made: Call, expected: Known | Gap) -> None:
+    assert classify(made) == expected
