@@ -58,9 +58,12 @@ extern TaskHandle_t driver_handle;
 
 void driver_main(void) __attribute__((noreturn));
 
-/* The kernel's own tick count. It is static there; the Makefile makes the symbol, and nothing
- * else, visible, because waiting for the count to wrap would take 2^32 ticks. */
+/* The kernel's own. They are static there; the Makefile makes these symbols, and nothing else, visible:
+ * waiting for the tick count to wrap would take 2^32 ticks, and the priority at which the search for the
+ * next task begins can be any. */
 extern volatile TickType_t xTickCount;
+extern volatile UBaseType_t uxTopReadyPriority;
+extern TaskHandle_t xIdleTaskHandles[];
 
 /* What external interrupt 0 does; a null pointer: nothing. */
 extern void (*driver_on_interrupt)(void);

@@ -148,20 +148,53 @@ static void measure_tick_wrap(void)
 
 /* Worst: the choice of the next task passes the end of the ready list. The partner stands before
  * the driver in it and leaves the end mark. */
+static void switch_once(void)
+{
+    driver_invocations++;
+    switch_is_measured = 1;
+    wcet_begin(SERVICE_CONTEXT_SWITCH);
+    taskYIELD();
+    CHECK(!switch_is_measured);
+}
+
+#if configUSE_PORT_OPTIMISED_TASK_SELECTION == 1
 static void measure_switch(TaskHandle_t partner)
 {
     vTaskPrioritySet(NULL, PRIORITY_URGENT);
     /* Puts the index of the ready list on the driver; what is added later stands before it. */
     taskYIELD();
     vTaskPrioritySet(partner, PRIORITY_URGENT);
-    driver_invocations++;
-    switch_is_measured = 1;
-    wcet_begin(SERVICE_CONTEXT_SWITCH);
-    taskYIELD();
-    CHECK(!switch_is_measured);
+    switch_once();
     vTaskPrioritySet(partner, PRIORITY_DRIVER);
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
 }
+#else
+/* This choice goes down one by one from the most urgent priority at which a task was ready when the kernel
+ * last looked: the one that waits now may have been alone there, and nobody is ready down to the idle
+ * task's priority. Both tasks get that, and the idle task stands aside, so that it is not chosen. */
+static void measure_switch(TaskHandle_t partner)
+{
+    const TaskHandle_t idle = xIdleTaskHandles[0];
+
+    for (unsigned empty = 0; empty < configMAX_PRIORITIES; empty++) {
+        vTaskSuspend(idle);
+        vTaskPrioritySet(partner, tskIDLE_PRIORITY);
+        vTaskPrioritySet(NULL, tskIDLE_PRIORITY);
+        /* The partner is ready at no priority while the index is put on the driver. */
+        vTaskSuspend(partner);
+        taskYIELD();
+        vTaskResume(partner);
+        CHECK(uxTopReadyPriority == tskIDLE_PRIORITY);
+        uxTopReadyPriority = empty;
+        wcet_param(0, empty);
+        switch_once();
+        CHECK(uxTopReadyPriority == tskIDLE_PRIORITY);
+        vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+        vTaskPrioritySet(partner, PRIORITY_DRIVER);
+        vTaskResume(idle);
+    }
+}
+#endif
 
 #if SWITCHES_BY_INTERRUPT
 static void ask_for_switch(void)
