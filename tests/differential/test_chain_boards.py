@@ -125,7 +125,10 @@ def test_handlers_are_masked_as_a_whole(made: Made) -> None:
     """From trap entry to return, both included."""
     handlers = ("tick_interrupt", "context_switch")
     found = [w for w in made.oracle.windows if w.service.startswith(handlers)]
-    assert len(found) == 18
+    # 17 ticks, and a switch at each number of priorities that the port passes over, where it does.
+    switches = [w.values for w in found if w.service == "context_switch"]
+    assert switches in ([()], [(passed,) for passed in range(20)])
+    assert len(found) == 17 + len(switches)
     for window in found:
         assert set(window.forms) == {(ALL_INTERRUPTS, True)}
 
