@@ -13,8 +13,14 @@ from chain_made import SERVICES, WCETCHAR, command
 pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
-# Called with the scheduler locked: whether interrupts are masked before it is not in the trace.
-DEARER = {"xTaskResumeAll_ready"}
+DEARER = {
+    # Called with the scheduler locked: whether interrupts are masked before it is not in the trace.
+    "xTaskResumeAll_ready",
+    # What they return to is not in the trace either, and may go on with preemption held off.
+    "tick_interrupt",
+    "tick_interrupt_wrap",
+    "context_switch",
+}
 
 
 @pytest.fixture(scope="module")

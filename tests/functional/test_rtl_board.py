@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,11 +53,12 @@ def retired(tmp_path_factory: pytest.TempPathFactory) -> Addresses:
         RTL / "boards" / "a.yaml", _firmware(), "-o", folder / "m.csv", "--retired", folder / "r"
     )
     assert done.returncode == 0, done.stderr
-    assert "done: 443 invocations" in done.stdout
+    said = re.search(r"done: (\d+) invocations", done.stdout)
+    assert said is not None
     lines = (folder / "m.csv").read_text().splitlines()
     assert lines[0] == "cycle,offset"
     begun = sum(1 for line in lines[1:] if int(line.split(",")[1]) < 4096)
-    assert begun == 443
+    assert begun == int(said[1]) > 400
     return np.fromfile(folder / "r", dtype="<u4")[0::2].astype(np.uint64)
 
 
