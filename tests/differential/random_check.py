@@ -95,6 +95,8 @@ def _counts(service: ServiceCharacterization, what: str) -> list[Counts]:
 
 OPEN = {
     "xQueueSelectFromSet_times_out": "up to 1 % too low where others wait for the set, and else",
+    "xMessageBufferReceive_times_out": "2 % too low after a notification without a message",
+    "xSemaphoreTake_mutex_times_out": "0.5 % too low where the holder is delayed",
 }
 """Findings that are known and not mended yet: in the report, but no failure."""
 
@@ -308,6 +310,7 @@ def make(board: str, build: Path, *words: str) -> str:
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
         env={**os.environ, "FREERTOS_KERNEL": kernel},
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

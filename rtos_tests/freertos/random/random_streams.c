@@ -73,12 +73,20 @@ static size_t some_bytes(void)
     return 1 + chance(chance(2) ? 8 : ITEM_MAX);
 }
 
+/* Not for ever: xTaskAbortDelay does not end such a wait, and the run could not end. */
+static TickType_t some_finite_limit(void)
+{
+    const TickType_t limit = some_limit();
+
+    return limit == portMAX_DELAY ? 20 : limit;
+}
+
 static void send_to(unsigned which, const char *name)
 {
     const StreamBufferHandle_t buffer = buffers[which];
     const uint8_t *data = some_buffer();
     const size_t bytes = some_bytes();
-    const TickType_t limit = sender_of(buffer) != NULL ? 0 : some_limit();
+    const TickType_t limit = sender_of(buffer) != NULL ? 0 : some_finite_limit();
     const unsigned number = say_call(name);
     size_t done;
 
@@ -94,7 +102,7 @@ static void receive_from(unsigned which, const char *name)
     const StreamBufferHandle_t buffer = buffers[which];
     uint8_t *data = some_buffer();
     const size_t bytes = which < STREAMS ? some_bytes() : ITEM_MAX;
-    const TickType_t limit = receiver_of(buffer) != NULL ? 0 : some_limit();
+    const TickType_t limit = receiver_of(buffer) != NULL ? 0 : some_finite_limit();
     const unsigned number = say_call(name);
     size_t done;
 
