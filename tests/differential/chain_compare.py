@@ -140,21 +140,27 @@ def stretches(service: dict[str, Any], windows: list[Counted], symbols: Symbols)
     """Every real stretch is within a published one of its kind, class by class; so the longest are.
     Each published one is a real one at every value where it has counts: between the same places, by
     the same calls, with the largest count of each instruction where a window has several of them
-    there."""
+    there. One that goes on in the handler of a supervisor call, or from it, may be the part of a
+    real one up to the call, or from behind it."""
     published = [
-        (_place(stretch, symbols), Published.of(stretch["counts"]))
+        (
+            _place(stretch, symbols),
+            Published.of(stretch["counts"]),
+            bool(stretch.get("goes_on_in") or stretch.get("goes_on_from")),
+        )
         for stretch in service.get("stretches", [])
     ]
     for window in windows:
         at = f"{service['name']} at {window.values}"
         given = values_of(service, window.values)
-        stated = [(place, counts.at(given)) for place, counts in published]
-        classes = [(place[0], by_key(held)) for place, held in stated]
+        stated = [(place, counts.at(given), goes_on) for place, counts, goes_on in published]
+        classes = [(place[0], by_key(held)) for place, held, _ in stated]
         for kind, real in window.stretches:
             if not any(k == kind and real <= held for k, held in classes):
                 yield f"{at}: {kind} for {instructions(real)} instructions is in none"
-        for place, held in stated:
-            found = [counted for where, counted in window.places if where == place]
+        for place, held, goes_on in stated:
+            real_ones = [*window.places, *(window.parts if goes_on else ())]
+            found = [counted for where, counted in real_ones if where == place]
             if service["name"] in UNTOLD and any(mask == UNKNOWN for (mask, _), _ in held):
                 continue  # longer than what is real
             if held and held not in found:
@@ -173,7 +179,7 @@ def all_of(made: Made) -> list[str]:
     if oracle.differences:
         return oracle.differences
     found = [*values(oracle, made.services), *conservation(oracle, published)]
-    if {s["name"] for s in published["services"]} != {p for _, p in parts_of(made.services)}:
+    if {s["name"] for s in published["services"]} != {w.service for w in oracle.windows}:
         found.append("other services are published")
     for service in published["services"]:
         found += of_service(made, service)

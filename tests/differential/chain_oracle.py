@@ -83,6 +83,7 @@ class Counted:
         stretches: kind and counts of each.
         places: where stretches begin and end, and the largest count of each instruction in those
             that begin and end there after the same calls.
+        parts: the same of stretches up to a supervisor call inside of one, and from behind it.
     """
 
     service: str
@@ -93,6 +94,7 @@ class Counted:
     counts: Counts
     stretches: list[tuple[str, Counter[Key]]] = field(default_factory=list)
     places: list[tuple[Place, Counts]] = field(default_factory=list)
+    parts: list[tuple[Place, Counts]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -421,9 +423,23 @@ class Machine:
             counts.update((at[run[-1]], key) for key in self._realigned(run, run))
         number = self.number_of(self.segment(window.steps[0]))
         found = Counted(window.service, window.values, window.steps, number, forms, counts)
+        whole: list[Stretch] = []
+        parts: list[Stretch] = []
+        for kind, steps in self._held(at):
+            whole.append(self._stretch(kind, steps, rows, runs, at))
+            calls = [n for n, s in enumerate(steps) if self.line(s).event == "supervisor call"]
+            for begin in (0, *(n + 1 for n in calls)):
+                for end in (*(n + 1 for n in calls), len(steps)):
+                    if begin < end and (begin, end) != (0, len(steps)):
+                        parts.append(self._stretch(kind, steps[begin:end], rows, runs, at))
+        found.stretches = [(stretch.kind, stretch.by_key) for stretch in whole]
+        found.places, found.parts = self._merged(whole), self._merged(parts)
+        return found
+
+    def _merged(self, stretches: list[Stretch]) -> list[tuple[Place, Counts]]:
+        found: list[tuple[Place, Counts]] = []
         merged: dict[Place, Counter[tuple[Blocking, int, Key]]] = {}
-        for stretch in self._stretches(rows, runs, at):
-            found.stretches.append((stretch.kind, stretch.by_key))
+        for stretch in stretches:
             ends = (stretch.kind, stretch.first, stretch.entered, stretch.last, stretch.left)
             merged[ends] = merged.get(ends, Counter()) | stretch.counts
         for (kind, first, entered, last, left), largest in merged.items():
@@ -433,7 +449,7 @@ class Machine:
             total: Counts = Counter()
             for (form, _, key), times in largest.items():
                 total[form, key] += times
-            found.places.append((place, total))
+            found.append((place, total))
         return found
 
     def _follows(self, step: int, after: int) -> bool:
@@ -563,36 +579,19 @@ class Machine:
         line = self.line(step)
         return line.mnemonic.startswith("v") and (not line.predicated or step in self.data)
 
-    def _stretches(
-        self, rows: dict[int, list[Key]], runs: list[list[int]], forms: dict[int, Blocking]
-    ) -> Iterator[Stretch]:
+    def _held(self, forms: dict[int, Blocking]) -> Iterator[tuple[str, list[int]]]:
         """Longest unbroken sequences of own steps under a mask, or without preemption; another
         thread breaks them, a handler that comes back does not."""
+        parts = self._parts(forms)
         for kind in ("interrupts", "preemption"):
             holds = {
                 step: mask is not None or (preemption and kind == "preemption")
                 for step, (mask, preemption) in forms.items()
             }
-            forms_of = {step: (holds[step], part) for step, part in self._parts(rows).items()}
-            for (held, _), group in groupby(rows, forms_of.__getitem__):
+            for _, group in groupby(forms, lambda step, holds=holds: (holds[step], parts[step])):
                 steps = list(group)
-                if not held:
-                    continue
-                counts = Counter(
-                    (forms[step], self.run.pcs[step], key) for step in steps for key in rows[step]
-                )
-                inside = set(steps)
-                for run in runs:
-                    if run[-1] < steps[0] or run[0] > steps[-1]:
-                        continue
-                    part = {step for step in run if step in inside}
-                    last = max(part)
-                    counts.update(
-                        (forms[last], self.run.pcs[last], key) for key in self._realigned(run, part)
-                    )
-                calls = (self._called(rows, steps[0]), self._called(rows, steps[-1]))
-                ends = (self.run.pcs[steps[0]], self.run.pcs[steps[-1]])
-                yield Stretch(kind, *ends, *calls, counts)
+                if holds[steps[0]]:
+                    yield kind, steps
 
     def _parts(self, own: Collection[int]) -> dict[int, int]:
         """Each step with how often another thread ran before it."""
@@ -607,6 +606,29 @@ class Machine:
             parts[step] = part
             last = step
         return parts
+
+    def _stretch(
+        self,
+        kind: str,
+        steps: list[int],
+        rows: dict[int, list[Key]],
+        runs: list[list[int]],
+        forms: dict[int, Blocking],
+    ) -> Stretch:
+        counts = Counter(
+            (forms[step], self.run.pcs[step], key) for step in steps for key in rows[step]
+        )
+        inside = set(steps)
+        for run in runs:
+            if run[-1] < steps[0] or run[0] > steps[-1]:
+                continue
+            part = {step for step in run if step in inside}
+            last = max(part)
+            counts.update(
+                (forms[last], self.run.pcs[last], key) for key in self._realigned(run, part)
+            )
+        calls = (self._called(rows, steps[0]), self._called(rows, steps[-1]))
+        return Stretch(kind, self.run.pcs[steps[0]], self.run.pcs[steps[-1]], *calls, counts)
 
     def _called(self, own: Collection[int], step: int) -> int | None:
         """The window's last call before a step."""
