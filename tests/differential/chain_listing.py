@@ -43,7 +43,7 @@ ALU = re.findall(
     r"\w+",
     "adc adcs add adds and ands asr asrs bfc bfi bic bics clz cmn cmp eor eors lsl lsls lsr lsrs"
     " mov movs movt movw mvn mvns neg negs orn orr orrs rev ror rsb rsbs sbc sbcs sbfx sub subs"
-    " sxtb sxth teq tst ubfx uxtb uxth",
+    " sxtb sxth teq tst ubfx uxtab uxtb uxth",
 )
 
 
