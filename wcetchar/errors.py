@@ -15,6 +15,7 @@ code  meaning
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -113,6 +114,11 @@ class InputErrors(InputError):
 
     def __str__(self) -> str:
         return "\n".join(str(error) for error in self.errors)
+
+
+def several(problems: Sequence[InputError]) -> InputError:
+    """One error as it is, more of them as one."""
+    return problems[0] if len(problems) == 1 else InputErrors(list(problems))
 
 
 class ToolMissing(InputError):

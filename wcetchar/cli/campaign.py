@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from wcetchar.cli.common import emit, json_option, say, table_color, table_width
+from wcetchar.cli.common import chosen_format, emit, json_option, say, table_color, table_width
 from wcetchar.errors import UsageError, WcetcharError, one_line
 from wcetchar.pipeline import campaign as pipeline
 from wcetchar.pipeline.cell import Outcome, Plan
@@ -80,9 +80,7 @@ def command(
       wcetchar campaign campaign.yaml -o results --jobs 2
       wcetchar campaign campaign.yaml --dry-run --only board=mps2-an385
     """
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other")
-    form = "json" if as_json else form or "table"
+    form = chosen_format(form, as_json)
     request = pipeline.Request(campaign, output or "results", only, jobs or pipeline.cores())
     if dry_run:
         plans = pipeline.plans(request)

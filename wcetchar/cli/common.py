@@ -61,6 +61,17 @@ def assignments(
     return values
 
 
+def chosen_format(form: str | None, as_json: bool) -> str:
+    """How to print a result: what `--format` says, `--json`, or a table.
+
+    Raises:
+        UsageError: the two contradict each other.
+    """
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} contradict each other")
+    return "json" if as_json else form or "table"
+
+
 def say(text: str) -> None:
     """Print lines on standard error, with nothing in them that a terminal would act on.
 

@@ -10,6 +10,7 @@ import click
 from wcetchar.cli.common import (
     assignments,
     check_output,
+    chosen_format,
     emit,
     json_option,
     output_option,
@@ -110,8 +111,7 @@ def command(
       wcetchar compare m3.json m4.json --paired --profile m3.yaml --profile m4.yaml --json
     """
     check_output(output, (*characterizations, *profiles, *maps))
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other")
+    chosen = chosen_format(form, as_json)
     if fail_if_slower is not None and not profiles:
         raise UsageError(
             "--fail-if-slower compares times, and without hardware there are none",
@@ -123,7 +123,6 @@ def command(
     view = versus.view_of(
         result.labels, result.characterizations, result.hardware, result.services, changed
     )
-    chosen = "json" if as_json else form or "table"
     if chosen == "json":
         text = versus_text.document(view)
     elif chosen == "csv":

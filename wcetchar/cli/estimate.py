@@ -7,13 +7,13 @@ import click
 from wcetchar.cli.common import (
     assignments,
     check_output,
+    chosen_format,
     emit,
     json_option,
     output_option,
     table_color,
     table_width,
 )
-from wcetchar.errors import UsageError
 from wcetchar.pipeline import estimate as pipeline
 from wcetchar.report import csv, jsondoc, markdown, terminal
 from wcetchar.report.view import views_of
@@ -88,13 +88,11 @@ def command(
           --map renaux2010/map1 --set N=13 --json
     """
     check_output(output, (characterization, *profiles, *maps))
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other")
+    chosen = chosen_format(form, as_json)
     estimates = pipeline.run(
         pipeline.Request(characterization, profiles, maps, services, values, maximum)
     )
     views = views_of(estimates)
-    chosen = "json" if as_json else form or "table"
     if chosen == "json":
         text = jsondoc.render(views)
     elif chosen == "csv":

@@ -8,13 +8,14 @@ import click
 
 from wcetchar.cli.common import (
     check_output,
+    chosen_format,
     emit,
     json_option,
     output_option,
     table_color,
     table_width,
 )
-from wcetchar.errors import CheckFailed, UsageError
+from wcetchar.errors import CheckFailed
 
 
 @click.group("profile", short_help="Make hardware profiles, and look into them.")
@@ -128,8 +129,7 @@ def fit(
         *((section_map,) if section_map else ()),
     )
     check_output(output, inputs)
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other")
+    chosen = chosen_format(form, as_json)
     result = pipeline.run(
         pipeline.Request(
             Measured(characterization, profile, section_map, measurements, overhead, services),
@@ -148,7 +148,6 @@ def fit(
         result.check,
         result.simplified,
     )
-    chosen = "json" if as_json else form or "table"
     if chosen == "json":
         text = report.document(view)
     elif chosen == "markdown":
@@ -186,11 +185,9 @@ def check(profile: str, strict: bool, form: str | None, as_json: bool, output: s
     from wcetchar.report import profile as report
 
     check_output(output, (profile,))
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other")
+    chosen = chosen_format(form, as_json)
     checked = pipeline.run(profile)
     view = report.view_of(checked.profile, checked.findings)
-    chosen = "json" if as_json else form or "table"
     if chosen == "json":
         text = report.document(view)
     elif chosen == "markdown":

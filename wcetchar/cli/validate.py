@@ -6,6 +6,7 @@ import click
 
 from wcetchar.cli.common import (
     check_output,
+    chosen_format,
     emit,
     json_option,
     output_option,
@@ -78,8 +79,7 @@ def command(
     inputs = (characterization, profile, *((section_map,) if section_map else ()), measured)
     check_output(output, inputs)
     check_output(plot, inputs)
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other")
+    chosen = chosen_format(form, as_json)
     if plot is not None and plot in (output, "-"):
         raise UsageError("--plot needs a file of its own")
     result = pipeline.run(
@@ -101,7 +101,6 @@ def command(
         result.section_map,
         notes,
     )
-    chosen = "json" if as_json else form or "table"
     if chosen == "json":
         text = validation_text.document(view)
     elif chosen == "csv":

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from wcetchar import formula
-from wcetchar.engine.errors import PricingError, several
-from wcetchar.errors import InputError
+from wcetchar.engine.errors import PricingError
+from wcetchar.errors import InputError, several
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import (
     Blocking,

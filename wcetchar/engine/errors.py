@@ -3,10 +3,9 @@ whoever read the files (the pipeline) turns that into a line and a column."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
-from wcetchar.errors import InputError, InputErrors
+from wcetchar.errors import InputError
 
 File = Literal["profile", "map", "parameters", "nothing"]
 """``nothing``: a value that no file gives."""
@@ -27,8 +26,3 @@ class PricingError(InputError):
         super().__init__(message, expected=expected, hint=hint)
         self.file: File = file
         self.keys = keys
-
-
-def several(problems: Sequence[InputError]) -> InputError:
-    """One error as it is, more of them as one."""
-    return problems[0] if len(problems) == 1 else InputErrors(list(problems))

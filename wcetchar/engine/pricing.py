@@ -31,8 +31,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from wcetchar.engine.errors import PricingError, several
+from wcetchar.engine.errors import PricingError
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
+from wcetchar.errors import several
 from wcetchar.model.access import (
     UNKNOWN_SECTION,
     WIDTHS,

@@ -10,7 +10,7 @@ from fractions import Fraction
 from wcetchar import store
 from wcetchar.engine import estimate_at
 from wcetchar.engine.counts import values_of
-from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.errors import InputError, InputErrors, Location, several
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import Unit
@@ -231,10 +231,8 @@ def _rows(
         if len(mistakes) > _MISTAKES:
             break
         groups.setdefault(key, []).append((time, -one.line))
-    if len(mistakes) == 1:
-        raise mistakes[0]
     if mistakes:
-        raise InputErrors(mistakes)
+        raise several(mistakes)
     return [
         Compared(
             estimate=estimates[key],
@@ -302,7 +300,5 @@ def _refuse_unknown(
                 ),
             )
         )
-    if len(mistakes) == 1:
-        raise mistakes[0]
     if mistakes:
-        raise InputErrors(mistakes[:_MISTAKES])
+        raise several(mistakes[:_MISTAKES])

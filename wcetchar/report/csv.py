@@ -49,10 +49,10 @@ def render(views: Iterable[EstimateView]) -> str:
     writer.writeheader()
     for view in views:
         head = {
-            "service": _text(view.service),
-            "profile": _text(view.profile),
-            "map": _text(view.section_map),
-            "parameters": _text(view.at),
+            "service": spreadsheet_text(view.service),
+            "profile": spreadsheet_text(view.profile),
+            "map": spreadsheet_text(view.section_map),
+            "parameters": spreadsheet_text(view.at),
             "word": view.word.value,
         }
         for line in _lines(view):
@@ -71,36 +71,36 @@ def _lines(view: EstimateView) -> Iterator[dict[str, str | int]]:
                 "line": "chain",
                 "section": str(number),
                 "blocking": part.kind,
-                "class": _text(link.service),
+                "class": spreadsheet_text(link.service),
                 "ns": plain(link.ns),
             }
     for row in view.sections:
         yield {
             "line": "section",
-            "section": _text(row.section),
-            "repetition": _text(row.repetition),
+            "section": spreadsheet_text(row.section),
+            "repetition": spreadsheet_text(row.repetition),
             "repetitions": row.repetitions,
-            "blocking": _text(row.blocking),
+            "blocking": spreadsheet_text(row.blocking),
             "ns": plain(row.ns),
         }
         for name, count in row.counts:
             yield {
                 "line": "count",
-                "section": _text(row.section),
-                "class": _text(name),
+                "section": spreadsheet_text(row.section),
+                "class": spreadsheet_text(name),
                 "count": count,
             }
     for column in view.columns:
         yield {
             "line": "class",
-            "class": _text(column.name),
-            "region": _text(column.region),
+            "class": spreadsheet_text(column.name),
+            "region": spreadsheet_text(column.region),
             "count": column.count,
             "price_ns": plain(column.price_ns),
             "ns": plain(column.ns),
         }
 
 
-def _text(text: str) -> str:
+def spreadsheet_text(text: str) -> str:
     """A name that a spreadsheet would take for a formula gets an apostrophe before it."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

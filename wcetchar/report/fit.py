@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from wcetchar.errors import one_line
@@ -18,8 +16,8 @@ from wcetchar.model.validation import Comparison
 from wcetchar.report.jsondoc import text_of as json_text
 from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.numbers import for_json, grouped, rounded_down
-from wcetchar.report.terminal import text_of
-from wcetchar.report.validation import percent_text
+from wcetchar.report.terminal import table_of, text_of
+from wcetchar.report.validation import percent_number, spread_text
 
 _TIGHT: Final = 8
 
@@ -81,11 +79,7 @@ def view_of(
 
 
 def terminal(view: FitView, width: int = 120, color: bool = False) -> str:
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for heading, right in _COLUMNS:
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
-    for row in view.times:
-        table.add_row(*(Text(cell) for cell in row))
+    table = table_of(_COLUMNS, view.times)
     parts: list[RenderableType] = [Text(view.heading, style="bold"), table, ""]
     parts += [Text(f"{name}: {text}") for name, text in view.spreads]
     parts += [Text(f"note: {note}") for note in view.notes]
@@ -122,11 +116,8 @@ def _spread(one: Comparison) -> str:
     unsafe = f"{len(one.unsafe)} of {grouped(len(one.rows))} rows unsafe"
     if one.spread is None:
         return unsafe
-    least, median, most = (
-        percent_text(value * 100)
-        for value in (one.spread.minimum, one.spread.median, one.spread.maximum)
-    )
-    return f"{unsafe}; overestimation: least {least}, median {median}, most {most}"
+    percent = (v * 100 for v in (one.spread.minimum, one.spread.median, one.spread.maximum))
+    return f"{unsafe}; {spread_text(*percent)}"
 
 
 def _spread_document(one: Comparison) -> dict[str, object]:
@@ -137,7 +128,7 @@ def _spread_document(one: Comparison) -> dict[str, object]:
         "overestimation_percent": None
         if spread is None
         else {
-            name: float(percent_text(value * 100).removesuffix(" %"))
+            name: percent_number(value * 100)
             for name, value in (
                 ("minimum", spread.minimum),
                 ("median", spread.median),

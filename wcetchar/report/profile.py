@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from wcetchar.errors import Location, one_line
@@ -19,7 +17,7 @@ from wcetchar.model.plausibility import Finding, Severity
 from wcetchar.report.jsondoc import text_of as json_text
 from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.numbers import for_json, grouped
-from wcetchar.report.terminal import text_of
+from wcetchar.report.terminal import table_of, text_of
 
 _COLUMNS = (
     ("memory", False),
@@ -101,11 +99,7 @@ def view_of(
 
 
 def terminal(view: ProfileView, width: int = 120, color: bool = False) -> str:
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for heading, right in _COLUMNS:
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
-    for row in view.rows:
-        table.add_row(*(Text(cell) for cell in row))
+    table = table_of(_COLUMNS, view.rows)
     parts: list[RenderableType] = [Text(view.heading, style="bold")]
     parts += [Text(sentence) for sentence in view.words]
     parts += ["", table, ""]

@@ -89,6 +89,16 @@ def _shared_notes(services: dict[str, list[EstimateView]]) -> Iterator[str]:
         yield f"note{of}: {note}"
 
 
+def table_of(columns: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> Table:
+    """A table; ``columns`` are (heading, whether it holds numbers), as of Markdown's."""
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for heading, number in columns:
+        table.add_column(Text(heading), justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
 def text_of(parts: Iterable[RenderableType], width: int, color: bool) -> str:
     """What rich makes of ``parts``, without spaces at the ends of lines."""
     stream = io.StringIO()

@@ -7,6 +7,7 @@ that an unsafe row never reads as zero.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -110,6 +111,17 @@ def percent_text(value: Fraction | None) -> str:
     return f"{float(shown):.1f} %"
 
 
+def percent_number(value: Fraction) -> float:
+    """As :func:`percent_text`, for documents."""
+    return float(percent_text(value).removesuffix(" %"))
+
+
+def spread_text(least: Fraction, median: Fraction, most: Fraction) -> str:
+    """Of overestimations in percent."""
+    shown = (percent_text(value) for value in (least, median, most))
+    return "overestimation: least {}, median {}, most {}".format(*shown)
+
+
 def _row(row: Compared) -> RowView:
     over = row.overestimation
     return RowView(
@@ -139,7 +151,6 @@ def _groups(rows: Sequence[RowView]) -> tuple[GroupView, ...]:
     groups = []
     for (service, label), own in found.items():
         known = sorted(row.percent for row in own if row.percent is not None)
-        half = len(known) // 2
         groups.append(
             GroupView(
                 service=service,
@@ -148,13 +159,7 @@ def _groups(rows: Sequence[RowView]) -> tuple[GroupView, ...]:
                 measurements=sum(row.count for row in own),
                 unsafe=sum(row.unsafe for row in own),
                 minimum=known[0] if known else None,
-                median=(
-                    None
-                    if not known
-                    else known[half]
-                    if len(known) % 2
-                    else (known[half - 1] + known[half]) / 2
-                ),
+                median=statistics.median(known) if known else None,
                 maximum=known[-1] if known else None,
             )
         )

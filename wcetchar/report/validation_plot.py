@@ -10,7 +10,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from wcetchar.report.numbers import grouped
-from wcetchar.report.validation import RowView, ValidationView, percent_text
+from wcetchar.report.validation import RowView, ValidationView, percent_text, spread_text
 
 _WIDTH: Final = 900
 _HEIGHT: Final = 520
@@ -43,8 +43,7 @@ def svg(view: ValidationView) -> str:
     safe = "none unsafe" if not view.unsafe else f"{view.unsafe} unsafe"
     _text(root, _LEFT, 26, f"{view.profile}: {grouped(len(view.rows))} rows, {safe}", "title")
     if view.spread is not None:
-        least, median, most = (percent_text(value) for value in view.spread)
-        _text(root, _LEFT, 48, f"overestimation: least {least}, median {median}, most {most}")
+        _text(root, _LEFT, 48, spread_text(*view.spread))
     if rows:
         _plot(root, rows, view)
     ElementTree.indent(root)

@@ -7,16 +7,21 @@ import io
 from collections.abc import Iterator
 from typing import Final
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from wcetchar.report.csv import spreadsheet_text
 from wcetchar.report.jsondoc import text_of as json_text
 from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.numbers import for_json, grouped, plain
-from wcetchar.report.terminal import notes_part, text_of
-from wcetchar.report.validation import RowView, ValidationView, percent_text
+from wcetchar.report.terminal import notes_part, table_of, text_of
+from wcetchar.report.validation import (
+    RowView,
+    ValidationView,
+    percent_number,
+    percent_text,
+    spread_text,
+)
 
 SHOWN: Final = 20
 """Unsafe rows of which a table shows each; the other formats have all."""
@@ -61,12 +66,7 @@ def terminal(view: ValidationView, width: int = 120, color: bool = False) -> str
     parts: list[RenderableType] = [Text(_headline(view), style="bold"), Text(_spread(view)), ""]
     for title, columns, rows in _blocks(view):
         parts.append(Text(title, style="bold"))
-        table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-        for heading, right in columns:
-            table.add_column(heading, justify="right" if right else "left", overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
-        parts += [table, ""]
+        parts += [table_of(columns, rows), ""]
     parts += [Text(line) for line in view.explanation]
     parts += [Text(line) for line in view.overheads]
     parts.extend(notes_part(view.notes))
@@ -89,9 +89,9 @@ def csv_text(view: ValidationView) -> str:
     for row in view.rows:
         writer.writerow(
             [
-                _cell(row.service),
-                _cell(row.at),
-                _cell(row.label),
+                spreadsheet_text(row.service),
+                spreadsheet_text(row.at),
+                spreadsheet_text(row.label),
                 row.count,
                 plain(row.least_ns),
                 plain(row.measured_ns),
@@ -117,7 +117,7 @@ def document(view: ValidationView) -> str:
             "overestimation_percent": None
             if view.spread is None
             else dict(
-                zip(("minimum", "median", "maximum"), map(_percent, view.spread), strict=True)
+                zip(("minimum", "median", "maximum"), map(percent_number, view.spread), strict=True)
             ),
             "rows": [_row_document(row) for row in view.rows],
             "worst": _row_document(view.worst),
@@ -137,18 +137,11 @@ def _row_document(row: RowView) -> dict[str, object]:
         "least_ns": for_json(row.least_ns),
         "measured_ns": for_json(row.measured_ns),
         "estimated_ns": for_json(row.estimated_ns),
-        "overestimation_percent": None if row.percent is None else _percent(row.percent),
+        "overestimation_percent": None if row.percent is None else percent_number(row.percent),
         "unsafe": row.unsafe,
         "word": row.word,
         "line": row.line,
     }
-
-
-def _percent(value: object) -> float:
-    from fractions import Fraction
-
-    assert isinstance(value, Fraction)
-    return float(percent_text(value).removesuffix(" %"))
 
 
 def _headline(view: ValidationView) -> str:
@@ -162,8 +155,7 @@ def _headline(view: ValidationView) -> str:
 def _spread(view: ValidationView) -> str:
     if view.spread is None:
         return "overestimation is not known: nothing is left of the measured times"
-    least, median, most = (percent_text(value) for value in view.spread)
-    return f"overestimation: least {least}, median {median}, most {most}"
+    return spread_text(*view.spread)
 
 
 def _blocks(view: ValidationView) -> Iterator[_Block]:
@@ -209,8 +201,3 @@ def _row(row: RowView) -> list[str]:
         percent_text(row.percent),
         str(row.line),
     ]
-
-
-def _cell(text: str) -> str:
-    """A name that a spreadsheet would take for a formula gets an apostrophe before it."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

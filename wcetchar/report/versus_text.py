@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Final
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from wcetchar.model.versus import Metric, Verdict
+from wcetchar.report.csv import spreadsheet_text
 from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.numbers import for_json, grouped, nearest_tenth, plain
-from wcetchar.report.terminal import text_of
+from wcetchar.report.terminal import table_of, text_of
 from wcetchar.report.versus import METRIC_TITLES, Line, MetricRows, ServiceRows, View
 
 SCHEMA_VERSION: Final = 1
@@ -55,14 +54,7 @@ def terminal(view: View, width: int = 120, color: bool = False) -> str:
     for block in _blocks(view):
         parts.append(Text(block[0], style="bold"))
         if block[1]:
-            table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-            for heading, right in block[1]:
-                table.add_column(
-                    Text(heading), justify="right" if right else "left", overflow="fold"
-                )
-            for row in block[2]:
-                table.add_row(*(Text(cell) for cell in row))
-            parts.append(table)
+            parts.append(table_of(block[1], block[2]))
         else:
             parts += [Text("  " + row[0]) for row in block[2]]
         parts.append("")
@@ -275,15 +267,8 @@ def csv_text(view: View) -> str:
             plain(line.ns),
             "" if line.change is None else float(nearest_tenth(line.change * 100)),
         ]
-        writer.writerow(_safe(cell) for cell in cells)
+        writer.writerow(spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells)
     return stream.getvalue()
-
-
-def _safe(cell: object) -> object:
-    """A name that a spreadsheet would take for a formula gets an apostrophe before it."""
-    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@"):
-        return f"'{cell}"
-    return cell
 
 
 def _lines(view: View) -> Iterator[Line]:

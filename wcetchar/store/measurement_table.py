@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.errors import InputError, InputErrors, Location, one_line
+from wcetchar.errors import InputError, InputErrors, Location, one_line, several
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measurement import Measurement, MeasurementTable
 from wcetchar.store.source import MAX_MISTAKES, read_text, shown
@@ -79,10 +79,8 @@ def load_measurement_table(path: str | os.PathLike[str]) -> MeasurementTable:
         raise InputError(
             "is empty", where=Location(str(path), 1), expected="a heading such as service,N,cycles"
         )
-    if len(mistakes) == 1:
-        raise mistakes[0]
     if mistakes:
-        raise InputErrors(mistakes[:MAX_MISTAKES])
+        raise several(mistakes[:MAX_MISTAKES])
     if not found:
         raise InputError(
             "has a heading and no measurement",
@@ -148,10 +146,8 @@ def _heading(cells: list[_Cell]) -> _Heading:
                 what, where=start, expected="exactly one of the headings " + ", ".join(TIMES)
             )
         )
-    if len(mistakes) == 1:
-        raise mistakes[0]
     if mistakes:
-        raise InputErrors(mistakes)
+        raise several(mistakes)
     unit, factor = TIMES[times[0]]
     special = {_SERVICE, _LABEL, times[0]}
     return _Heading(
@@ -199,10 +195,8 @@ def _measurement(cells: list[_Cell], heading: _Heading) -> Measurement:
             )
             continue
         parameters[name] = int(cell.text)
-    if len(mistakes) == 1:
-        raise mistakes[0]
     if mistakes:
-        raise InputErrors(mistakes)
+        raise several(mistakes)
     return Measurement(
         service=service.text,
         parameters=parameters,

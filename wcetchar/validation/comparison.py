@@ -13,7 +13,8 @@ exact. Output: fractions, exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Sequence
 from fractions import Fraction
 
 from wcetchar.model.validation import Compared, Comparison, Spread
@@ -27,18 +28,9 @@ def compare(rows: Sequence[Compared]) -> Comparison:
         rows=tuple(rows),
         measurements=sum(row.count for row in rows),
         unsafe=unsafe,
-        spread=Spread(known[0], median(known), known[-1]) if known else None,
+        spread=Spread(known[0], statistics.median(known), known[-1]) if known else None,
         worst=min(unsafe, key=_order) if unsafe else max(rows, key=_order),
     )
-
-
-def median(values: Iterable[Fraction]) -> Fraction:
-    """The middle one, or the mean of the two in the middle."""
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[half]
-    return (ordered[half - 1] + ordered[half]) / 2
 
 
 def _order(row: Compared) -> tuple[Fraction, Fraction]:
