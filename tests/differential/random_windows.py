@@ -10,10 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from wcetchar import isa, store
-from wcetchar.analysis.accesses import Labelled, Labeller
+from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import Stretch, rows_of, stretches
 from wcetchar.analysis.columns import key_of
 from wcetchar.analysis.contexts import Context, Cut, Edge, Piece, Window
+from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.repetition import packed_counts
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows

@@ -30,8 +30,6 @@ their section is unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -46,97 +44,17 @@ from wcetchar.analysis.columns import (
     Columns,
     access_code,
     event_code,
-    is_realigned,
-    pack,
 )
 from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.data_accesses import Accesses, DataAccesses
+from wcetchar.analysis.executed import Executed, Program
+from wcetchar.analysis.labelled import Fetches, Labelled, Rows
 from wcetchar.analysis.resolve import Resolved
-from wcetchar.analysis.succession import impossible_table_jump, impossible_transfer
-from wcetchar.errors import InputError, Location
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import Flow
 from wcetchar.model.service import SectionKind
 from wcetchar.model.trace import Event
-
-_NOT_ITS_TRACE = (
-    "the trace is damaged, was not made with this image, lacks its exceptions, "
-    "or two threads were taken for one"
-)
-
-
-@dataclass(frozen=True)
-class Fetches:
-    """Instruction fetches of a window, one entry for each of its instructions.
-
-    Attributes:
-        width, granule: bytes of one fetch in the instruction's state, and what addresses of
-            instructions are multiples of in that state.
-        start, end: addresses of the instruction.
-        opens: it begins a run of sequential instructions.
-        words: fetches that it needs and the ones before it in its run did not make.
-        code: its realigned fetch as an access class.
-    """
-
-    width: Codes
-    granule: Codes
-    start: Codes
-    end: Codes
-    opens: npt.NDArray[np.bool_]
-    words: Codes
-    code: Codes
-
-    def realigned(self, first: int, last: int) -> tuple[Codes, Codes]:
-        """How much more the instructions first..last can need at another address.
-
-        Of b bytes at offset o of a fetch, a whole run needs ceil((o + b) / width) fetches, at most
-        ceil((b + width - granule) / width). A run that was entered before ``first`` needs those
-        that begin within the b bytes, at most ceil(b / width).
-
-        Returns: the last instruction of each run within first..last, and the difference.
-        """
-        inside = slice(first, last + 1)
-        opens = self.opens[inside].copy()
-        opens[0] = True
-        firsts = np.flatnonzero(opens)
-        lasts = np.append(firsts[1:], len(opens)) - 1
-        size = self.end[inside][lasts] - self.start[inside][firsts]
-        width, granule = self.width[inside][firsts], self.granule[inside][firsts]
-        lead = np.where(self.opens[inside][firsts], width - granule, 0)
-        worst = -((-(size + lead)) // width)
-        words = np.add.reduceat(self.words[inside], firsts)
-        return lasts + first, worst - words
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Parallel columns, one row per counted unit.
-
-    Attributes:
-        packed: (blocking number, key code, table index), see ``columns.pack``.
-        position: which instruction of the window (0..n-1) the row belongs to.
-        blocking: per instruction of the window, its blocking number.
-        index: per instruction of the window, its table index.
-        fetches: what each instruction fetches.
-    """
-
-    packed: Codes
-    position: Codes
-    blocking: Codes
-    index: Codes
-    fetches: Fetches
-
-    @property
-    def is_realigned(self) -> npt.NDArray[np.bool_]:
-        """Which rows are realigned fetches."""
-        return is_realigned(self.packed)
-
-    def realigned(self, first: int, last: int) -> Codes:
-        """Fetches, packed, that the instructions first..last can need more at another address."""
-        where, more = self.fetches.realigned(first, last)
-        return np.repeat(
-            pack(self.blocking[where], self.fetches.code[where], self.index[where]), more
-        )
 
 
 class Labeller:
@@ -147,9 +65,9 @@ class Labeller:
         self._numbers: dict[Blocking, int] = {}
         self._resolved = resolved
         self._columns = Columns(resolved.table)
-        self._path = path
-        self._has_addresses = has_addresses
-        self._is_code = np.array([s.kind is SectionKind.CODE for s in resolved.services.sections])
+        is_code = np.array([s.kind is SectionKind.CODE for s in resolved.services.sections])
+        self._program = Program(resolved, self._columns, path, has_addresses, is_code)
+        self._data = DataAccesses(self._program)
         self._target_section = _target_sections(resolved, self._columns)
         names = resolved.section_names
         services = resolved.services
@@ -190,14 +108,12 @@ class Labeller:
             [len(p.kind) for p in window.pieces],
         )
         at = np.flatnonzero(index >= 0)
-        executed = _Executed(
-            window, at, index[at], address[at], size[at], form[at], self._columns, self
-        )
-        rows = _Rows(executed.blocking, executed.index)
+        executed = Executed(window, at, index[at], address[at], size[at], form[at], self._program)
+        rows = Rows(executed.blocking, executed.index)
         data = np.flatnonzero((kind >= Event.READ) & (kind <= Event.ACCESS))
         owner = np.searchsorted(at, data) - 1
-        accesses = _Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
-        seen = self._data(window, executed, accesses, rows)
+        accesses = Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
+        seen = self._data.add(window, executed, accesses, rows)
         taken = executed.taken()
         self._issue(executed, taken, seen, rows)
         fetches = self._fetch(executed, taken, rows)
@@ -220,7 +136,7 @@ class Labeller:
     # --- core events ------------------------------------------------------------------------
 
     def _issue(
-        self, executed: _Executed, taken: npt.NDArray[np.bool_], seen: Codes, rows: _Rows
+        self, executed: Executed, taken: npt.NDArray[np.bool_], seen: Codes, rows: Rows
     ) -> None:
         columns, index = self._columns, executed.index
         issue = columns.issue[index].copy()
@@ -230,7 +146,7 @@ class Labeller:
         issue[jump & conditional & taken] = KIND[EventKind.BRANCH_TAKEN]
         issue[jump & conditional & ~taken] = KIND[EventKind.BRANCH_UNTAKEN]
         promised = columns.reads[index] + columns.writes[index]
-        no_effect = conditional & (seen == 0) & (promised > 0) & self._has_addresses
+        no_effect = conditional & (seen == 0) & (promised > 0) & self._program.has_addresses
         no_effect |= conditional & transfers & ~jump & ~taken
         issue[no_effect] = KIND[EventKind.SKIPPED]
         section = executed.section
@@ -241,7 +157,7 @@ class Labeller:
         refill = np.flatnonzero(taken | executed.barrier)
         rows.add(event_code(section[refill], KIND[EventKind.PIPELINE_REFILL]), refill)
 
-    def _frame(self, window: Window, rows: _Rows, count: int) -> None:
+    def _frame(self, window: Window, rows: Rows, count: int) -> None:
         model = self._resolved.table.exceptions
         stack = self._main_stack if window.from_handler else self._task_stack
         word = np.array([WIDTH_OF_BYTES[4]])
@@ -270,7 +186,7 @@ class Labeller:
         read = access_code(vector, OPERATION[Operation.READ], word, single)
         rows.add(np.repeat(read, model.vector_reads), np.repeat(0, model.vector_reads))
 
-    def _float_frames(self, window: Window, rows: _Rows) -> None:
+    def _float_frames(self, window: Window, rows: Rows) -> None:
         """Floating-point parts of exception frames: a burst of words, and an event."""
         word, first, after = (
             np.array([code])
@@ -292,7 +208,7 @@ class Labeller:
 
     # --- fetches ----------------------------------------------------------------------------
 
-    def _fetch(self, executed: _Executed, taken: npt.NDArray[np.bool_], rows: _Rows) -> Fetches:
+    def _fetch(self, executed: Executed, taken: npt.NDArray[np.bool_], rows: Rows) -> Fetches:
         width = self._columns.fetch_bytes[executed.index]
         granule = self._columns.granule[executed.index]
         start, end = executed.address, executed.end
@@ -326,346 +242,6 @@ class Labeller:
         rows.add(fetches.code[realigned], realigned)
         return fetches
 
-    # --- data -------------------------------------------------------------------------------
-
-    def _data(self, window: Window, executed: _Executed, accesses: _Accesses, rows: _Rows) -> Codes:
-        """Adds data accesses; returns how many each instruction made."""
-        columns = self._columns
-        count = len(executed.index)
-        if not self._has_addresses:
-            self._promised(executed, rows)
-            return np.zeros(count, dtype=np.int64)
-        owner_index = executed.index[accesses.owner]
-        # QEMU carries out a store-exclusive as compare-and-swap, whose read is no access of the
-        # instruction.
-        phantom = (columns.issue[owner_index] == KIND[EventKind.STORE_EXCLUSIVE]) & (
-            accesses.kind == Event.READ
-        )
-        accesses = accesses.select(~phantom)
-        element = columns.bytes[executed.index[accesses.owner]]
-        accesses = self._directed(accesses, executed)
-        stray = np.flatnonzero(element == 0)
-        if len(stray):
-            self._complain(window, executed, int(accesses.owner[stray[0]]), "no access at all")
-        # Some emulators report a transfer of two words as one access.
-        accesses = accesses.split(element, self._doublewords(accesses, executed))
-        element = columns.bytes[executed.index[accesses.owner]]
-        wrong = np.flatnonzero((accesses.size != 0) & (accesses.size != element))
-        if len(wrong):
-            owner = int(accesses.owner[wrong[0]])
-            self._complain(window, executed, owner, f"{element[wrong[0]]} bytes")
-        self._check_numbers(window, executed, accesses)
-        wrong_jump = impossible_table_jump(
-            executed.index,
-            executed.address,
-            accesses.owner,
-            accesses.address,
-            columns,
-            self._resolved,
-        )
-        if wrong_jump is not None:
-            raise executed.goes_wrong(window, wrong_jump, self)
-        section = self._resolved.sections_of(accesses.address.astype(np.uint64)).astype(np.int64)
-        unclaimed = np.flatnonzero(section < 0)
-        if len(unclaimed):
-            at = int(accesses.address[unclaimed[0]])
-            pc = int(executed.address[accesses.owner[unclaimed[0]]])
-            linker = self._resolved.image.section_at(at)
-            inside = f" in linker section {linker.name}" if linker else ""
-            raise InputError(
-                f"{window.service.name}: the access to 0x{at:08x}{inside} at "
-                f"{self._resolved.place(pc)} belongs to no logical section",
-                where=self._resolved.services.where("sections"),
-                expected="a logical section for every address that a service touches",
-                hint="add the linker section, symbol or address range to `sections`",
-            )
-        made = np.bincount(accesses.owner, minlength=count)
-        order = _order_within(accesses.owner)
-        burst = columns.burst[executed.index[accesses.owner]] & (made[accesses.owner] > 1)
-        pattern = np.where(
-            burst,
-            np.where(order == 0, PATTERN[Pattern.FIRST], PATTERN[Pattern.NEXT]),
-            PATTERN[Pattern.SINGLE],
-        )
-        self._add_aligned(accesses, element, section, pattern, executed, rows)
-        return made
-
-    def _doublewords(self, accesses: _Accesses, executed: _Executed) -> npt.NDArray[np.bool_]:
-        """Accesses of unknown width that are two words each: a floating-point transfer shows half
-        as many as it makes, where an emulator moves doubleword registers at once."""
-        columns = self._columns
-        made = np.bincount(accesses.owner, minlength=len(executed.index))
-        promised = columns.reads[executed.index] + columns.writes[executed.index]
-        halved = columns.floats[executed.index] & (2 * made == promised)
-        found: npt.NDArray[np.bool_] = halved[accesses.owner] & (accesses.size == 0)
-        return found
-
-    def _directed(self, accesses: _Accesses, executed: _Executed) -> _Accesses:
-        """Directions that the trace leaves open, from what the instruction can do."""
-        index = executed.index[accesses.owner]
-        reads, writes = self._columns.reads[index] > 0, self._columns.writes[index] > 0
-        open_ = accesses.kind == Event.ACCESS
-        kind = np.where(open_ & reads & ~writes, Event.READ, accesses.kind)
-        kind = np.where(open_ & writes & ~reads, Event.WRITE, kind)
-        return _Accesses(accesses.owner, kind, accesses.address, accesses.size)
-
-    def _add_aligned(
-        self,
-        accesses: _Accesses,
-        element: Codes,
-        section: Codes,
-        pattern: Codes,
-        executed: _Executed,
-        rows: _Rows,
-    ) -> None:
-        """Adds accesses; misaligned ones as the aligned parts that a word-wide bus needs."""
-        misaligned = accesses.address % np.maximum(element, 1) != 0
-        for event, operation in (
-            (Event.READ, Operation.READ),
-            (Event.WRITE, Operation.WRITE),
-            (Event.ACCESS, Operation.ACCESS),
-        ):
-            plain = np.flatnonzero((accesses.kind == event) & ~misaligned)
-            rows.add(
-                access_code(
-                    section[plain],
-                    OPERATION[operation],
-                    WIDTH_OF_BYTES[element[plain]],
-                    pattern[plain],
-                ),
-                accesses.owner[plain],
-            )
-            for i in np.flatnonzero((accesses.kind == event) & misaligned).tolist():
-                parts = np.array(_parts(int(accesses.address[i]), int(element[i])))
-                where = np.full(len(parts), accesses.owner[i])
-                rows.add(
-                    access_code(
-                        np.full(len(parts), section[i]),
-                        OPERATION[operation],
-                        WIDTH_OF_BYTES[parts],
-                        np.full(len(parts), PATTERN[Pattern.SINGLE]),
-                    ),
-                    where,
-                )
-                rows.add(
-                    event_code(executed.section[where[:1]], KIND[EventKind.UNALIGNED_ACCESS]),
-                    where[:1],
-                )
-
-    def _promised(self, executed: _Executed, rows: _Rows) -> None:
-        """Without addresses: what the table says that each instruction accesses at most."""
-        columns = self._columns
-        for promised, operation in (
-            (columns.reads, Operation.READ),
-            (columns.writes, Operation.WRITE),
-        ):
-            where = np.repeat(np.arange(len(executed.index)), promised[executed.index])
-            index = executed.index[where]
-            order = _order_within(where)
-            burst = columns.burst[index] & (promised[index] > 1)
-            pattern = np.where(
-                burst,
-                np.where(order == 0, PATTERN[Pattern.FIRST], PATTERN[Pattern.NEXT]),
-                PATTERN[Pattern.SINGLE],
-            )
-            rows.add(
-                access_code(
-                    np.full(len(where), NO_SECTION),
-                    OPERATION[operation],
-                    WIDTH_OF_BYTES[columns.bytes[index]],
-                    pattern,
-                ),
-                where,
-            )
-
-    def _check_numbers(self, window: Window, executed: _Executed, accesses: _Accesses) -> None:
-        columns, index = self._columns, executed.index
-        count = len(index)
-        reads = np.bincount(accesses.owner[accesses.kind == Event.READ], minlength=count)
-        writes = np.bincount(accesses.owner[accesses.kind == Event.WRITE], minlength=count)
-        either = np.bincount(accesses.owner[accesses.kind == Event.ACCESS], minlength=count)
-        promised_reads, promised_writes = columns.reads[index], columns.writes[index]
-        exact = (reads == promised_reads) & (writes == promised_writes) & (either == 0)
-        exact |= (reads + writes == 0) & (either == promised_reads + promised_writes)
-        nothing = reads + writes + either == 0
-        may_fail = columns.issue[index] == KIND[EventKind.STORE_EXCLUSIVE]
-        wrong = np.flatnonzero(~exact & ~(nothing & (columns.conditional[index] | may_fail)))
-        if len(wrong):
-            i = int(wrong[0])
-            promised = f"{promised_reads[i]} reads and {promised_writes[i]} writes"
-            self._complain(window, executed, i, promised)
-
-    def _complain(self, window: Window, executed: _Executed, i: int, promised: str) -> None:
-        instruction = self._resolved.table.instructions[int(executed.index[i])]
-        raise InputError(
-            f"{window.service.name}: `{instruction.text}` at "
-            f"{self._resolved.place(instruction.address)} has other accesses in the trace than "
-            "in the table of effects",
-            where=Location(self._path),
-            expected=promised,
-            hint="the trace is damaged, or it was not made with this image",
-        )
-
-
-class _Executed:
-    """The instructions of a window in order, checked to follow one another."""
-
-    def __init__(
-        self,
-        window: Window,
-        at: Codes,
-        index: Codes,
-        address: Codes,
-        size: Codes,
-        blocking: Codes,
-        columns: Columns,
-        owner: Labeller,
-    ) -> None:
-        self.index, self.address, self.blocking = index, address, blocking
-        self.end = address + columns.length[index]
-        resolved = owner._resolved
-        self.section = resolved.code_section[index].astype(np.int64)
-        self._columns = columns
-        self.barrier = columns.issue[index] == KIND[EventKind.BARRIER]
-        where = Location(owner._path)
-        if not len(index):
-            raise InputError(f"a window of {window.service.name} has no instruction", where=where)
-        unclaimed = np.flatnonzero(self.section < 0)
-        if len(unclaimed):
-            raise InputError(
-                f"{window.service.name} executes "
-                f"{resolved.place(int(address[unclaimed[0]]))}, which lies in no logical section",
-                where=resolved.services.where("sections"),
-                expected="a logical section for all code of a service",
-                hint="add its linker section to `sections`",
-            )
-        no_code = np.flatnonzero(~owner._is_code[self.section])
-        if len(no_code):
-            section = resolved.services.sections[int(self.section[no_code[0]])]
-            raise InputError(
-                f"{window.service.name} executes "
-                f"{resolved.place(int(address[no_code[0]]))}, which lies in {section.name}, "
-                f"of kind {section.kind.value}",
-                where=resolved.services.where("sections", section.name, "kind"),
-                expected="kind code for what is executed",
-                hint="put functions that run from RAM into a logical section of their own",
-            )
-        longer = np.flatnonzero((size != 0) & (size != columns.length[index]))
-        if len(longer):
-            i = int(longer[0])
-            instruction = resolved.table.instructions[int(index[i])]
-            raise InputError(
-                f"{window.service.name}: `{instruction.text}` at "
-                f"{resolved.place(instruction.address)} has {size[i]} bytes in the trace",
-                where=where,
-                expected=f"{instruction.length} bytes",
-                hint=_NOT_ITS_TRACE,
-            )
-        following = address[1:]
-        sequential = following == self.end[:-1]
-        flow, target = columns.flow[index][:-1], columns.target[index][:-1]
-        conditional = columns.conditional[index][:-1]
-        direct = np.isin(flow, [FLOW[Flow.JUMP], FLOW[Flow.CALL]])
-        good = np.where(
-            columns.transfers_control[index][:-1],
-            ~direct | (following == target) | (conditional & sequential),
-            sequential,
-        )
-        good &= flow != FLOW[Flow.STOP]
-        bad = np.flatnonzero(~good)
-        wrong = (
-            int(bad[0])
-            if len(bad)
-            else impossible_transfer(index, address, self.taken(), window.calls, columns, resolved)
-        )
-        if wrong is not None:
-            raise self.goes_wrong(window, wrong, owner)
-
-    def goes_wrong(self, window: Window, i: int, owner: Labeller) -> InputError:
-        """Control went from instruction i where it cannot have gone."""
-        resolved = owner._resolved
-        instruction = resolved.table.instructions[int(self.index[i])]
-        after = (
-            resolved.place(int(self.address[i + 1]))
-            if i + 1 < len(self.address)
-            else "the end of the window"
-        )
-        return InputError(
-            f"{window.service.name}: `{instruction.text}` at "
-            f"{resolved.place(instruction.address)} is followed by {after}",
-            where=Location(owner._path),
-            expected="one of its successors",
-            hint=_NOT_ITS_TRACE,
-        )
-
-    def taken(self) -> npt.NDArray[np.bool_]:
-        """Per instruction: control went elsewhere. The last one of a window always returned."""
-        columns, index = self._columns, self.index
-        taken: npt.NDArray[np.bool_] = columns.transfers_control[index].copy()
-        conditional = columns.conditional[index][:-1]
-        fell = self.address[1:] == self.end[:-1]
-        # A conditional branch to the very next instruction cannot be told from one that fell
-        # through; it counts as taken, which is the dearer.
-        nowhere = columns.target[index][:-1] == self.end[:-1]
-        taken[:-1] &= ~(conditional & fell & ~nowhere)
-        return taken
-
-
-@dataclass(frozen=True)
-class _Accesses:
-    """Data accesses of a window; ``owner`` is the instruction (0..n-1) that made them."""
-
-    owner: Codes
-    kind: Codes
-    address: Codes
-    size: Codes
-
-    def select(self, mask: npt.NDArray[np.bool_]) -> _Accesses:
-        return _Accesses(self.owner[mask], self.kind[mask], self.address[mask], self.size[mask])
-
-    def split(self, element: Codes, doubled: npt.NDArray[np.bool_]) -> _Accesses:
-        """Accesses wider than one element of their instruction as several; ``doubled``: those of
-        unknown width that are two."""
-        parts = np.where(
-            (self.size > element) & (self.size % element == 0), self.size // element, 1
-        )
-        parts[doubled] = 2
-        if int(parts.max(initial=1)) == 1:
-            return self
-        again = np.repeat(np.arange(len(parts)), parts)
-        return _Accesses(
-            self.owner[again],
-            self.kind[again],
-            self.address[again] + _order_within(again) * element[again],
-            np.where(parts[again] > 1, element[again], self.size[again]),
-        )
-
-
-class _Rows:
-    """Collects (key code, position) pairs."""
-
-    def __init__(self, blocking: Codes, index: Codes) -> None:
-        self._blocking, self._index = blocking, index
-        self._codes: list[Codes] = []
-        self._positions: list[Codes] = []
-
-    def add(self, codes: Codes, positions: Codes) -> None:
-        self._codes.append(np.asarray(codes, dtype=np.int64))
-        self._positions.append(np.asarray(positions, dtype=np.int64))
-
-    def section_of(self, positions: Codes, resolved: Resolved) -> Codes:
-        return resolved.code_section[self._index[positions]].astype(np.int64)
-
-    def finish(self, fetches: Fetches) -> Labelled:
-        codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
-        return Labelled(
-            pack(self._blocking[positions], codes, self._index[positions]),
-            positions,
-            self._blocking,
-            self._index,
-            fetches,
-        )
-
 
 def _target_sections(resolved: Resolved, columns: Columns) -> Codes:
     """By table index: the section of a direct branch's target, else the instruction's own."""
@@ -673,25 +249,3 @@ def _target_sections(resolved: Resolved, columns: Columns) -> Codes:
     targets = np.where(direct, columns.target, 0).astype(np.uint64)
     sections = np.where(direct, resolved.sections_of(targets), resolved.code_section)
     return np.where(sections < 0, NO_SECTION, sections).astype(np.int64)
-
-
-def _order_within(owner: Codes) -> Codes:
-    """0, 1, 2 ... within each run of equal owners (owners are in order)."""
-    if not len(owner):
-        return owner
-    opens = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
-    return np.arange(len(owner)) - np.repeat(opens, np.diff(np.append(opens, len(owner))))
-
-
-def _parts(address: int, size: int) -> list[int]:
-    """Sizes in bytes of the aligned accesses that cover a misaligned one."""
-    parts = []
-    while size:
-        part = min(4, size, address & -address)
-        while part > size:
-            part >>= 1
-        part = 1 << (part.bit_length() - 1)
-        parts.append(part)
-        address += part
-        size -= part
-    return parts

@@ -32,9 +32,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.accesses import Labelled
 from wcetchar.analysis.columns import Codes
 from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.labelled import Labelled
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
 
 

@@ -11,12 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from wcetchar.analysis.accesses import Labelled, Labeller
+from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.activations import cut_at_one_place
 from wcetchar.analysis.blocking import held_off, rows_of, stretches
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
+from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.repetition import (
     Observations,
     Packed,

@@ -13,10 +13,11 @@ from count_oracle import Key, Oracle
 from listing import SERVICES
 from test_windows_random import events, found, kernel
 
-from wcetchar.analysis.accesses import Labelled, Labeller
+from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import rows_of, stretches
 from wcetchar.analysis.columns import key_of, unpack
 from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.model.access import AccessClass
 from wcetchar.model.characterization import Blocking, StretchKind

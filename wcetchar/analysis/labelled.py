@@ -1,0 +1,115 @@
+"""The rows that a window is counted in, and what its instructions fetch.
+
+A row is one access or core event of one instruction, as numbers (``columns.pack``); :class:`Rows`
+collects them while a window is labelled, :class:`Labelled` is the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.analysis.columns import Codes, is_realigned, pack
+from wcetchar.analysis.resolve import Resolved
+
+
+@dataclass(frozen=True)
+class Fetches:
+    """Instruction fetches of a window, one entry for each of its instructions.
+
+    Attributes:
+        width, granule: bytes of one fetch in the instruction's state, and what addresses of
+            instructions are multiples of in that state.
+        start, end: addresses of the instruction.
+        opens: it begins a run of sequential instructions.
+        words: fetches that it needs and the ones before it in its run did not make.
+        code: its realigned fetch as an access class.
+    """
+
+    width: Codes
+    granule: Codes
+    start: Codes
+    end: Codes
+    opens: npt.NDArray[np.bool_]
+    words: Codes
+    code: Codes
+
+    def realigned(self, first: int, last: int) -> tuple[Codes, Codes]:
+        """How much more the instructions first..last can need at another address.
+
+        Of b bytes at offset o of a fetch, a whole run needs ceil((o + b) / width) fetches, at most
+        ceil((b + width - granule) / width). A run that was entered before ``first`` needs those
+        that begin within the b bytes, at most ceil(b / width).
+
+        Returns: the last instruction of each run within first..last, and the difference.
+        """
+        inside = slice(first, last + 1)
+        opens = self.opens[inside].copy()
+        opens[0] = True
+        firsts = np.flatnonzero(opens)
+        lasts = np.append(firsts[1:], len(opens)) - 1
+        size = self.end[inside][lasts] - self.start[inside][firsts]
+        width, granule = self.width[inside][firsts], self.granule[inside][firsts]
+        lead = np.where(self.opens[inside][firsts], width - granule, 0)
+        worst = -((-(size + lead)) // width)
+        words = np.add.reduceat(self.words[inside], firsts)
+        return lasts + first, worst - words
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Parallel columns, one row per counted unit.
+
+    Attributes:
+        packed: (blocking number, key code, table index), see ``columns.pack``.
+        position: which instruction of the window (0..n-1) the row belongs to.
+        blocking: per instruction of the window, its blocking number.
+        index: per instruction of the window, its table index.
+        fetches: what each instruction fetches.
+    """
+
+    packed: Codes
+    position: Codes
+    blocking: Codes
+    index: Codes
+    fetches: Fetches
+
+    @property
+    def is_realigned(self) -> npt.NDArray[np.bool_]:
+        """Which rows are realigned fetches."""
+        return is_realigned(self.packed)
+
+    def realigned(self, first: int, last: int) -> Codes:
+        """Fetches, packed, that the instructions first..last can need more at another address."""
+        where, more = self.fetches.realigned(first, last)
+        return np.repeat(
+            pack(self.blocking[where], self.fetches.code[where], self.index[where]), more
+        )
+
+
+class Rows:
+    """Collects (key code, position) pairs."""
+
+    def __init__(self, blocking: Codes, index: Codes) -> None:
+        self._blocking, self._index = blocking, index
+        self._codes: list[Codes] = []
+        self._positions: list[Codes] = []
+
+    def add(self, codes: Codes, positions: Codes) -> None:
+        self._codes.append(np.asarray(codes, dtype=np.int64))
+        self._positions.append(np.asarray(positions, dtype=np.int64))
+
+    def section_of(self, positions: Codes, resolved: Resolved) -> Codes:
+        return resolved.code_section[self._index[positions]].astype(np.int64)
+
+    def finish(self, fetches: Fetches) -> Labelled:
+        codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
+        return Labelled(
+            pack(self._blocking[positions], codes, self._index[positions]),
+            positions,
+            self._blocking,
+            self._index,
+            fetches,
+        )
