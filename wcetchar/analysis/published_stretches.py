@@ -1,0 +1,133 @@
+"""The blocking stretches of a service as they are published.
+
+Of the stretches that were observed, one that another one exceeds at every point of the parameters
+in every class, and that goes on from and in no more than that one, is left out: its price is never
+higher. What handlers go on with, and what the traces show outside of all services, is only known
+when all traces were read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from wcetchar.analysis.accesses import Labeller
+from wcetchar.analysis.blocking import held_off
+from wcetchar.analysis.collector import Collector, StretchKey
+from wcetchar.analysis.columns import unpack
+from wcetchar.analysis.repetition import Packed, Point, publish
+from wcetchar.analysis.resolve import Resolved
+from wcetchar.model.characterization import BlockingStretch, Joint
+from wcetchar.model.service import Service
+
+
+def published_stretches(
+    name: str, service: Service, collector: Collector, labeller: Labeller, resolved: Resolved
+) -> tuple[BlockingStretch, ...]:
+    """Stretches of ``name``, which is ``service`` or one of its parts, as counts over the points at
+    which it was observed; where a stretch did not occur, its counts are zero."""
+    points = sorted(collector.services[name].points)
+    found = collector.stretches[name]
+    everywhere = {
+        key: {point: observed.points.get(point, {}) for point in points}
+        for key, observed in found.items()
+    }
+    goes_on = {key: _joints(name, service, key, collector, resolved) for key in found}
+
+    def joined(one: StretchKey, two: StretchKey) -> bool:
+        """Whatever precedes or follows ``two`` can precede or follow ``one``."""
+        return goes_on[one][0] >= goes_on[two][0] and goes_on[one][1] >= goes_on[two][1]
+
+    def before(one: StretchKey, two: StretchKey) -> bool:
+        """Of two that are equal in everything else, ``one`` stays."""
+        return one < two or not joined(two, one)
+
+    kept: list[StretchKey] = []
+    for key in sorted(everywhere):
+        others = [k for k in everywhere if k != key and k[0] == key[0] and joined(k, key)]
+        if not any(_dominates(everywhere[o], everywhere[key], before(o, key)) for o in others):
+            kept.append(key)
+    return tuple(
+        BlockingStretch(
+            kind=kind,
+            begin=_place(resolved, begin, entered),
+            end=_place(resolved, end, left),
+            begin_place=resolved.place_of(resolved.table.instructions[begin].address),
+            end_place=resolved.place_of(resolved.table.instructions[end].address),
+            counts=publish(
+                everywhere[(kind, begin, end, entered, left)],
+                service.parameters,
+                labeller.blockings,
+                resolved.section_names,
+            ),
+            goes_on_from=goes_on[(kind, begin, end, entered, left)][0],
+            goes_on_in=goes_on[(kind, begin, end, entered, left)][1],
+        )
+        for kind, begin, end, entered, left in kept
+    )
+
+
+def longer_outside(collector: Collector) -> Iterator[str]:
+    """What the trace shows to be longer than the links of chains that services are for."""
+    for joint, what in (
+        (Joint.HANDLER, "no handler of a supervisor call"),
+        (Joint.THREAD, "no thread that is switched to"),
+    ):
+        outside, longest = collector.outside[joint], collector.longest[joint]
+        if outside > longest and collector.leads_on:
+            of_services = f"{longest:,} at most in services" if longest else "no service shows one"
+            yield (
+                f"where interrupts stay masked through a switch, {what} keeps them so for longer "
+                f"than services show; the trace has {outside:,} instructions of such a one outside "
+                f"of all services ({of_services})"
+            )
+
+
+def _joints(
+    name: str, service: Service, key: StretchKey, collector: Collector, resolved: Resolved
+) -> tuple[frozenset[Joint], frozenset[Joint]]:
+    """What a stretch goes on from, and in. A handler that switches threads need not be seen to do
+    so in a window: it may go on with whatever thread some handler goes on with."""
+    goes_on_from, goes_on_in = (frozenset(joints) for joints in collector.goes_on[name][key])
+    switches = any(
+        service in resolved.entries[entry]
+        and (not service.exceptions or exception in service.exceptions)
+        for entry, exception in collector.switching
+    )
+    if (
+        switches
+        and (name, key) in collector.at_exit
+        and any(held_off(blocking, key[0]) for blocking in collector.resumed)
+    ):
+        goes_on_in |= {Joint.THREAD}
+    return goes_on_from, goes_on_in
+
+
+def _place(resolved: Resolved, index: int, call: int) -> str:
+    """Where an instruction is, and who called its function, where that is known."""
+    table = resolved.table.instructions
+    place = resolved.place(table[index].address)
+    target = table[call].target if call >= 0 else None
+    function = resolved.image.function_at(table[index].address)
+    if target is None or function is None or function.address != target:
+        return place
+    return f"{place}, called at {resolved.place(table[call].address)}"
+
+
+def _dominates(one: dict[Point, Packed], two: dict[Point, Packed], stays: bool) -> bool:
+    """At every point ``one`` counts at least as much of every class as ``two``. Of equals, ``one``
+    does only if it ``stays``."""
+    equal = True
+    for point, counts in two.items():
+        larger, smaller = _by_class(one[point]), _by_class(counts)
+        if any(larger.get(code, 0) < count for code, count in smaller.items()):
+            return False
+        equal = equal and larger == smaller
+    return not equal or stays
+
+
+def _by_class(counts: Packed) -> Counter[int]:
+    summed: Counter[int] = Counter()
+    for packed, count in counts.items():
+        summed[unpack(packed)[1]] += count
+    return summed
