@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from wcetchar.engine.errors import PricingError
+from wcetchar.engine.placement import Placement, operations
 from wcetchar.model.access import (
-    UNKNOWN_SECTION,
     WIDTHS,
     AccessClass,
     CoreEvent,
@@ -48,7 +48,7 @@ class _Linear:
     def __init__(self, profile: HardwareProfile, section_map: SectionMap, width: int) -> None:
         self._profile = profile
         self._map = section_map
-        self._placed = {**profile.default_map, **section_map.sections}
+        self._placement = Placement(profile, section_map)
         self._width = width
         self._period = _NANOSECONDS / self._exact(profile.core.clock, ("core", "clock"))
         self._free: dict[Place, Quantity] = {}
@@ -66,8 +66,8 @@ class _Linear:
             return LinearPrice(Fraction(0), {})
         choices = [
             self._access(key, region, operation, width)
-            for region in self._regions(key.section, key.operation)
-            for operation in self._operations(region, key.operation)
+            for region in self._placement.reached(key.section, key.operation)
+            for operation in operations(region, key.operation)
             for width in ([key.width] if key.width else [w for w in WIDTHS if w])
         ]
         return self._dearest(key, choices)
@@ -80,7 +80,7 @@ class _Linear:
             return own
         choices = [
             _sum(own, (self._full(region, Operation.FETCH, self._width, first=True), discarded))
-            for region in self._fetched_from(event.section)
+            for region in self._placement.fetched_from(event.section)
         ]
         return self._dearest(event, choices)
 
@@ -144,26 +144,6 @@ class _Linear:
             (c * self._free[place].high for place, c in price.coefficients.items()),
             start=Fraction(0),
         )
-
-    def _regions(self, section: str, operation: Operation) -> list[Region]:
-        regions = self._profile.regions
-        if section != UNKNOWN_SECTION:
-            return [regions[self._placed[section]]]
-        return [r for r in regions.values() if self._operations(r, operation)]
-
-    def _fetched_from(self, section: str) -> list[Region]:
-        if section and section != UNKNOWN_SECTION:
-            region = self._profile.regions[self._placed[section]]
-            if Operation.FETCH in region.times:
-                return [region]
-        return self._regions(UNKNOWN_SECTION, Operation.FETCH)
-
-    def _operations(self, region: Region, operation: Operation) -> list[Operation]:
-        if operation in region.times:
-            return [operation]
-        if operation is Operation.ACCESS:
-            return [o for o in (Operation.READ, Operation.WRITE) if o in region.times]
-        return []
 
     def _exact(self, quantity: Quantity, keys: Place) -> Fraction:
         if quantity.low != quantity.high:

@@ -30,8 +30,10 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NoReturn
 
 from wcetchar.engine.errors import PricingError
+from wcetchar.engine.placement import Placement, operations
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
 from wcetchar.errors import several
 from wcetchar.model.access import (
@@ -53,7 +55,7 @@ from wcetchar.model.characterization import (
     Joint,
     ServiceCharacterization,
 )
-from wcetchar.model.hardware import AccessTime, HardwareProfile, Region, Unit
+from wcetchar.model.hardware import HardwareProfile, Region, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
 
@@ -190,7 +192,7 @@ class _Pricer:
         self.clock = profile.core.clock
         self.map = section_map
         self.fetch_width = fetch_width
-        self.placed = {**profile.default_map, **section_map.sections}
+        self.placement = Placement(profile, section_map)
         self.unmapped: dict[str, None] = {}
         if self.clock.unit is not Unit.HERTZ or self.clock.low <= 0:
             raise self._profile_error("core", "clock")
@@ -206,7 +208,7 @@ class _Pricer:
     def unknown_regions(self) -> list[PricingError]:
         """Placements into regions that the profile does not have, used or not."""
         problems = []
-        for section, region in sorted(self.placed.items()):
+        for section, region in sorted(self.placement.placed.items()):
             if region not in self.profile.regions:
                 own = section in self.map.sections
                 problems.append(
@@ -248,8 +250,8 @@ class _Pricer:
         choices = [
             less(full, hidden, self.clock)
             for region in regions
-            for time, operation in _times(region, access.operation)
-            for full in self._full_times(region, time, access.width, access.pattern)
+            for operation in operations(region, access.operation)
+            for full in self._full_times(region, operation, access.width, access.pattern)
             for hidden in self._overlaps(operation)
         ]
         return Price(_places(regions), _dearest(choices))
@@ -265,7 +267,7 @@ class _Pricer:
         return [span_of(overlap[operation], None, wrong)]
 
     def _full_times(
-        self, region: Region, time: AccessTime, width: int, pattern: Pattern
+        self, region: Region, operation: Operation, width: int, pattern: Pattern
     ) -> list[Span]:
         """Full time of an access, for each width that it may have."""
         if region.bus_width < 1:
@@ -276,6 +278,7 @@ class _Pricer:
                 keys=("regions", region.name),
             )
         wrong = self._profile_error("regions", region.name)
+        time = region.times[operation]
         first = span_of(time.first, region.clock, wrong)
         following = span_of(time.next, region.clock, wrong)
         found = []
@@ -309,56 +312,48 @@ class _Pricer:
         choices = [
             in_nanoseconds(plus(own, times(full, discarded)), self.clock)
             for region in regions
-            for time, _ in _times(region, Operation.FETCH)
-            for full in self._full_times(region, time, self.fetch_width, Pattern.FIRST)
+            for full in self._full_times(region, Operation.FETCH, self.fetch_width, Pattern.FIRST)
         ]
         return Price(f"{CORE}, {_places(regions)}", _dearest(choices))
 
     def _fetched_from(self, section: str) -> list[Region] | None:
-        """Where a discarded fetch of an event may go; the dearest counts if that is not known."""
-        if section and section != UNKNOWN_SECTION:
-            name = self.placed.get(section)
-            if name is None:
-                self.unmapped[section] = None
-                return None
-            region = self.profile.regions.get(name)
-            if region is None:
-                return None
-            if Operation.FETCH in region.times:
-                return [region]
-        return self._permitting(Operation.FETCH)
+        """Where a discarded fetch of an event may go; ``None``: reported elsewhere already."""
+        if section and section != UNKNOWN_SECTION and self._region(section) is None:
+            return None
+        return self.placement.fetched_from(section) or self._no_region(Operation.FETCH)
 
     def _regions(self, section: str, operation: Operation) -> list[Region] | None:
         """Regions that an access may reach; ``None``: reported elsewhere already."""
-        if section == UNKNOWN_SECTION:
-            return self._permitting(operation)
-        name = self.placed.get(section)
-        if name is None:
-            self.unmapped[section] = None
+        region = None if section == UNKNOWN_SECTION else self._region(section)
+        if section != UNKNOWN_SECTION and region is None:
             return None
-        region = self.profile.regions.get(name)
+        regions = self.placement.reached(section, operation)
         if region is None:
-            return None
-        if not _times(region, operation):
+            return regions or self._no_region(operation)
+        if not regions:
+            own = section in self.map.sections
             raise PricingError(
-                f"section {section} needs {operation.value}, which region {name} of profile "
+                f"section {section} needs {operation.value}, which region {region.name} of profile "
                 f"{self.profile.name} does not permit",
                 expected=f"a region with a time for {operation.value}",
-                hint=f"place {section} elsewhere, or give {name} such a time in the profile",
-                file="map" if section in self.map.sections else "profile",
-                keys=("sections" if section in self.map.sections else "default_map", section),
-            )
-        return [region]
-
-    def _permitting(self, operation: Operation) -> list[Region]:
-        regions = [r for r in self.profile.regions.values() if _times(r, operation)]
-        if not regions:
-            raise PricingError(
-                f"profile {self.profile.name} has no region that permits {operation.value}",
-                file="profile",
-                keys=("regions",),
+                hint=f"place {section} elsewhere, or give {region.name} such a time in the profile",
+                file="map" if own else "profile",
+                keys=("sections" if own else "default_map", section),
             )
         return regions
+
+    def _region(self, section: str) -> Region | None:
+        """Of a known section; ``None``: noted as unmapped, or reported by ``unknown_regions``."""
+        if section not in self.placement.placed:
+            self.unmapped[section] = None
+        return self.placement.region(section)
+
+    def _no_region(self, operation: Operation) -> NoReturn:
+        raise PricingError(
+            f"profile {self.profile.name} has no region that permits {operation.value}",
+            file="profile",
+            keys=("regions",),
+        )
 
     def _profile_error(self, *keys: str) -> PricingError:
         """The error to raise if the quantity at ``keys`` turns out to be no time."""
@@ -368,17 +363,6 @@ class _Pricer:
             file="profile",
             keys=keys,
         )
-
-
-def _times(region: Region, operation: Operation) -> list[tuple[AccessTime, Operation]]:
-    """The times that an access may take, each with what it then is; empty where the region does
-    not permit the operation."""
-    if operation in region.times:
-        return [(region.times[operation], operation)]
-    if operation is Operation.ACCESS:
-        directions = (Operation.READ, Operation.WRITE)
-        return [(region.times[o], o) for o in directions if o in region.times]
-    return []
 
 
 def _dearest(choices: list[Interval]) -> Interval:

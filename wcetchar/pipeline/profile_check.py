@@ -16,7 +16,7 @@ class Checked:
     """``findings``: each with its place in the file."""
 
     profile: HardwareProfile
-    findings: tuple[tuple[Location | None, Finding], ...]
+    findings: tuple[tuple[Location, Finding], ...]
 
 
 def run(profile: str) -> Checked:
@@ -24,12 +24,9 @@ def run(profile: str) -> Checked:
     InputError: the profile cannot be read.
     """
     found = store.load_profile(profile)
-    return Checked(
-        found,
-        tuple((_where(profile, one), one) for one in implausible(found)),
-    )
-
-
-def _where(profile: str, finding: Finding) -> Location | None:
-    """Of the place, or of what is around it: `fetch: 1 ns` has no `first` of its own."""
-    return store.locate(profile, *finding.place)
+    findings = tuple(implausible(found))
+    if not findings:
+        return Checked(found, ())
+    # The nearest place around it: `fetch: 1 ns` has no `first` of its own.
+    places = store.Locator(profile)
+    return Checked(found, tuple((places.locate(*one.place), one) for one in findings))

@@ -8,7 +8,7 @@ every mistake is reported at once, each with file, line and column
 from wcetchar.store.campaign import load_campaign
 from wcetchar.store.characterization import characterization_json, load_characterization
 from wcetchar.store.files import write_atomically
-from wcetchar.store.locate import locate
+from wcetchar.store.locate import Locator, locate
 from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
 from wcetchar.store.measurement_table import load_measurement_table
 from wcetchar.store.names import characterization_names, map_names, profile_names
@@ -19,6 +19,7 @@ from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
 
 __all__ = [
+    "Locator",
     "MeasuredPlatform",
     "Measurements",
     "ProfileText",

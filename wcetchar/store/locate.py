@@ -9,6 +9,28 @@ from wcetchar.store.source import Steps
 from wcetchar.store.yaml_source import read_yaml
 
 
+class Locator:
+    """Places in one file, which is read once."""
+
+    def __init__(self, name_or_path: str) -> None:
+        """Raises:
+        InputError: the file cannot be read.
+        """
+        path = name_or_path
+        for resolve in (profile_path, map_path, characterization_path):
+            try:
+                path = resolve(name_or_path)
+                break
+            except InputError:
+                continue
+        is_json = path.endswith(".json") or _is_json(path)
+        self._source = read_json(path) if is_json else read_yaml(path)
+
+    def locate(self, *keys: str | int) -> Location:
+        """Place of the value under ``keys``, or of its nearest ancestor."""
+        return self._source.where(_spelled(self._source.data, keys))
+
+
 def locate(name_or_path: str, *keys: str | int) -> Location:
     """Place of the value under ``keys`` in a file, or of its nearest ancestor.
 
@@ -17,15 +39,7 @@ def locate(name_or_path: str, *keys: str | int) -> Location:
     Raises:
         InputError: the file cannot be read.
     """
-    path = name_or_path
-    for resolve in (profile_path, map_path, characterization_path):
-        try:
-            path = resolve(name_or_path)
-            break
-        except InputError:
-            continue
-    source = read_json(path) if path.endswith(".json") or _is_json(path) else read_yaml(path)
-    return source.where(_spelled(source.data, keys))
+    return Locator(name_or_path).locate(*keys)
 
 
 def _is_json(path: str) -> bool:
