@@ -122,6 +122,27 @@ def test_code_ranges_are_what_objdump_disassembles(elf: Path) -> None:
     assert seen > 40
 
 
+def test_mapping_symbols_of_debug_sections_say_nothing_of_code(
+    assemble: Callable[..., Path],
+) -> None:
+    """GNU as marks data in .debug_frame, too; it begins at 0, where code may lie."""
+    source = """
+    .global _start
+    _start: nop
+    nop
+    nop
+    b _start
+    .section .debug_frame, "", %progbits
+    .word 1
+    $d.frame: .word 2
+    """
+    elf = assemble(
+        source, "SECTIONS { .text 0 : { *(.text) } .debug_frame 0 : { *(.debug_frame) } }"
+    )
+    assert re.search(r" 00000004 .* \$d\.frame$", tool("readelf", "-sW", elf), re.M)
+    assert [(c.start, c.end, c.state) for c in load_image(str(elf)).code] == [(0, 10, "thumb")]
+
+
 def test_lines_are_those_of_objdump(elf: Path) -> None:
     """At every address where objdump's decoded line table has rows, the last row's line."""
     rows: dict[int, tuple[str, int]] = {}

@@ -7,6 +7,7 @@ RISC-V ELF psABI: ``$x`` code (an ISA string may follow), ``$d`` data.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from wcetchar.model.image import CodeRange, Section
@@ -18,18 +19,23 @@ _STATES = {
 
 
 def code_ranges(
-    sections: tuple[Section, ...], raw_symbols: list[Any], machine: str
+    sections: tuple[Section, ...],
+    raw_symbols: list[Any],
+    machine: str,
+    executable: Container[int],
 ) -> tuple[CodeRange, ...]:
     """Code ranges of all executable sections, sorted by address.
 
     Args:
         raw_symbols: pyelftools' symbols, mapping symbols included.
+        executable: numbers of those sections in the file. Others have mapping symbols too
+            (assemblers write ``$d`` into .debug_frame), whose values are no addresses.
     """
     states = _STATES[machine]
     marks: dict[int, str | None] = {}
     for symbol in raw_symbols:
         name = symbol.name
-        if name[:2] not in states or symbol["st_shndx"] == "SHN_UNDEF":
+        if name[:2] not in states or symbol["st_shndx"] not in executable:
             continue
         if len(name) > 2 and name[2] != "." and not name.startswith("$xrv"):
             continue

@@ -150,7 +150,7 @@ def _read(elf: Any, path: str) -> Image:
         entry=elf["e_entry"] & ~1 if machine == "arm" else elf["e_entry"],
         sections=sections,
         symbols=tuple(_symbols(elf, raw_symbols, machine)),
-        code=code_ranges(sections, raw_symbols, machine),
+        code=code_ranges(sections, raw_symbols, machine, _executable(elf)),
         lines=source_lines(elf, path),
         sha256=_loadable_hash(elf, path),
         build_id=_build_id(elf),
@@ -191,6 +191,14 @@ def _sections(elf: Any, path: str) -> list[Section]:
             )
         )
     return sorted(found, key=lambda s: (s.address, s.name))
+
+
+def _executable(elf: Any) -> frozenset[int]:
+    """Numbers of the sections that hold instructions at run time."""
+    wanted = _SHF_ALLOC | _SHF_EXECINSTR
+    return frozenset(
+        i for i, section in enumerate(elf.iter_sections()) if section["sh_flags"] & wanted == wanted
+    )
 
 
 _KINDS = {"STT_FUNC": "function", "STT_OBJECT": "object", "STT_NOTYPE": "other"}
