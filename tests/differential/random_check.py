@@ -41,18 +41,22 @@ from wcetchar.model.service import Part
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "rtos_tests" / "freertos"
+_ARM7 = tuple(
+    (f"arm7tdmi/{name}", f"arm7tdmi/map-{name}") for name in ("zero-wait-sram", "external-16bit")
+)
 PROFILES: dict[str, tuple[tuple[str, str], ...]] = {
     "mps2-an385": tuple(
         (f"cortex-m3/{name}", f"cortex-m3/map-{name}")
         for name in ("flash-3ws", "external-16bit", "zero-wait-sram")
     ),
     "virt": (("rv32/two-stage", "rv32/map-two-stage"),),
-    "versatilepb": tuple(
-        (f"arm7tdmi/{name}", f"arm7tdmi/map-{name}")
-        for name in ("zero-wait-sram", "external-16bit")
+    "mps2-an386": tuple(
+        (f"cortex-m4/{name}", f"cortex-m4/map-{name}") for name in ("flash-3ws", "zero-wait-sram")
     ),
+    "versatilepb": _ARM7,
+    "versatilepb-thumb": _ARM7,
 }
-MACHINES = {"mps2-an385": "mps2-an385", "virt": "virt", "versatilepb": "versatilepb"}
+MACHINES = {name: name.removesuffix("-thumb") for name in PROFILES}
 
 
 # ---- what is published ---------------------------------------------------------------------------
@@ -202,7 +206,7 @@ class Checker:
             outcome.calls += 1
             number = invocation.number
             if number is None:
-                call = Call(invocation.service, {}, None, 1)
+                call = Call(invocation.service, invocation.facts, None, 1)
             else:
                 seen.add(number)
                 name, facts = calls[number]

@@ -83,6 +83,11 @@ def _tick(call: Call) -> Class:
     return Known("tick_interrupt", {"K": facts["K"]})
 
 
+def _switch(call: Call) -> Class:
+    """Where ready tasks are not found by counting zeros, by how many lists were looked at."""
+    return Known(call.name, {"E": call.facts["E"]})
+
+
 # ---- tasks ---------------------------------------------------------------------------------------
 
 
@@ -449,6 +454,7 @@ RULES: dict[str, Callable[[Call], Class]] = {
     "vListInsert": _one_parameter("L", "L"),
     "vTaskDelete": _delete_task,
     "tick": _tick,
+    "context_switch": _switch,
     "xTaskCreate": _create_task,
     "xTaskCreateStatic": _create_static,
     "vTaskPrioritySet": _set_priority,

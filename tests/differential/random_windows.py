@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from wcetchar import isa, store
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import Stretch, rows_of, stretches
@@ -34,9 +36,12 @@ from wcetchar.model.characterization import (
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, Service, ServiceKind
+from wcetchar.model.trace import Event
 from wcetchar.readers import open_trace
 
 MARK_CALL = 1
+TICK = "tick"
+_LIST = 20  # bytes of a List_t, which begins with its number of items
 _NUMBER = tuple(Parameter(name, ParameterKind.STATE, 0, 4095, "number") for name in ("low", "high"))
 
 Vector = Counter[Key]
@@ -62,10 +67,22 @@ class Invocation:
     merged: Taken | None = None
     """All pieces as one, where there are several."""
     windows: list[Window] = field(default_factory=list)
+    facts: dict[str, int] = field(default_factory=dict)
+    """What the trace says of the kernel's state."""
 
 
 class Finder(WindowFinder):
-    """Every call may be switched away, and none has to be."""
+    """Every call may be switched away, and none has to be. What leaves a mark is no tick: on some
+    boards other interrupts enter at the same instruction."""
+
+    def _arm(self, service: Service) -> None:
+        context = self._context
+        window = context.window
+        if window is not None and window.service.name == TICK:
+            self._give_up(window, "another interrupt")
+            context.window = None
+            del self._open_calls[id(window)]
+        super()._arm(service)
 
     def _close(self, context: Context, end: Edge | None = None) -> None:
         window = context.window
@@ -94,7 +111,7 @@ def invocations(
     )
     chosen = (
         Service("call", MARK_CALL, ServiceKind.BLOCKING_CALL, tuple(entries), _NUMBER),
-        replace(tick, name="tick", mark=None, parameters=()),
+        replace(tick, name=TICK, mark=None, parameters=()),
         replace(switch, mark=None, parameters=()),
     )
     image = load_image(str(elf))
@@ -104,14 +121,27 @@ def invocations(
     finder = Finder(resolved, str(trace_file), registers_persist=trace.info.registers_persist)
     labeller = Labeller(resolved, str(trace_file))
     counting = _Counting(labeller, resolved)
+    ready = image.symbol("pxReadyTasksLists")
+
+    def passed_over(window: Window) -> int:
+        """Ready lists that were found empty: whose numbers of items were read, but for the last."""
+        at = np.concatenate([p.address[p.kind == Event.READ] for p in window.pieces])
+        inside = at[(at >= ready.address) & (at < ready.address + ready.size)] - ready.address
+        return max(0, len(set(inside[inside % _LIST == 0].tolist())) - 1)
+
+    counts = image.symbol("xTaskIncrementTick").address
     opened: dict[int, Invocation] = {}
     for window in find_windows(trace.batches(), finder):
+        if window.service.name == TICK and not any(counts in p.address for p in window.pieces):
+            continue  # another interrupt, without a mark
         number = window.values[0] + 4096 * window.values[1] if window.values else None
         name = window.service.name
         invocation = Invocation(name, number) if number is None else None
         if invocation is None:
             assert number is not None
             invocation = opened.setdefault(number, Invocation(name, number))
+        elif name == "context_switch":
+            invocation.facts["E"] = passed_over(window)
         invocation.pieces.append(counting.piece(window))
         invocation.windows.append(window)
         if window.part in (Part.WHOLE, Part.UNTIL_RETURN):
