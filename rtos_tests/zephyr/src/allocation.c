@@ -1,4 +1,5 @@
 /* Calls that allocate from the caller's resource pool or a heap, statistics, and what is left. */
+#include "heaps.h"
 #include "helpers.h"
 
 static struct k_heap heap;
@@ -11,45 +12,47 @@ static struct k_thread thread;
 static K_THREAD_STACK_DEFINE(thread_stack, 512 + STACK_EXTRA);
 static struct k_timer timers[CONFIG_WCET_TIMEOUTS];
 
-/* The same state as for k_heap_alloc: three free chunks of the list of the wanted size that are too
- * small, and the rest in one large chunk. Chunks of 8 units of 8 bytes are searched for 9 units. */
-static void fragment(void)
-{
-    void *gaps[4];
-
-    k_heap_init(&heap, wcet_storage, 1024);
-    for (unsigned i = 0; i < 4; i++) {
-        gaps[i] = k_heap_alloc(&heap, 8 * 8 - 4, K_NO_WAIT);
-        CHECK(gaps[i] != NULL);
-        CHECK(k_heap_alloc(&heap, 1, K_NO_WAIT) != NULL);
-    }
-    for (unsigned i = 0; i < 4; i++)
-        k_heap_free(&heap, gaps[i]);
-}
-
 static void measure_pool(void)
 {
     /* With the pool's header of 4 bytes and the one of the heap, 9 units. */
     const size_t bytes = 60;
     int result;
 
-    fragment();
+    heap_fragment(&heap);
     k_thread_heap_assign(driver_thread, &heap);
     MEASURE(SERVICE_K_QUEUE_ALLOC_PREPEND, result = k_queue_alloc_prepend(&queue, &heap));
     CHECK(result == 0 && k_queue_get(&queue, K_NO_WAIT) == &heap);
-    fragment();
+    heap_fragment(&heap);
     MEASURE(SERVICE_K_MSGQ_ALLOC_INIT, result = k_msgq_alloc_init(&msgq, bytes / 4, 4));
     CHECK(result == 0);
+    result = k_msgq_cleanup(&msgq);
+    CHECK(result == 0);
+    heap_gap(&heap);
+    result = k_msgq_alloc_init(&msgq, bytes / 4, 4);
+    CHECK(result == 0);
+    heap_gap_between(&heap);
     MEASURE(SERVICE_K_MSGQ_CLEANUP, result = k_msgq_cleanup(&msgq));
     CHECK(result == 0);
-    fragment();
+    heap_fragment(&heap);
     MEASURE(SERVICE_K_PIPE_ALLOC_INIT, result = k_pipe_alloc_init(&pipe, bytes));
     CHECK(result == 0);
+    result = k_pipe_cleanup(&pipe);
+    CHECK(result == 0);
+    heap_gap(&heap);
+    result = k_pipe_alloc_init(&pipe, bytes);
+    CHECK(result == 0);
+    heap_gap_between(&heap);
     MEASURE(SERVICE_K_PIPE_CLEANUP, result = k_pipe_cleanup(&pipe));
     CHECK(result == 0);
-    fragment();
+    heap_fragment(&heap);
     MEASURE(SERVICE_K_STACK_ALLOC_INIT, result = k_stack_alloc_init(&stack, bytes / 4));
     CHECK(result == 0);
+    result = k_stack_cleanup(&stack);
+    CHECK(result == 0);
+    heap_gap(&heap);
+    result = k_stack_alloc_init(&stack, bytes / 4);
+    CHECK(result == 0);
+    heap_gap_between(&heap);
     MEASURE(SERVICE_K_STACK_CLEANUP, result = k_stack_cleanup(&stack));
     CHECK(result == 0);
     k_thread_heap_assign(driver_thread, NULL);
@@ -61,7 +64,7 @@ static void measure_realloc(unsigned words)
 {
     void *left, *right, *memory, *behind;
 
-    fragment();
+    heap_fragment(&heap);
     left = k_heap_alloc(&heap, 60, K_NO_WAIT);
     memory = k_heap_alloc(&heap, 4 + 8 * words, K_NO_WAIT);
     right = k_heap_alloc(&heap, 1, K_NO_WAIT);
@@ -70,7 +73,7 @@ static void measure_realloc(unsigned words)
     k_heap_free(&heap, left);
     k_heap_free(&heap, right);
     wcet_param(0, words);
-    MEASURE(SERVICE_K_HEAP_REALLOC, left = k_heap_realloc(&heap, memory, 9 * 8 - 4, K_NO_WAIT));
+    MEASURE(SERVICE_K_HEAP_REALLOC, left = k_heap_realloc(&heap, memory, WANTED_BYTES, K_NO_WAIT));
     CHECK(left != NULL && left != memory);
 }
 

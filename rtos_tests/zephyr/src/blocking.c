@@ -1,5 +1,6 @@
 /* Calls that wait. The driver waits with a timeout of 1000 ticks and is woken by the least urgent
  * thread; W threads of its priority wait before it, L timeouts come before its own. */
+#include "heaps.h"
 #include "helpers.h"
 
 #define TIMEOUT K_TICKS(1000)
@@ -179,7 +180,7 @@ static void slab_free(void *object)
 
 static int heap_alloc(void *object, void *argument)
 {
-    void *memory = k_heap_alloc(object, 600, K_FOREVER);
+    void *memory = k_heap_alloc(object, WANTED_BYTES, K_FOREVER);
 
     k_heap_free(object, memory);
     return 0;
@@ -304,11 +305,9 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
           result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT));
     CHECK(result == 0);
 
-    k_heap_init(&heap, wcet_storage, 1024);
-    taken = k_heap_alloc(&heap, 600, K_NO_WAIT);
-    CHECK(taken != NULL);
+    taken = heap_fill(&heap, NULL);
     BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, &heap.wait_q, heap_alloc, &heap, heap_free,
-          got = k_heap_alloc(&heap, 600, TIMEOUT));
+          got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
     CHECK(got != NULL);
 
     k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,

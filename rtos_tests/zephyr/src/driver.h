@@ -101,6 +101,7 @@ void measure_ticks(void);
 void measure_blocking(void);
 void measure_timeouts(void);
 void measure_senders(void);
+void measure_waits_again(void);
 void measure_work_waits(void);
 /* The operations on trees by themselves; nothing where queues are lists. */
 void measure_trees(void);

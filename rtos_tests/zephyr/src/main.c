@@ -122,6 +122,7 @@ int main(void)
     measure_blocking();
     measure_timeouts();
     measure_senders();
+    measure_waits_again();
     measure_work_waits();
     measure_allocation();
     measure_trees();

@@ -1,4 +1,5 @@
 /* Memory slabs and heaps. */
+#include "heaps.h"
 #include "helpers.h"
 
 #define BLOCK_BYTES 16
@@ -40,16 +41,11 @@ void measure_slabs(void)
 
 /* ---- heaps ---------------------------------------------------------------------------------- */
 
-/* Chunks are counted in units of eight bytes, four of which are the header. Free chunks of n units
- * are in the list of floor(log2(n)); at most three of the list of the wanted size are tried. */
-#define HEAP_BYTES 1024
-#define TRIED_MAX 3u
-
 static struct k_heap heap;
 
 static int heap_alloc(void *object, void *argument)
 {
-    void *memory = k_heap_alloc(object, 600, K_TICKS(1000));
+    void *memory = k_heap_alloc(object, MERGED_BYTES, K_TICKS(1000));
 
     if (memory == NULL)
         return -ENOMEM;
@@ -57,55 +53,112 @@ static int heap_alloc(void *object, void *argument)
     return 0;
 }
 
-/* Free chunks of 8 units, each between two that are used: too small for 9 units or more, and in the
- * same list. The rest of the heap is one large chunk. */
-static void fragment(void)
+void heap_fragment(struct k_heap *of)
 {
     const unsigned tried = TRIED_MAX + 1;
     void *gaps[TRIED_MAX + 1];
 
-    k_heap_init(&heap, wcet_storage, HEAP_BYTES);
+    k_heap_init(of, wcet_storage, HEAP_BYTES);
     for (unsigned i = 0; i < tried; i++) {
-        gaps[i] = k_heap_alloc(&heap, 8 * 8 - 4, K_NO_WAIT);
+        gaps[i] = k_heap_alloc(of, 8 * 8 - 4, K_NO_WAIT);
         CHECK(gaps[i] != NULL);
-        CHECK(k_heap_alloc(&heap, 1, K_NO_WAIT) != NULL);
+        CHECK(k_heap_alloc(of, 1, K_NO_WAIT) != NULL);
     }
     for (unsigned i = 0; i < tried; i++)
-        k_heap_free(&heap, gaps[i]);
+        k_heap_free(of, gaps[i]);
+}
+
+/* The largest chunk that there is. */
+static void *alloc_largest(struct k_heap *of)
+{
+    void *large = NULL;
+
+    for (unsigned units = HEAP_BYTES / 8; large == NULL && units > 9; units--)
+        large = k_heap_alloc(of, units * 8 - 4, K_NO_WAIT);
+    CHECK(large != NULL);
+    return large;
+}
+
+void *heap_fill(struct k_heap *of, void **small)
+{
+    void *large, *memory;
+
+    heap_fragment(of);
+    if (small != NULL) {
+        *small = k_heap_alloc(of, 1, K_NO_WAIT);
+        CHECK(*small != NULL && k_heap_alloc(of, 1, K_NO_WAIT) != NULL);
+    }
+    large = alloc_largest(of);
+    memory = k_heap_alloc(of, WANTED_BYTES, K_NO_WAIT);
+    CHECK(memory == NULL);
+    return large;
+}
+
+/* What is free in the end: two chunks in each list that the neighbours are taken out of, one in the list
+ * that the merged chunk comes to; and the neighbours. */
+static const unsigned char around_units[] = {8, 8, 4, 4, 18, 8, 4};
+static void *around[ARRAY_SIZE(around_units)];
+
+static void *alloc_units(struct k_heap *of, unsigned units)
+{
+    void *memory = k_heap_alloc(of, units * 8 - 4, K_NO_WAIT);
+
+    CHECK(memory != NULL);
+    return memory;
+}
+
+void heap_gap(struct k_heap *of)
+{
+    const unsigned left = ARRAY_SIZE(around_units) - 2;
+    void *gap;
+
+    k_heap_init(of, wcet_storage, HEAP_BYTES);
+    for (unsigned i = 0; i < left; i++) {
+        around[i] = alloc_units(of, around_units[i]);
+        alloc_units(of, 1);
+    }
+    around[left] = alloc_units(of, around_units[left]);
+    gap = alloc_units(of, GAP_UNITS);
+    around[left + 1] = alloc_units(of, around_units[left + 1]);
+    alloc_units(of, 1);
+    alloc_largest(of);
+    k_heap_free(of, gap);
+}
+
+void heap_gap_between(struct k_heap *of)
+{
+    void *none;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(around); i++)
+        k_heap_free(of, around[i]);
+    none = k_heap_alloc(of, MERGED_BYTES, K_NO_WAIT);
+    CHECK(none == NULL);
+}
+
+void *heap_between(struct k_heap *of)
+{
+    void *memory;
+
+    heap_gap(of);
+    memory = alloc_units(of, GAP_UNITS);
+    heap_gap_between(of);
+    return memory;
 }
 
 void measure_heaps(void)
 {
-    void *memory, *left, *right, *behind;
+    void *memory;
 
     MEASURE(SERVICE_K_HEAP_INIT, k_heap_init(&heap, wcet_storage, HEAP_BYTES));
 
-    fragment();
-    MEASURE(SERVICE_K_HEAP_ALLOC, memory = k_heap_alloc(&heap, 9 * 8 - 4, K_NO_WAIT));
+    heap_fragment(&heap);
+    MEASURE(SERVICE_K_HEAP_ALLOC, memory = k_heap_alloc(&heap, WANTED_BYTES, K_NO_WAIT));
     CHECK(memory != NULL);
-    fragment();
+    heap_fragment(&heap);
     MEASURE(SERVICE_K_HEAP_ALIGNED_ALLOC, memory = k_heap_aligned_alloc(&heap, 16, 64, K_NO_WAIT));
     CHECK(memory != NULL && ((uintptr_t)memory & 15) == 0);
 
-    /* Free on both sides; the lists of both sides have other chunks as well. */
-    k_heap_init(&heap, wcet_storage, HEAP_BYTES);
-    {
-        void *other[4];
-
-        for (unsigned i = 0; i < 4; i++) {
-            other[i] = k_heap_alloc(&heap, i < 2 ? 60 : 28, K_NO_WAIT);
-            CHECK(other[i] != NULL && k_heap_alloc(&heap, 1, K_NO_WAIT) != NULL);
-        }
-        left = k_heap_alloc(&heap, 60, K_NO_WAIT);
-        memory = k_heap_alloc(&heap, 60, K_NO_WAIT);
-        right = k_heap_alloc(&heap, 28, K_NO_WAIT);
-        behind = k_heap_alloc(&heap, 1, K_NO_WAIT);
-        CHECK(left != NULL && memory != NULL && right != NULL && behind != NULL);
-        for (unsigned i = 0; i < 4; i++)
-            k_heap_free(&heap, other[i]);
-        k_heap_free(&heap, left);
-        k_heap_free(&heap, right);
-    }
+    memory = heap_between(&heap);
     MEASURE(SERVICE_K_HEAP_FREE, k_heap_free(&heap, memory));
 
     /* All who wait are woken; each tries again. */
@@ -113,9 +166,7 @@ void measure_heaps(void)
         for (unsigned others = 0; others <= READY_MAX; others++) {
             if (!swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX))
                 continue;
-            k_heap_init(&heap, wcet_storage, HEAP_BYTES);
-            memory = k_heap_alloc(&heap, 600, K_NO_WAIT);
-            CHECK(memory != NULL);
+            memory = heap_between(&heap);
             helpers_start(waiting, PRIORITY_BELOW, 0);
             helpers_wait(waiting, heap_alloc, &heap, NULL);
             ready_start(others, PRIORITY_BELOW);
@@ -129,13 +180,18 @@ void measure_heaps(void)
     }
 
     /* Queues that allocate their nodes from the caller's resource pool. */
-    fragment();
+    heap_fragment(&heap);
     k_thread_heap_assign(driver_thread, &heap);
     {
         int result;
 
         MEASURE(SERVICE_K_QUEUE_ALLOC_APPEND, result = k_queue_alloc_append(&allocated, &heap));
         CHECK(result == 0);
+        CHECK(k_queue_get(&allocated, K_NO_WAIT) == &heap);
+        heap_gap(&heap);
+        result = k_queue_alloc_append(&allocated, &heap);
+        CHECK(result == 0);
+        heap_gap_between(&heap);
         MEASURE(SERVICE_K_QUEUE_GET_ALLOCATED, memory = k_queue_get(&allocated, K_NO_WAIT));
         CHECK(memory == &heap);
     }

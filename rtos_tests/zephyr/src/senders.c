@@ -144,6 +144,42 @@ static void take_message(unsigned size)
     CHECK(k_mbox_get(&mailbox, &received, NULL, K_NO_WAIT) == 0);
 }
 
+/* The same with room for the message, which it takes at once: that wakes the sender. */
+static int get_all(void *object, void *argument)
+{
+    struct k_mbox_msg own;
+
+    message(&own, BYTES_MAX);
+    own.rx_source_thread = argument;
+    return k_mbox_get(object, &own, wcet_caller_data_2.bytes, K_TICKS(1000));
+}
+
+/* `others` receivers wait for a message of another thread, before the one that takes this one. It goes
+ * behind R ready threads, less urgent than the caller, who waits then until the message was taken. */
+static void measure_put_waiter(unsigned others, unsigned ready)
+{
+    int result;
+
+    helpers_start(others + 1, PRIORITY_BELOW, 0);
+    for (unsigned i = 0; i <= others; i++) {
+        helper_order(i, get_all, &mailbox, i < others ? driver_passer : K_ANY);
+        settle();
+        CHECK(helper_busy(i));
+    }
+    message(&sent, 4);
+    ready_start(ready - 1, PRIORITY_BELOW);
+    wcet_param(0, others);
+    wcet_param(1, ready);
+    MEASURE(SERVICE_K_MBOX_PUT_WAITER, result = k_mbox_put(&mailbox, &sent, TIMEOUT));
+    CHECK(result == 0);
+    ready_stop();
+    settle();
+    CHECK(!helper_busy(others) && helper_result(others) == 0);
+    for (unsigned i = 0; i < others; i++)
+        CHECK(helper_busy(i));
+    helpers_stop();
+}
+
 #define MEASURE_SENDER(kind, service)                                                              \
     do {                                                                                           \
         helpers_start(1, crowd_priority(kind, ready, shape), 0);                                   \
@@ -201,4 +237,8 @@ void measure_senders(void)
                         measure_put(waiting, before, ready, shape);
             }
     measure_wakes();
+    for (unsigned others = 0; others < WAITING_MAX; others++)
+        for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)
+            if (swept(others, 0, WAITING_MAX - 1, ready, 1, READY_COUNT_MAX))
+                measure_put_waiter(others, ready);
 }

@@ -1,6 +1,7 @@
 /* Calls that wait until their timeout comes. Nobody else waits; L timeouts come before. The least
  * urgent thread makes the ticks. */
 #include "board.h"
+#include "heaps.h"
 #include "helpers.h"
 
 #define TICKS 15
@@ -103,9 +104,9 @@ static void measure_objects(unsigned before, unsigned ready, unsigned shape)
     EXPIRE(SERVICE_K_MEM_SLAB_ALLOC_TIMEOUT, 0,
            result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT),
            result == -EAGAIN);
-    k_heap_init(&heap, wcet_storage, 1024);
-    CHECK(k_heap_alloc(&heap, 600, K_NO_WAIT) != NULL);
-    EXPIRE(SERVICE_K_HEAP_ALLOC_TIMEOUT, 0, got = k_heap_alloc(&heap, 600, TIMEOUT), got == NULL);
+    heap_fill(&heap, NULL);
+    EXPIRE(SERVICE_K_HEAP_ALLOC_TIMEOUT, 0, got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT),
+           got == NULL);
 
     k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,
                     K_NO_WAIT);

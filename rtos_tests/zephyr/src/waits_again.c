@@ -1,0 +1,175 @@
+/* Calls that wait a second time: they are woken, and what they want has been taken meanwhile. The least
+ * urgent thread does what wakes them. Queues are what the kernel's own insertions make of them. */
+#include "heaps.h"
+#include "helpers.h"
+
+#define TIMEOUT K_TICKS(1000)
+#define STACK_BYTES (512 + STACK_EXTRA)
+
+static K_MUTEX_DEFINE(mutex);
+static K_CONDVAR_DEFINE(condvar);
+static K_SEM_DEFINE(go, 0, 1);
+static struct k_heap heap;
+static struct k_thread thread;
+static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);
+static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
+static unsigned number; /* of threads that the waker needs */
+static bool woken;
+
+/* ---- the mutex of a condition variable -------------------------------------------------------- */
+
+static int lock_and_unlock(void *object, void *argument)
+{
+    const int result = k_mutex_lock(object, K_FOREVER);
+
+    k_mutex_unlock(object);
+    return result;
+}
+
+/* Less urgent than the driver; it does not run while others wait for the mutex that it holds. */
+static void holder(void *unused, void *unused2, void *unused3)
+{
+    for (;;) {
+        k_sem_take(&go, K_FOREVER);
+        k_mutex_lock(&mutex, K_FOREVER);
+        k_sem_take(&go, K_FOREVER);
+        k_mutex_unlock(&mutex);
+    }
+}
+
+/* The holder takes the mutex, the helpers wait for it, the driver is signalled and waits behind them. */
+static void take_and_signal(void *unused)
+{
+    if (woken)
+        return;
+    woken = true;
+    k_sem_give(&go);
+    CHECK(mutex.owner == &thread);
+    for (unsigned i = 0; i < number; i++) {
+        helper_order(i, lock_and_unlock, &mutex, NULL);
+        CHECK(helper_busy(i));
+    }
+    k_condvar_signal(&condvar);
+    CHECK(mutex.owner == &thread && driver_thread->base.pended_on == &mutex.wait_q);
+    k_sem_give(&go);
+}
+
+static void measure_relock(unsigned waiting)
+{
+    int result;
+
+    number = waiting;
+    woken = false;
+    helpers_start(waiting, PRIORITY_DRIVER, 0);
+    k_mutex_lock(&mutex, K_FOREVER);
+    wake_with(take_and_signal, NULL);
+    wcet_param(0, waiting);
+    MEASURE(SERVICE_K_CONDVAR_WAIT_RELOCK, result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
+    wake_with(NULL, NULL);
+    CHECK(result == 0 && woken && mutex.owner == driver_thread);
+    for (unsigned i = 0; i < waiting; i++)
+        CHECK(!helper_busy(i));
+    k_mutex_unlock(&mutex);
+    helpers_stop();
+}
+
+/* The waker holds the mutex itself, and is ready when it inherits the driver's priority: it goes behind
+ * the threads of that priority, which it starts while they cannot run yet. */
+static void hold_and_signal(void *unused)
+{
+    if (woken)
+        return;
+    woken = true;
+    k_mutex_lock(&mutex, K_FOREVER);
+    k_sched_lock();
+    k_condvar_signal(&condvar);
+    ready_start(number, PRIORITY_DRIVER);
+    k_sched_unlock();
+    CHECK(k_thread_priority_get(driver_passer) == PRIORITY_DRIVER);
+    CHECK(driver_thread->base.pended_on == &mutex.wait_q);
+    k_mutex_unlock(&mutex);
+}
+
+static void measure_inherit(unsigned others)
+{
+    int result;
+
+    number = others;
+    woken = false;
+    k_mutex_lock(&mutex, K_FOREVER);
+    wake_with(hold_and_signal, NULL);
+    wcet_param(0, others);
+    MEASURE(SERVICE_K_CONDVAR_WAIT_INHERIT, result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
+    wake_with(NULL, NULL);
+    CHECK(result == 0 && woken && mutex.owner == driver_thread);
+    CHECK(k_thread_priority_get(driver_passer) == PRIORITY_LOWEST);
+    k_mutex_unlock(&mutex);
+    ready_stop();
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+static void *small, *large;
+
+static int alloc(void *object, void *argument)
+{
+    void *memory = k_heap_alloc(object, WANTED_BYTES, K_FOREVER);
+
+    k_heap_free(object, memory);
+    return 0;
+}
+
+/* First memory that is too small, which wakes all in vain; then enough. */
+static void free_twice(void *unused)
+{
+    void **memory = woken ? &large : &small;
+
+    woken = true;
+    if (*memory != NULL) {
+        void *const given = *memory;
+
+        *memory = NULL;
+        k_heap_free(&heap, given);
+    }
+}
+
+static void measure_alloc(unsigned waiting, unsigned before)
+{
+    void *got;
+
+    woken = false;
+    large = heap_fill(&heap, &small);
+    helpers_start(waiting, PRIORITY_DRIVER, 0);
+    helpers_wait(waiting, alloc, &heap, NULL);
+    for (unsigned i = 0; i < before; i++) {
+        k_timer_init(&timeouts[i], NULL, NULL);
+        k_timer_start(&timeouts[i], K_TICKS(100 + i), K_NO_WAIT);
+    }
+    wake_with(free_twice, NULL);
+    wcet_param(0, waiting);
+    wcet_param(1, before);
+    MEASURE(SERVICE_K_HEAP_ALLOC_AGAIN, got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
+    wake_with(NULL, NULL);
+    CHECK(got != NULL && small == NULL && large == NULL);
+    for (unsigned i = 0; i < before; i++)
+        k_timer_stop(&timeouts[i]);
+    for (unsigned i = 0; i < waiting; i++)
+        CHECK(!helper_busy(i));
+    helpers_stop();
+}
+
+void measure_waits_again(void)
+{
+    k_thread_create(&thread, thread_stack, STACK_BYTES, holder, NULL, NULL, NULL, PRIORITY_LOWEST - 1,
+                    0, K_NO_WAIT);
+    settle();
+    for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
+        measure_relock(waiting);
+    k_thread_abort(&thread);
+    for (unsigned others = 0; others <= READY_MAX; others++)
+        measure_inherit(others);
+    for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            if (swept(waiting, 0, WAITING_MAX, before, 0, TIMEOUTS_MAX))
+                measure_alloc(waiting, before);
+}
