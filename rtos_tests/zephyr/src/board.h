@@ -18,4 +18,13 @@ void board_tick(void);
 void board_interrupt(void);
 void board_on_interrupt(void (*handler)(void));
 
+/* Of the system timer's counter, with a tickless kernel: lets it count down to the interrupt, which
+ * board_counted() then lets in; or lets it run and wrap after some cycles (0: not at all), without an
+ * interrupt; or wrap once. */
+void board_count_down(void);
+void board_counted(void);
+void board_counter_run(unsigned cycles);
+void board_counter_stop(void);
+void board_counter_wrap(void);
+
 #endif

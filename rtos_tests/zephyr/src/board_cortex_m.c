@@ -70,6 +70,49 @@ void board_tick(void)
     __ISB();
 }
 
+#ifdef CONFIG_TICKLESS_KERNEL
+#define RUNNING SysTick_CTRL_ENABLE_Msk
+#define STOPPED SysTick_CTRL_CLKSOURCE_Msk
+
+/* CTRL is written and never read here: reading it clears COUNTFLAG, which the kernel needs. */
+void board_count_down(void)
+{
+    __disable_irq();
+    SysTick->CTRL = STOPPED | SysTick_CTRL_TICKINT_Msk | RUNNING;
+    while ((SCB->ICSR & SCB_ICSR_PENDSTSET_Msk) == 0)
+        __WFI();
+    SysTick->CTRL = STOPPED | SysTick_CTRL_TICKINT_Msk;
+}
+
+void board_counted(void)
+{
+    __enable_irq();
+    __ISB();
+}
+
+void board_counter_run(unsigned cycles)
+{
+    if (cycles == 0)
+        return;
+    SysTick->LOAD = cycles;
+    SysTick->VAL = 0;
+    SysTick->CTRL = STOPPED | RUNNING;
+}
+
+void board_counter_stop(void)
+{
+    SysTick->CTRL = STOPPED | SysTick_CTRL_TICKINT_Msk;
+}
+
+void board_counter_wrap(void)
+{
+    board_counter_run(4);
+    for (volatile unsigned i = 0; i < 20; i++) {
+    }
+    board_counter_stop();
+}
+#endif
+
 void board_on_interrupt(void (*handler)(void))
 {
     on_interrupt = handler;

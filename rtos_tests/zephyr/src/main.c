@@ -92,16 +92,8 @@ bool swept_three(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigne
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-int main(void)
+static void measure_all(void)
 {
-    driver_thread = k_current_get();
-    board_start();
-    driver_passer = &passer_control;
-    k_thread_create(&passer_control, passer_stack, PASSER_STACK_BYTES, passer, NULL, NULL, NULL,
-                    PRIORITY_LOWEST, 0, K_NO_WAIT);
-    settle();
-    k_timer_start(&last_timeout, K_TICKS(1000000), K_NO_WAIT);
-
     measure_semaphores();
     measure_mutexes();
     measure_condvars();
@@ -126,6 +118,22 @@ int main(void)
     measure_work_waits();
     measure_allocation();
     measure_trees();
+}
+
+int main(void)
+{
+    driver_thread = k_current_get();
+    board_start();
+    driver_passer = &passer_control;
+    k_thread_create(&passer_control, passer_stack, PASSER_STACK_BYTES, passer, NULL, NULL, NULL,
+                    PRIORITY_LOWEST, 0, K_NO_WAIT);
+    settle();
+    k_timer_start(&last_timeout, K_TICKS(1000000), K_NO_WAIT);
+
+    if (IS_ENABLED(CONFIG_WCET_OPTION))
+        measure_option();
+    else
+        measure_all();
 
     board_print("done: ");
     board_print_number(driver_invocations);

@@ -41,6 +41,8 @@ void measure_slabs(void)
 
 /* ---- heaps ---------------------------------------------------------------------------------- */
 
+#define ALIGNED_TO 32u
+
 static struct k_heap heap;
 
 static int heap_alloc(void *object, void *argument)
@@ -53,12 +55,12 @@ static int heap_alloc(void *object, void *argument)
     return 0;
 }
 
-void heap_fragment(struct k_heap *of)
+static void fragment_at(struct k_heap *of, void *memory)
 {
     const unsigned tried = TRIED_MAX + 1;
     void *gaps[TRIED_MAX + 1];
 
-    k_heap_init(of, wcet_storage, HEAP_BYTES);
+    k_heap_init(of, memory, HEAP_BYTES);
     for (unsigned i = 0; i < tried; i++) {
         gaps[i] = k_heap_alloc(of, 8 * 8 - 4, K_NO_WAIT);
         CHECK(gaps[i] != NULL);
@@ -66,6 +68,11 @@ void heap_fragment(struct k_heap *of)
     }
     for (unsigned i = 0; i < tried; i++)
         k_heap_free(of, gaps[i]);
+}
+
+void heap_fragment(struct k_heap *of)
+{
+    fragment_at(of, wcet_storage);
 }
 
 /* The largest chunk that there is. */
@@ -154,9 +161,13 @@ void measure_heaps(void)
     heap_fragment(&heap);
     MEASURE(SERVICE_K_HEAP_ALLOC, memory = k_heap_alloc(&heap, WANTED_BYTES, K_NO_WAIT));
     CHECK(memory != NULL);
-    heap_fragment(&heap);
-    MEASURE(SERVICE_K_HEAP_ALIGNED_ALLOC, memory = k_heap_aligned_alloc(&heap, 16, 64, K_NO_WAIT));
-    CHECK(memory != NULL && ((uintptr_t)memory & 15) == 0);
+    /* Where the chunk lies decides what is given back before and behind the memory. */
+    for (unsigned offset = 0; offset < ALIGNED_TO; offset += 8) {
+        fragment_at(&heap, wcet_storage + offset);
+        MEASURE(SERVICE_K_HEAP_ALIGNED_ALLOC,
+                memory = k_heap_aligned_alloc(&heap, ALIGNED_TO, 64, K_NO_WAIT));
+        CHECK(memory != NULL && ((uintptr_t)memory & (ALIGNED_TO - 1)) == 0);
+    }
 
     memory = heap_between(&heap);
     MEASURE(SERVICE_K_HEAP_FREE, k_heap_free(&heap, memory));
