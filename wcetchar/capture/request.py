@@ -14,7 +14,7 @@ DEFAULT_ICOUNT_SHIFT: Final = 5
 cycle at the 25 MHz of the MPS2 boards, so timers fire no sooner than on a board that needs at
 least one cycle for each instruction."""
 
-MAX_RANGES: Final = 256  # room in the plugin, for each kind of range
+MAX_RANGES: Final = 4096  # room in the plugin, for each kind of range
 
 
 def _text(ranges: tuple[AddressRange, ...]) -> str:

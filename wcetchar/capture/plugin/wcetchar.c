@@ -307,7 +307,7 @@ struct range {
     uint64_t start, end;
 };
 
-enum { MAX_RANGES = 256, MAX_HELD = 64 };
+enum { MAX_RANGES = 4096, MAX_HELD = 64 };
 static struct range exclude[MAX_RANGES], keep[MAX_RANGES], starts[MAX_RANGES], stops[MAX_RANGES];
 static unsigned n_exclude, n_keep, n_starts, n_stops;
 
@@ -325,10 +325,17 @@ static struct {
 } held[MAX_HELD]; /* accesses of that instruction while OFF: it may turn out to be a start mark */
 static unsigned n_held;
 
+/* The ranges are sorted and do not overlap (join_ranges). */
 static inline bool within(const struct range *ranges, unsigned n, uint64_t address)
 {
-    for (unsigned i = 0; i < n; i++) {
-        if (address >= ranges[i].start && address < ranges[i].end) {
+    unsigned low = 0;
+    while (low < n) {
+        unsigned middle = low + (n - low) / 2;
+        if (address < ranges[middle].start) {
+            n = middle;
+        } else if (address >= ranges[middle].end) {
+            low = middle + 1;
+        } else {
             return true;
         }
     }
@@ -1392,6 +1399,28 @@ static bool parse_ranges(const char *text, struct range *ranges, unsigned *n)
     return true;
 }
 
+static int by_start(const void *one, const void *other)
+{
+    uint64_t a = ((const struct range *)one)->start, b = ((const struct range *)other)->start;
+    return (a > b) - (a < b);
+}
+
+static void join_ranges(struct range *ranges, unsigned *n)
+{
+    unsigned last = 0;
+    qsort(ranges, *n, sizeof *ranges, by_start);
+    for (unsigned i = 1; i < *n; i++) {
+        if (ranges[i].start > ranges[last].end) {
+            ranges[++last] = ranges[i];
+        } else if (ranges[i].end > ranges[last].end) {
+            ranges[last].end = ranges[i].end;
+        }
+    }
+    if (*n) {
+        *n = last + 1;
+    }
+}
+
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
     api = info->version.cur;
@@ -1447,6 +1476,10 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
             return 1;
         }
     }
+    join_ranges(exclude, &n_exclude);
+    join_ranges(keep, &n_keep);
+    join_ranges(starts, &n_starts);
+    join_ranges(stops, &n_stops);
     if (out_fd < 0 || log_fd < 0) {
         fprintf(stderr, "wcetchar-plugin: out= and log= are needed\n");
         return 1;
