@@ -1,10 +1,11 @@
 """Writes the tables of docs/reference/zephyr.md from summaries of `wcetchar characterize --json`.
 
-python docs/generate_zephyr.py BOARD DUMB.json [MULTIQ.json [SCALABLE.json]] [BOARD ...]
+python docs/generate_zephyr.py [PAGE.md] BOARD DUMB.json [MULTIQ.json [SCALABLE.json]]
+    [OPTION=SUMMARY.json ...] [BOARD ...]
 
-The summaries are those of rtos_tests/zephyr on a board with the three schedulers; whoever has a
-Zephyr workspace can make them, see the page. Later boards with the dumb scheduler alone are only
-counted.
+The summaries are those of rtos_tests/zephyr on a board with the three schedulers, and with options
+of the kernel; whoever has a Zephyr workspace can make them, see the page. Later boards with the dumb
+scheduler alone are only counted. PAGE.md is another page of docs/reference.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parent / "reference" / "zephyr.md"
+PAGES = Path(__file__).parent / "reference"
 BEGIN, END = "<!-- tables: begin -->\n", "<!-- tables: end -->\n"
 NAMES = ("dumb", "multiq", "scalable")
 
@@ -89,15 +90,18 @@ def instructions(service: dict[str, Any]) -> str:
 
 
 Boards = dict[str, list[Summary]]
+Options = dict[str, dict[str, Summary]]
+"""Summaries by board and option of the kernel."""
 
 
-def counted(boards: Boards) -> list[str]:
+def counted(boards: Boards, options: Options) -> list[str]:
     lines = [
         "| board | scheduler | services and parts | by exact formula | by table | not at all |",
         "|---|---|---|---|---|---|",
     ]
     for board, summaries in boards.items():
-        for name, found in zip(NAMES, summaries, strict=False):
+        with_option = {f"dumb, {name}": s for name, s in options.get(board, {}).items()}
+        for name, found in {**dict(zip(NAMES, summaries, strict=False)), **with_option}.items():
             formula, table = found["by_formula"], found["by_table"]
             missing = len(found["not_characterized"])
             total = formula + table + missing
@@ -105,8 +109,8 @@ def counted(boards: Boards) -> list[str]:
     return lines
 
 
-def longest(board: str, summary: Summary) -> list[str]:
-    lines = [f"Longest stretches on {board} with the scheduler *dumb*, in instructions:", ""]
+def longest(board: str, scheduler: str, summary: Summary) -> list[str]:
+    lines = [f"Longest stretches on {board} with the scheduler *{scheduler}*, in instructions:", ""]
     for title, key in (
         ("interrupts masked", "longest_interrupts"),
         ("preemption held off", "longest_preemption"),
@@ -144,26 +148,49 @@ def services(board: str, summaries: list[Summary]) -> list[str]:
     return [*lines, ""]
 
 
-def tables(boards: Boards) -> str:
-    lines = [*counted(boards), ""]
+def brought(board: str, options: dict[str, Summary]) -> list[str]:
+    """What options of the kernel bring."""
+    lines = [f"Instructions of what options of the kernel bring, on {board}:", ""]
+    lines += ["| service | option | parameters | dumb |", "|---|---|---|---|"]
+    for option, summary in options.items():
+        for service in summary["services"]:
+            row = (service["service"], option, ", ".join(service["parameters"]))
+            lines.append(f"| {' | '.join(row)} | {instructions(service)} |")
+    return [*lines, ""] if options else []
+
+
+def tables(boards: Boards, options: Options) -> str:
+    lines = [*counted(boards, options), ""]
     for number, (board, summaries) in enumerate(boards.items()):
         if number == 0 or len(summaries) > 1:
-            lines += longest(board, summaries[0]) + services(board, summaries)
+            for scheduler, summary in zip(NAMES, summaries, strict=False):
+                lines += longest(board, scheduler, summary)
+            lines += services(board, summaries) + brought(board, options.get(board, {}))
     return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    page = PAGES / "zephyr.md"
+    if arguments[0].endswith(".md"):
+        page, arguments = PAGES / arguments[0], arguments[1:]
+    text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     boards: Boards = {}
+    options: Options = {}
+    board = ""
     for argument in arguments:
-        if argument.endswith(".json"):
-            summary = json.loads(Path(argument).read_text(encoding="utf-8"))
-            list(boards.values())[-1].append(summary)
+        option, _, path = argument.rpartition("=")
+        if not path.endswith(".json"):
+            board = argument
+            boards[board] = []
+            continue
+        summary = json.loads(Path(path).read_text(encoding="utf-8"))
+        if option:
+            options.setdefault(board, {})[option] = summary
         else:
-            boards[argument] = []
-    PAGE.write_text(before + BEGIN + tables(boards) + END + after, encoding="utf-8")
+            boards[board].append(summary)
+    page.write_text(before + BEGIN + tables(boards, options) + END + after, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ from wcetchar.store import load_services
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "rtos_tests" / "zephyr"
 SCHEDULERS = ("dumb", "scalable", "multiq")
+OPTIONS = ("irq-offload", "timeslicing", "tickless")
+"""Options of the kernel that have a services file of their own, in the place of services.yaml."""
 BOARDS = {"mps2/an385": "mps2-an385", "qemu_cortex_m3": "lm3s6965evb", "qemu_riscv32": "virt"}
 
 Yaml = dict[str, Any]
@@ -66,8 +68,39 @@ def described(scheduler: str) -> Yaml:
     return {**document("services.yaml")["services"], **own}
 
 
+def options() -> Yaml:
+    """Services of all options by name."""
+    return {n: s for option in OPTIONS for n, s in document(f"{option}.yaml")["services"].items()}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_the_files_of_an_option_are_one_services_file(option: str) -> None:
+    names = (f"{option}.yaml", "sections.yaml", "sched-dumb.yaml")
+    own = document(f"{option}.yaml")
+    found = load_services(*(str(SOURCE / name) for name in names))
+    assert {s.name for s in found.services} == set(own["services"])
+    assert own["marks"] == document("services.yaml")["marks"]
+    lines = (SOURCE / f"overlay-{option}.conf").read_text().splitlines()
+    stated = own["kernel"]["configuration"]
+    changed = dict(line.split("=") for line in lines if line.startswith("CONFIG_"))
+    assert {n: v for n, v in changed.items() if n in stated}
+    assert all(stated[n] == v for n, v in changed.items() if n in stated)
+
+
+def test_on_riscv_a_slice_ends_with_the_same_interrupt_as_a_tick() -> None:
+    names = ("timeslicing.yaml", "riscv-timeslicing.yaml", "sections-riscv.yaml", "sched-dumb.yaml")
+    (handler,) = (
+        s for s in load_services(*(str(SOURCE / n) for n in names)).services if s.kind == "handler"
+    )
+    ticks = document("riscv.yaml")["instead"]["tick"]
+    assert (list(handler.entries), list(handler.exceptions)) == (
+        ticks["entries"],
+        ticks["exceptions"],
+    )
+
+
 def test_marks_are_those_of_the_driver() -> None:
-    services = described("scalable")
+    services = described("scalable") | options()
     assert {name.upper(): service["mark"] for name, service in services.items()} == ids()
     assert (
         f"WCET_VALUES={document('services.yaml')['marks']['values']}u"
@@ -77,7 +110,7 @@ def test_marks_are_those_of_the_driver() -> None:
 
 def test_every_service_is_described_and_driven() -> None:
     text = driver()
-    for name, service in described("scalable").items():
+    for name, service in (described("scalable") | options()).items():
         assert all(service[key] for key in ("description", "worst state")), name
         assert re.search(rf"\bSERVICE_{name.upper()}\b", text), name
 
@@ -92,7 +125,7 @@ def test_every_configuration_is_a_test_case() -> None:
 def test_the_page_lists_every_service() -> None:
     page = (ROOT / "docs" / "reference" / "zephyr.md").read_text()
     listed = {name.split("/")[0] for name in re.findall(r"^\| (\w+(?:/\w+)?) \|.*`", page, re.M)}
-    assert set(described("scalable")) <= listed
+    assert set(described("scalable")) | set(options()) <= listed
 
 
 # ---- the trees ------------------------------------------------------------------------------
@@ -214,6 +247,9 @@ def captured(elf: Path, machine: str, trace: Path) -> None:
         ("mps2/an385", "overlay-assert.conf"),
         ("mps2/an385", "overlay-sched-scalable.conf"),
         ("mps2/an385", "overlay-sched-multiq.conf"),
+        ("mps2/an385", "overlay-assert.conf;overlay-irq-offload.conf"),
+        ("mps2/an385", "overlay-assert.conf;overlay-timeslicing.conf"),
+        ("mps2/an385", "overlay-assert.conf;overlay-tickless.conf"),
         ("qemu_cortex_m3", None),
         ("qemu_riscv32", "overlay-assert.conf"),
     ],
@@ -247,6 +283,28 @@ def test_the_trace_is_characterized(build: Build, tmp_path: Path) -> None:
     summary = {s["service"]: s["sections"] for s in json.loads(done.stdout)["services"]}
     for name, function in STRAIGHT.items():
         assert sum(count for _, _, count in summary[name]) == listed(elf, function), name
+
+
+@pytest.mark.firmware
+@pytest.mark.parametrize("option", OPTIONS)
+def test_the_trace_of_an_option_is_characterized(build: Build, tmp_path: Path, option: str) -> None:
+    elf, trace, out = (
+        build("mps2/an385", f"overlay-{option}.conf"),
+        tmp_path / "run.trace",
+        tmp_path / "out.json",
+    )
+    captured(elf, "mps2-an385", trace)
+    names = (f"{option}.yaml", "sections.yaml", "sched-dumb.yaml")
+    given = [part for name in names for part in ("--services", str(SOURCE / name))]
+    done = CliRunner().invoke(
+        main, ["characterize", str(elf), str(trace), *given, "-o", str(out), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    assert {s["service"].split("/")[0] for s in summary["services"]} == set(
+        document(f"{option}.yaml")["services"]
+    )
+    assert (summary["by_table"], summary["not_characterized"]) == (0, [])
 
 
 STRAIGHT = {

@@ -144,6 +144,8 @@ static void measure_interrupts(void)
         board_on_interrupt(give_from_interrupt);
         ready_now = ready;
         crowd_start(CROWD_LEAD, ready, shape, NULL);
+        /* As in MEASURE, for the handler. */
+        board_unmask();
         board_interrupt();
         crowd_stop();
         CHECK(!helper_busy(0) && helper_result(0) == 0);
