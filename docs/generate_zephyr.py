@@ -4,8 +4,8 @@ python docs/generate_zephyr.py [PAGE.md] BOARD DUMB.json [MULTIQ.json [SCALABLE.
     [OPTION=SUMMARY.json ...] [BOARD ...]
 
 The summaries are those of rtos_tests/zephyr on a board with the three schedulers, and with options
-of the kernel; whoever has a Zephyr workspace can make them, see the page. Later boards with the dumb
-scheduler alone are only counted. PAGE.md is another page of docs/reference.
+of the kernel; whoever has a Zephyr workspace can make them, see the page. Later boards with the
+dumb scheduler alone are only counted. PAGE.md is another page of docs/reference.
 """
 
 from __future__ import annotations
