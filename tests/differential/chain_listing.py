@@ -23,6 +23,7 @@ BARRIERS = {"dmb", "dsb", "isb"}
 OTHERS = {
     "nop": "hint",
     "it": "hint",
+    "wfi": "wait",
     "mul": "multiply",
     "muls": "multiply",
     "mla": "multiply accumulate",

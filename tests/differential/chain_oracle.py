@@ -7,6 +7,7 @@ What is counted, and how, is stated by docs and model; the way here is another o
 * Threads are told apart by which stack the stack pointer is in; wcetchar goes by the addresses that
   the context switch saves registers to.
 * Values written to BASEPRI are read in the log; wcetchar follows them through registers and memory.
+  PRIMASK is written by instructions that name its value.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from chain_log import Log
 from chain_stream import Data, Run
 
 Blocking = tuple[int | None, bool]
-"""(BASEPRI where it masks, whether preemption is held off)."""
+"""(BASEPRI where it masks, or ALL_INTERRUPTS; whether preemption is held off)."""
 Key = tuple[str, ...]
 """(section, operation, width, pattern) or (section, event)."""
 Counts = Counter[tuple[Blocking, Key]]
@@ -38,6 +39,8 @@ Place = tuple[str | int | None, ...]
 MASKS = {"primask", "faultmask", "basepri", "basepri_max"}
 ALL_INTERRUPTS = -1
 """In the place of a priority."""
+CPS = {("cpsid", "i"), ("cpsie", "i"), ("cpsie", "f")}
+"""What is understood of the instructions that change PRIMASK and FAULTMASK."""
 NUMBERS = {**{f"r{n}": n for n in range(13)}, "sb": 9, "sl": 10, "fp": 11, "ip": 12, "lr": 14}
 FETCH_BYTES = 4
 HALFWORD = 2
@@ -339,9 +342,26 @@ class Machine:
     # --- blocking ----------------------------------------------------------------------------
 
     def _masks(self) -> npt.NDArray[np.int16]:
-        """At each step, BASEPRI."""
+        """At each step, what BASEPRI and PRIMASK hold off (DDI 0403, B1.4.3)."""
+        priority, all_interrupts = self._basepri(), self._primask()
+        assert not (all_interrupts & (priority != 0)).any(), "a form of its own"
+        return np.where(all_interrupts, ALL_INTERRUPTS, priority).astype(np.int16)
+
+    def _primask(self) -> npt.NDArray[np.bool_]:
+        """`cpsid i` sets it for what follows, `cpsie i` clears it (B5.2.1); exceptions leave it as
+        it is. FAULTMASK is clear where no `cpsid f` was executed."""
+        begins, values = [0], [False]
+        changes = {a: line for a, line in self.listing.lines.items() if line.mnemonic[:3] == "cps"}
+        for step in np.flatnonzero(np.isin(self.pcs, list(changes))).tolist():
+            line = changes[self.run.pcs[step]]
+            assert (line.mnemonic, line.operands) in CPS, line
+            if line.operands == "i":
+                begins.append(step + 1)
+                values.append(line.mnemonic == "cpsid")
+        return np.repeat(np.array(values), np.diff(begins, append=len(self.pcs)))
+
+    def _basepri(self) -> npt.NDArray[np.int16]:
         lines = self.listing.lines
-        assert not any(lines[pc].mnemonic == "cpsid" for pc in set(self.run.pcs)), "BASEPRI alone"
         writes = {}
         for address, line in lines.items():
             target, _, source = line.operands.lower().partition(", ")

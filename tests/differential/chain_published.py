@@ -113,7 +113,10 @@ UNKNOWN = -2
 
 def _blocking(form: Mapping[str, Any]) -> Blocking:
     assert set(form) <= {"priority", "preemption", "interrupts", "unknown"}, form
-    masked = ALL_INTERRUPTS if form.get("interrupts") else form.get("priority")
+    masked = form.get("priority")
+    if form.get("interrupts"):
+        assert masked is None, form
+        masked = ALL_INTERRUPTS
     return (UNKNOWN if form.get("unknown") else masked, form.get("preemption", False))
 
 

@@ -294,23 +294,30 @@ class ArmWalk(Walk):
 
 class MWalk(Walk):
     """BASEPRI: raised where barriers follow; elsewhere set back to what the function had kept in
-    the register, and to 0 if it had kept nothing."""
+    the register, and to 0 if it had kept nothing. PRIMASK: `cpsid i` and `cpsie i`."""
 
     def at_reset(self) -> bool:
         self.kept: dict[tuple[str, str], bool] = {}
+        self.basepri = self.primask = False
         return False
 
     def matters(self, text: Text) -> bool:
-        return text.mnemonic in ("msr", "mrs", "cpsid") and "basepri" in text.operands.lower()
+        if text.mnemonic in ("cpsid", "cpsie"):
+            return text.operands != "f" or text.mnemonic == "cpsid"
+        return text.mnemonic in ("msr", "mrs") and "basepri" in text.operands.lower()
 
     def executed(self, text: Text, position: int) -> None:
         one, _, two = text.operands.partition(", ")
-        if text.mnemonic == "mrs":
-            self.kept[text.function, one] = self.masked
+        if text.mnemonic.startswith("cps"):
+            assert text.operands == "i", text
+            self.primask = text.mnemonic == "cpsid"
+        elif text.mnemonic == "mrs":
+            self.kept[text.function, one] = self.basepri
         elif text.following.startswith(("isb", "dsb")):
-            self.masked = True
+            self.basepri = True
         else:
-            self.masked = self.kept.pop((text.function, two), False)
+            self.basepri = self.kept.pop((text.function, two), False)
+        self.masked = self.basepri or self.primask
 
     def entered(self, number: int) -> None:
         pass

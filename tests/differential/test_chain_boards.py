@@ -36,6 +36,9 @@ TASKS = [
 ]
 """The rest of `timers` is in `basic` too, but for the commands that wait for the timers' task."""
 
+TICKLESS = [Firmware(board, "tickless") for board in ("mps2-an385", "mps2-an386")]
+"""The ports that have it; the only ones that mask by PRIMASK."""
+
 
 def each(firmware: list[Firmware]) -> Any:
     rows = [
@@ -50,7 +53,7 @@ def each(firmware: list[Firmware]) -> Any:
     return pytest.mark.parametrize("made", rows, indirect=True)
 
 
-@each(BASIC + LONG + TASKS)
+@each(BASIC + LONG + TASKS + TICKLESS)
 def test_every_window_is_the_oracles(made: Made) -> None:
     """Counts under each blocking form, blocking stretches, instructions by service and exception;
     before them, that the second account of the run is of the same run."""
@@ -58,7 +61,7 @@ def test_every_window_is_the_oracles(made: Made) -> None:
     assert made.oracle.instructions > 1_000_000
 
 
-@each(BASIC + LONG)
+@each(BASIC + LONG + TICKLESS)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_of_what_is_published_is_seen(made: Made, damage: str) -> None:
     """In several services in turn."""
@@ -69,7 +72,7 @@ def test_damage_of_what_is_published_is_seen(made: Made, damage: str) -> None:
     assert tried > 1
 
 
-@each(BASIC + LONG)
+@each(BASIC + LONG + TICKLESS)
 def test_instructions_that_are_put_elsewhere_are_seen(made: Made) -> None:
     """In conservation: from one service to another, from an exception to threads, and the sum."""
     stated = made.published["conservation"]
@@ -85,7 +88,7 @@ def test_instructions_that_are_put_elsewhere_are_seen(made: Made) -> None:
     )
 
 
-@each(BASIC + LONG)
+@each(BASIC + LONG + TICKLESS)
 def test_a_window_that_is_missing_is_seen(made: Made) -> None:
     windows = made.oracle.windows
     for at in range(0, len(windows), len(windows) // 7):
@@ -118,6 +121,20 @@ def test_activations_of_the_timers_task(made: Made) -> None:
             # The callback does nothing: one return for each timer.
             returns = [n for (_, key), n in window.counts.items() if key == CALLBACK]
             assert sum(returns) == window.values[0]
+
+
+@each(TICKLESS)
+def test_what_only_tickless_idle_masks(made: Made) -> None:
+    """The sleep is called with PRIMASK set and lets the waking interrupt in once."""
+    masks = {w.service: [mask for mask, _ in w.forms] for w in made.oracle.windows}
+    sleep = masks["vPortSuppressTicksAndSleep"]
+    assert sleep[0] == ALL_INTERRUPTS
+    # cpsie lets interrupts in behind itself: dsb, isb, cpsid; and once more, for the return.
+    assert sleep.count(None) == 4
+    assert sleep[-1] is None
+    assert set(sleep) == {ALL_INTERRUPTS, None}
+    only = {name for name, found in masks.items() if ALL_INTERRUPTS in found}
+    assert {name.partition("_")[0] for name in only} == {"vPortSuppressTicksAndSleep"}
 
 
 @each(BASIC)

@@ -68,6 +68,7 @@ def test_masked_runs_of_cortex_m(
         for one in (
             *(Firmware(board) for board in BOARDS if board in CHAINS),
             *(Firmware(board, config) for board in BOARDS for config in ("full", "whole")),
+            *(Firmware(board, "tickless") for board in BOARDS if board.startswith("mps2")),
         )
     ],
     indirect=True,
