@@ -19,12 +19,14 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from wcetchar.engine import price_vector
+from wcetchar.engine.pricing import TIME_ASLEEP
 from wcetchar.formula import evaluate
 from wcetchar.model.characterization import StretchKind, Word
 from wcetchar.model.service import ServiceKind
 from wcetchar.pipeline import capture as capturing
 from wcetchar.pipeline import characterize as characterizing
-from wcetchar.store import load_services
+from wcetchar.store import load_map, load_profile, load_services
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "rtos_tests" / "freertos"
@@ -279,6 +281,10 @@ def test_stretches_of_tickless_idle(built: Callable[[str], Path], tmp_path: Path
     assert stretches[f"{name}_aborted"] == [17]
     word = [service.word for service in found.services if service.name.startswith(name)]
     assert word == [Word.HIGH_WATER_MARK] * 3
+    for board in ("zero-wait-sram", "flash-3ws", "external-16bit"):
+        profile = load_profile(f"cortex-m3/{board}")
+        prices = price_vector(found, profile, load_map(f"cortex-m3/map-{board}"))
+        assert prices.notes.count(TIME_ASLEEP) == 1
 
 
 def test_a_port_without_tickless_idle(tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ from wcetchar.model.section_map import Assumption, SectionMap
 
 CORE = "core"
 """What stands in the place of a region for core events."""
+TIME_ASLEEP = (
+    "the time asleep in an instruction that waits is no execution time: it is in no figure"
+)
 
 
 @dataclass(frozen=True)
@@ -390,6 +393,8 @@ def _notes(
             notes.append(f"assumed, as the section map promises: {Assumption.CODE_ALIGNMENT.value}")
         else:
             notes.append("code may be linked at any address: fetches that this can add are counted")
+    if any(isinstance(k, CoreEvent) and k.kind is EventKind.WAIT for k in users):
+        notes.append(TIME_ASLEEP)
     known = {section.name for section in characterization.sections} | {k.section for k in users}
     strangers = [name for name in section_map.sections if name not in known]
     if strangers:

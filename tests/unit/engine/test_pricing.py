@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from wcetchar.engine import PricingError, price_vector
+from wcetchar.engine.pricing import TIME_ASLEEP
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.access import (
     AccessClass,
@@ -248,6 +249,20 @@ def test_an_unknown_section_is_the_dearest_region_that_permits_the_operation() -
         kernel(AccessClass("?", WRITE, 32)), board, SectionMap("map", {"s": "sram"})
     )
     assert any("unknown addresses" in note for note in vector.notes)
+
+
+def test_that_the_time_asleep_is_in_no_figure_is_told() -> None:
+    board = profile(
+        region("flash", {FETCH: at(ns(50))}),
+        events={EventKind.WAIT: cycles(2), EventKind.HINT: cycles(1)},
+        discarded={EventKind.WAIT: 1},
+    )
+    placed = SectionMap("map", {"t": "flash"})
+    for kind, told in ((EventKind.WAIT, 1), (EventKind.HINT, 0)):
+        notes = price_vector(kernel(CoreEvent("t", kind)), board, placed).notes
+        assert notes.count(TIME_ASLEEP) == told
+    # What the core takes for it is.
+    assert price(CoreEvent("t", EventKind.WAIT), board, t="flash") == exactly(50 + 2 * 10)
 
 
 def test_a_core_event_pays_for_discarded_fetches_in_full() -> None:

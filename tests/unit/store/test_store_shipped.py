@@ -209,6 +209,7 @@ ZERO_WAIT = [
     ("return", 0, 0, True, 2, 4),
     ("skipped", 0, 0, False, 1, 1),
     ("hint", 0, 0, False, 1, 1),
+    ("wait", 0, 0, False, 1, 1),  # 1 + W, where W is asleep
     ("system register", 0, 0, False, 1, 2),
     ("interrupt mask", 0, 0, False, 1, 2),
     ("barrier", 0, 0, True, 2, 4),
@@ -276,7 +277,7 @@ def test_cortex_m3_prices_whatever_has_an_end(name: str) -> None:
     older = {EventKind.SHIFT_BY_REGISTER, EventKind.MULTIPLY_ACCUMULATE_LONG, EventKind.SWAP}
     floats = {kind for kind in EventKind if kind.name.startswith("FLOAT")}
     unpriced = set(EventKind) - set(core.events) - older - floats
-    assert unpriced == {EventKind.WAIT, EventKind.BREAKPOINT}
+    assert unpriced == {EventKind.BREAKPOINT}
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
 
@@ -285,7 +286,7 @@ def test_cortex_m4_prices_whatever_has_an_end(name: str) -> None:
     core = store.load_profile(name).core
     older = {EventKind.SHIFT_BY_REGISTER, EventKind.MULTIPLY_ACCUMULATE_LONG, EventKind.SWAP}
     unpriced = set(EventKind) - set(core.events) - older
-    assert unpriced == {EventKind.WAIT, EventKind.BREAKPOINT}
+    assert unpriced == {EventKind.BREAKPOINT}
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
 
@@ -337,7 +338,7 @@ def test_rv32_prices_whatever_has_an_end() -> None:
         EventKind.EXCEPTION_ENTRY,
         EventKind.EXCEPTION_EXIT,
     }
-    assert (issued | beside) - set(core.events) == {EventKind.WAIT, EventKind.BREAKPOINT}
+    assert (issued | beside) - set(core.events) == {EventKind.BREAKPOINT}
 
 
 @pytest.mark.parametrize(
