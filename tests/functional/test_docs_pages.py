@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from wcetchar.store import load_campaign
 
@@ -73,3 +74,14 @@ def test_the_changelog_has_this_version() -> None:
     metadata = (ROOT / "setup.cfg").read_text(encoding="utf-8")
     (number,) = re.findall(r"^version = (\S+)$", metadata, re.MULTILINE)
     assert f"[{number}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_counts_of_services_in_text_are_those_of_the_files() -> None:
+    """The tables of generated pages and of the FreeRTOS firmware have tests of their own; the
+    changelog, which nobody counts again, has none."""
+    stated = re.compile(r"([\d,]*\d) services")
+    assert stated.findall((ROOT / "CHANGELOG.md").read_text(encoding="utf-8")) == []
+    zephyr = ROOT / "rtos_tests" / "zephyr"
+    yaml = YAML(typ="safe", pure=True)
+    (counted,) = stated.findall((zephyr / "README.md").read_text(encoding="utf-8"))
+    assert int(counted) == len(yaml.load(zephyr / "services.yaml")["services"])
