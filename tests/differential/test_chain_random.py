@@ -11,14 +11,24 @@ from functools import cache
 
 import pytest
 from needs import need
-from random_check import ROOT, Checker, Outcome, kernel_source, publish, report, run
+from random_check import (
+    ROOT,
+    Checker,
+    Outcome,
+    kernel_source,
+    publish,
+    read_console,
+    report,
+    run,
+)
 from random_classes import Call, Gap, Known, classify
-from random_windows import Prices
+from random_windows import TICK, Prices
 
 pytest_plugins = ("chain_fixtures",)
 pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("random")]
 FEW = (11, 700)
 MANY = ((6, 1500), (7, 1500))
+CUT = ("versatilepb", 3, 150)
 
 
 @pytest.fixture(scope="session")
@@ -70,6 +80,29 @@ def test_none_of_many_calls_takes_longer(
 ) -> None:
     outcome = checked("mps2-an385", seed, calls)
     assert not outcome.unknown, "\n".join(report(outcome))
+
+
+def test_windows_where_interrupts_share_an_entry() -> None:
+    """Every call, tick and switch is found, and no other interrupt is taken for a tick."""
+    if kernel_source() is None:
+        pytest.skip("the FreeRTOS source is not there (rtos_tests/freertos/fetch_kernel.sh)")
+    need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
+    board, seed, number = CUT
+    folder = ROOT / "build" / "random" / board
+    folder.mkdir(parents=True, exist_ok=True)
+    console, found = run(board, folder, seed, number)
+    calls, _ = read_console(console)
+    invocations = [*found]
+    ticks = [i for i in invocations if i.service == TICK]
+    seen = {i.number for i in invocations if i.number is not None}
+    assert seen == {number for number, (name, _) in calls.items() if name != TICK}
+    # The run ends with ticks that are not measured.
+    assert len(ticks) >= sum(name == TICK for name, _ in calls.values()) > 0
+    assert all("vTickISR" in tick.pieces[0].functions for tick in ticks)
+    assert any("FromISR" in name for name, _ in calls.values())
+    passed = {i.facts["E"] for i in invocations if i.service == "context_switch"}
+    assert 0 in passed
+    assert 5 < max(passed) < 20
 
 
 # ---- classes by hand -----------------------------------------------------------------------------
