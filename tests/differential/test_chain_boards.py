@@ -98,8 +98,8 @@ def test_a_window_that_is_missing_is_seen(made: Made) -> None:
 
 @each(LONG)
 def test_what_only_the_larger_configurations_have(made: Made) -> None:
-    """Locks of the scheduler inside a lock, calls that block, once or twice, or never return, calls in
-    handlers."""
+    """Locks of the scheduler inside a lock, calls that block (once or twice) or never return, calls
+    in handlers."""
     assert made.oracle.deepest == 2
     windows = made.oracle.windows
     assert {w.service.partition("/")[1:] for w in windows} == {
