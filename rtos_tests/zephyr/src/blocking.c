@@ -46,8 +46,8 @@ static void timeouts_stop(unsigned count)
         helpers_wait(real_, wait, object, NULL);                                                   \
         timeouts_start(before);                                                                    \
         wake_with(wake, object);                                                                   \
-        crowd_wait(queue, waiting, shape);                                                         \
-        crowd_start(CROWD_LEAVE, ready, shape % crowd_shapes(CROWD_LEAVE, ready), NULL);           \
+        crowd_wait(queue, waiting, ready, shape);                                                  \
+        crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);                                \
         wcet_param(0, waiting);                                                                    \
         wcet_param(1, before);                                                                     \
         wcet_param(2, ready);                                                                      \
@@ -254,8 +254,8 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
         k_mutex_lock(&mutex, K_FOREVER);
         timeouts_start(before);
         wake_with(condvar_signal, &condvar);
-        crowd_wait(&condvar.wait_q, waiting, shape);
-        crowd_start(CROWD_LEAVE, ready, shape % crowd_shapes(CROWD_LEAVE, ready), NULL);
+        crowd_wait(&condvar.wait_q, waiting, ready, shape);
+        crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);
         wcet_param(0, waiting);
         wcet_param(1, before);
         wcet_param(2, ready);
@@ -491,18 +491,11 @@ void measure_blocking(void)
 {
     for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
-            for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++) {
-                const unsigned shapes =
-                    MAX(crowd_shapes(CROWD_LEAVE, ready), crowd_waiting_shapes(waiting));
-
-                if (!crowd_counts(CROWD_LEAVE, ready) ||
-                    !swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
-                    continue;
-                for (unsigned shape = 0; shape < shapes; shape++) {
+            FOR_CROWDS(crowd_of_waiting(waiting), ready, shape)
+                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
                     measure_objects(waiting, before, ready, shape);
                     measure_mutex_block(waiting, before, ready, shape);
                 }
-            }
     for (unsigned others = 0; others <= READY_MAX; others++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             if (swept(others, 0, READY_MAX, before, 0, TIMEOUTS_MAX))

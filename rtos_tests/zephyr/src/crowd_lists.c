@@ -31,6 +31,7 @@ void crowd_start(enum crowd kind, unsigned ready, unsigned shape, k_tid_t other)
 {
     switch (kind) {
     case CROWD_LEAVE:
+    case CROWD_WAIT:
         /* Behind the thread that wakes the driver again. */
         ready_start(ready - 1, PRIORITY_LOWEST);
         break;
@@ -58,12 +59,7 @@ unsigned crowd_waiting(unsigned count)
     return count;
 }
 
-unsigned crowd_waiting_shapes(unsigned count)
-{
-    return 1;
-}
-
-void crowd_wait(_wait_q_t *queue, unsigned count, unsigned shape)
+void crowd_wait(_wait_q_t *queue, unsigned count, unsigned ready, unsigned shape)
 {
 }
 

@@ -103,12 +103,17 @@ static unsigned nodes_of(const char *shape)
 
 /* ---- the run queue --------------------------------------------------------------------------- */
 
+static const struct shapes *shapes_for(const struct shapes *found, unsigned count)
+{
+    while (found->most < count)
+        found++;
+    return found;
+}
+
 static const struct shape *shape_of(enum crowd kind, unsigned ready, unsigned number)
 {
-    const struct shapes *found = shapes[kind];
+    const struct shapes *found = shapes_for(shapes[kind], ready);
 
-    while (found->most < ready)
-        found++;
     CHECK(number < found->count);
     return &found->shapes[number];
 }
@@ -120,11 +125,7 @@ bool crowd_counts(enum crowd kind, unsigned ready)
 
 unsigned crowd_shapes(enum crowd kind, unsigned ready)
 {
-    const struct shapes *found = shapes[kind];
-
-    while (found->most < ready)
-        found++;
-    return found->count;
+    return shapes_for(shapes[kind], ready)->count;
 }
 
 /* The priority of node i, and that of the thread that comes or changes. */
@@ -156,6 +157,7 @@ static void priorities_of(enum crowd kind, const struct shape *shape, unsigned c
             *priority = i == 0 ? same : same + 1;
             break;
         case CROWD_LEAVE:
+        case CROWD_WAIT:
             *priority = i == 0 || !shape->apart ? same : same + (int)i;
             break;
         case CROWD_TAKE:
@@ -237,7 +239,7 @@ void crowd_start(enum crowd kind, unsigned ready, unsigned number, k_tid_t other
     }
     CHECK(at < count);
     nodes[at] = caller;
-    if (kind == CROWD_LEAVE || kind == CROWD_BACK) {
+    if (kind == CROWD_LEAVE || kind == CROWD_WAIT || kind == CROWD_BACK) {
         const k_tid_t next = other == NULL ? driver_passer : other;
 
         CHECK(count > 1);
@@ -307,23 +309,6 @@ unsigned crowd_waiting(unsigned count)
     return 0;
 }
 
-static const struct shapes *shapes_for(const struct shapes *found, unsigned count)
-{
-    while (found->most < count)
-        found++;
-    return found;
-}
-
-static const struct shapes *waiting_shapes_of(unsigned count)
-{
-    return shapes_for(waiting_shapes, count);
-}
-
-unsigned crowd_waiting_shapes(unsigned count)
-{
-    return count == 0 ? 1 : waiting_shapes_of(count)->count;
-}
-
 /* Stand-ins between which a thread of the driver's priority has its place. */
 static void around(const struct shape *shape, unsigned count, k_tid_t *nodes)
 {
@@ -334,16 +319,18 @@ static void around(const struct shape *shape, unsigned count, k_tid_t *nodes)
     }
 }
 
-void crowd_wait(_wait_q_t *queue, unsigned count, unsigned number)
+void crowd_wait(_wait_q_t *queue, unsigned count, unsigned ready, unsigned number)
 {
     const unsigned key = irq_lock();
-    const struct shapes *found = waiting_shapes_of(count);
-    const struct shape *shape = &found->shapes[number % found->count];
-    const unsigned nodes_count = nodes_of(shape->tree);
     k_tid_t nodes[NODES_MAX];
 
     CHECK(waiting_queue == NULL && queue->waitq.tree.root == NULL);
     if (count > 0) {
+        const struct shapes *found = shapes_for(queue_shapes, ready);
+        const struct shape *shape = &found->shapes[number];
+        const unsigned nodes_count = nodes_of(shape->tree);
+
+        CHECK(number < found->count && nodes_count <= WAITING_MAX);
         around(shape, nodes_count, nodes);
         waiting_queue = &queue->waitq;
         plant(waiting_queue, shape->tree, nodes, nodes_count);

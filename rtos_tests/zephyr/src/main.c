@@ -73,21 +73,28 @@ bool swept(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_mi
 bool swept_ready(unsigned a, unsigned a_min, unsigned a_max, unsigned ready)
 {
     if (IS_ENABLED(CONFIG_SCHED_SCALABLE))
-        return a == a_min || ((a <= 8 || coarse(a, a_min, a_max)) && ready == 1) ||
-               (coarse(a, a_min, a_max) && (ready == 6 || ready == 11));
+        return a == a_min || ((a <= 6 || coarse(a, a_min, a_max)) && ready == 1) ||
+               ((a == a_min + 1 || a == a_max) && ready == READY_COUNT_MAX);
     return swept(a, a_min, a_max, ready, 1, READY_COUNT_MAX);
 }
 
-/* Two parameters and R: both axes and some pairs with the least R; the ends with others. */
+/* Two parameters and R: both axes and some pairs with the least R; the ends with others. In trees few of
+ * them, some with 0 < b < R and some with 0 < b <= a, since else b == 0 would look like R > b or a >= b. */
 bool swept_three(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_max, unsigned ready)
 {
+    if (IS_ENABLED(CONFIG_SCHED_SCALABLE)) {
+        if (ready > 1)
+            return (a == a_min && b == 0) ||
+                   (ready == READY_COUNT_MAX &&
+                    (a == a_min ? b == 3 || b == b_max : a == a_max && (b == 0 || b == b_max)));
+        return a == a_min ? b <= 4 || b % 3 == 0
+                          : b == 0 || (a == a_max && b == b_max) ||
+                                (a > a_min + 1 && coarse(a, a_min, a_max) && b == 2);
+    }
     if (ready > 1)
         return (a == a_min && b == 0) || ((ready == 6 || ready == READY_COUNT_MAX) &&
                                           (a == a_min || a == a_max) && (b == 0 || b == b_max));
-    if (!IS_ENABLED(CONFIG_SCHED_SCALABLE))
-        return swept(a, a_min, a_max, b, 0, b_max);
-    return a == a_min ? b <= 4 || b % 3 == 0
-                      : b == 0 || (coarse(a, a_min, a_max) && (b == 3 || b == b_max));
+    return swept(a, a_min, a_max, b, 0, b_max);
 }
 
 /* ---- the run ------------------------------------------------------------------------------- */

@@ -107,8 +107,8 @@ static void measure_put(unsigned waiting, unsigned before, unsigned ready, unsig
     message(&received, 4);
     timeouts_start(before);
     wake_with(receive, NULL);
-    crowd_wait(&mailbox.tx_msg_queue, waiting, shape);
-    crowd_start(CROWD_LEAVE, ready, shape % crowd_shapes(CROWD_LEAVE, ready), NULL);
+    crowd_wait(&mailbox.tx_msg_queue, waiting, ready, shape);
+    crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);
     wcet_param(0, waiting);
     wcet_param(1, before);
     wcet_param(2, ready);
@@ -227,15 +227,9 @@ void measure_senders(void)
                     measure_waits(size, before, ready, shape);
     for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
-            for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++) {
-                const unsigned shapes =
-                    MAX(crowd_shapes(CROWD_LEAVE, ready), crowd_waiting_shapes(waiting));
-
-                if (crowd_counts(CROWD_LEAVE, ready) &&
-                    swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
-                    for (unsigned shape = 0; shape < shapes; shape++)
-                        measure_put(waiting, before, ready, shape);
-            }
+            FOR_CROWDS(crowd_of_waiting(waiting), ready, shape)
+                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
+                    measure_put(waiting, before, ready, shape);
     measure_wakes();
     for (unsigned others = 0; others < WAITING_MAX; others++)
         for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)

@@ -190,7 +190,7 @@ void measure_timeouts(void)
 {
     for (unsigned before = 0; before <= TIMEOUTS_MAX; before++) {
         FOR_CROWDS(CROWD_LEAVE, ready, shape)
-            if (ready == 1 ? few(before) : before == 0 || before == TIMEOUTS_MAX)
+            if (few(before) && swept_ready(before, 0, TIMEOUTS_MAX, ready))
                 measure_objects(before, ready, shape);
         for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)
             if (few(before) && swept(before, 0, TIMEOUTS_MAX, ready, 1, READY_COUNT_MAX))
