@@ -28,6 +28,7 @@ pytest_plugins = ("chain_fixtures",)
 pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("random")]
 FEW = (11, 700)
 MANY = ((6, 1500), (7, 1500))
+OTHERS = (("mps2-an386", 6, 1000),)
 CUT = ("versatilepb", 3, 150)
 
 
@@ -80,6 +81,16 @@ def test_none_of_many_calls_takes_longer(
 ) -> None:
     outcome = checked("mps2-an385", seed, calls)
     assert not outcome.unknown, "\n".join(report(outcome))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("board", "seed", "calls"), OTHERS)
+def test_none_on_other_boards(
+    checked: Callable[[str, int, int], Outcome], board: str, seed: int, calls: int
+) -> None:
+    outcome = checked(board, seed, calls)
+    assert not outcome.unknown, "\n".join(report(outcome))
+    assert outcome.compared > calls * 3 / 4
 
 
 def test_windows_where_interrupts_share_an_entry() -> None:
