@@ -62,7 +62,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.folder / options.board
     build = folder / "random"
-    _, found = run(options.board, folder, options.seed, options.calls, keep=options.number)
+    _, found = run(options.board, folder, options.seed, options.calls, keep={options.number})
     windows = next(i.windows for i in [*found] if i.number == options.number)
     elf, files = build / "freertos.elf", services_files(options.board, build)
     image = load_image(str(elf))

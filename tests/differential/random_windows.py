@@ -4,7 +4,7 @@ ran, with what each piece and each blocking stretch of it counts."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +23,7 @@ from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.engine import price_vector
 from wcetchar.image import load_image
 from wcetchar.model.access import AccessVector, Key
+from wcetchar.model.chain import FOLLOWED
 from wcetchar.model.characterization import (
     Blocking,
     Characterization,
@@ -47,13 +48,22 @@ _NUMBER = tuple(Parameter(name, ParameterKind.STATE, 0, 4095, "number") for name
 Vector = Counter[Key]
 
 
+@dataclass(frozen=True)
+class Held:
+    """What one blocking stretch counts. ``goes_on``: it does not end with this, for a handler or
+    another thread goes on with what it holds off."""
+
+    counts: Vector
+    goes_on: bool
+
+
 @dataclass
 class Taken:
     """What was executed up to a switch, or all of it, in which ``functions``."""
 
     part: Part
     total: Vector
-    stretches: dict[StretchKind, list[Vector]]
+    stretches: dict[StretchKind, list[Held]]
     functions: frozenset[str]
 
 
@@ -96,9 +106,10 @@ class Finder(WindowFinder):
 
 
 def invocations(
-    elf: Path, trace_file: Path, files: list[Path], keep: int | None = None
+    elf: Path, trace_file: Path, files: list[Path], keep: Collection[int | None] = ()
 ) -> Iterator[Invocation]:
-    """In the order in which they end. ``keep``: number of the call whose windows are kept."""
+    """In the order in which they end. ``keep``: numbers of the calls whose windows are
+    kept."""
     services = store.load_services(*map(str, files))
     handlers = [s for s in services.services if s.kind is ServiceKind.HANDLER]
     tick = next(s for s in handlers if s.name == "tick_interrupt")
@@ -147,7 +158,7 @@ def invocations(
         if window.part in (Part.WHOLE, Part.UNTIL_RETURN):
             if len(invocation.windows) > 1:
                 invocation.merged = counting.piece(_merged(invocation.windows))
-            if number is None or number != keep:
+            if number not in keep:
                 invocation.windows = []
             if number is not None:
                 del opened[number]
@@ -183,11 +194,12 @@ class _Counting:
 
     def piece(self, window: Window) -> Taken:
         labelled = self._labeller.label(window)
-        found: dict[StretchKind, list[Vector]] = defaultdict(list)
+        found: dict[StretchKind, list[Held]] = defaultdict(list)
         blockings, is_call = self._labeller.blockings, self._labeller.is_call
         for stretch in stretches(window, labelled, blockings, is_call):
             stretch = self._trimmed(window, labelled, stretch)
-            found[stretch.kind].append(self._vector(packed_counts(rows_of(labelled, stretch))))
+            counts = self._vector(packed_counts(rows_of(labelled, stretch)))
+            found[stretch.kind].append(Held(counts, stretch.goes_on_in in FOLLOWED))
         return Taken(
             window.part,
             self._vector(packed_counts(labelled.packed)),

@@ -5,6 +5,7 @@ The figures are those of the suite as it stands, made once and kept in ``build/r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -22,13 +23,16 @@ from random_check import (
     run,
 )
 from random_classes import Call, Gap, Known, classify
+from random_corners import CORNERS, of_run
 from random_windows import TICK, Prices
+
+from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, Pattern
 
 pytest_plugins = ("chain_fixtures",)
 pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("random")]
 FEW = (11, 700)
 MANY = ((6, 1500), (7, 1500))
-OTHERS = (("mps2-an386", 6, 1000),)
+OTHERS = (("mps2-an386", 6, 1000), ("virt", 6, 1500))
 CUT = ("versatilepb", 3, 150)
 
 
@@ -39,7 +43,10 @@ def checked() -> Callable[[str, int, int], Outcome]:
 
     @cache
     def checker(board: str) -> Checker:
-        need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
+        if board == "virt":
+            need("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf")
+        else:
+            need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
         folder = ROOT / "build" / "random" / board
         folder.mkdir(parents=True, exist_ok=True)
         return Checker(publish(board, folder), board)
@@ -114,6 +121,33 @@ def test_windows_where_interrupts_share_an_entry() -> None:
     passed = {i.facts["E"] for i in invocations if i.service == "context_switch"}
     assert 0 in passed
     assert 5 < max(passed) < 20
+
+
+# ---- corners by hand -----------------------------------------------------------------------------
+
+
+def test_prices_in_corners() -> None:
+    """Three instructions of five words, one of them a jump, with a double and a byte."""
+    vector = Counter(
+        {
+            CoreEvent(".text", EventKind.LOAD): 1,
+            CoreEvent(".text", EventKind.STORE): 1,
+            CoreEvent(".text", EventKind.BRANCH_TAKEN): 1,
+            CoreEvent(".text", EventKind.PIPELINE_REFILL): 1,
+            AccessClass(".text", Operation.FETCH, 32, Pattern.FIRST): 1,
+            AccessClass(".text", Operation.FETCH, 32, Pattern.NEXT): 3,
+            AccessClass(".text", Operation.FETCH, 32, Pattern.REALIGNED): 1,
+            AccessClass("heap", Operation.READ, 64): 1,
+            AccessClass("heap", Operation.WRITE, 8): 1,
+        }
+    )
+    assert {corner: of_run(corner)(vector) for corner in CORNERS} == {
+        "only instructions": 3,
+        "only fetches": 5,
+        "only data accesses": 3,
+        "dear transfers": 7,
+        "fetches in vain": 6,
+    }
 
 
 # ---- classes by hand -----------------------------------------------------------------------------
