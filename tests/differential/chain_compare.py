@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
 from chain_made import Made, Oracle
-from chain_oracle import Counted, Counts, Key, Place
+from chain_oracle import Apart, Counted, Counts, InParts, Key, Place, summed
 from chain_published import UNKNOWN, Published, by_key
 
 Symbols = dict[str, tuple[int, int]]
@@ -42,9 +42,36 @@ def parts_of(services: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, name + part
 
 
+STATES = {
+    "pvPortMalloc": 2,
+    "xTaskCreate": 2,
+    "xTaskCreate_switch": 2,
+    "vPortGetHeapStats": 2,
+    "xEventGroupWaitBits": 4,
+    "xStreamBufferCreate": 2,
+    "xMessageBufferCreate": 2,
+    "xStreamBufferBytesAvailable": 2,
+    "xStreamBufferSpacesAvailable": 2,
+    "xStreamBufferIsFull": 2,
+    "xStreamBufferSetTriggerLevel": 2,
+    "xStreamBufferSendFromISR": 2,
+    "xTaskCatchUpTicks": 2,
+    "tick_interrupt": 2,
+    "tick_interrupt_wrap": 2,
+}
+"""Services that the driver calls in several states at each value of their parameters, on boards
+with BOARD_NEEDS_STATES, and in how many: which of them is dearest depends on the hardware.
+Published is the largest count of each instruction."""
+
+
+def states_of(service: str, services: dict[str, Any]) -> int:
+    needed = "riscv" in services["kernel"]["configuration"]["compiler"]
+    return STATES.get(service, 1) if needed else 1
+
+
 def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:
     """Each service, or part, has a window at each combination of its parameters' values, in their
-    order, and no other."""
+    order, and no other; those of ``STATES`` have several."""
     seen: dict[str, list[tuple[int, ...]]] = {}
     for window in oracle.windows:
         seen.setdefault(window.service, []).append(window.values)
@@ -52,11 +79,12 @@ def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:
         parameters = services["services"][service].get("parameters", {})
         spans = [p["range"].split("..") for p in parameters.values()]
         ranges = [range(int(low), int(high) + 1) for low, high in spans]
-        if sorted(seen.pop(part, [])) != list(product(*ranges)):
-            yield f"{part}: not one window at each value"
+        wanted = sorted([*product(*ranges)] * states_of(service, services))
+        if sorted(seen.pop(part, [])) != wanted:
+            yield f"{part}: not one window at each value, and in each state"
         between = f"{service}/between"  # where it is switched away twice, and then at each value
-        if between in seen and sorted(seen.pop(between)) != list(product(*ranges)):
-            yield f"{between}: not one window at each value"
+        if between in seen and sorted(seen.pop(between)) != wanted:
+            yield f"{between}: not one window at each value, and in each state"
     yield from (f"{name} is no service" for name in seen)
 
 
@@ -89,19 +117,59 @@ def counts(service: dict[str, Any], windows: list[Counted]) -> Iterator[str]:
     if service["evidence"]["windows"] != len(windows):
         yield f"{service['name']}: {len(windows)} windows"
     published = Published.of(service["counts"])
-    for window in windows:
-        stated = published.at(values_of(service, window.values))
+    for at, states in by_values(windows).items():
+        stated = published.at(values_of(service, at))
+        counted = states[0].counts
+        if len(states) > 1:
+            counted = summed(_largest(_apart(state).counts for state in states))
         if service["name"] in UNTOLD:
-            stated = _told(stated, window.counts)
+            stated = _told(stated, counted)
         differing = {
-            key: (stated[key], window.counts[key])
-            for key in stated.keys() | window.counts.keys()
-            if stated[key] != window.counts[key]
+            key: (stated[key], counted[key])
+            for key in stated.keys() | counted.keys()
+            if stated[key] != counted[key]
         }
         if differing:
-            yield f"{service['name']} at {window.values}: (published, counted) {differing}"
-        if instructions(by_key(stated)) != len(window.steps):
-            yield f"{service['name']} at {window.values}: {len(window.steps)} instructions"
+            yield f"{service['name']} at {at}: (published, counted) {differing}"
+        steps = [len(state.steps) for state in states]
+        if not max(steps) <= instructions(by_key(stated)) <= sum(steps):
+            yield f"{service['name']} at {at}: {steps} instructions"
+
+
+def by_values(windows: list[Counted]) -> dict[tuple[int, ...], list[Counted]]:
+    found: dict[tuple[int, ...], list[Counted]] = {}
+    for window in windows:
+        found.setdefault(window.values, []).append(window)
+    return found
+
+
+def _apart(window: Counted) -> InParts:
+    assert window.apart is not None, window.service
+    return window.apart
+
+
+def _largest(counted: Iterable[Apart]) -> Apart:
+    """Of each instruction and class."""
+    found: Apart = Counter()
+    for one in counted:
+        found |= one
+    return found
+
+
+def _places(states: list[Counted], goes_on: bool) -> list[tuple[Place, Counts]]:
+    """Stretches that one of ``stretches`` may be, in any of the states; with the largest count of
+    each instruction in those states that have it."""
+    if len(states) == 1:
+        return [*states[0].places, *(states[0].parts if goes_on else ())]
+    found = []
+    whole = [entry for state in states for entry in _apart(state).whole]
+    parts = [entry for state in states for entry in _apart(state).parts] if goes_on else []
+    for choice in (whole, parts, whole + parts):
+        merged: dict[tuple[Place, Place], Apart] = {}
+        for ends, place, counted in choice:
+            merged[ends, place] = merged.get((ends, place), Counter()) | counted
+        found += [(place, summed(counted)) for (_, place), counted in merged.items()]
+    return found
 
 
 UNTOLD = {"vTaskDelete_own/call"}
@@ -140,8 +208,8 @@ def stretches(service: dict[str, Any], windows: list[Counted], symbols: Symbols)
     """Every real stretch is within a published one of its kind, class by class; so the longest are.
     Each published one is a real one at every value where it has counts: between the same places, by
     the same calls, with the largest count of each instruction where a window has several of them
-    there. One that goes on in the handler of a supervisor call, or from it, may be the part of a
-    real one up to the call, or from behind it."""
+    there, or the value has several states. One that goes on in the handler of a supervisor call, or
+    from it, may be the part of a real one up to the call, or from behind it."""
     published = [
         (
             _place(stretch, symbols),
@@ -150,17 +218,17 @@ def stretches(service: dict[str, Any], windows: list[Counted], symbols: Symbols)
         )
         for stretch in service.get("stretches", [])
     ]
-    for window in windows:
-        at = f"{service['name']} at {window.values}"
-        given = values_of(service, window.values)
+    for values, states in by_values(windows).items():
+        at = f"{service['name']} at {values}"
+        given = values_of(service, values)
         stated = [(place, counts.at(given), goes_on) for place, counts, goes_on in published]
         classes = [(place[0], by_key(held)) for place, held, _ in stated]
-        for kind, real in window.stretches:
+        for kind, real in (stretch for state in states for stretch in state.stretches):
             if not any(k == kind and real <= held for k, held in classes):
                 yield f"{at}: {kind} for {instructions(real)} instructions is in none"
+        real_ones = {goes_on: _places(states, goes_on) for goes_on in (False, True)}
         for place, held, goes_on in stated:
-            real_ones = [*window.places, *(window.parts if goes_on else ())]
-            found = [counted for where, counted in real_ones if where == place]
+            found = [counted for where, counted in real_ones[goes_on] if where == place]
             if service["name"] in UNTOLD and any(mask == UNKNOWN for (mask, _), _ in held):
                 continue  # longer than what is real
             if held and held not in found:

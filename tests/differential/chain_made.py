@@ -188,7 +188,12 @@ def make_oracle(
             machine = Machine(listing, log, run, services)
     found = Oracle([], differences, len(run.pcs), run.data.total, _in_exceptions(run))
     if not differences:
-        found.windows = [machine.count(window) for window in machine.windows()]
+        windows = [*machine.windows()]
+        number = Counter((window.service, window.values) for window in windows)
+        found.windows = [
+            machine.count(window, apart=number[window.service, window.values] > 1)
+            for window in windows
+        ]
         found.deepest = machine.deepest
     return found
 

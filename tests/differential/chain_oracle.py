@@ -35,6 +35,8 @@ Counts = Counter[tuple[Blocking, Key]]
 Span = tuple[int, int]
 """Steps from the first to before the second, which one activity executed without a break."""
 Place = tuple[str | int | None, ...]
+Apart = Counter[tuple[Blocking, int, Key]]
+"""Counts by address of the instruction."""
 
 MASKS = {"primask", "faultmask", "basepri", "basepri_max"}
 ALL_INTERRUPTS = -1
@@ -66,7 +68,7 @@ class Stretch:
     last: int
     entered: int | None
     left: int | None
-    counts: Counter[tuple[Blocking, int, Key]]
+    counts: Apart
 
     @property
     def by_key(self) -> Counter[Key]:
@@ -87,6 +89,8 @@ class Counted:
         places: where stretches begin and end, and the largest count of each instruction in those
             that begin and end there after the same calls.
         parts: the same of stretches up to a supervisor call inside of one, and from behind it.
+        apart: all this by address of the instruction, where other windows of the service have the
+            same values.
     """
 
     service: str
@@ -98,6 +102,18 @@ class Counted:
     stretches: list[tuple[str, Counter[Key]]] = field(default_factory=list)
     places: list[tuple[Place, Counts]] = field(default_factory=list)
     parts: list[tuple[Place, Counts]] = field(default_factory=list)
+    apart: InParts | None = None
+
+
+@dataclass
+class InParts:
+    """Counts of a window, and of its stretches, by address of the instruction. Two stretches are
+    the same where their ends and the calls before these are (the first place); what is published
+    names a call only where it leads to the function (the second place)."""
+
+    counts: Apart
+    whole: list[tuple[Place, Place, Apart]]
+    parts: list[tuple[Place, Place, Apart]]
 
 
 @dataclass(frozen=True)
@@ -430,8 +446,9 @@ class Machine:
 
     # --- counting ----------------------------------------------------------------------------
 
-    def count(self, window: Window) -> Counted:
-        """All counts of a window by blocking form, and its blocking stretches."""
+    def count(self, window: Window, apart: bool = False) -> Counted:
+        """All counts of a window by blocking form, and its blocking stretches; these ``apart`` for
+        each instruction if that is asked for."""
         rows: dict[int, list[Key]] = {step: [] for step in window.steps}
         runs = list(self._runs(window.steps))
         for step, key in self._rows(window, runs):
@@ -453,23 +470,28 @@ class Machine:
                     if begin < end and (begin, end) != (0, len(steps)):
                         parts.append(self._stretch(kind, steps[begin:end], rows, runs, at))
         found.stretches = [(stretch.kind, stretch.by_key) for stretch in whole]
-        found.places, found.parts = self._merged(whole), self._merged(parts)
+        merged = self._merged(whole), self._merged(parts)
+        found.places, found.parts = ([(p, summed(c)) for _, p, c in one] for one in merged)
+        if apart:
+            pcs = self.run.pcs
+            own = Counter((at[step], pcs[step], key) for step, keys in rows.items() for key in keys)
+            for run in runs:
+                own.update((at[run[-1]], pcs[run[-1]], key) for key in self._realigned(run, run))
+            found.apart = InParts(own, *merged)
         return found
 
-    def _merged(self, stretches: list[Stretch]) -> list[tuple[Place, Counts]]:
-        found: list[tuple[Place, Counts]] = []
-        merged: dict[Place, Counter[tuple[Blocking, int, Key]]] = {}
+    def _merged(self, stretches: list[Stretch]) -> list[tuple[Place, Place, Apart]]:
+        found: list[tuple[Place, Place, Apart]] = []
+        merged: dict[Place, Apart] = {}
         for stretch in stretches:
             ends = (stretch.kind, stretch.first, stretch.entered, stretch.last, stretch.left)
             merged[ends] = merged.get(ends, Counter()) | stretch.counts
-        for (kind, first, entered, last, left), largest in merged.items():
+        for ends, largest in merged.items():
+            kind, first, entered, last, left = ends
             assert isinstance(first, int)
             assert isinstance(last, int)
             place = (kind, first, self._led(entered, first), last, self._led(left, last))
-            total: Counts = Counter()
-            for (form, _, key), times in largest.items():
-                total[form, key] += times
-            found.append((place, total))
+            found.append((ends, place, largest))
         return found
 
     def _follows(self, step: int, after: int) -> bool:
@@ -669,6 +691,14 @@ class Machine:
             if start <= address < start + size:
                 return start
         return None
+
+
+def summed(apart: Apart) -> Counts:
+    """Of all instructions together."""
+    total: Counts = Counter()
+    for (form, _, key), times in apart.items():
+        total[form, key] += times
+    return total
 
 
 class TrapMachine(Machine):

@@ -281,6 +281,10 @@ def _take(call: Call) -> Class:
     return Known("xSemaphoreTake_blocks", {"D": f["D"], "W": f["W"]})
 
 
+def _abort_delay(call: Call) -> Class:
+    return Known("xTaskAbortDelay" if call.parts > 1 else "xTaskAbortDelay_less_urgent", {})
+
+
 def _check_time_out(call: Call) -> Class:
     return Known("xTaskCheckForTimeOut_over" if call.result else "xTaskCheckForTimeOut", {})
 
@@ -464,6 +468,7 @@ RULES: dict[str, Callable[[Call], Class]] = {
     "xTaskDelayUntil": _delay_until,
     "xTaskCatchUpTicks": _catch_up,
     "xTaskResumeAll": _resume_all,
+    "xTaskAbortDelay": _abort_delay,
     "xTaskCheckForTimeOut": _check_time_out,
     "vTaskDelete_static": _delete_static,
     "xQueueSend": _transfer,

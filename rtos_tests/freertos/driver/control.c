@@ -177,7 +177,7 @@ static void measure_timeout(void)
 }
 
 #if INCLUDE_xTaskAbortDelay == 1
-/* Worst: the task waits for an event without a time limit and is more urgent than the caller; another
+/* Worst: the task waits for an event without a time limit and is more urgent than the caller, or not; another
  * task is delayed. */
 static void measure_abort(void)
 {
@@ -188,6 +188,10 @@ static void measure_abort(void)
     helper_receive(1, empty, &remaining, portMAX_DELAY);
     MEASURE(SERVICE_XTASKABORTDELAY, result = xTaskAbortDelay(helper_handle(1)));
     CHECK(result == pdPASS && !helper_busy(1) && helper_result(1) == pdFALSE);
+    helper_receive(1, empty, &remaining, portMAX_DELAY);
+    vTaskPrioritySet(helper_handle(1), PRIORITY_DRIVER - 1);
+    MEASURE(SERVICE_XTASKABORTDELAY_LESS_URGENT, result = xTaskAbortDelay(helper_handle(1)));
+    CHECK(result == pdPASS && eTaskGetState(helper_handle(1)) == eReady && helper_busy(1));
     helpers_stop();
 }
 #endif

@@ -51,6 +51,16 @@ void driver_failed(const char *file, int line, const char *condition) __attribut
         wcet_end(service);                                                                         \
     } while (0)
 
+/* Of some services it is the hardware that decides which of several states is dearest: in one the core
+ * executes more, in another it jumps more. Where a board's compiler lays the branches out like that
+ * (BOARD_NEEDS_STATES in board_config.h), these states are driven one after the other under one mark, at each
+ * value of the parameters. Published is then the largest count of each instruction, which may be more than
+ * any single call has, and is never less. Elsewhere the first is the dearest. */
+#ifndef BOARD_NEEDS_STATES
+#define BOARD_NEEDS_STATES 0
+#endif
+#define STATES(number) (BOARD_NEEDS_STATES ? (number) : 1u)
+
 extern unsigned driver_invocations;
 
 /* The task that runs the measurements. */

@@ -44,24 +44,28 @@ void holes_close(struct holes *holes)
 }
 
 /* Worst: the last of N free blocks is the first that fits, and it is split; the size has to be
- * rounded up; the heap has never been so full. */
+ * rounded up, or need not be; the heap has never been so full. */
 static void measure_malloc(void)
 {
+    static const size_t bytes[] = {101, 112};
+
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
         struct holes holes;
         void *block;
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        CHECK(heap_free_blocks() == n);
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(101));
-        CHECK(block != NULL);
-        CHECK(heap_free_blocks() == n);
-        CHECK(n == 1 || (char *)block > (char *)holes.guard[n - 2]);
-        CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
-        vPortFree(block);
+        for (unsigned state = 0; state < STATES(2); state++) {
+            CHECK(heap_free_blocks() == n);
+            xPortResetHeapMinimumEverFreeHeapSize();
+            wcet_param(0, n);
+            MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(bytes[state]));
+            CHECK(block != NULL);
+            CHECK(heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)block > (char *)holes.guard[n - 2]);
+            CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
+            vPortFree(block);
+        }
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }
@@ -117,7 +121,8 @@ static void measure_calloc(void)
     }
 }
 
-/* Worst: each block is larger than those before it, so that the largest size is noted anew. */
+/* Worst: each block is larger than those before it, so that the largest size is noted anew, or smaller,
+ * so that the smallest is. */
 static void measure_stats(void)
 {
     size_t bytes;
@@ -129,19 +134,21 @@ static void measure_stats(void)
         void *block[HEAP_BLOCKS_MAX];
         void *guard[HEAP_BLOCKS_MAX];
 
-        for (unsigned i = 0; i + 1 < n; i++) {
-            block[i] = heap_take(SMALL_BYTES * (i + 1));
-            guard[i] = heap_take(1);
+        for (unsigned state = 0; state < STATES(2); state++) {
+            for (unsigned i = 0; i + 1 < n; i++) {
+                block[i] = heap_take(SMALL_BYTES * (state == 0 ? i + 1 : n - 1 - i));
+                guard[i] = heap_take(1);
+            }
+            for (unsigned i = 0; i + 1 < n; i++)
+                vPortFree(block[i]);
+            wcet_param(0, n);
+            MEASURE(SERVICE_VPORTGETHEAPSTATS, vPortGetHeapStats(&stats));
+            CHECK(stats.xNumberOfFreeBlocks == n);
+            CHECK(n == 1 || stats.xSizeOfSmallestFreeBlockInBytes < SMALL_BYTES * 3);
+            for (unsigned i = 0; i + 1 < n; i++)
+                vPortFree(guard[i]);
+            CHECK(heap_free_blocks() == 1);
         }
-        for (unsigned i = 0; i + 1 < n; i++)
-            vPortFree(block[i]);
-        wcet_param(0, n);
-        MEASURE(SERVICE_VPORTGETHEAPSTATS, vPortGetHeapStats(&stats));
-        CHECK(stats.xNumberOfFreeBlocks == n);
-        CHECK(n == 1 || stats.xSizeOfSmallestFreeBlockInBytes < SMALL_BYTES * 3);
-        for (unsigned i = 0; i + 1 < n; i++)
-            vPortFree(guard[i]);
-        CHECK(heap_free_blocks() == 1);
     }
 }
 

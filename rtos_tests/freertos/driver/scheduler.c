@@ -88,7 +88,7 @@ static void gives_way(void *unused)
         taskYIELD();
 }
 
-/* Worst: another task has the driver's priority, so that its turn has come. No tick wakes a task; for
+/* Worst: another task has the driver's priority, so that its turn has come, or none has. No tick wakes a task; for
  * those see xTaskResumeAll_ticks. */
 static void measure_catch_up(void)
 {
@@ -97,12 +97,16 @@ static void measure_catch_up(void)
 
     CHECK(other != NULL);
     for (unsigned ticks = 1; ticks <= PENDED_MAX; ticks++) {
-        const TickType_t before = xTaskGetTickCount();
-        BaseType_t yielded;
+        for (unsigned state = 0; state < STATES(2); state++) {
+            const TickType_t before = xTaskGetTickCount();
+            BaseType_t yielded;
 
-        wcet_param(0, ticks);
-        MEASURE(SERVICE_XTASKCATCHUPTICKS, yielded = xTaskCatchUpTicks(ticks));
-        CHECK(yielded == pdTRUE && xTaskGetTickCount() == before + ticks);
+            vTaskPrioritySet(other, state == 0 ? PRIORITY_DRIVER : PRIORITY_CREATED);
+            wcet_param(0, ticks);
+            MEASURE(SERVICE_XTASKCATCHUPTICKS, yielded = xTaskCatchUpTicks(ticks));
+            CHECK(yielded == (state == 0 ? pdTRUE : pdFALSE));
+            CHECK(xTaskGetTickCount() == before + ticks);
+        }
     }
     vTaskDelete(other);
 }

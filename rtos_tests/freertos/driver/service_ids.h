@@ -292,4 +292,7 @@
 #define SERVICE_XSEMAPHOREGIVEFROMISR_SET_WAITER 816
 #define SERVICE_QUEUE_UNLOCK_SET 817
 
+/* Calls that do not make the kernel switch (control.c). */
+#define SERVICE_XTASKABORTDELAY_LESS_URGENT 900
+
 #endif

@@ -124,6 +124,15 @@ static void stream_from_isr(void)
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR,
             done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
     CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
+    if (STATES(2) == 2) {
+        /* There is room for that many bytes of more. The first of the two is where reading goes on. */
+        control.uxDummy1[0] = length;
+        control.uxDummy1[1] = BUFFER_BYTES - 1;
+        wcet_param(0, length);
+        MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR,
+                done = xStreamBufferSendFromISR(buffer, SENT, length + 1, &woken));
+        CHECK(done == length && woken == pdFALSE && xStreamBufferIsFull(buffer));
+    }
 }
 
 static void stream_from_isr_to_waiter(void)
@@ -295,6 +304,8 @@ static void measure_message_from_isr(unsigned bytes)
     CHECK(memcmp(SENT, RECEIVED, bytes) == 0);
 }
 
+/* What was sent wraps around in the first state, and does not in the second, where the trigger level is
+ * 0, which is made 1. */
 static void measure_small(void)
 {
     size_t bytes;
@@ -306,44 +317,56 @@ static void measure_small(void)
     MEASURE(SERVICE_XMESSAGEBUFFERCREATESTATIC,
             buffer = xMessageBufferCreateStatic(BUFFER_BYTES, storage, &control));
     CHECK(buffer != NULL);
-    buffer_of(8, 0, 0);
-    CHECK(xStreamBufferSend(buffer, SENT, 8, 0) == 8);
-    MEASURE(SERVICE_XSTREAMBUFFERBYTESAVAILABLE, bytes = xStreamBufferBytesAvailable(buffer));
-    CHECK(bytes == 8);
-    MEASURE(SERVICE_XSTREAMBUFFERSPACESAVAILABLE, bytes = xStreamBufferSpacesAvailable(buffer));
-    CHECK(bytes == BUFFER_BYTES - 1 - 8);
+    for (unsigned state = 0; state < STATES(2); state++) {
+        buffer_of(8, 0, state == 0 ? 0 : BUFFER_BYTES - 1);
+        CHECK(xStreamBufferSend(buffer, SENT, 8, 0) == 8);
+        MEASURE(SERVICE_XSTREAMBUFFERBYTESAVAILABLE, bytes = xStreamBufferBytesAvailable(buffer));
+        CHECK(bytes == 8);
+        MEASURE(SERVICE_XSTREAMBUFFERSPACESAVAILABLE, bytes = xStreamBufferSpacesAvailable(buffer));
+        CHECK(bytes == BUFFER_BYTES - 1 - 8);
+        MEASURE(SERVICE_XSTREAMBUFFERISFULL, result = xStreamBufferIsFull(buffer));
+        CHECK(result == pdFALSE);
+        MEASURE(SERVICE_XSTREAMBUFFERSETTRIGGERLEVEL,
+                result = xStreamBufferSetTriggerLevel(buffer, state == 0 ? 9 : 0));
+        CHECK(result == pdTRUE);
+    }
     MEASURE(SERVICE_XSTREAMBUFFERISEMPTY, result = xStreamBufferIsEmpty(buffer));
     CHECK(result == pdFALSE);
-    MEASURE(SERVICE_XSTREAMBUFFERISFULL, result = xStreamBufferIsFull(buffer));
-    CHECK(result == pdFALSE);
-    MEASURE(SERVICE_XSTREAMBUFFERSETTRIGGERLEVEL,
-            result = xStreamBufferSetTriggerLevel(buffer, 9));
-    CHECK(result == pdTRUE);
     MEASURE(SERVICE_XSTREAMBUFFERRESET, result = xStreamBufferReset(buffer));
     CHECK(result == pdTRUE && xStreamBufferIsEmpty(buffer));
 }
 
-/* Worst: as for pvPortMalloc and vPortFree; a trigger level of 0 is made 1. */
+/* With the kernel's byte and its control block, a whole number of the heap's units. */
+#define ROUND_BYTES                                                                                \
+    (((BUFFER_BYTES + 1 + sizeof(StaticStreamBuffer_t) + portBYTE_ALIGNMENT_MASK) &                \
+      ~(size_t)portBYTE_ALIGNMENT_MASK) -                                                          \
+     1 - sizeof(StaticStreamBuffer_t))
+
+/* Worst: as for pvPortMalloc and vPortFree; a trigger level of 0 is made 1, or need not be. */
 static void measure_create(void)
 {
+    static const size_t bytes[] = {ROUND_BYTES + 1, ROUND_BYTES};
+
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
         struct holes holes;
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        CHECK(heap_free_blocks() == n);
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XSTREAMBUFFERCREATE, buffer = xStreamBufferCreate(BUFFER_BYTES, 0));
-        CHECK(buffer != NULL && heap_free_blocks() == n);
-        CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
-        vStreamBufferDelete(buffer);
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XMESSAGEBUFFERCREATE, buffer = xMessageBufferCreate(BUFFER_BYTES));
-        CHECK(buffer != NULL && heap_free_blocks() == n);
-        CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
-        vMessageBufferDelete(buffer);
+        for (unsigned state = 0; state < STATES(2); state++) {
+            CHECK(heap_free_blocks() == n);
+            xPortResetHeapMinimumEverFreeHeapSize();
+            wcet_param(0, n);
+            MEASURE(SERVICE_XSTREAMBUFFERCREATE, buffer = xStreamBufferCreate(bytes[state], state));
+            CHECK(buffer != NULL && heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
+            vStreamBufferDelete(buffer);
+            xPortResetHeapMinimumEverFreeHeapSize();
+            wcet_param(0, n);
+            MEASURE(SERVICE_XMESSAGEBUFFERCREATE, buffer = xMessageBufferCreate(bytes[state]));
+            CHECK(buffer != NULL && heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
+            vMessageBufferDelete(buffer);
+        }
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
 

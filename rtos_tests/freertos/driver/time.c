@@ -114,36 +114,49 @@ static void check_woken(unsigned woken)
     helpers_stop();
 }
 
+static void stand_beside(TaskHandle_t partner, int beside)
+{
+    vTaskPrioritySet(partner, beside ? PRIORITY_DRIVER : PRIORITY_CREATED);
+}
+
 /* Worst: every woken task waits for an event as well and is more urgent than the interrupted one,
- * which also shares its priority; a further task stays delayed. */
-static void measure_tick(void)
+ * which also shares its priority, or is alone there; a further task stays delayed. */
+static void measure_tick(TaskHandle_t partner)
 {
     for (unsigned woken = 0; woken <= WOKEN_MAX; woken++) {
-        const TickType_t before = xTaskGetTickCount();
+        for (unsigned state = 0; state < STATES(2); state++) {
+            const TickType_t before = xTaskGetTickCount();
 
-        wait_for_tick(woken);
-        wcet_param(0, woken);
-        MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
-        CHECK(xTaskGetTickCount() == before + 1);
-        check_woken(woken);
+            stand_beside(partner, state == 0);
+            wait_for_tick(woken);
+            wcet_param(0, woken);
+            MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
+            CHECK(xTaskGetTickCount() == before + 1);
+            check_woken(woken);
+        }
     }
+    stand_beside(partner, 1);
 }
 
 /* The same at the tick that takes the count from its largest value to 0, where the kernel swaps
  * its two lists of delayed tasks first. */
-static void measure_tick_wrap(void)
+static void measure_tick_wrap(TaskHandle_t partner)
 {
     for (unsigned woken = 1; woken <= WOKEN_MAX; woken++) {
-        /* No task is delayed now. The tick sets the next unblock time. */
-        xTickCount = portMAX_DELAY - 1;
-        board_tick();
-        CHECK(xTaskGetTickCount() == portMAX_DELAY);
-        wait_for_tick(woken);
-        wcet_param(0, woken);
-        MEASURE(SERVICE_TICK_INTERRUPT_WRAP, board_tick());
-        CHECK(xTaskGetTickCount() == 0);
-        check_woken(woken);
+        for (unsigned state = 0; state < STATES(2); state++) {
+            stand_beside(partner, state == 0);
+            /* No task is delayed now. The tick sets the next unblock time. */
+            xTickCount = portMAX_DELAY - 1;
+            board_tick();
+            CHECK(xTaskGetTickCount() == portMAX_DELAY);
+            wait_for_tick(woken);
+            wcet_param(0, woken);
+            MEASURE(SERVICE_TICK_INTERRUPT_WRAP, board_tick());
+            CHECK(xTaskGetTickCount() == 0);
+            check_woken(woken);
+        }
     }
+    stand_beside(partner, 1);
 }
 
 /* Worst: the choice of the next task passes the end of the ready list. The partner stands before
@@ -237,7 +250,7 @@ void measure_time(void)
 #if SWITCHES_BY_INTERRUPT
     measure_switch_by_interrupt(partner);
 #endif
-    measure_tick();
-    measure_tick_wrap();
+    measure_tick(partner);
+    measure_tick_wrap(partner);
     vTaskDelete(partner);
 }
