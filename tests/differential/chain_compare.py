@@ -64,9 +64,23 @@ with BOARD_NEEDS_STATES, and in how many: which of them is dearest depends on th
 Published is the largest count of each instruction."""
 
 
+MORE_STATES = {
+    "xTaskNotifyStateClear": 2,
+    "xQueueSend_set": 2,
+    "xQueueSend_set_waiter": 2,
+    "xQueueSendToFront_set_waiter": 2,
+    "xQueueSendFromISR_set": 2,
+    "xQueueSendFromISR_set_waiter": 2,
+    "xQueueSendToFrontFromISR_set_waiter": 2,
+}
+"""The same of Armv4T in Thumb state alone."""
+
+
 def states_of(service: str, services: dict[str, Any]) -> int:
-    needed = "riscv" in services["kernel"]["configuration"]["compiler"]
-    return STATES.get(service, 1) if needed else 1
+    compiler = services["kernel"]["configuration"]["compiler"]
+    if "arm7tdmi -mthumb" in compiler:
+        return MORE_STATES.get(service) or STATES.get(service, 1)
+    return STATES.get(service, 1) if "riscv" in compiler else 1
 
 
 def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:

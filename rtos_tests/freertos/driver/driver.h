@@ -60,6 +60,7 @@ void driver_failed(const char *file, int line, const char *condition) __attribut
 #define BOARD_NEEDS_STATES 0
 #endif
 #define STATES(number) (BOARD_NEEDS_STATES ? (number) : 1u)
+#define MORE_STATES(number) (BOARD_NEEDS_STATES > 1 ? (number) : 1u)
 
 extern unsigned driver_invocations;
 

@@ -33,7 +33,7 @@ static BaseType_t waits_in_vain(void *unused)
 static BaseType_t misses_one(void *unused)
 {
     (void)unused;
-#if BOARD_NEEDS_STATES
+#if BOARD_NEEDS_STATES == 1
     return xEventGroupWaitBits(group, WAITED_FOR | NEVER_SET, pdTRUE, pdTRUE, portMAX_DELAY) == 0;
 #else
     return waits_in_vain(NULL);

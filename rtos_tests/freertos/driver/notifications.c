@@ -27,6 +27,11 @@ static void measure_notify(void)
     CHECK(previous == 3);
     MEASURE(SERVICE_XTASKNOTIFYSTATECLEAR, result = xTaskNotifyStateClear(NULL));
     CHECK(result == pdTRUE);
+    if (MORE_STATES(2) == 2) {
+        /* There is none any more. */
+        MEASURE(SERVICE_XTASKNOTIFYSTATECLEAR, result = xTaskNotifyStateClear(NULL));
+        CHECK(result == pdFALSE);
+    }
     (void)ulTaskNotifyValueClear(NULL, UINT32_MAX);
 
     helpers_start(1);

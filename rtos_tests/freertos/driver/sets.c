@@ -53,6 +53,22 @@ static void set_with_queue(unsigned bytes)
     selected = NULL;
 }
 
+/* The first state, or the same where the queue holds one item more than what is sent, which the set
+ * was asked for before. Position: where what is sent wraps around. */
+static void set_with_items(unsigned bytes, unsigned state, BaseType_t position)
+{
+    static uint8_t two[2 * ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+
+    set_with_queue(bytes);
+    if (state == 0)
+        return;
+    CHECK(xQueueRemoveFromSet(queue, set) == pdPASS);
+    queue = xQueueCreateStatic(2, bytes, two + 1, &control);
+    CHECK(xQueueAddToSet(queue, set) == pdPASS);
+    CHECK(xQueueGenericSend(queue, sent + 1, 0, position) == pdTRUE);
+    CHECK(xQueueSelectFromSet(set, 0) == queue);
+}
+
 /* The item is there, and what was selected is the queue. */
 static void check_sent(void)
 {
@@ -65,27 +81,32 @@ static void measure_send(unsigned bytes)
 {
     BaseType_t result;
 
-    set_with_queue(bytes);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XQUEUESEND_SET, result = xQueueSend(queue, sent + 1, 0));
-    CHECK(result == pdTRUE);
-    selected = xQueueSelectFromSet(set, 0);
-    check_sent();
+    for (unsigned state = 0; state < MORE_STATES(2); state++) {
+        set_with_items(bytes, state, queueSEND_TO_BACK);
+        wcet_param(0, bytes);
+        MEASURE(SERVICE_XQUEUESEND_SET, result = xQueueSend(queue, sent + 1, 0));
+        CHECK(result == pdTRUE);
+        selected = xQueueSelectFromSet(set, 0);
+        check_sent();
 
-    helper_call(0, selects, NULL);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XQUEUESEND_SET_WAITER, result = xQueueSend(queue, sent + 1, 0));
-    CHECK(result == pdTRUE && !helper_busy(0));
-    check_sent();
+        set_with_items(bytes, state, queueSEND_TO_BACK);
+        helper_call(0, selects, NULL);
+        wcet_param(0, bytes);
+        MEASURE(SERVICE_XQUEUESEND_SET_WAITER, result = xQueueSend(queue, sent + 1, 0));
+        CHECK(result == pdTRUE && !helper_busy(0));
+        check_sent();
 
-    helper_call(0, selects, NULL);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_WAITER,
-            result = xQueueSendToFront(queue, sent + 1, 0));
-    CHECK(result == pdTRUE && !helper_busy(0));
-    check_sent();
+        set_with_items(bytes, state, queueSEND_TO_FRONT);
+        helper_call(0, selects, NULL);
+        wcet_param(0, bytes);
+        MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_WAITER,
+                result = xQueueSendToFront(queue, sent + 1, 0));
+        CHECK(result == pdTRUE && !helper_busy(0));
+        check_sent();
+    }
 
     /* A queue that holds an item has told the set already. */
+    set_with_queue(bytes);
     helper_call(0, selects, NULL);
     wcet_param(0, bytes);
     MEASURE(SERVICE_XQUEUEOVERWRITE_SET_WAITER, result = xQueueOverwrite(queue, sent + 1));
@@ -164,18 +185,23 @@ static void select_from_isr(void)
 
 static void measure_send_from_isr(unsigned bytes)
 {
+    for (unsigned state = 0; state < MORE_STATES(2); state++) {
+        set_with_items(bytes, state, queueSEND_TO_BACK);
+        in_interrupt(send_plain_from_isr);
+        selected = xQueueSelectFromSet(set, 0);
+        check_sent();
+        set_with_items(bytes, state, queueSEND_TO_BACK);
+        helper_call(0, selects, NULL);
+        in_interrupt(send_from_isr);
+        CHECK(!helper_busy(0));
+        check_sent();
+        set_with_items(bytes, state, queueSEND_TO_FRONT);
+        helper_call(0, selects, NULL);
+        in_interrupt(send_to_front_from_isr);
+        CHECK(!helper_busy(0));
+        check_sent();
+    }
     set_with_queue(bytes);
-    in_interrupt(send_plain_from_isr);
-    selected = xQueueSelectFromSet(set, 0);
-    check_sent();
-    helper_call(0, selects, NULL);
-    in_interrupt(send_from_isr);
-    CHECK(!helper_busy(0));
-    check_sent();
-    helper_call(0, selects, NULL);
-    in_interrupt(send_to_front_from_isr);
-    CHECK(!helper_busy(0));
-    check_sent();
     helper_call(0, selects, NULL);
     in_interrupt(overwrite_from_isr);
     CHECK(!helper_busy(0));
