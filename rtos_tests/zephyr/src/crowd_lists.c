@@ -35,6 +35,8 @@ void crowd_start(enum crowd kind, unsigned ready, unsigned shape, k_tid_t other)
         /* Behind the thread that wakes the driver again. */
         ready_start(ready - 1, PRIORITY_LOWEST);
         break;
+    case CROWD_TAKE:
+        /* With a list for each priority: of its own one it is the last. */
     case CROWD_MOVE:
         ready_start(ready - 1, PRIORITY_BELOW + 1);
         break;
