@@ -9,7 +9,8 @@ the model says, and no instruction, and no way from one to the next in its funct
 more often than with one of the trees of that kind that the driver builds.
 
 The summary is what `wcetchar characterize --json` printed for the trace of that image. The figures
-of the services rb_insert, rb_remove and rb_get_min have to be what the driver's trees make here.
+of the services rb_insert, rb_remove and rb_get_min have to be at least what the driver's trees make
+here; they are more where an instruction is fetched in several ways, each of which counts.
 """
 
 from __future__ import annotations
@@ -295,7 +296,7 @@ TREE_SERVICES = {"rb_insert": "waiting", "rb_remove": "removing", "rb_get_min": 
 def published(
     counted: Counted, summary: dict[str, Any], shapes: dict[str, dict[int, list[Case]]]
 ) -> list[str]:
-    """Where the instructions of a service of the tree itself differ from those executed here."""
+    """Where the instructions of a service of the tree itself are fewer than those executed here."""
     wrong = []
     services = {service["service"]: service for service in summary["services"]}
     for name, kind in TREE_SERVICES.items():
@@ -312,7 +313,7 @@ def published(
                 evaluate(parse(repetition), {"N": nodes}) * count
                 for repetition, _, count in services[name]["sections"]
             )
-            if figure != executed:
+            if figure < executed:
                 wrong.append(f"{name} at {nodes}: published {figure}, executed {executed}")
     return wrong
 
@@ -332,7 +333,7 @@ def main(elf: Path, summary: Path | None = None) -> int:
     if summary is not None:
         loaded = json.loads(summary.read_text(encoding="utf-8"))
         differing = published(counted, loaded, shapes)
-        print(f"services of the tree: {len(differing)} differ from their figures")
+        print(f"services of the tree: {len(differing)} figures are too low")
         for line in differing:
             print("   ", line)
         wrong += len(differing)
