@@ -44,6 +44,10 @@ def parts_of(services: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 STATES = {
     "pvPortMalloc": 2,
+    "xQueueCreate": 5,
+    "xQueueCreateSet": 4,
+    "xQueueOverwrite": 2,
+    "xQueueOverwrite_waiter": 2,
     "xTaskCreate": 2,
     "xTaskCreate_switch": 2,
     "vPortGetHeapStats": 2,

@@ -81,7 +81,8 @@ static BaseType_t peek(void *queue)
     return xQueuePeek(queue, helpers_item + 1, portMAX_DELAY);
 }
 
-/* Sends to the front and overwrites go to the place before the read position, which wraps around. */
+/* Sends to the front and overwrites go to the place before the read position, which wraps around. What is
+ * overwritten is there, or is not. */
 static void measure_front(unsigned bytes)
 {
     QueueHandle_t queue = queue_of(bytes, 1);
@@ -100,6 +101,17 @@ static void measure_front(unsigned bytes)
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
     CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
     CHECK(memcmp(helpers_item + 1, received + 1, bytes) == 0);
+    if (STATES(2) == 2) {
+        queue = queue_of(bytes, 1);
+        wcet_param(0, bytes);
+        MEASURE(SERVICE_XQUEUEOVERWRITE, result = xQueueOverwrite(queue, helpers_item + 1));
+        CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+        queue = queue_of(bytes, 1);
+        helper_call(0, receive, queue);
+        wcet_param(0, bytes);
+        MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
+        CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
+    }
 
     queue = queue_of(bytes, 1);
     helper_call(0, receive, queue);
@@ -335,14 +347,19 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        CHECK(heap_free_blocks() == n);
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XQUEUECREATE, queue = xQueueCreate(3, 7));
-        CHECK(queue != NULL && heap_free_blocks() == n);
-        CHECK(n == 1 || (char *)queue > (char *)holes.guard[n - 2]);
-        CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
-        vQueueDelete(queue);
+        /* 21 bytes, then such that one is a whole number of the heap's units. */
+        for (unsigned state = 0; state < STATES(5); state++) {
+            const UBaseType_t items = state == 0 ? 3 : 4 + state;
+
+            CHECK(heap_free_blocks() == n);
+            xPortResetHeapMinimumEverFreeHeapSize();
+            wcet_param(0, n);
+            MEASURE(SERVICE_XQUEUECREATE, queue = xQueueCreate(items, state == 0 ? 7 : 4));
+            CHECK(queue != NULL && heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)queue > (char *)holes.guard[n - 2]);
+            CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
+            vQueueDelete(queue);
+        }
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }
