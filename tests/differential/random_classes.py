@@ -106,9 +106,7 @@ def _create_static(call: Call) -> Class:
 def _set_priority(call: Call) -> Class:
     f = call.facts
     if f["own"]:
-        if call.parts > 1:
-            return Known("vTaskPrioritySet_own", {})
-        return Gap("vTaskPrioritySet of the caller, no switch")
+        return Known("vTaskPrioritySet_own", {})
     if call.parts > 1:
         return Known("vTaskPrioritySet_switch", {})
     return Known("vTaskPrioritySet", {})
@@ -131,7 +129,7 @@ def _resume(call: Call) -> Class:
 def _delay(call: Call) -> Class:
     f = call.facts
     if f["ticks"] == 0:
-        return Gap("vTaskDelay(0)")
+        return Known("vTaskDelay_zero", {})
     if f["D"] == 0:
         return Known("vTaskDelay_first_last_tick" if f["last"] else "vTaskDelay_first", {})
     return Known("vTaskDelay", {"D": f["D"]})
@@ -144,11 +142,10 @@ def _delay_until(call: Call) -> Class:
 
 
 def _catch_up(call: Call) -> Class:
-    if call.facts["K"]:
-        return Gap("xTaskCatchUpTicks that wakes tasks")
-    if call.facts["wrap"]:
-        return Gap("xTaskCatchUpTicks over the wrap of the tick count")
-    return Known("xTaskCatchUpTicks", {"P": call.facts["P"]})
+    f = call.facts
+    if f["wrap"]:
+        return Known("xTaskCatchUpTicks_wrap", {"P": f["P"], "K": f["K"]})
+    return Known("xTaskCatchUpTicks", {"P": f["P"], "K": f["K"] + 1})
 
 
 def _resume_all(call: Call) -> Class:
@@ -156,16 +153,13 @@ def _resume_all(call: Call) -> Class:
     if f["nested"]:
         return Known("xTaskResumeAll", {})
     if f["wrap"]:
-        return Gap("xTaskResumeAll over the wrap of the tick count")
+        return Known("xTaskResumeAll_wrap", {"R": f["R"], "P": f["P"], "K": f["K"]})
     if f["P"]:
-        if f["stays"] == 0:
-            return Gap("xTaskResumeAll when ticks were missed and no task stays delayed")
         return Known("xTaskResumeAll_ticks", {"R": f["R"], "P": f["P"], "K": f["K"]})
     if f["R"]:
-        return Known("xTaskResumeAll_ready", {"R": f["R"]})
-    if call.parts > 1:
-        return Gap("xTaskResumeAll when a switch was asked for while the scheduler was locked")
-    return Known("xTaskResumeAll", {})
+        name = "xTaskResumeAll_ready"
+        return Known(name if f["stays"] else f"{name}_none_delayed", {"R": f["R"]})
+    return Known("xTaskResumeAll_yield" if call.result else "xTaskResumeAll", {})
 
 
 # ---- queues --------------------------------------------------------------------------------------
@@ -332,11 +326,7 @@ def _notify(call: Call) -> Class:
     name = "xTaskNotifyAndQuery" if call.name == "xTaskNotify" else call.name
     waits = call.facts["state"] == WAITS
     if call.facts.get("action") == SETS_IF_NONE and call.facts["state"] == HAS_COME:
-        return Gap(f"{name} that fails, for there is a notification")
-    if name.endswith("FromISR") and not waits:
-        if call.facts.get("action") in (SETS_BITS, COUNTS):
-            return Gap(f"{name} that sets bits of a task that does not wait")
-        return Known(name, {})
+        return Known(f"{name}_fails", {})
     if call.facts.get("action") in (SETS_BITS, COUNTS):
         name += "_bits"
     return Known(f"{name}_waiter" if waits else name, {})
@@ -352,7 +342,10 @@ def _wait_for_notification(call: Call) -> Class:
 
 def _blocks(call: Call, known: Known) -> Class:
     if call.facts["limit"] == 0:
-        return Gap(f"{call.name} that fails at once")
+        name = call.name
+        if name in ("ulTaskNotifyTake", "xTaskNotifyWait", "xEventGroupWaitBits"):
+            return Known(f"{name}_none", {})
+        return Gap(f"{name} that fails at once")
     if call.parts > 2:
         return Gap(f"{call.name} that blocks more than once")
     if call.result == 0:
@@ -380,9 +373,8 @@ def _wait_for_bits(call: Call) -> Class:
     if (
         MASKED in call.after and call.parts == 2
     ):  # it was not woken by bits, and looks for them once more
-        if name.endswith("_any"):
-            return Gap("xEventGroupWaitBits for any bit that times out")
-        return Known("xEventGroupWaitBits_times_out", {"D": f["D"]})
+        name = "xEventGroupWaitBits" + ("" if f["all"] else "_any")
+        return Known(f"{name}_times_out", {"D": f["D"]})
     return _blocks(call, Known(f"{name}_blocks", {"D": f.get("D", 0)}))
 
 
@@ -390,15 +382,21 @@ def _sync(call: Call) -> Class:
     f = call.facts
     if f["set_already"]:
         return Known("xEventGroupSync", {"W": f["waiting"]})
-    if f["M"]:
-        return Gap("xEventGroupSync that is not the last, but whose bits others wait for")
-    if MASKED in call.after and f["U"]:
-        return Gap("xEventGroupSync that times out, when other tasks wait")
-    return _blocks(call, Known("xEventGroupSync_blocks", {"D": f.get("D", 0), "U": f["U"]}))
+    others = {"M": f["M"], "U": f["U"]} if f["M"] else {"U": f["U"]}
+    name = "xEventGroupSync_wakes" if f["M"] else "xEventGroupSync"
+    if f["limit"] == 0:
+        return Known(f"{name}_none", others)
+    if call.parts > 2:
+        return Gap("xEventGroupSync that blocks more than once")
+    late = MASKED in call.after
+    return Known(f"{name}_times_out" if late else f"{name}_blocks", {"D": f["D"], **others})
 
 
 def _delete_group(call: Call) -> Class:
-    return Known("vEventGroupDelete", {"N": call.facts["below"], "W": call.facts["waiting"]})
+    f = call.facts
+    if f["waiting"]:
+        return Known("vEventGroupDelete", {"N": f["below"], "W": f["waiting"]})
+    return Known("vEventGroupDelete_none", {"N": f["below"]})
 
 
 # ---- stream and message buffers ------------------------------------------------------------------
@@ -428,11 +426,11 @@ def _stream(call: Call) -> Class:
 
 def _timer_command(call: Call) -> Class:
     in_isr = call.name.endswith("FromISR")
+    pends = call.name.startswith(("xTimerPend", "xEventGroup"))
+    name = "xTimerPendFunctionCall" if pends else "xTimerStart"
     if call.result == 0:
-        return Gap(
-            "a command to the timers' task" + (", from an interrupt," * in_isr) + " that fails"
-        )
-    if call.name.startswith(("xTimerPend", "xEventGroup")):
+        return Known(f"{name}FromISR_fails" if in_isr else f"{name}_fails", {})
+    if pends:
         return Known(call.name, {})
     return Known("xTimerStartFromISR" if in_isr else "xTimerStart", {})
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.firmware
 
 DEARER = {
     # Called with the scheduler locked: whether interrupts are masked before it is not in the trace.
-    "xTaskResumeAll_ready",
+    "xTaskResumeAll_ready/call",
     # What they return to is not in the trace either, and may go on with preemption held off.
     "tick_interrupt",
     "tick_interrupt_wrap",

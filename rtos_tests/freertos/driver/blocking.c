@@ -210,9 +210,6 @@ static void measure_delay_until(void)
             CHECK(!helper_busy(i));
         helpers_stop();
     }
-    wake = xTaskGetTickCount() - 5;
-    MEASURE(SERVICE_XTASKDELAYUNTIL_LATE, delayed = xTaskDelayUntil(&wake, 3));
-    CHECK(delayed == pdFALSE);
 }
 
 static void measure_notifications_of_driver(void)

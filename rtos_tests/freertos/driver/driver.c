@@ -100,8 +100,10 @@ static void driver_task(void *unused)
 #endif
     measure_time();
 #if DRIVER_WHOLE
+    measure_ticks();
     measure_blocking();
     measure_waits();
+    measure_meetings();
     measure_locked();
     measure_queries();
     measure_idle();

@@ -92,6 +92,7 @@ void measure_streams(void);
 void measure_blocking(void);
 void measure_waits(void);
 void measure_locked(void);
+void measure_meetings(void);
 void measure_queries(void);
 void measure_interrupts(void); /* where BOARD_HAS_MINIMAL_INTERRUPT is defined */
 #if configUSE_QUEUE_SETS == 1
@@ -112,6 +113,7 @@ void measure_queues(void);
 void measure_semaphores(void);
 void measure_notifications(void);
 void measure_time(void);
+void measure_ticks(void);
 void measure_board(void); /* where BOARD_HAS_SERVICES is defined */
 
 #endif

@@ -101,6 +101,41 @@ static void measure_sync(unsigned waiting)
     helpers_stop();
 }
 
+/* Others are still to arrive: the caller sets its bit and does not wait. */
+static void measure_sync_in_vain(unsigned waiting)
+{
+    EventBits_t bits;
+
+    helpers_start(waiting);
+    for (unsigned i = 0; i < waiting; i++)
+        helper_call(i, misses_one, NULL);
+    wcet_param(0, waiting);
+    MEASURE(SERVICE_XEVENTGROUPSYNC_NONE, bits = xEventGroupSync(group, SET, WAITED_FOR, 0));
+    CHECK(bits == SET);
+    (void)xEventGroupClearBits(group, SET);
+    helpers_stop();
+}
+
+/* The same, but M tasks wait for the bits that it sets: as for measure_set. */
+static void measure_sync_wakes(unsigned matching, unsigned waiting)
+{
+    EventBits_t bits;
+
+    helpers_start(matching + waiting);
+    for (unsigned i = 0; i < waiting; i++)
+        helper_call(i, misses_one, NULL);
+    for (unsigned i = waiting; i < waiting + matching; i++)
+        helper_call(i, waits_for_both, NULL);
+    wcet_param(0, matching);
+    wcet_param(1, waiting);
+    MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_NONE,
+            bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR | NEVER_SET, 0));
+    CHECK(bits == 0);
+    for (unsigned i = 0; i < waiting + matching; i++)
+        CHECK(helper_busy(i) == (i < waiting));
+    helpers_stop();
+}
+
 static void get_from_isr(void)
 {
     EventBits_t bits;
@@ -130,6 +165,13 @@ static void measure_plain(void)
     (void)xEventGroupSetBits(group, WAITED_FOR);
     MEASURE(SERVICE_XEVENTGROUPCLEARBITS, bits = xEventGroupClearBits(group, SET));
     CHECK(bits == WAITED_FOR && xEventGroupGetBits(group) == (WAITED_FOR & ~SET));
+    for (unsigned state = 0; state < STATES(2); state++) {
+        const EventBits_t asked = state == 0 ? WAITED_FOR : SET;
+
+        MEASURE(SERVICE_XEVENTGROUPWAITBITS_NONE,
+                bits = xEventGroupWaitBits(group, asked, pdTRUE, state == 0, 0));
+        CHECK(bits == (WAITED_FOR & ~SET));
+    }
     (void)xEventGroupClearBits(group, WAITED_FOR);
 }
 
@@ -167,8 +209,12 @@ static void measure_delete(unsigned below, unsigned waiting)
     for (unsigned i = 0; i < waiting; i++)
         helper_call(i, waits_in_vain, NULL);
     wcet_param(0, below);
-    wcet_param(1, waiting);
-    MEASURE(SERVICE_VEVENTGROUPDELETE, vEventGroupDelete(group));
+    if (waiting > 0) {
+        wcet_param(1, waiting);
+        MEASURE(SERVICE_VEVENTGROUPDELETE, vEventGroupDelete(group));
+    } else {
+        MEASURE(SERVICE_VEVENTGROUPDELETE_NONE, vEventGroupDelete(group));
+    }
     CHECK(heap_free_blocks() == below);
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
@@ -187,10 +233,14 @@ void measure_events(void)
     CHECK(group != NULL);
     measure_plain();
     for (unsigned matching = 1; matching <= EVENT_WAITERS_MAX; matching++)
-        for (unsigned waiting = 0; waiting <= EVENT_WAITERS_MAX; waiting++)
+        for (unsigned waiting = 0; waiting <= EVENT_WAITERS_MAX; waiting++) {
             measure_set(matching, waiting);
-    for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++)
+            measure_sync_wakes(matching, waiting);
+        }
+    for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++) {
         measure_set_in_vain(waiting);
+        measure_sync_in_vain(waiting);
+    }
     for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++)
         measure_sync(waiting);
 }

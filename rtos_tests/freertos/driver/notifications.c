@@ -19,6 +19,10 @@ static void measure_notify(void)
     MEASURE(SERVICE_XTASKNOTIFYANDQUERY,
             result = xTaskNotifyAndQuery(driver_handle, 5, eSetValueWithoutOverwrite, &previous));
     CHECK(result == pdPASS && previous == 0);
+    /* There is one now. */
+    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_FAILS,
+            result = xTaskNotifyAndQuery(driver_handle, 6, eSetValueWithoutOverwrite, &previous));
+    CHECK(result == pdFAIL && previous == 5);
     MEASURE(SERVICE_XTASKNOTIFYWAIT, result = xTaskNotifyWait(0, UINT32_MAX, &previous, 0));
     CHECK(result == pdTRUE && previous == 5);
 
@@ -33,6 +37,11 @@ static void measure_notify(void)
         CHECK(result == pdFALSE);
     }
     (void)ulTaskNotifyValueClear(NULL, UINT32_MAX);
+    MEASURE(SERVICE_ULTASKNOTIFYTAKE_NONE, previous = ulTaskNotifyTake(pdTRUE, 0));
+    CHECK(previous == 0);
+    previous = 1;
+    MEASURE(SERVICE_XTASKNOTIFYWAIT_NONE, result = xTaskNotifyWait(0, UINT32_MAX, &previous, 0));
+    CHECK(result == pdFALSE && previous == 0);
 
     helpers_start(1);
     MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER,
@@ -78,8 +87,14 @@ static void plain_from_isr(void)
             result = xTaskNotifyAndQueryFromISR(driver_handle, 5, eSetValueWithoutOverwrite,
                                                 &previous, &woken));
     CHECK(result == pdPASS && previous == 0);
+    MEASURE(SERVICE_XTASKNOTIFYFROMISR_FAILS,
+            result = xTaskNotifyAndQueryFromISR(driver_handle, 6, eSetValueWithoutOverwrite,
+                                                &previous, &woken));
+    CHECK(result == pdFAIL && previous == 5);
     MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR, vTaskNotifyGiveFromISR(driver_handle, &woken));
-    CHECK(woken == pdFALSE);
+    MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS,
+            result = xTaskNotifyAndQueryFromISR(driver_handle, 8, eSetBits, &previous, &woken));
+    CHECK(result == pdPASS && previous == 6 && woken == pdFALSE);
 }
 
 static void give_from_isr(void)
@@ -103,7 +118,7 @@ static void measure_from_isr(void)
     board_interrupt();
     driver_on_interrupt = plain_from_isr;
     board_interrupt();
-    CHECK(ulTaskNotifyTake(pdTRUE, 0) == 6);
+    CHECK(ulTaskNotifyTake(pdTRUE, 0) == 14);
     driver_on_interrupt = NULL;
     helpers_stop();
 }

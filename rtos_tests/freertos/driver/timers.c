@@ -104,6 +104,36 @@ static void in_interrupt(void (*function)(void))
     driver_on_interrupt = NULL;
 }
 
+/* The queue of commands has one place, which a first command takes. */
+static void fails_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    CHECK(xTimerStopFromISR(timer, &woken) == pdPASS);
+    MEASURE(SERVICE_XTIMERSTARTFROMISR_FAILS, result = xTimerStartFromISR(timer, &woken));
+    CHECK(result == pdFAIL);
+    MEASURE(SERVICE_XTIMERPENDFUNCTIONCALLFROMISR_FAILS,
+            result = xTimerPendFunctionCallFromISR(nothing_to_do, NULL, 0, &woken));
+    CHECK(result == pdFAIL);
+    BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void measure_full_queue(void)
+{
+    BaseType_t result;
+
+    vTaskSuspendAll();
+    CHECK(xTimerStop(timer, 0) == pdPASS);
+    MEASURE(SERVICE_XTIMERSTART_FAILS, result = xTimerStart(timer, 0));
+    CHECK(result == pdFAIL);
+    MEASURE(SERVICE_XTIMERPENDFUNCTIONCALL_FAILS,
+            result = xTimerPendFunctionCall(nothing_to_do, NULL, 0, 0));
+    CHECK(result == pdFAIL);
+    (void)xTaskResumeAll();
+    in_interrupt(fails_from_isr);
+}
+
 static void measure_calls(void)
 {
     BaseType_t result;
@@ -134,6 +164,7 @@ static void measure_calls(void)
     CHECK(xTimerIsTimerActive(timer) == pdTRUE);
     CHECK(xTimerStop(timer, 0) == pdPASS);
     in_interrupt(pend_from_isr);
+    measure_full_queue();
 
     group = xEventGroupCreateStatic(&group_control);
     in_interrupt(set_bits_from_isr);

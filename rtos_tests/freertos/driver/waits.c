@@ -214,11 +214,6 @@ static void measure_late_events(unsigned delayed)
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_TIMES_OUT,
             bits = xEventGroupWaitBits(group, 3, pdTRUE, pdTRUE, IN_VAIN));
     CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
-    delay_others(sets_bits_late, delayed, IN_VAIN);
-    wcet_param(0, delayed);
-    MEASURE(SERVICE_XEVENTGROUPSYNC_TIMES_OUT,
-            bits = xEventGroupSync(group, 4, 7, IN_VAIN));
-    CHECK(bits == 7 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
     helpers_stop();
 }
 

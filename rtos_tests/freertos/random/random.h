@@ -63,8 +63,11 @@ unsigned delayed_before(TickType_t ticks);
 /* Those of the list of delayed tasks that are not `task`. */
 unsigned delayed_tasks(void);
 unsigned delayed_beside(TaskHandle_t task);
-/* Those that the next `ticks` ticks wake; and whether the count wraps around meanwhile. */
+/* Those that the next `ticks` ticks wake, and those that are delayed when these have come; whether the
+ * count wraps around meanwhile. Tasks that interrupts have woken while the scheduler was locked are
+ * neither. */
 unsigned woken_by(TickType_t ticks);
+unsigned delayed_after(TickType_t ticks);
 int wraps_within(TickType_t ticks);
 
 UBaseType_t priority_of(TaskHandle_t task);

@@ -106,8 +106,8 @@ static void unlock(void)
     say("nested", (unsigned)uxSchedulerSuspended - 1);
     say("R", (unsigned)xPendingReadyList.uxNumberOfItems);
     say("P", (unsigned)xPendedTicks);
-    say("K", xPendedTicks ? woken_by(xPendedTicks) : 0);
-    say("stays", delayed_tasks() - (xPendedTicks ? woken_by(xPendedTicks) : 0));
+    say("K", woken_by(xPendedTicks));
+    say("stays", delayed_after(xPendedTicks));
     say("wrap", (unsigned)wraps_within(xPendedTicks));
     say("me", (unsigned)priority_of(NULL));
     MEASURED(number, yielded = xTaskResumeAll());

@@ -51,14 +51,39 @@ int wraps_within(TickType_t ticks)
     return (TickType_t)(xTickCount + ticks) < xTickCount;
 }
 
+/* Tasks that were woken while the scheduler was locked stand in the list of delayed tasks still. */
+static unsigned wakes_no_later(const List_t *list, TickType_t wake)
+{
+    unsigned count = 0;
+
+    FOR_EACH (item, list) {
+        const StaticTask_t *task = listGET_LIST_ITEM_OWNER(item);
+
+        if (listGET_LIST_ITEM_VALUE(item) <= wake &&
+            listLIST_ITEM_CONTAINER((const ListItem_t *)&task->xDummy3[1]) != &xPendingReadyList)
+            count++;
+    }
+    return count;
+}
+
 unsigned woken_by(TickType_t ticks)
 {
     const TickType_t wake = xTickCount + ticks;
 
+    if (ticks == 0)
+        return 0;
     if (wraps_within(ticks))
-        return (unsigned)pxDelayedTaskList->uxNumberOfItems +
-               no_later(pxOverflowDelayedTaskList, wake);
-    return no_later(pxDelayedTaskList, wake);
+        return wakes_no_later(pxDelayedTaskList, portMAX_DELAY) +
+               wakes_no_later(pxOverflowDelayedTaskList, wake);
+    return wakes_no_later(pxDelayedTaskList, wake);
+}
+
+unsigned delayed_after(TickType_t ticks)
+{
+    const TickType_t wake = xTickCount + ticks;
+    const List_t *list = wraps_within(ticks) ? pxOverflowDelayedTaskList : pxDelayedTaskList;
+
+    return wakes_no_later(list, portMAX_DELAY) - (ticks > 0 ? wakes_no_later(list, wake) : 0);
 }
 
 static const StaticTask_t *control(TaskHandle_t task)
