@@ -9,6 +9,10 @@
 #include "board_config.h"
 #include WCET_CONFIG
 
+#ifndef DRIVER_WATCHES
+#define DRIVER_WATCHES 0
+#endif
+
 /* The scheduler. */
 #define configTICK_RATE_HZ 1000
 #define configUSE_PREEMPTION 1
@@ -28,7 +32,6 @@
 #define configUSE_EVENT_GROUPS DRIVER_WHOLE
 #define configUSE_STREAM_BUFFERS DRIVER_WHOLE
 #define configUSE_CO_ROUTINES 0
-#define configQUEUE_REGISTRY_SIZE 0
 
 /* Memory: the heap is an array of the firmware, so that the linker can place it by itself. */
 #define configSUPPORT_DYNAMIC_ALLOCATION 1
@@ -39,10 +42,19 @@
 #define configENABLE_HEAP_PROTECTOR 0
 #define configHEAP_CLEAR_MEMORY_ON_FREE 0
 
-/* Nothing that watches: no hooks, traces, statistics, stack fill or list checks. */
+/* Nothing that watches, if the configuration does not say otherwise: no hooks, traces, statistics, stack
+ * fill or list checks. */
+#ifndef configUSE_TRACE_FACILITY
+#define configUSE_TRACE_FACILITY 0
+#endif
+#ifndef configQUEUE_REGISTRY_SIZE
+#define configQUEUE_REGISTRY_SIZE 0
+#endif
+#ifndef INCLUDE_uxTaskGetStackHighWaterMark
+#define INCLUDE_uxTaskGetStackHighWaterMark 0
+#endif
 #define configCHECK_FOR_STACK_OVERFLOW 0
 #define configUSE_MALLOC_FAILED_HOOK 0
-#define configUSE_TRACE_FACILITY 0
 #define configGENERATE_RUN_TIME_STATS 0
 #define configUSE_LIST_DATA_INTEGRITY_CHECK_BYTES 0
 #define configRECORD_STACK_HIGH_ADDRESS 0
@@ -58,7 +70,6 @@
 #define INCLUDE_xTaskGetIdleTaskHandle DRIVER_WHOLE
 #define INCLUDE_xTaskGetHandle DRIVER_WHOLE
 #define INCLUDE_xTaskGetCurrentTaskHandle DRIVER_WHOLE
-#define INCLUDE_uxTaskGetStackHighWaterMark 0
 #define INCLUDE_eTaskGetState DRIVER_WHOLE
 #define INCLUDE_xSemaphoreGetMutexHolder 1
 

@@ -38,6 +38,7 @@ FILES = {
     "full": ("more.yaml", "activities.yaml", "timer_task.yaml", "boards/armv7m.yaml"),
     "timers": (),
     "tickless": (),
+    "watch": (),
 }
 """By configuration, services files beside services.yaml, the configuration's and the board's."""
 CONFIGURATIONS = tuple(FILES)

@@ -99,6 +99,9 @@ static void driver_task(void *unused)
     measure_tickless();
 #endif
     measure_time();
+#if DRIVER_WATCHES
+    measure_watching();
+#endif
 #if DRIVER_WHOLE
     measure_ticks();
     measure_blocking();

@@ -94,6 +94,7 @@ void measure_waits(void);
 void measure_locked(void);
 void measure_meetings(void);
 void measure_queries(void);
+void measure_watching(void); /* where DRIVER_WATCHES is 1 */
 void measure_interrupts(void); /* where BOARD_HAS_MINIMAL_INTERRUPT is defined */
 #if configUSE_QUEUE_SETS == 1
 void measure_sets(void);
