@@ -1,6 +1,6 @@
 // A board around a VexRiscv core in RTL: runs a program and writes down when its marks are stored.
 //
-//   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold] [--second-master] [--seed N]
+//   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal] [--second-master] [--seed N]
 //         [--retired FILE] [--limit CYCLES]
 //
 // MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
@@ -23,7 +23,7 @@ namespace {
 
 struct Options {
     std::string board, program, marks, retired;
-    bool cold = false, second_master = false;
+    bool cold = false, ideal = false, second_master = false;
     uint32_t seed = 1;
     uint64_t limit = 2000000000;
 };
@@ -46,14 +46,15 @@ Options options(int count, char **words)
         else if (word == "--second-master") it.second_master = true;
         else if (word == "--caches") {
             const auto state = value();
-            if (state != "cold" && state != "left")
-                fail("bench", "--caches is cold (empty at each begin mark) or left (as the program leaves them)");
-            it.cold = state == "cold";
+            if (state != "cold" && state != "ideal" && state != "left")
+                fail("bench", "--caches is cold (empty at each begin mark), ideal (of instructions: each "
+                              "line is there when it is asked for) or left (as the program leaves them)");
+            it.cold = state == "cold", it.ideal = state == "ideal";
         } else if (word[0] == '-') fail("bench", "unknown option " + word);
         else files.push_back(word);
     }
     if (files.size() != 2 || it.marks.empty())
-        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|left] [--second-master] "
+        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--second-master] "
                       "[--seed N] [--retired FILE] [--limit CYCLES]");
     it.board = files[0], it.program = files[1];
     return it;
@@ -90,6 +91,7 @@ private:
     void fetched_word();
     void traffic();
     void empty_caches();
+    void fill_line(uint32_t address);
     void mark(uint32_t address, unsigned lanes);
 
     Memory *memory_of(uint32_t address)
@@ -149,6 +151,25 @@ void Bench::empty_caches()
     for (size_t i = 0; i < std::size(data.m_storage); i++)
         data.m_storage[i] &= ~1u;
 #endif
+}
+
+// The line of instructions at `address` is in the cache, as if it had been loaded long ago.
+void Bench::fill_line(uint32_t address)
+{
+    const auto *memory = memory_of(address);
+    if (!memory)
+        return;
+    auto &tags = core_.VexRiscv->IBusCachedPlugin_cache__DOT__ways_0_tags.m_storage;
+    auto &words = core_.VexRiscv->IBusCachedPlugin_cache__DOT__banks_0.m_storage;
+    const size_t line_words = std::size(words) / std::size(tags), bytes = std::size(words) * 4;
+    const uint32_t first = address & ~uint32_t(line_words * 4 - 1);
+    const uint32_t tag = uint32_t(first / bytes) << 2 | 1;  // address, no error, valid
+    auto &there = tags[first / 4 / line_words % std::size(tags)];
+    if (there == tag)
+        return;
+    there = tag;
+    for (size_t i = 0; i < line_words; i++)
+        words[first / 4 % std::size(words) + i] = memory->read(first + uint32_t(i) * 4);
 }
 
 void Bench::mark(uint32_t address, unsigned lanes)
@@ -244,6 +265,8 @@ void Bench::cycle()
         const uint32_t record[2] = {core_.VexRiscv->lastStagePc, uint32_t(cycle_)};
         std::fwrite(record, sizeof record, 1, retired_.get());
     }
+    if (options_.ideal)
+        fill_line(core_.VexRiscv->IBusCachedPlugin_fetchPc_pc);
     core_.clk = 1;
     core_.eval();
     if (cold_now_) {

@@ -10,6 +10,7 @@ Counted are, for the executed instructions i = 1..n of a window in their own ord
   that it may have fetched from in vain: its own instruction's, and of a branch that fell through
   its target's;
 * a pipeline refill after each transfer of control and after each barrier;
+* stalls beside instructions, as ``stalls`` has them;
 * fetches: every maximal run of sequential instructions fetches each aligned word it covers once;
   the first is the first of a burst, the others are next in it. ``realigned`` counts, per run, the
   word that the run would need more at a worse address modulo the fetch width:
@@ -50,6 +51,7 @@ from wcetchar.analysis.data_accesses import Accesses, DataAccesses
 from wcetchar.analysis.executed import Executed, Program
 from wcetchar.analysis.labelled import Fetches, Labelled, Rows
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.stalls import Stalls
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import Flow
@@ -68,6 +70,7 @@ class Labeller:
         is_code = np.array([s.kind is SectionKind.CODE for s in resolved.services.sections])
         self._program = Program(resolved, self._columns, path, has_addresses, is_code)
         self._data = DataAccesses(self._program)
+        self._stalls = Stalls(self._columns)
         self._target_section = _target_sections(resolved, self._columns)
         names = resolved.section_names
         services = resolved.services
@@ -116,6 +119,8 @@ class Labeller:
         seen = self._data.add(window, executed, accesses, rows)
         taken = executed.taken()
         self._issue(executed, taken, seen, rows)
+        for event, where in self._stalls.of(executed.index, executed.address, executed.end, taken):
+            rows.add(event_code(executed.section[where], KIND[event]), where)
         fetches = self._fetch(executed, taken, rows)
         if window.exception is not None:
             self._frame(window, rows, len(at))

@@ -144,6 +144,7 @@ def characterize(
         kernel=services.kernel,
         architecture=image.architecture,
         fetch_width=table.fetch_bytes * 8,
+        stalls=True,
         sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in services.sections),
         services=tuple(
             _service(service, part, collector, blocking_labeller, resolved)

@@ -74,8 +74,12 @@ class _Linear:
 
     def _event(self, event: CoreEvent) -> LinearPrice:
         core = self._profile.core
-        own = self._time(("core", "events", event.kind.value), core.events[event.kind], None)
-        discarded = core.discarded_fetches.get(event.kind, 0)
+        kind = event.kind.priced_as
+        promised = Assumption.CODE_ALIGNMENT in self._map.assumptions
+        if (kind.is_stall and kind not in core.events) or (event.kind.is_realigned and promised):
+            return LinearPrice(Fraction(0), {})
+        own = self._time(("core", "events", kind.value), core.events[kind], None)
+        discarded = core.discarded_fetches.get(kind, 0)
         if not discarded:
             return own
         choices = [

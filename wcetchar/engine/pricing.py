@@ -11,6 +11,9 @@ One access has one overlap, however many beats it takes. Price of one core event
 
     price  = event + discarded fetches * full first fetch in the region of the event's section
 
+A stall that the profile does not price costs nothing: the times of instructions hold it. A profile
+that prices stalls needs a characterization that counts them.
+
 Inputs are intervals; a price is the interval of everything that they allow, so its upper end is
 safe. Cycles of the core's clock are subtracted as cycles before they become time: an access and
 the event that hides it run on the same edges of the same clock. Cycles of a region's own clock
@@ -37,6 +40,7 @@ from wcetchar.engine.placement import Placement, operations
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
 from wcetchar.errors import several
 from wcetchar.model.access import (
+    STALLS,
     UNKNOWN_SECTION,
     WIDTHS,
     AccessClass,
@@ -131,6 +135,7 @@ def price_vector(
                 users.setdefault(key, []).append(service.name)
     pricer = _Pricer(profile, section_map, characterization.fetch_width)
     problems: list[PricingError] = pricer.unknown_regions()
+    problems.extend(_uncounted_stalls(characterization, profile))
     prices: dict[Key, Price] = {}
     failed: dict[str, tuple[PricingError, dict[str, None]]] = {}
     for key, names in users.items():
@@ -295,7 +300,12 @@ class _Pricer:
 
     def _event(self, event: CoreEvent) -> Price:
         core = self.profile.core
-        quantity = core.events.get(event.kind)
+        kind = event.kind.priced_as
+        if event.kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:
+            return Price(CORE, Interval())
+        quantity = core.events.get(kind)
+        if quantity is None and kind.is_stall:
+            return Price(CORE, Interval())  # the times of instructions hold it
         if quantity is None:
             raise PricingError(
                 f"profile {self.profile.name} has no time for core event "
@@ -305,8 +315,8 @@ class _Pricer:
                 file="profile",
                 keys=("core", "events"),
             )
-        own = span_of(quantity, None, self._profile_error("core", "events", event.kind.value))
-        discarded = core.discarded_fetches.get(event.kind, 0)
+        own = span_of(quantity, None, self._profile_error("core", "events", kind.value))
+        discarded = core.discarded_fetches.get(kind, 0)
         if not discarded:
             return Price(CORE, in_nanoseconds(own, self.clock))
         regions = self._fetched_from(event.section)
@@ -388,7 +398,7 @@ def _notes(
         )
     if any(isinstance(k, AccessClass) and k.width == 0 for k in users):
         notes.append("accesses of unknown width are priced at the dearest width")
-    if any(isinstance(k, AccessClass) and k.pattern is Pattern.REALIGNED for k in users):
+    if any(_realigned(k) for k in users):
         if Assumption.CODE_ALIGNMENT in section_map.assumptions:
             notes.append(f"assumed, as the section map promises: {Assumption.CODE_ALIGNMENT.value}")
         else:
@@ -403,6 +413,28 @@ def _notes(
             "characterization does not have"
         )
     return tuple(notes)
+
+
+def _realigned(key: Key) -> bool:
+    if isinstance(key, CoreEvent):
+        return key.kind.is_realigned
+    return key.pattern is Pattern.REALIGNED
+
+
+def _uncounted_stalls(
+    characterization: Characterization, profile: HardwareProfile
+) -> Iterator[PricingError]:
+    """A price of something that is not counted would be lost without a word."""
+    priced = [k for k in STALLS & profile.core.events.keys() if profile.core.events[k].high]
+    if priced and not characterization.stalls:
+        yield PricingError(
+            f"the characterization of {characterization.kernel.name} does not count stalls, which "
+            f"profile {profile.name} prices ({_some(sorted(k.value for k in priced))})",
+            expected="a characterization that counts them, or instructions whose times hold them",
+            hint="characterize the kernel anew; or leave out stalls, and raise `load` and others",
+            file="profile",
+            keys=("core", "events"),
+        )
 
 
 def _misspelt(

@@ -107,6 +107,8 @@ class ArmDecoder:
             sets_flags=facts.sets_flags,
             condition=decoded.condition,
             fetch=FETCH,
+            shift=facts.mnemonic.startswith("mov")
+            and any(f", {s} " in decoded.text for s in SHIFTS),
         )
 
 

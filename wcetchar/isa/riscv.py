@@ -29,6 +29,7 @@ RV32IMAC: Final = "rv32imac_zicsr_zifencei"
 
 _NAMES: Final = RISCV_REGISTERS.names
 _SLOT: Final = re.compile(r"\b(?:rd|rs1|rs2|imm|shamt|upper|target|csr|pred|succ|x\d+)\b")
+_SHIFTS: Final = frozenset({"sll", "slli", "srl", "srli", "sra", "srai"})
 _ORDERING: Final = {(0, 0): "", (1, 0): ".aq", (0, 1): ".rl", (1, 1): ".aqrl"}
 
 
@@ -142,6 +143,7 @@ class RiscvDecoder:
             further_masks=facts.masks[1:],
             test=facts.test,
             arithmetic=facts.arithmetic,
+            shift=decoded.mnemonic.removeprefix("c.") in _SHIFTS,
         )
 
     def _encoding(self, code: bytes) -> _Decoded | _Refused:

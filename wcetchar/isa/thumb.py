@@ -49,6 +49,9 @@ COMPARISONS: Final = frozenset({"cmp", "cmn", "tst", "teq"})
 """Instructions that set flags and nothing else."""
 
 
+_SHIFTS: Final = frozenset({"lsl", "lsr", "asr", "ror", "rrx"})
+
+
 @dataclass(frozen=True, slots=True)
 class _Decoded:
     """One encoding, apart from its address and its predicate."""
@@ -153,6 +156,7 @@ class ThumbDecoder:
             or facts.sets_flags,
             condition=condition or (decoded.name[1:] if row.mnemonic == "b<c>" else ""),
             fetch=thumb_armv4t.FETCH if self._v4t else None,
+            shift=row.mnemonic.removesuffix("s") in _SHIFTS,
         )
 
     def _encoding(self, code: bytes) -> _Decoded | _Refused:

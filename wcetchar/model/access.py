@@ -118,11 +118,49 @@ class EventKind(StrEnum):
     # The hardware's, of the floating-point part of an exception frame.
     FLOAT_CONTEXT_SAVE = "float context save"
     FLOAT_CONTEXT_RESTORE = "float context restore"
+    # Stalls (analysis/stalls.py says when each is counted), beside LOAD_USE_STALL.
+    ACCESS_LOAD_USE_STALL = "load-use stall of an access"
+    SYSTEM_LOAD_USE_STALL = "load-use stall of a system register"
+    SECOND_LOAD_USE_STALL = "second load-use stall"
+    SECOND_LOAD_USE_STALL_ACCESS = "second load-use stall behind an access"
+    SECOND_USE_STALL_TRANSFER = "second use stall behind a transfer"
+    MULTIPLY_USE_STALL = "multiply-use stall"
+    SECOND_MULTIPLY_USE_STALL = "second multiply-use stall"
+    SHIFT_USE_STALL = "shift-use stall"
+    SYSTEM_USE_STALL = "system register-use stall"
+    CONSECUTIVE_ACCESS = "consecutive access"
+    FORWARD_BRANCH_TAKEN = "forward branch taken"
+    BACKWARD_BRANCH_UNTAKEN = "backward branch untaken"
+    CROSSING_TARGET = "crossing target"
+    CROSSING_TARGET_REALIGNED = "crossing target realigned"
+    CROSSING_FALL_THROUGH = "crossing fall-through"
+    CROSSING_FALL_THROUGH_REALIGNED = "crossing fall-through realigned"
+    FETCH_HELD_EARLY = "fetch held early"
+    FETCH_HELD_EARLY_REALIGNED = "fetch held early realigned"
+    FETCH_HELD_LATE = "fetch held late"
+    FETCH_HELD_LATE_REALIGNED = "fetch held late realigned"
 
     @property
     def is_issue(self) -> bool:
         """True when one instruction stands behind one event of this kind."""
         return self not in _BESIDE
+
+    @property
+    def is_stall(self) -> bool:
+        """Time that an instruction may take more because of its neighbours. A profile need not
+        price these: its times of instructions hold them then."""
+        return self in STALLS
+
+    @property
+    def is_realigned(self) -> bool:
+        """It does not happen where the characterized image lies, but can happen where the same
+        code is linked at another address modulo the fetch width (as ``Pattern.REALIGNED``)."""
+        return self in _REALIGNED
+
+    @property
+    def priced_as(self) -> EventKind:
+        """The kind that a profile prices: that of a realigned one is the one that it would be."""
+        return EventKind(self.value.removesuffix(" realigned")) if self.is_realigned else self
 
     @property
     def is_float(self) -> bool:
@@ -131,10 +169,42 @@ class EventKind(StrEnum):
         return self in _FLOAT
 
 
-_BESIDE = frozenset(
+STALLS: Final = frozenset(
+    {
+        EventKind.LOAD_USE_STALL,
+        EventKind.ACCESS_LOAD_USE_STALL,
+        EventKind.SYSTEM_LOAD_USE_STALL,
+        EventKind.SECOND_LOAD_USE_STALL,
+        EventKind.SECOND_LOAD_USE_STALL_ACCESS,
+        EventKind.SECOND_USE_STALL_TRANSFER,
+        EventKind.MULTIPLY_USE_STALL,
+        EventKind.SECOND_MULTIPLY_USE_STALL,
+        EventKind.SHIFT_USE_STALL,
+        EventKind.SYSTEM_USE_STALL,
+        EventKind.CONSECUTIVE_ACCESS,
+        EventKind.FORWARD_BRANCH_TAKEN,
+        EventKind.BACKWARD_BRANCH_UNTAKEN,
+        EventKind.CROSSING_TARGET,
+        EventKind.CROSSING_TARGET_REALIGNED,
+        EventKind.CROSSING_FALL_THROUGH,
+        EventKind.CROSSING_FALL_THROUGH_REALIGNED,
+        EventKind.FETCH_HELD_EARLY,
+        EventKind.FETCH_HELD_EARLY_REALIGNED,
+        EventKind.FETCH_HELD_LATE,
+        EventKind.FETCH_HELD_LATE_REALIGNED,
+    }
+)
+_REALIGNED = frozenset(
+    {
+        EventKind.CROSSING_TARGET_REALIGNED,
+        EventKind.CROSSING_FALL_THROUGH_REALIGNED,
+        EventKind.FETCH_HELD_EARLY_REALIGNED,
+        EventKind.FETCH_HELD_LATE_REALIGNED,
+    }
+)
+_BESIDE = STALLS | frozenset(
     {
         EventKind.PIPELINE_REFILL,
-        EventKind.LOAD_USE_STALL,
         EventKind.UNALIGNED_ACCESS,
         EventKind.EXCEPTION_ENTRY,
         EventKind.EXCEPTION_EXIT,

@@ -234,7 +234,13 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Characterization:
-    """A kernel on one instruction set. ``fetch_width`` in bits: the unit of fetch counts."""
+    """A kernel on one instruction set.
+
+    Attributes:
+        fetch_width: in bits; the unit of fetch counts.
+        stalls: stalls are counted as events of their own (``EventKind.is_stall``). Where they are
+            not, each instruction is priced with all that it may cause.
+    """
 
     kernel: Kernel
     architecture: str
@@ -245,3 +251,4 @@ class Characterization:
     conservation: Conservation | None = None
     assumptions: tuple[str, ...] = ()
     not_characterized: tuple[NotCharacterized, ...] = ()
+    stalls: bool = False

@@ -229,6 +229,7 @@ class Instruction:
             RISC-V: 0..31, x0 excluded. ``InstructionTable.registers`` says what they are for.
         arithmetic: what the destination gets, where that is worth following and no ``copy``.
         fetch: how it is fetched, where that is not as the table says for all.
+        shift: it is a shift or rotation, whose result some cores have late.
     """
 
     address: int
@@ -250,6 +251,7 @@ class Instruction:
     condition: str = ""
     arithmetic: Arithmetic | None = None
     fetch: FetchUnit | None = None
+    shift: bool = False
 
     @property
     def end(self) -> int:

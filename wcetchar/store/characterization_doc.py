@@ -317,6 +317,7 @@ class CharacterizationDoc(JsonModel):
     kernel: KernelDoc = Field(description="the kernel and its configuration")
     architecture: str = Field(description="instruction set")
     fetch_width: FetchWidth = Field(description="in bits; the unit of fetch counts")
+    stalls: bool = Field(False, description="stalls are counted as events of their own")
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
     not_characterized: list[NotCharacterizedDoc] = Field(default_factory=list)
@@ -329,6 +330,7 @@ class CharacterizationDoc(JsonModel):
             kernel=Kernel(self.kernel.name, self.kernel.version, dict(self.kernel.configuration)),
             architecture=self.architecture,
             fetch_width=self.fetch_width,
+            stalls=self.stalls,
             sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in self.sections),
             services=tuple(service.to_model() for service in self.services),
             provenance=self.provenance.to_model(),
@@ -356,6 +358,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             ),
             "architecture": c.architecture,
             "fetch_width": c.fetch_width,
+            "stalls": c.stalls,
             "sections": [
                 _sparse({"name": s.name, "kind": s.kind.value, "meaning": s.meaning}, "meaning")
                 for s in c.sections
@@ -368,6 +371,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             "conservation": _conservation(c.conservation) if c.conservation else None,
             "provenance": _provenance(c.provenance),
         },
+        "stalls",
         "not_characterized",
         "assumptions",
         "conservation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic.annotated_handlers import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -132,10 +132,19 @@ class RegionDoc(YamlModel):
         )
 
 
+def _priced(kind: EventKind) -> EventKind:
+    if kind.is_realigned:
+        raise ValueError(f"{kind.value} has the price of {kind.priced_as.value}; leave it out")
+    return kind
+
+
+PricedEvent = Annotated[EventKind, AfterValidator(_priced)]
+
+
 class CoreDoc(YamlModel):
     name: Text = Field(description="name of the core")
     clock: Frequency = Field(description="of the core")
-    events: dict[EventKind, Time] = Field(
+    events: dict[PricedEvent, Time] = Field(
         default_factory=dict, description="time of each core event beside the accesses it makes"
     )
     other_events: Time | None = Field(
@@ -152,7 +161,8 @@ class CoreDoc(YamlModel):
     def to_model(self) -> Core:
         events = dict(self.events)
         if self.other_events is not None:
-            events = {kind: events.get(kind, self.other_events) for kind in EventKind}
+            others = {kind: self.other_events for kind in EventKind if not kind.is_stall}
+            events = others | events
         return Core(self.name, self.clock, events, dict(self.overlap), dict(self.discarded_fetches))
 
 

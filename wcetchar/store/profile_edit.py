@@ -48,6 +48,8 @@ class ProfileText:
                 found[(*place, "first")] = found[(*place, "next")] = place
         if ("core", "other events") in self._values:
             for kind in EventKind:
+                if kind.is_stall:
+                    continue
                 own = ("core", "events", kind.value)
                 if own not in self._values:
                     found[own] = ("core", "other events")

@@ -84,8 +84,12 @@ def _events(clock: str, to_fit: bool) -> Iterator[str]:
     yield "  # not have; what costs nothing is `0 cycles`."
     yield "  events:"
     for kind in EventKind:
-        if not kind.value.startswith("float"):
+        if not kind.value.startswith("float") and not kind.is_stall:
             yield f"    {kind.value}: {_RANGE_EVENT if to_fit else TODO}"
+    yield "  # Stalls, if the times above do not hold them (docs/reference/hardware-profile.md):"
+    for kind in EventKind:
+        if kind.is_stall and not kind.is_realigned:
+            yield f"    # {kind.value}: {TODO}"
     yield "  # How much of each access is hidden behind what executes meanwhile: claim what the"
     yield "  # manual grants."
     yield "  # overlap: {fetch: 1 cycle}"

@@ -1,0 +1,161 @@
+"""A fetch unit that delivers one word a cycle: which transfers of control find it held.
+
+By instruction of the table, static: what lies behind a transfer in memory is before the decoder
+when it takes effect (``stalls`` has the definitions). A transfer that takes effect in the decoder
+has the next instruction before it; one that takes effect two cycles later, the third, if nothing in
+between waits. Where something may wait, or what lies there is not code, the unit counts as held.
+
+Checked cycle by cycle against VexRiscv's RTL (tests/functional/test_rtl_board.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.model.access import EventKind
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable
+
+_SERIAL: Final = frozenset(
+    {
+        EventKind.SYSTEM_REGISTER,
+        EventKind.INTERRUPT_MASK,
+        EventKind.BARRIER,
+        EventKind.WAIT,
+        EventKind.SUPERVISOR_CALL,
+        EventKind.BREAKPOINT,
+    }
+)
+"""Instructions that may wait until those before them have ended."""
+
+MULTIPLIES: Final = frozenset(
+    {
+        EventKind.MULTIPLY,
+        EventKind.MULTIPLY_ACCUMULATE,
+        EventKind.MULTIPLY_LONG,
+        EventKind.MULTIPLY_ACCUMULATE_LONG,
+    }
+)
+LOADS: Final = frozenset(
+    {
+        EventKind.LOAD,
+        EventKind.LOAD_MULTIPLE,
+        EventKind.LOAD_EXCLUSIVE,
+        EventKind.SWAP,
+        EventKind.FLOAT_LOAD,
+        EventKind.FLOAT_LOAD_MULTIPLE,
+    }
+)
+SYSTEM: Final = frozenset({EventKind.SYSTEM_REGISTER, EventKind.INTERRUPT_MASK})
+
+
+def is_late(instruction: Instruction) -> bool:
+    """The next instruction may have to wait for its result."""
+    slow = LOADS | MULTIPLIES | SYSTEM | {EventKind.DIVIDE}
+    return instruction.issue in slow or instruction.shift
+
+
+def is_predicted(instruction: Instruction) -> bool:
+    """A decoder that predicts branches backwards as taken sends control to its target at once."""
+    if instruction.target is None or instruction.flow not in (Flow.JUMP, Flow.CALL):
+        return False
+    return not instruction.conditional or instruction.target <= instruction.address
+
+
+class FrontEnd:
+    """By table index, False for instructions that do not transfer control.
+
+    Attributes:
+        early: held, where the transfer takes effect when it is decoded.
+        late: held, where it takes effect two cycles later.
+        late_behind_load: the same, where the first instruction behind it uses ``uses_behind`` of a
+            load or multiply right before the transfer.
+        uses_behind: bit mask of registers that the first instruction behind it uses.
+        late_with_late_operand: the same for a branch that was predicted taken, where it may have
+            waited for an operand.
+    """
+
+    def __init__(self, table: InstructionTable, moved: int) -> None:
+        """``moved``: bytes by which the code lies elsewhere, modulo the width of a fetch."""
+        self._at = {i.address: i for i in table.instructions}
+        self._unit = table.fetch_bytes
+        self._moved = moved
+        count = len(table)
+        flags = np.zeros((4, count), dtype=bool)
+        self.uses_behind = np.zeros(count, dtype=np.int64)
+        still = (Flow.NEXT, Flow.SUPERVISOR_CALL, Flow.STOP)
+        for number, instruction in enumerate(table.instructions):
+            if instruction.flow in still:
+                continue
+            behind = self._at.get(instruction.end)
+            if behind is not None and not is_predicted(instruction):
+                self.uses_behind[number] = behind.uses
+            flags[0, number] = self._holds(instruction.end)
+            flags[1, number] = self._late(instruction)
+            flags[2, number] = behind is None or self._holds(behind.end)
+            flags[3, number] = self._waited(instruction)
+        self.early: npt.NDArray[np.bool_] = flags[0]
+        self.late: npt.NDArray[np.bool_] = flags[1]
+        self.late_behind_load: npt.NDArray[np.bool_] = flags[2]
+        self.late_with_late_operand: npt.NDArray[np.bool_] = flags[3]
+
+    def _holds(self, address: int) -> bool:
+        """Behind the instruction at ``address`` another one lies complete in the same word."""
+        instruction = self._at.get(address)
+        if instruction is None:
+            return True
+        unit = instruction.fetch.bytes if instruction.fetch else self._unit
+        used = (instruction.end + self._moved) % unit
+        following = self._at.get(instruction.end)
+        return used != 0 and (following is None or following.length <= unit - used)
+
+    def _crosses(self, instruction: Instruction) -> bool:
+        unit = instruction.fetch.bytes if instruction.fetch else self._unit
+        return (instruction.address + self._moved) % unit + instruction.length > unit
+
+    def _late(self, transfer: Instruction) -> bool:
+        if is_predicted(transfer):
+            return self._late_behind(transfer)
+        first = self._at.get(transfer.end)
+        if first is None or first.issue in _SERIAL:
+            return True
+        if is_predicted(first):  # goes on at its target by itself
+            target = self._target(first)
+            if target is None:
+                return True
+            return (
+                not self._holds(first.end)
+                and not self._crosses(target)
+                and self._holds(target.address)
+            )
+        second = self._at.get(first.end)
+        if second is None or second.issue in _SERIAL:
+            return True
+        if is_late(first) and first.defs & second.uses:
+            return True
+        return self._holds(second.end)
+
+    def _late_behind(self, branch: Instruction) -> bool:
+        """The same for a branch that was taken for taken."""
+        target = self._target(branch)
+        if target is None:
+            return True
+        if self._holds(branch.end) or self._crosses(target):
+            return self._holds(target.address)
+        return target.issue in _SERIAL or self._holds(target.end)
+
+    def _waited(self, branch: Instruction) -> bool:
+        """The branch was taken for taken and waited, while the fetch unit went on."""
+        if not is_predicted(branch):
+            return False
+        following = self._target(branch)
+        for _ in range(3):
+            if following is None or following.issue in _SERIAL or self._holds(following.address):
+                return True
+            following = self._at.get(following.end)
+        return False
+
+    def _target(self, transfer: Instruction) -> Instruction | None:
+        return None if transfer.target is None else self._at.get(transfer.target)

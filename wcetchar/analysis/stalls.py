@@ -1,0 +1,215 @@
+"""Stalls: where an instruction may take longer because of its neighbours, as core events.
+
+What a core hides and what it does not differs from core to core; the profile prices it. Here is
+counted where it can happen, in terms of the program alone. Inputs: the executed instructions of a
+window in their own order (what other contexts do in between does not count), the instruction
+table's :class:`Columns`. Output: (event kind, positions) pairs, in units of one.
+
+Of two instructions p and i, the one *next* to p or the *second* behind it::
+
+    load-use stall                      i is next to a load and uses what it loaded
+    ... of an access                    and i is a data access itself
+    ... of a system register            and i reads or writes a system register
+    second load-use stall               i is the second behind a load and uses what it loaded; the
+                                        one between neither used nor replaced that
+    ... behind an access                and the one between made a data access
+    second use stall behind a transfer  of a load or multiply, and control was transferred between
+    multiply-use stall, second ...      the same of a multiply
+    shift-use stall                     i is next to a shift and uses its result
+    system register-use stall           i is next to an access of a system register, and uses it
+    consecutive access                  i and the one before it make data accesses, and i is no
+                                        load-use stall of an access
+
+The one between that uses the result as well has waited for it, so that the second need not.
+
+Of transfers of control, for cores that predict a branch backwards as taken, and others as not::
+
+    forward branch taken                conditional, direct, to a higher address
+    backward branch untaken             conditional, direct, to its own address or a lower one
+    crossing target                     what control was transferred to lies across two fetch words
+    crossing fall-through               the same of what follows a backward branch that fell through
+
+A fetch unit that delivers one word a cycle has to hold it where two instructions begin in one: it
+is *held* in the cycle that decodes an instruction behind which another one lies in the same word.
+If control is transferred in that cycle, the first fetch from the target starts one later::
+
+    fetch held early    a jump, call or predicted branch takes effect when it is decoded: then the
+                        instruction behind it in memory is before the decoder
+    fetch held late     other transfers, and what was predicted wrongly, take effect two cycles
+                        later: then the third instruction behind it is before the decoder, or the
+                        second behind a predicted target
+
+*Late* counts as held wherever what was fetched in vain may have had to wait, and where it is not
+known. ``realigned``: the same, where it would happen only at another address modulo the fetch
+width.
+
+The first instruction of a window was reached by a transfer of control, behind an instruction that
+may have loaded what it uses.
+
+Source: the dependencies are those of textbooks (Hennessy and Patterson, "Computer Architecture",
+appendix C, "The Major Hurdle of Pipelining"); the fetch unit is that of cores with compressed
+instructions, such as VexRiscv, on whose RTL all of this was measured (docs/explanation/rtl.md).
+
+Soundness: what is priced by these events holds for cores that issue in order, one instruction a
+cycle at most, and forward results; a profile says so by pricing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.analysis.columns import FLOW, KIND, Codes, Columns
+from wcetchar.analysis.front_end import (
+    LOADS,
+    MULTIPLIES,
+    SYSTEM,
+    FrontEnd,
+    is_late,
+    is_predicted,
+)
+from wcetchar.model.access import EventKind
+from wcetchar.model.instruction import Flow
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Stalls:
+    """Counts stalls of windows of one image."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        table = columns.table
+        rows = table.instructions
+        self._defs = np.array([i.defs for i in rows], dtype=np.int64)
+        self._uses = np.array([i.uses for i in rows], dtype=np.int64)
+        self._load = np.isin(columns.issue, [KIND[k] for k in LOADS])
+        self._multiply = np.isin(columns.issue, [KIND[k] for k in MULTIPLIES])
+        self._system = np.isin(columns.issue, [KIND[k] for k in SYSTEM])
+        self._shift = np.array([i.shift for i in rows], dtype=bool)
+        self._late = np.array([is_late(i) for i in rows], dtype=bool)
+        self._access = columns.reads + columns.writes > 0
+        address = table.address.astype(np.int64)
+        self._branch = (columns.flow == FLOW[Flow.JUMP]) & columns.conditional
+        self._backward = self._branch & (columns.target >= 0) & (columns.target <= address)
+        self._predicted = np.array([is_predicted(i) for i in rows], dtype=bool)
+
+    @cached_property
+    def _here(self) -> FrontEnd:
+        return FrontEnd(self._columns.table, 0)
+
+    @cached_property
+    def _moved(self) -> FrontEnd | None:
+        """The same code at the other address modulo the fetch width, if there is one."""
+        table = self._columns.table
+        return FrontEnd(table, table.granule) if table.granule < table.fetch_bytes else None
+
+    def of(
+        self, index: Codes, address: Codes, end: Codes, taken: Flags
+    ) -> Iterator[tuple[EventKind, Codes]]:
+        """Stalls of a window.
+
+        Args:
+            index: table index of each instruction, in the order of execution.
+            address, end: where it begins and ends.
+            taken: it sent control elsewhere than to the next one; of the last one, too.
+        """
+        yield from self._uses_of(index, taken)
+        yield from self._transfers(index, address, end, taken)
+
+    def _uses_of(self, index: Codes, taken: Flags) -> Iterator[tuple[EventKind, Codes]]:
+        uses, defs = self._uses[index], self._defs[index]
+        load, access, system = self._load[index], self._access[index], self._system[index]
+        multiply = self._multiply[index]
+        needs_next = np.zeros(len(index), dtype=np.int64)
+        needs_next[1:] = defs[:-1] & uses[1:]
+        after = _behind(load) & (needs_next != 0)
+        yield _at(EventKind.SYSTEM_LOAD_USE_STALL, after & system)
+        yield _at(EventKind.ACCESS_LOAD_USE_STALL, after & access & ~system)
+        yield _at(EventKind.LOAD_USE_STALL, after & ~access & ~system)
+        yield _at(EventKind.CONSECUTIVE_ACCESS, access & _behind(access) & ~(after & ~system))
+        yield _at(EventKind.MULTIPLY_USE_STALL, _behind(multiply) & (needs_next != 0))
+        yield _at(EventKind.SHIFT_USE_STALL, _behind(self._shift[index]) & (needs_next != 0))
+        yield _at(EventKind.SYSTEM_USE_STALL, _behind(system) & (needs_next != 0))
+        second = np.zeros(len(index), dtype=bool)
+        if len(index) > 2:
+            needed = defs[:-2] & ~defs[1:-1] & uses[2:]
+            second[2:] = needed & ~uses[1:-1] != 0
+        between = _behind(taken)
+        from_load = second & _behind(_behind(load))
+        from_multiply = second & _behind(_behind(multiply))
+        yield _at(EventKind.SECOND_LOAD_USE_STALL_ACCESS, from_load & _behind(access) & ~between)
+        yield _at(EventKind.SECOND_LOAD_USE_STALL, from_load & ~_behind(access) & ~between)
+        yield _at(EventKind.SECOND_MULTIPLY_USE_STALL, from_multiply & ~between)
+        across = (from_load | from_multiply) & between
+        across[0] = uses[0] != 0  # what the caller did before it called is not known
+        yield _at(EventKind.SECOND_USE_STALL_TRANSFER, across)
+
+    def _transfers(
+        self, index: Codes, address: Codes, end: Codes, taken: Flags
+    ) -> Iterator[tuple[EventKind, Codes]]:
+        branch, backward = self._branch[index], self._backward[index]
+        yield _at(EventKind.FORWARD_BRANCH_TAKEN, branch & ~backward & taken)
+        untaken = backward & ~taken
+        yield _at(EventKind.BACKWARD_BRANCH_UNTAKEN, untaken)
+        reached = _behind(taken)
+        reached[0] = True
+        crosses, could = self._crossing(index, address, end)
+        for kind, other, where in (
+            (EventKind.CROSSING_TARGET, EventKind.CROSSING_TARGET_REALIGNED, reached),
+            (
+                EventKind.CROSSING_FALL_THROUGH,
+                EventKind.CROSSING_FALL_THROUGH_REALIGNED,
+                _behind(untaken),
+            ),
+        ):
+            yield _at(kind, where & crosses)
+            yield _at(other, where & could & ~crosses)
+        predicted = self._predicted[index]
+        early, late = taken & predicted, (taken & ~predicted) | untaken
+        held_early, held_late = self._held(self._here, index)
+        yield _at(EventKind.FETCH_HELD_EARLY, early & held_early)
+        yield _at(EventKind.FETCH_HELD_LATE, late & held_late)
+        if self._moved is not None:
+            moved_early, moved_late = self._held(self._moved, index)
+            yield _at(EventKind.FETCH_HELD_EARLY_REALIGNED, early & moved_early & ~held_early)
+            yield _at(EventKind.FETCH_HELD_LATE_REALIGNED, late & moved_late & ~held_late)
+
+    def _crossing(self, index: Codes, address: Codes, end: Codes) -> tuple[Flags, Flags]:
+        """Which instructions lie across two fetch words, and which could elsewhere."""
+        width, granule = self._columns.fetch_bytes[index], self._columns.granule[index]
+        crosses = address // width != (end - 1) // width
+        return crosses, end - address + width - granule > width
+
+    def _held(self, front: FrontEnd, index: Codes) -> tuple[Flags, Flags]:
+        """Per instruction: the fetch unit is held when it transfers control, early and late."""
+        behind_load = np.zeros(len(index), dtype=bool)
+        late_operand = np.zeros(len(index), dtype=bool)
+        defs, loads = self._defs[index], (self._load | self._multiply)[index]
+        slow = self._late[index]
+        needs = front.uses_behind[index]
+        behind_load[1:] = loads[:-1] & (defs[:-1] & needs[1:] != 0)
+        uses = self._uses[index]
+        late_operand[1:] = slow[:-1] & (defs[:-1] & uses[1:] != 0)
+        if len(index) > 2:
+            late_operand[2:] |= slow[:-2] & (defs[:-2] & uses[2:] != 0)
+        behind_load[0] = late_operand[0] = True  # not known
+        late_operand[1:2] = True
+        held = front.late[index].copy()
+        held |= behind_load & front.late_behind_load[index]
+        held |= late_operand & front.late_with_late_operand[index]
+        return front.early[index], held
+
+
+def _behind(flags: Flags) -> Flags:
+    """Each flag at the following instruction."""
+    moved = np.zeros(len(flags), dtype=bool)
+    moved[1:] = flags[:-1]
+    return moved
+
+
+def _at(kind: EventKind, flags: Flags) -> tuple[EventKind, Codes]:
+    return kind, np.flatnonzero(flags)
