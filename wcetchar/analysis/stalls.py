@@ -26,6 +26,7 @@ Of transfers of control, for cores that predict a branch backwards as taken, and
 
     forward branch taken                conditional, direct, to a higher address
     backward branch untaken             conditional, direct, to its own address or a lower one
+    indirect jump                       to where a register or a table says, neither call nor return
     crossing target                     what control was transferred to lies across two fetch words
     crossing fall-through               the same of what follows a backward branch that fell through
 
@@ -95,6 +96,7 @@ class Stalls:
         address = table.address.astype(np.int64)
         self._branch = (columns.flow == FLOW[Flow.JUMP]) & columns.conditional
         self._backward = self._branch & (columns.target >= 0) & (columns.target <= address)
+        self._indirect = np.isin(columns.flow, [FLOW[Flow.JUMP_INDIRECT], FLOW[Flow.JUMP_TABLE]])
         self._predicted = np.array([is_predicted(i) for i in rows], dtype=bool)
 
     @cached_property
@@ -155,6 +157,7 @@ class Stalls:
         yield _at(EventKind.FORWARD_BRANCH_TAKEN, branch & ~backward & taken)
         untaken = backward & ~taken
         yield _at(EventKind.BACKWARD_BRANCH_UNTAKEN, untaken)
+        yield _at(EventKind.INDIRECT_JUMP, self._indirect[index] & taken)
         reached = _behind(taken)
         reached[0] = True
         crosses, could = self._crossing(index, address, end)

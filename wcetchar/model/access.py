@@ -131,6 +131,7 @@ class EventKind(StrEnum):
     CONSECUTIVE_ACCESS = "consecutive access"
     FORWARD_BRANCH_TAKEN = "forward branch taken"
     BACKWARD_BRANCH_UNTAKEN = "backward branch untaken"
+    INDIRECT_JUMP = "indirect jump"
     CROSSING_TARGET = "crossing target"
     CROSSING_TARGET_REALIGNED = "crossing target realigned"
     CROSSING_FALL_THROUGH = "crossing fall-through"
@@ -184,6 +185,7 @@ STALLS: Final = frozenset(
         EventKind.CONSECUTIVE_ACCESS,
         EventKind.FORWARD_BRANCH_TAKEN,
         EventKind.BACKWARD_BRANCH_UNTAKEN,
+        EventKind.INDIRECT_JUMP,
         EventKind.CROSSING_TARGET,
         EventKind.CROSSING_TARGET_REALIGNED,
         EventKind.CROSSING_FALL_THROUGH,

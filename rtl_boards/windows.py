@@ -1,0 +1,285 @@
+"""Invocations of services in a run of the board, cut at retired instructions.
+
+Marks tell which service is measured; where it begins and ends is read off the instructions that
+retired, so that neither the marks nor the arguments count. Nothing of wcetchar's analysis is used:
+entries are symbols, calls and returns are addresses, and a trap is an arrival at the trap handler.
+
+A time of the window of instructions 1..n between the call 0 and what is returned to, n + 1::
+
+    cycles = (retired(n) - retired(0)) - what the call takes + what the return takes
+
+What a transfer of control takes until the next instruction can be measured where that next one is
+an ordinary one: retired(1) - retired(0) - 1. In another state of caches it may have to wait for
+lines, which is no property of the transfer; so these two are taken from a *reference*, the run of
+the same program with ideal caches on a board without wait states. Where instruction 1 is not
+ordinary (it crosses two words, or is an access of a system register), the least that such a call
+was seen to take anywhere is subtracted, which never makes a measured time too short.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar import isa, store
+from wcetchar.image import load_image
+from wcetchar.model.instruction import Flow, Instruction
+from wcetchar.model.service import Part, Service, ServiceKind, ServicesFile
+
+Codes = npt.NDArray[np.int64]
+EVERY_ISSUE = 1
+
+
+class Program:
+    """What is known of the program that runs: its instructions and its services."""
+
+    def __init__(self, elf: str, services: ServicesFile, trap_handler: str) -> None:
+        image = load_image(elf)
+        self._at = {i.address: i for i in isa.decode_image(image).instructions}
+        symbols = {symbol.name: symbol.address for symbol in image.symbols}
+        self.services = {s.mark: s for s in services.services if s.mark is not None}
+        self.marks = services.marks
+        self.trap_handler = symbols[trap_handler]
+        self.entries = {
+            s.mark: np.array([symbols[e] for e in s.entries if e in symbols], dtype=np.int64)
+            for s in services.services
+        }
+
+    def at(self, address: int) -> Instruction:
+        return self._at[address]
+
+    def is_ordinary(self, address: int) -> bool:
+        """It takes one cycle behind a transfer of control, and waits for nothing."""
+        found = self._at[address]
+        crosses = address % 4 + found.length > 4
+        return not crosses and not found.text.startswith(("csr", "fence", "ecall", "c.ebreak"))
+
+
+class Run:
+    """Retired instructions, and when."""
+
+    def __init__(self, retired: str, marks: str) -> None:
+        both = np.fromfile(retired, dtype="<u4").reshape(-1, 2).astype(np.int64)
+        self.address: Codes = both[:, 0]
+        self.cycle: Codes = both[:, 1]
+        with open(marks) as stream:
+            rows = csv.DictReader(stream)
+            self.marks = [(int(row["cycle"]), int(row["offset"])) for row in rows]
+
+    def at_cycle(self, cycle: int) -> int:
+        """The first instruction that retired in this cycle or later."""
+        return int(np.searchsorted(self.cycle, cycle))
+
+    def took(self, i: int) -> int:
+        return int(self.cycle[i] - self.cycle[i - 1])
+
+
+@dataclass(frozen=True)
+class Window:
+    """Instructions first..last of a run, entered from first - 1, and followed by last + 1.
+
+    ``number``: of the begin mark; runs of one program have the same marks in the same order.
+    """
+
+    number: int
+    service: str
+    values: Mapping[str, int]
+    first: int
+    last: int
+    part: Part = Part.WHOLE
+
+
+@dataclass
+class Cut:
+    """``left_out``: why, counted by (service, reason)."""
+
+    windows: list[Window] = field(default_factory=list)
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+def cut(program: Program, run: Run) -> Cut:
+    """All windows of a run, in order."""
+    found = Cut()
+    handlers = np.flatnonzero(run.address == program.trap_handler)
+    marks = program.marks
+    assert marks is not None
+    values: dict[int, int] = {}
+    begun: tuple[int, int] | None = None
+    number = 0
+    for cycle, offset in run.marks:
+        channel, value = divmod(offset, marks.values)
+        if channel == marks.begin:
+            begun, number = (value, cycle), number + 1
+        elif channel == marks.end:
+            if begun is not None and begun[0] in program.services:
+                service = program.services[begun[0]]
+                named = {p.name: values[n] for n, p in enumerate(service.parameters)}
+                span = run.at_cycle(begun[1]), run.at_cycle(cycle)
+                _invocation(found, program, run, handlers, service, named, number, span)
+            begun, values = None, {}
+        else:
+            values[channel - marks.first_parameter] = value
+    return found
+
+
+def _invocation(
+    found: Cut,
+    program: Program,
+    run: Run,
+    handlers: Codes,
+    service: Service,
+    values: Mapping[str, int],
+    number: int,
+    span: tuple[int, int],
+) -> None:
+    begin, end = span
+    inside = handlers[(handlers >= begin) & (handlers <= end)]
+
+    def leave_out(reason: str) -> None:
+        found.left_out[service.name, reason] += 1
+
+    if service.kind is ServiceKind.HANDLER:
+        # The last trap before the end mark may be a later one; the first is what was provoked.
+        if not len(inside):
+            return leave_out("no trap between its marks")
+        first = int(inside[0])
+        last = _next(run, program, first, lambda i: i.text == "mret")
+        found.windows.append(Window(number, service.name, values, first, last))
+        return None
+    if service.kind is ServiceKind.ACTIVATION:
+        return leave_out("an activation of a thread")
+    entered = np.flatnonzero(np.isin(run.address[begin:end], program.entries[service.mark]))
+    if not len(entered):
+        return leave_out("its entry was not executed between its marks")
+    first = begin + int(entered[0])
+    call = program.at(int(run.address[first - 1]))
+    if call.flow not in (Flow.CALL, Flow.CALL_INDIRECT):
+        return leave_out("not reached by a call")
+    traps = inside[inside > first]
+    returned = np.flatnonzero(run.address[first : end + 8] == call.end)
+    last = first + int(returned[0]) - 1 if len(returned) else None
+    if service.kind is ServiceKind.CALL:
+        if last is None:
+            return leave_out("does not return")
+        if len(traps) and traps[0] <= last:
+            return leave_out("traps inside")
+        found.windows.append(Window(number, service.name, values, first, last))
+        return None
+    if not len(traps):
+        return leave_out("is not switched away")
+    cut_at = int(traps[0])
+    before = program.at(int(run.address[cut_at - 1]))
+    resumed_at = _supervisor_call(program, before)
+    if resumed_at is None:
+        return leave_out("is not switched away by ecall")
+    name = Part.UNTIL_SWITCH.of(service.name)
+    found.windows.append(Window(number, name, values, first, cut_at - 1, Part.UNTIL_SWITCH))
+    if service.kind is ServiceKind.FINAL_CALL:
+        return None
+    if last is None:
+        return leave_out("does not return")
+    back = [
+        i + 1
+        for i in range(cut_at, last)
+        if run.address[i + 1] == resumed_at and program.at(int(run.address[i])).text == "mret"
+    ]
+    if not back:
+        return leave_out("is not seen to go on")
+    first = back[-1]
+    if np.any((traps > first) & (traps <= last)):
+        return leave_out("is switched away twice")
+    name = Part.UNTIL_RETURN.of(service.name)
+    found.windows.append(Window(number, name, values, first, last, Part.UNTIL_RETURN))
+    return None
+
+
+def _next(run: Run, program: Program, start: int, wanted: object) -> int:
+    assert callable(wanted)
+    i = start
+    while not wanted(program.at(int(run.address[i]))):
+        i += 1
+    return i
+
+
+def _supervisor_call(program: Program, before: Instruction) -> int | None:
+    """Where the ecall ends that came behind ``before``; it does not retire."""
+    for address in (before.end, before.target):
+        if address is not None:
+            found = program._at.get(address)
+            if found is not None and found.text == "ecall":
+                return found.end
+    return None
+
+
+def times(
+    program: Program, run: Run, windows: list[Window], reference: Run, same: list[Window]
+) -> Iterator[tuple[Window, int]]:
+    """Cycles of each window; ``same``: the windows of the reference, one for one."""
+    least = _least(program, reference, same)
+    for window, other in zip(windows, same, strict=True):
+        assert (window.number, window.service) == (other.number, other.service)
+        taken = int(run.cycle[window.last] - run.cycle[window.first - 1])
+        taken -= _call(program, reference, other, least)
+        if window.part is Part.UNTIL_SWITCH:
+            taken += EVERY_ISSUE  # the ecall, which does not retire
+        else:
+            taken += _return(program, reference, other)
+        yield window, taken
+
+
+def _kind(program: Program, run: Run, window: Window) -> str:
+    before = program.at(int(run.address[window.first - 1]))
+    return "mret" if before.text == "mret" else before.flow.value
+
+
+def _least(program: Program, run: Run, windows: list[Window]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for window in windows:
+        if program.is_ordinary(int(run.address[window.first])):
+            kind = _kind(program, run, window)
+            found[kind] = min(found.get(kind, 1000), run.took(window.first) - EVERY_ISSUE)
+    return found
+
+
+def _call(program: Program, run: Run, window: Window, least: Mapping[str, int]) -> int:
+    """What the transfer of control into the window takes."""
+    kind = _kind(program, run, window)
+    address = int(run.address[window.first])
+    if address == program.trap_handler:
+        return (
+            EVERY_ISSUE
+            if _supervisor_call(program, program.at(int(run.address[window.first - 1])))
+            else 0
+        )
+    if program.is_ordinary(address):
+        return run.took(window.first) - EVERY_ISSUE
+    return least[kind]
+
+
+def _return(program: Program, run: Run, window: Window) -> int:
+    """What the transfer of control out of the window takes."""
+    behind = window.last + 1
+    address = int(run.address[behind])
+    crosses = address % 4 + program.at(address).length > 4
+    return run.took(behind) - EVERY_ISSUE - crosses
+
+
+def measured(
+    elf: str, services_files: list[str], trap_handler: str, run: Run, reference: Run
+) -> tuple[Cut, list[tuple[Window, int]]]:
+    """Windows of a run and their times."""
+    program = Program(elf, store.load_services(*services_files), trap_handler)
+    cut_here, cut_there = cut(program, run), cut(program, reference)
+    here, there = cut_here.windows, cut_there.windows
+    return cut_here, list(times(program, run, here, reference, there))
+
+
+def load(folder: Path) -> Run:
+    """The run that the bench left in a folder: ``retired`` and ``marks.csv``."""
+    return Run(str(folder / "retired"), str(folder / "marks.csv"))
