@@ -131,7 +131,7 @@ class FrontEnd:
                 and self._holds(target.address)
             )
         second = self._at.get(first.end)
-        if second is None or second.issue in _SERIAL:
+        if second is None:
             return True
         if is_late(first) and first.defs & second.uses:
             return True
@@ -144,18 +144,16 @@ class FrontEnd:
             return True
         if self._holds(branch.end) or self._crosses(target):
             return self._holds(target.address)
-        return target.issue in _SERIAL or self._holds(target.end)
+        return self._holds(target.end)
 
     def _waited(self, branch: Instruction) -> bool:
-        """The branch was taken for taken and waited, while the fetch unit went on."""
+        """The branch was taken for taken and waited, so that the unit was not held before."""
         if not is_predicted(branch):
             return False
-        following = self._target(branch)
-        for _ in range(3):
-            if following is None or following.issue in _SERIAL or self._holds(following.address):
-                return True
-            following = self._at.get(following.end)
-        return False
+        target = self._target(branch)
+        if target is None:
+            return True
+        return self._holds(target.address if self._crosses(target) else target.end)
 
     def _target(self, transfer: Instruction) -> Instruction | None:
         return None if transfer.target is None else self._at.get(transfer.target)

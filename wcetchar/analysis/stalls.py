@@ -17,6 +17,8 @@ Of two instructions p and i, the one *next* to p or the *second* behind it::
     multiply-use stall, second ...      the same of a multiply
     shift-use stall                     i is next to a shift and uses its result
     system register-use stall           i is next to an access of a system register, and uses it
+    system register wait                i is an access of a system register, and no transfer that
+                                        took effect late (below) was right before it
     consecutive access                  i and the one before it make data accesses, and i is no
                                         load-use stall of an access
 
@@ -174,6 +176,7 @@ class Stalls:
         predicted = self._predicted[index]
         early, late = taken & predicted, (taken & ~predicted) | untaken
         held_early, held_late = self._held(self._here, index)
+        yield _at(EventKind.SYSTEM_WAIT, self._system[index] & ~_behind(late))
         yield _at(EventKind.FETCH_HELD_EARLY, early & held_early)
         yield _at(EventKind.FETCH_HELD_LATE, late & held_late)
         if self._moved is not None:

@@ -128,6 +128,7 @@ class EventKind(StrEnum):
     SECOND_MULTIPLY_USE_STALL = "second multiply-use stall"
     SHIFT_USE_STALL = "shift-use stall"
     SYSTEM_USE_STALL = "system register-use stall"
+    SYSTEM_WAIT = "system register wait"
     CONSECUTIVE_ACCESS = "consecutive access"
     FORWARD_BRANCH_TAKEN = "forward branch taken"
     BACKWARD_BRANCH_UNTAKEN = "backward branch untaken"
@@ -182,6 +183,7 @@ STALLS: Final = frozenset(
         EventKind.SECOND_MULTIPLY_USE_STALL,
         EventKind.SHIFT_USE_STALL,
         EventKind.SYSTEM_USE_STALL,
+        EventKind.SYSTEM_WAIT,
         EventKind.CONSECUTIVE_ACCESS,
         EventKind.FORWARD_BRANCH_TAKEN,
         EventKind.BACKWARD_BRANCH_UNTAKEN,
