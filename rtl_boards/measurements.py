@@ -1,8 +1,15 @@
-"""Times between the marks of a run as measurements: MARKS.csv of the bench -> service,N,...,cycles.
+"""A run of the bench as measurements for `wcetchar validate`: service,N,...,label,cycles.
 
+    python rtl_boards/measurements.py RUN --program ELF --reference REFERENCE --services FILE ... \\
+        [--label TEXT] -o MEASURED.csv
     python rtl_boards/measurements.py MARKS.csv --services FILE ... [--label TEXT] -o MEASURED.csv
 
-Services that are cut at switches, and handlers, are left out: what lies between their marks is not
+RUN and REFERENCE are folders with `marks.csv` and `retired` of the bench: the run, and the same
+program with ideal caches on a board without wait states. Then the times are those of the services
+alone, cut at retired instructions (`windows.py`), parts of services and handlers as well.
+
+With marks alone the times are those between the marks: measuring takes a part of them, and services
+that are cut at switches, and handlers, are left out, for what lies between their marks is not
 theirs alone.
 """
 
@@ -11,27 +18,27 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from windows import load, measured
 
 from wcetchar import store
 from wcetchar.errors import WcetcharError
-from wcetchar.model.service import ServiceKind
+from wcetchar.model.service import ServiceKind, ServicesFile
+
+Row = tuple[str, Mapping[str, int], int]
+TRAP_HANDLER = "freertos_risc_v_trap_handler"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("marks")
-    parser.add_argument("--services", action="append", required=True)
-    parser.add_argument("--label", default="")
-    parser.add_argument("-o", "--output", required=True)
-    options = parser.parse_args()
-    services = store.load_services(*options.services)
+def between_marks(path: str, services: ServicesFile) -> Iterator[Row]:
     marks = services.marks
+    if marks is None:
+        sys.exit("the services have no marks")
     by_number = {s.mark: s for s in services.services if s.kind is ServiceKind.CALL}
-    names = sorted({p.name for s in by_number.values() for p in s.parameters})
-    rows = []
     parameters: dict[int, int] = {}
     begun = None
-    with open(options.marks) as stream:
+    with open(path) as stream:
         for line in csv.DictReader(stream):
             channel, value = divmod(int(line["offset"]), marks.values)
             cycle = int(line["cycle"])
@@ -39,19 +46,52 @@ def main() -> None:
                 begun = (value, cycle)
             elif channel == marks.end:
                 if begun is None or begun[0] != value:
-                    sys.exit(f"{options.marks}: mark {value} ends in cycle {cycle} and never began")
+                    sys.exit(f"{path}: mark {value} ends in cycle {cycle} and never began")
                 service = by_number.get(value)
                 if service is not None:
                     values = {p.name: parameters[n] for n, p in enumerate(service.parameters)}
-                    rows.append((service.name, values, cycle - begun[1]))
+                    yield service.name, values, cycle - begun[1]
                 begun, parameters = None, {}
             else:
                 parameters[channel - marks.first_parameter] = value
-    with open(options.output, "w", newline="") as stream:
+
+
+def between_retired(
+    folder: str, program: str, reference: str, services_files: list[str]
+) -> Iterator[Row]:
+    run, other = load(Path(folder)), load(Path(reference))
+    cut, times = measured(program, services_files, TRAP_HANDLER, run, other)
+    for (service, reason), count in sorted(cut.left_out.items()):
+        print(f"left out: {service}, {count} times: {reason}", file=sys.stderr)
+    for window, cycles in times:
+        yield window.service, window.values, cycles
+
+
+def write(path: str, rows: Iterable[Row], names: list[str], label: str) -> None:
+    with open(path, "w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["service", *names, "label", "cycles"])
         for name, values, cycles in rows:
-            writer.writerow([name, *(values.get(n, "") for n in names), options.label, cycles])
+            writer.writerow([name, *(values.get(n, "") for n in names), label, cycles])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", help="folder of a run, or its marks")
+    parser.add_argument("--services", action="append", required=True)
+    parser.add_argument("--program", help="the ELF file that ran")
+    parser.add_argument("--reference", help="folder of the run with ideal caches, no wait states")
+    parser.add_argument("--label", default="")
+    parser.add_argument("-o", "--output", required=True)
+    options = parser.parse_args()
+    services = store.load_services(*options.services)
+    if options.program:
+        reference = options.reference or options.run
+        rows = between_retired(options.run, options.program, reference, options.services)
+    else:
+        rows = between_marks(options.run, services)
+    names = sorted({p.name for s in services.services for p in s.parameters})
+    write(options.output, rows, names, options.label)
 
 
 if __name__ == "__main__":
