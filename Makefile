@@ -3,6 +3,7 @@
 # make test-long  the tests that take too long for every change: every window of every board and configuration
 #              against a second count, each instruction and access of long calls damaged in turn, interrupts
 #              at every place, every access against QEMU's register dumps, every masked stretch of a run
+# make validate  FreeRTOS on boards in RTL, every service measured, against its published figures
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run
@@ -83,6 +84,12 @@ test-long: system $(VENV)/.installed
 		$(MAKE) -s -C $(SUITE) BOARD=$$board CONFIG=tickless || exit; done || \
 		echo "tests that need the firmware will be skipped"
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m long tests/differential
+
+# FreeRTOS on the boards in RTL against its published figures.
+.PHONY: validate
+validate: system $(VENV)/.installed
+	$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl
+	$(BIN)/python rtl_boards/validate.py --write docs/reference/rtl-validation.md
 
 lint: system $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -42,6 +42,7 @@ def test_names() -> None:
         "renaux2010/platform2",
         "renaux2010/platform3",
         "rv32/two-stage",
+        "vexriscv/imc-zero-wait",
     )
     assert store.characterization_names() == ("renaux2010",)
     assert [name.replace("map-", "") for name in store.map_names()][:7] == [

@@ -1,0 +1,194 @@
+"""FreeRTOS on the boards in RTL, held against its published figures: `make validate`.
+
+    python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--write PAGE]
+
+For each configuration: build it for the board `virt`, capture and characterize it; run the same ELF
+file on each board; measure each service; `wcetchar validate`. Ends with status 1 if anything took
+longer than its figure. What is made stays in build/rtl/validate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SUITE = ROOT / "rtos_tests" / "freertos"
+WORK = ROOT / "build" / "rtl" / "validate"
+CONFIGURATIONS = ("basic", "full")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A core on a board in a state of its caches, and what prices it."""
+
+    core: str
+    board: str
+    caches: str
+    profile: str
+    section_map: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.core}, board {self.board.upper()}, caches {self.caches}"
+
+
+REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
+CELLS = (REFERENCE,)
+
+
+@dataclass(frozen=True)
+class Result:
+    configuration: str
+    cell: Cell
+    report: dict[str, Any]
+    left_out: tuple[tuple[str, int], ...]
+
+
+def run(command: Sequence[str | Path], *, ok: tuple[int, ...] = (0,)) -> tuple[str, str]:
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode not in ok:
+        sys.exit(f"{' '.join(words)}\n{done.stdout[-1000:]}{done.stderr[-3000:]}")
+    return done.stdout, done.stderr
+
+
+def wcetchar(*words: str | Path, ok: tuple[int, ...] = (0,)) -> str:
+    return run([sys.executable, "-m", "wcetchar", *words], ok=ok)[0]
+
+
+def firmware(configuration: str) -> tuple[Path, list[str]]:
+    make = ["make", "-s", "-C", SUITE, "BOARD=virt", f"CONFIG={configuration}"]
+    run(make)
+    services = run([*make, "services"])[0].split()
+    suffix = "" if configuration == "basic" else f"-{configuration}"
+    return ROOT / "build" / "firmware" / f"freertos-virt{suffix}" / "freertos.elf", services
+
+
+def characterization(configuration: str, elf: Path, services: list[str]) -> Path:
+    trace, published = (WORK / f"{configuration}.{suffix}" for suffix in ("trace", "json"))
+    wcetchar("capture", elf, "--machine", "virt", "-o", trace)
+    given = [word for name in services for word in ("--services", name)]
+    wcetchar("characterize", elf, trace, *given, "-o", published)
+    return published
+
+
+def bench(cell: Cell, configuration: str, elf: Path) -> Path:
+    """Folder of the run: marks.csv and retired."""
+    folder = WORK / configuration / f"{cell.core}-{cell.board}-{cell.caches}"
+    folder.mkdir(parents=True, exist_ok=True)
+    board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
+    run(
+        [
+            *(ROOT / "build" / "rtl" / f"bench-{cell.core}", board, elf),
+            *("-o", folder / "marks.csv", "--retired", folder / "retired"),
+            *("--caches", cell.caches),
+        ]
+    )
+    return folder
+
+
+def validate(configuration: str) -> list[Result]:
+    elf, services = firmware(configuration)
+    published = characterization(configuration, elf, services)
+    reference = bench(REFERENCE, configuration, elf)
+    given = [word for name in services for word in ("--services", name)]
+    results = []
+    for cell in CELLS:
+        folder = reference if cell is REFERENCE else bench(cell, configuration, elf)
+        measured = folder / "measured.csv"
+        _, said = run(
+            [
+                *(sys.executable, ROOT / "rtl_boards" / "measurements.py", folder),
+                *("--program", elf, "--reference", reference, *given, "-o", measured),
+            ]
+        )
+        report = wcetchar(
+            *("validate", published, "--profile", cell.profile, "--map", cell.section_map),
+            *("--measured", measured, "--json"),
+            ok=(0, 1),
+        )
+        results.append(Result(configuration, cell, json.loads(report), _left_out(said)))
+    return results
+
+
+def _left_out(said: str) -> tuple[tuple[str, int], ...]:
+    """Why invocations were left out, with how many, the most first."""
+    found: Counter[str] = Counter()
+    for line in said.splitlines():
+        if line.startswith("left out: "):
+            count, reason = line.rsplit(", ", 1)[1].split(" times: ")
+            found[reason] += int(count)
+    return tuple(found.most_common())
+
+
+def page(results: list[Result]) -> str:
+    lines = [
+        "# FreeRTOS on the boards in RTL",
+        "",
+        "Written by `make validate` (`python rtl_boards/validate.py --write "
+        "docs/reference/rtl-validation.md`); what the columns",
+        "mean, and what was left out and why: [the boards](../explanation/rtl.md).",
+        "",
+        "| configuration | core, board, state | measured calls | rows | unsafe | least over | median"
+        " | most |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for result in results:
+        report, over = result.report, result.report["overestimation_percent"]
+        lines.append(
+            f"| {result.configuration} | {result.cell.name} | {report['measurements']:,} | "
+            f"{len(report['rows']):,} | {report['unsafe']} | {over['minimum']:.1f} % | "
+            f"{over['median']:.1f} % | {over['maximum']:.1f} % |"
+        )
+    for result in results:
+        lines += ["", f"## {result.configuration}: {result.cell.name}", ""]
+        rows = result.report["rows"]
+        exact = sum(1 for row in rows if row["estimated_ns"] == row["measured_ns"])
+        two = sum(1 for row in rows if row["overestimation_percent"] > 2)
+        lines += [
+            f"{exact:,} of {len(rows):,} rows are exact to the cycle; {two} are over by more than "
+            "2 %. The furthest over of each service, the first ten:",
+            "",
+            "| service | at | measured ns | estimated ns | over |",
+            "|---|---|--:|--:|--:|",
+        ]
+        worst: dict[str, dict[str, Any]] = {}
+        for row in sorted(rows, key=lambda row: -float(row["overestimation_percent"])):
+            worst.setdefault(row["service"], row)
+        for row in list(worst.values())[:10]:
+            at = ", ".join(f"{name} = {value}" for name, value in row["parameters"].items())
+            lines.append(
+                f"| `{row['service']}` | {at} | {row['measured_ns']:,} | "
+                f"{row['estimated_ns']:,} | {row['overestimation_percent']:.1f} % |"
+            )
+        if result.left_out:
+            reasons = "; ".join(f"{count} because it {why}" for why, count in result.left_out)
+            lines += ["", f"Invocations that were not measured: {reasons}."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", action="append", help="basic and full, if none is given")
+    parser.add_argument("--write", metavar="PAGE", help="write the table to this page of docs")
+    options = parser.parse_args()
+    WORK.mkdir(parents=True, exist_ok=True)
+    results = [one for name in options.config or CONFIGURATIONS for one in validate(name)]
+    text = page(results)
+    print(text)
+    if options.write:
+        Path(options.write).write_text(text, encoding="utf-8")
+    if any(result.report["unsafe"] for result in results):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
