@@ -1,9 +1,33 @@
 """A fetch unit that delivers one word a cycle: which transfers of control find it held.
 
 By instruction of the table, static: what lies behind a transfer in memory is before the decoder
-when it takes effect (``stalls`` has the definitions). A transfer that takes effect in the decoder
-has the next instruction before it; one that takes effect two cycles later, the third, if nothing in
-between waits. Where something may wait, or what lies there is not code, the unit counts as held.
+when it takes effect (``stalls`` has the definitions). Where something may wait, or what lies there
+is not code, the unit counts as held.
+
+An instruction is *full* if it does not end at the end of a fetch word and the one behind it lies in
+that word, too; also if it, or the one behind it, is not known. *Predicted* are direct jumps and
+calls, and branches backwards. *Serial* is what may wait until those before it have ended: accesses
+of system registers, barriers, waits, supervisor calls, breakpoints. *Late* results are those of loads, multiplications, divisions, shifts and accesses of system
+registers.
+
+Held early, of a transfer t: what is behind it in memory is full.
+
+Held late, of a transfer t that was not predicted, with f and s the first and second behind it:
+
+* f is serial or not known;
+* f is predicted: neither is what is behind f full nor does f's target cross fetch words, and f's
+  target is full; or that target is not known;
+* else s is not known, or uses a late result of f, or the third is full;
+* whatever f is: f uses what a load or multiply next before t wrote, and s is full. At the first
+  instruction of a window it counts as if there was such a one.
+
+Held late, of a branch backwards t that fell through, with its target g, held if that is not known:
+
+* what is behind t is full or g crosses fetch words: g is full;
+* else what is behind g is full;
+* t uses a late result of one of the two before it (in a window's first two instructions it counts
+  as if it did), and g, if it crosses fetch words, or else what is behind g, is full;
+* t is the first of a window, and what is second behind t is full.
 
 Checked cycle by cycle against VexRiscv's RTL (tests/functional/test_rtl_board.py).
 """
@@ -43,6 +67,7 @@ LOADS: Final = frozenset(
         EventKind.LOAD,
         EventKind.LOAD_MULTIPLE,
         EventKind.LOAD_EXCLUSIVE,
+        EventKind.STORE_EXCLUSIVE,  # whether it stored comes from memory, too
         EventKind.SWAP,
         EventKind.FLOAT_LOAD,
         EventKind.FLOAT_LOAD_MULTIPLE,
@@ -106,14 +131,24 @@ class FrontEnd:
         instruction = self._at.get(address)
         if instruction is None:
             return True
-        unit = instruction.fetch.bytes if instruction.fetch else self._unit
-        used = (instruction.end + self._moved) % unit
+        unit = self._unit_of(instruction)
+        used = (instruction.end + self._moved_by(instruction)) % unit
         following = self._at.get(instruction.end)
         return used != 0 and (following is None or following.length <= unit - used)
 
     def _crosses(self, instruction: Instruction) -> bool:
-        unit = instruction.fetch.bytes if instruction.fetch else self._unit
-        return (instruction.address + self._moved) % unit + instruction.length > unit
+        unit = self._unit_of(instruction)
+        return (
+            instruction.address + self._moved_by(instruction)
+        ) % unit + instruction.length > unit
+
+    def _unit_of(self, instruction: Instruction) -> int:
+        return instruction.fetch.bytes if instruction.fetch else self._unit
+
+    def _moved_by(self, instruction: Instruction) -> int:
+        """What lies at multiples of more than others do is not moved by less."""
+        granule = instruction.fetch.granule if instruction.fetch else 1
+        return self._moved // granule * granule
 
     def _late(self, transfer: Instruction) -> bool:
         if is_predicted(transfer):

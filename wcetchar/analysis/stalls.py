@@ -5,49 +5,57 @@ counted where it can happen, in terms of the program alone. Inputs: the executed
 window in their own order (what other contexts do in between does not count), the instruction
 table's :class:`Columns`. Output: (event kind, positions) pairs, in units of one.
 
-Of two instructions p and i, the one *next* to p or the *second* behind it::
+Of two instructions p and i, i *next* to p or the *second* behind it::
 
-    load-use stall                      i is next to a load and uses what it loaded
+    load-use stall                      i is next to a load and uses what that wrote
     ... of an access                    and i is a data access itself
     ... of a system register            and i reads or writes a system register
-    second load-use stall               i is the second behind a load and uses what it loaded; the
-                                        one between neither used nor replaced that
+    second load-use stall               i is the second behind a load and uses what that wrote; the
+                                        one between neither used nor replaced it
     ... behind an access                and the one between made a data access
-    second use stall behind a transfer  of a load or multiply, and control was transferred between
-    multiply-use stall, second ...      the same of a multiply
-    shift-use stall                     i is next to a shift and uses its result
+    second use stall behind a transfer  the same of a load or multiply, in place of the kinds for
+                                        these, where the one between transferred control
+    multiply-use stall, second ...      the same as of a load, of a multiply
+    shift-use stall                     i is next to a shift or rotation and uses its result
     system register-use stall           i is next to an access of a system register, and uses it
-    system register wait                i is an access of a system register, and no transfer that
-                                        took effect late (below) was right before it
+    system register wait                i is an access of a system register, and not next to a
+                                        transfer that took effect late (below)
     consecutive access                  i and the one before it make data accesses, and i is no
                                         load-use stall of an access
 
-The one between that uses the result as well has waited for it, so that the second need not.
+What a load wrote are all registers that it writes, an updated base among them; exclusive stores are
+loads here, since whether they stored comes from memory. A predicated instruction uses what it
+writes, since without effect it leaves the old value. The one between that uses the result as well
+has waited for it, so that the second need not; one that is predicated may have done nothing. A
+predicated access counts as one.
 
-Of transfers of control, for cores that predict a branch backwards as taken, and others as not::
+Of transfers of control, for cores that predict a branch backwards as taken, and others as not; a
+*branch* is a direct jump or call that is conditional or predicated::
 
-    forward branch taken                conditional, direct, to a higher address
-    backward branch untaken             conditional, direct, to its own address or a lower one
+    forward branch taken                a branch to a higher address was taken
+    backward branch untaken             a branch to its own address or a lower one was not
     indirect jump                       to where a register or a table says, neither call nor return
-    crossing target                     what control was transferred to lies across two fetch words
+    crossing target                     what control was transferred to, or what follows a barrier,
+                                        lies across two fetch words
     crossing fall-through               the same of what follows a backward branch that fell through
 
 A fetch unit that delivers one word a cycle has to hold it where two instructions begin in one: it
 is *held* in the cycle that decodes an instruction behind which another one lies in the same word.
 If control is transferred in that cycle, the first fetch from the target starts one later::
 
-    fetch held early    a jump, call or predicted branch takes effect when it is decoded: then the
-                        instruction behind it in memory is before the decoder
-    fetch held late     other transfers, and what was predicted wrongly, take effect two cycles
-                        later: then the third instruction behind it is before the decoder, or the
-                        second behind a predicted target
+    fetch held early    a jump, call or branch backwards was taken. It takes effect when it is
+                        decoded: then the instruction behind it in memory is before the decoder
+    fetch held late     of other transfers, and of branches backwards that fell through: they take
+                        effect late, two cycles later. Then the third instruction behind it is before the
+                        decoder, or the second behind a predicted target
 
 *Late* counts as held wherever what was fetched in vain may have had to wait, and where it is not
-known. ``realigned``: the same, where it would happen only at another address modulo the fetch
-width.
+known; ``front_end`` has it case by case. ``realigned``: the same, where it would happen only at
+another address modulo the fetch width.
 
 The first instruction of a window was reached by a transfer of control, behind an instruction that
-may have loaded what it uses.
+may have loaded what it uses. What it is that a window returns to, and what that uses, is no part of
+the window: it is the caller's, and behind a handler the price of ``exception exit`` holds it.
 
 Source: the dependencies are those of textbooks (Hennessy and Patterson, "Computer Architecture",
 appendix C, "The Major Hurdle of Pipelining"); the fetch unit is that of cores with compressed
@@ -96,7 +104,10 @@ class Stalls:
         self._late = np.array([is_late(i) for i in rows], dtype=bool)
         self._access = columns.reads + columns.writes > 0
         address = table.address.astype(np.int64)
-        self._branch = (columns.flow == FLOW[Flow.JUMP]) & columns.conditional
+        direct = np.isin(columns.flow, [FLOW[Flow.JUMP], FLOW[Flow.CALL]])
+        self._branch = direct & columns.conditional
+        self._predicated = columns.conditional & ~self._branch
+        self._barrier = columns.issue == KIND[EventKind.BARRIER]
         self._backward = self._branch & (columns.target >= 0) & (columns.target <= address)
         self._indirect = np.isin(columns.flow, [FLOW[Flow.JUMP_INDIRECT], FLOW[Flow.JUMP_TABLE]])
         self._predicted = np.array([is_predicted(i) for i in rows], dtype=bool)
@@ -106,10 +117,13 @@ class Stalls:
         return FrontEnd(self._columns.table, 0)
 
     @cached_property
-    def _moved(self) -> FrontEnd | None:
-        """The same code at the other address modulo the fetch width, if there is one."""
+    def _moved(self) -> tuple[FrontEnd, ...]:
+        """The same code at every other address modulo the fetch width."""
         table = self._columns.table
-        return FrontEnd(table, table.granule) if table.granule < table.fetch_bytes else None
+        return tuple(
+            FrontEnd(table, moved)
+            for moved in range(table.granule, table.fetch_bytes, table.granule)
+        )
 
     def of(
         self, index: Codes, address: Codes, end: Codes, taken: Flags
@@ -140,8 +154,9 @@ class Stalls:
         yield _at(EventKind.SYSTEM_USE_STALL, _behind(system) & (needs_next != 0))
         second = np.zeros(len(index), dtype=bool)
         if len(index) > 2:
-            needed = defs[:-2] & ~defs[1:-1] & uses[2:]
-            second[2:] = needed & ~uses[1:-1] != 0
+            # What is predicated may have no effect: it neither waits nor replaces anything then.
+            settled = np.where(self._predicated[index], 0, defs | uses)[1:-1]
+            second[2:] = defs[:-2] & ~settled & uses[2:] != 0
         between = _behind(taken)
         from_load = second & _behind(_behind(load))
         from_multiply = second & _behind(_behind(multiply))
@@ -160,7 +175,7 @@ class Stalls:
         untaken = backward & ~taken
         yield _at(EventKind.BACKWARD_BRANCH_UNTAKEN, untaken)
         yield _at(EventKind.INDIRECT_JUMP, self._indirect[index] & taken)
-        reached = _behind(taken)
+        reached = _behind(taken | self._barrier[index])
         reached[0] = True
         crosses, could = self._crossing(index, address, end)
         for kind, other, where in (
@@ -179,10 +194,12 @@ class Stalls:
         yield _at(EventKind.SYSTEM_WAIT, self._system[index] & ~_behind(late))
         yield _at(EventKind.FETCH_HELD_EARLY, early & held_early)
         yield _at(EventKind.FETCH_HELD_LATE, late & held_late)
-        if self._moved is not None:
-            moved_early, moved_late = self._held(self._moved, index)
-            yield _at(EventKind.FETCH_HELD_EARLY_REALIGNED, early & moved_early & ~held_early)
-            yield _at(EventKind.FETCH_HELD_LATE_REALIGNED, late & moved_late & ~held_late)
+        if self._moved:
+            moved = [self._held(front, index) for front in self._moved]
+            could_early = np.any([one for one, _ in moved], axis=0)
+            could_late = np.any([one for _, one in moved], axis=0)
+            yield _at(EventKind.FETCH_HELD_EARLY_REALIGNED, early & could_early & ~held_early)
+            yield _at(EventKind.FETCH_HELD_LATE_REALIGNED, late & could_late & ~held_late)
 
     def _crossing(self, index: Codes, address: Codes, end: Codes) -> tuple[Flags, Flags]:
         """Which instructions lie across two fetch words, and which could elsewhere."""

@@ -108,7 +108,7 @@ class ArmDecoder:
             condition=decoded.condition,
             fetch=FETCH,
             shift=facts.mnemonic.startswith("mov")
-            and any(f", {s} " in decoded.text for s in SHIFTS),
+            and any(f", {s}" in decoded.text for s in (*SHIFTS, "rrx")),
         )
 
 

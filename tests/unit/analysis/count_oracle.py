@@ -8,8 +8,10 @@ address is tried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from stall_count import One, StallCount
 
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import Instruction, InstructionTable
@@ -39,6 +41,24 @@ class Oracle:
         self.image, self.table, self.services = image, table, services
         self.instructions = {i.address: i for i in table.instructions}
         self._sections: dict[int, str] = {}
+        self.stalls = StallCount({i.address: self._one(i) for i in table.instructions})
+
+    def _one(self, instruction: Instruction) -> One:
+        unit = instruction.fetch
+        return One(
+            address=instruction.address,
+            length=instruction.length,
+            event=instruction.issue.value,
+            defs=frozenset(n for n in range(32) if instruction.defs >> n & 1),
+            uses=frozenset(n for n in range(32) if instruction.uses >> n & 1),
+            access=instruction.memory is not None,
+            shift=instruction.shift,
+            jumps=instruction.flow.value in GOES_ELSEWHERE,
+            target=instruction.target,
+            conditional=instruction.conditional,
+            unit=unit.bytes if unit else self.table.fetch_bytes,
+            granule=unit.granule if unit else self.table.granule,
+        )
 
     def section(self, address: int) -> str:
         """The most specific rule that claims an address: symbols, ranges, linker sections."""
@@ -109,13 +129,22 @@ class Oracle:
     def shifts(self) -> range:
         return range(0, self.table.fetch_bytes, self.table.granule)
 
-    def count(self, done: Sequence[Done], frame: str | None = None) -> Counts:
-        """Everything but the realigned fetches. ``frame``: the stack of a handler's frame."""
+    def count(
+        self, done: Sequence[Done], frame: str | None = None, within: range | None = None
+    ) -> Counts:
+        """Everything but the realigned fetches. ``frame``: the stack of a handler's frame;
+        ``within``: positions that alone count."""
         found: Counts = Counter()
         fetched = self.fetched(done, 0)
         width = str(8 * self.table.fetch_bytes)
         firsts = {run[0] for run in self.runs(done)}
-        for k, one in enumerate(done):
+        span = range(len(done)) if within is None else within
+        for k, kind in self.stalls_of(done):
+            if k in span:
+                where = self.section(done[k].instruction.address)
+                found[done[k].blocking, (where, kind)] += 1
+        for k in span:
+            one = done[k]
             instruction, form = one.instruction, one.blocking
             where = self.section(instruction.address)
             found[form, (where, self.event(one))] += 1
@@ -139,6 +168,12 @@ class Oracle:
                 found[one.blocking, (frame, operation, "32", "next")] += 7
             found[done[0].blocking, (vectors, "read", "32", "single")] += 1
         return found
+
+    def stalls_of(self, done: Sequence[Done]) -> Iterator[tuple[int, str]]:
+        """(position, kind)."""
+        anew = [one.jumped or one.instruction.issue.value == "barrier" for one in done]
+        ones = [self._one(one.instruction) for one in done]
+        return self.stalls.of(list(zip(ones, anew, strict=True)))
 
     def event(self, one: Done) -> str:
         instruction = one.instruction
