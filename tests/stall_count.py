@@ -31,6 +31,7 @@ KINDS = {
     *("second load-use stall", "second load-use stall behind an access"),
     *("second use stall behind a transfer", "multiply-use stall", "second multiply-use stall"),
     *("shift-use stall", "system register-use stall", "consecutive access"),
+    *("system register wait", "indirect jump"),
     *("forward branch taken", "backward branch untaken", "crossing target"),
     *("crossing fall-through", "fetch held early", "fetch held late", *REALIGNED),
 }
@@ -46,6 +47,7 @@ class One:
         access: it makes data accesses, if it has an effect.
         jumps: it can send control elsewhere, supervisor calls excepted.
         target: of a direct jump or call.
+        leads: of other transfers, "call", "return" or "jump".
         conditional: it may have no effect, or is a conditional branch.
         unit, granule: bytes of a fetch, and what addresses of instructions are multiples of.
     """
@@ -59,6 +61,7 @@ class One:
     shift: bool = False
     jumps: bool = False
     target: int | None = None
+    leads: str = ""
     conditional: bool = False
     unit: int = 4
     granule: int = 2
@@ -130,7 +133,7 @@ class FetchUnit:
             if waits_behind:
                 held = held or one.end not in self._code or self._full(self._code[one.end].end)
             if waited and one.predicted:
-                held = held or self._any_of_three(one)
+                held = held or self._full_at_target(one)
             self._late[key] = held
         return self._late[key]
 
@@ -146,12 +149,9 @@ class FetchUnit:
         behind = self._code.get(one.end)
         return behind is None or behind.length <= room
 
-    def _stops(self, one: One | None) -> bool:
-        return one is None or one.event in SERIAL
-
     def _two_behind(self, transfer: One) -> bool:
         first = self._code.get(transfer.end)
-        if first is None or self._stops(first):
+        if first is None or first.event in SERIAL:
             return True
         if first.predicted:
             there = self._code.get(first.target) if first.target is not None else None
@@ -160,7 +160,7 @@ class FetchUnit:
             quiet = self._full(first.end) or there.crosses(self._shift)
             return not quiet and self._full(there.address)
         second = self._code.get(first.end)
-        if second is None or self._stops(second):
+        if second is None:
             return True
         if first.late and first.defs & second.uses:
             return True
@@ -173,17 +173,14 @@ class FetchUnit:
             return True
         if self._full(branch.end) or there.crosses(self._shift):
             return self._full(there.address)
-        return self._stops(there) or self._full(there.end)
+        return self._full(there.end)
 
-    def _any_of_three(self, branch: One) -> bool:
+    def _full_at_target(self, branch: One) -> bool:
         assert branch.target is not None
-        address = branch.target
-        for _ in range(3):
-            one = self._code.get(address)
-            if one is None or self._stops(one) or self._full(address):
-                return True
-            address = one.end
-        return False
+        there = self._code.get(branch.target)
+        if there is None:
+            return True
+        return self._full(there.address if there.crosses(self._shift) else there.end)
 
 
 class StallCount:
@@ -205,7 +202,8 @@ class StallCount:
             found = [
                 *self._next(before, one),
                 *self._second(done[k - 2][0] if k > 1 else None, before, jumped_before, one),
-                *self._branch(one, jumped),
+                *self._branch(one, jumped and one.jumps),
+                *self._system(done[k - 1] if k else None, one),
                 *self._crossing(before, jumped_before, one),
                 *self._held(done, k, one, jumped),
             ]
@@ -267,6 +265,19 @@ class StallCount:
                 yield "forward branch taken"
             if not jumped and one.backward:
                 yield "backward branch untaken"
+
+        if jumped and one.leads == "jump":
+            yield "indirect jump"
+
+    def _system(self, before: tuple[One, bool] | None, one: One) -> Iterator[str]:
+        if one.event not in SYSTEM:
+            return
+        if before is not None:
+            transfer, jumped = before
+            late = transfer.jumps and (transfer.predicted != jumped)
+            if late and (jumped or transfer.branches):
+                return
+        yield "system register wait"
 
     def _crossing(self, before: One | None, jumped: bool, one: One) -> Iterator[str]:
         kind = "crossing target"

@@ -4,11 +4,11 @@ By instruction of the table, static: what lies behind a transfer in memory is be
 when it takes effect (``stalls`` has the definitions). Where something may wait, or what lies there
 is not code, the unit counts as held.
 
-An instruction is *full* if it does not end at the end of a fetch word and the one behind it lies in
-that word, too; also if it, or the one behind it, is not known. *Predicted* are direct jumps and
-calls, and branches backwards. *Serial* is what may wait until those before it have ended: accesses
-of system registers, barriers, waits, supervisor calls, breakpoints. *Late* results are those of loads, multiplications, divisions, shifts and accesses of system
-registers.
+An instruction is *full* if it does not end with a fetch word and the one behind it lies in that
+word, too, or is not known; also if it is itself not known. *Predicted* are direct jumps and calls,
+and branches backwards. *Serial* is what may wait until those before it have ended: accesses of
+system registers, barriers, waits, supervisor calls, breakpoints. *Late* results are those of loads,
+multiplications, divisions, shifts and accesses of system registers.
 
 Held early, of a transfer t: what is behind it in memory is full.
 

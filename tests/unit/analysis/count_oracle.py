@@ -55,6 +55,12 @@ class Oracle:
             shift=instruction.shift,
             jumps=instruction.flow.value in GOES_ELSEWHERE,
             target=instruction.target,
+            leads={
+                "indirect jump": "jump",
+                "table jump": "jump",
+                "indirect call": "call",
+                "return": "return",
+            }.get(instruction.flow.value, ""),
             conditional=instruction.conditional,
             unit=unit.bytes if unit else self.table.fetch_bytes,
             granule=unit.granule if unit else self.table.granule,
