@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import stall_text
 from chain_listing import CONDITIONS, Line, Listing, registers, said, sections_and_objects
 from chain_log import Block, Log, started
 from chain_oracle import Key, TrapMachine, Window
@@ -102,7 +103,7 @@ def _effects(line: Line, before: str) -> dict[str, object]:
         return {**effects, "jumps": jump, "always": jump, "event": f"{kind} multiple"}
     name = found["name"]
     jump = line.operands.startswith("pc,") and name not in _STORES
-    effects |= {"mnemonic": name, "jumps": jump, "always": jump}
+    effects |= {"mnemonic": name + ((jump and found["s"]) or ""), "jumps": jump, "always": jump}
     if name in _LOADS:
         return {**effects, "reads": 1, "width": _LOADS[name], "event": "load"}
     if name in _STORES:
@@ -243,6 +244,11 @@ class ArmMachine(TrapMachine):
         behind = np.flatnonzero(np.isin(self.pcs[:-1], writes)) + 1
         assert np.isin(behind, first).all(), "what CPSR is behind msr is not in the log"
         return np.repeat(masked, np.diff(first, append=len(self.pcs)))
+
+    def _program(self) -> stall_text.Program:
+        thumb = self.listing.thumb
+        states = {at: (2, 2) if at in thumb else (4, 4) for at in self.listing.lines}
+        return stall_text.arm(self.listing.lines, states)
 
     def _is_entry(self, window: Window) -> bool:
         numbers = self.services[window.service]["exceptions"]

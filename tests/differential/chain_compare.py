@@ -10,11 +10,13 @@ from typing import Any
 from chain_made import Made, Oracle
 from chain_oracle import Apart, Counted, Counts, InParts, Key, Place, summed
 from chain_published import UNKNOWN, Published, by_key
+from stall_count import KINDS
 
 Symbols = dict[str, tuple[int, int]]
 BESIDE = {
     *("pipeline refill", "exception entry", "exception exit"),
     *("float context save", "float context restore"),
+    *KINDS,
 }
 """Core events that are no instruction's own."""
 

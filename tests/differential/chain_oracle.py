@@ -17,15 +17,17 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import stall_text
 from chain_listing import Line, Listing
 from chain_log import Log
 from chain_stream import Data, Run
+from stall_count import StallCount
 
 Blocking = tuple[int | None, bool]
 """(BASEPRI where it masks, or ALL_INTERRUPTS; whether preemption is held off)."""
@@ -536,8 +538,29 @@ class Machine:
             else:
                 assert run is runs[-1], last
             yield from self._fetches(run)
+        yield from self._stalls(runs)
         if window.exception:
             yield from self._frame(window.steps)
+
+    def _program(self) -> stall_text.Program:
+        """What is to be known of each instruction to count stalls."""
+        return stall_text.arm(self.listing.lines)
+
+    @cached_property
+    def _stall_count(self) -> tuple[stall_text.Program, StallCount]:
+        program = self._program()
+        return program, StallCount(program)
+
+    def _stalls(self, runs: list[list[int]]) -> Iterator[tuple[int, Key]]:
+        program, count = self._stall_count
+        ends = {run[-1] for run in runs[:-1]}
+        last = self.line(runs[-1][-1])
+        if last.jumps or last.event == "barrier":
+            ends.add(runs[-1][-1])
+        steps = [step for run in runs for step in run]
+        done = [(program[self.run.pcs[step]], step in ends) for step in steps]
+        for at, kind in count.of(done):
+            yield steps[at], (self.section(self.run.pcs[steps[at]]), kind)
 
     def _fetches(self, run: list[int]) -> Iterator[tuple[int, Key]]:
         for number, (step, _) in enumerate(self._words(run, 0)):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import stall_text
 from chain_listing import Listing
 from chain_oracle import TrapMachine
 from chain_stream import Run
@@ -37,6 +38,9 @@ class RiscvMachine(TrapMachine):
         self._open, self._stack_pointers = interpreter.open, interpreter.stack
         log: Any = Registers(interpreter)
         super().__init__(listing, log, run, services)
+
+    def _program(self) -> stall_text.Program:
+        return stall_text.riscv(self.listing.lines)
 
     def _masked(self) -> npt.NDArray[np.bool_]:
         return np.frombuffer(self._open, dtype=np.uint8) == 0

@@ -31,6 +31,7 @@ _EXPANDED = {"c.lwsp": "lw", "c.lw": "lw", "c.swsp": "sw", "c.sw": "sw"}
 _OTHERS = {
     "mul": "multiply", "mulhu": "multiply long", "divu": "divide", "remu": "divide",
     "ecall": "supervisor call", "ebreak": "breakpoint",
+    "c.ebreak": "breakpoint", "c.unimp": "breakpoint",
 }  # fmt: skip
 _BRANCHES: dict[str, Callable[[int, int], bool]] = {
     "beq": lambda a, b: a == b,

@@ -46,8 +46,8 @@ If control is transferred in that cycle, the first fetch from the target starts 
     fetch held early    a jump, call or branch backwards was taken. It takes effect when it is
                         decoded: then the instruction behind it in memory is before the decoder
     fetch held late     of other transfers, and of branches backwards that fell through: they take
-                        effect late, two cycles later. Then the third instruction behind it is before the
-                        decoder, or the second behind a predicted target
+                        effect late, two cycles later. Then the third instruction behind it is
+                        before the decoder, or the second behind a predicted target
 
 *Late* counts as held wherever what was fetched in vain may have had to wait, and where it is not
 known; ``front_end`` has it case by case. ``realigned``: the same, where it would happen only at

@@ -185,6 +185,16 @@ def expected(n: int) -> dict[str, int]:
         # Thumb state, one halfword each. Runs: 0x150 to 0x155 (3), 0x15a (2), 0x156 (2)
         ".text fetch 16 first": 3,
         ".text fetch 16 next": 2 + 1 + 1,
+        # stmdb may wait for what the caller has loaded; ldmia, second behind pop, for sp
+        ".text second use stall behind a transfer": 1 + 1,
+        ".text shift-use stall": n,  # swpne leaves r2 as movs made it, where it has no effect
+        ".text backward branch untaken": 1,
+        ".text second load-use stall": 1,  # bx r3, which is called: mov lr, pc is between
+        ".text load-use stall": 1,  # bx r3 behind pop {r3}
+        ".text indirect jump": 1,  # the same bx r3 is no call
+        # No fetch has two instructions. Behind bx r3 (0x134) and ldmia (0x138) lies a constant; of
+        # what is no instruction it is not known.
+        ".text fetch held late": 2,
     }
     return {key: count for key, count in counts.items() if count}
 
