@@ -130,8 +130,9 @@ class FetchUnit:
         key = (one.address, waits_behind, waited)
         if key not in self._late:
             held = self._fell_through(one) if one.predicted else self._two_behind(one)
-            if waits_behind:
-                held = held or one.end not in self._code or self._full(self._code[one.end].end)
+            behind = self._code.get(one.end)
+            if waits_behind and behind is not None and behind.event not in SERIAL:
+                held = self._full(behind.end) or (waited and held)
             if waited and one.predicted:
                 held = held or self._full_at_target(one)
             self._late[key] = held
@@ -302,9 +303,9 @@ class StallCount:
         if early:
             held = [self._unit(s).early(one) for s in range(0, one.unit, one.granule)]
         else:
-            waits_behind = k == 0 or self._waits_behind(done[k - 1][0], one)
-            waited = k < 2 or any(
-                done[j][0].late and done[j][0].defs & one.uses for j in (k - 1, k - 2)
+            waits_behind = k > 0 and self._waits_behind(done[k - 1][0], one)
+            waited = any(
+                done[j][0].late and done[j][0].defs & one.uses for j in (k - 1, k - 2) if j >= 0
             )
             held = [
                 self._unit(s).late(one, waits_behind, bool(waited))

@@ -18,16 +18,17 @@ Held late, of a transfer t that was not predicted, with f and s the first and se
 * f is predicted: neither is what is behind f full nor does f's target cross fetch words, and f's
   target is full; or that target is not known;
 * else s is not known, or uses a late result of f, or the third is full;
-* whatever f is: f uses what a load or multiply next before t wrote, and s is full. At the first
-  instruction of a window it counts as if there was such a one.
+* but where f, neither serial nor unknown, uses what a load or multiply next before t wrote: s is
+  full; or what was said before, if t may have waited itself, as below.
 
 Held late, of a branch backwards t that fell through, with its target g, held if that is not known:
 
 * what is behind t is full or g crosses fetch words: g is full;
 * else what is behind g is full;
-* t uses a late result of one of the two before it (in a window's first two instructions it counts
-  as if it did), and g, if it crosses fetch words, or else what is behind g, is full;
-* t is the first of a window, and what is second behind t is full.
+* t may have waited, for it uses a late result of one of the two before it, and g, if it crosses
+  fetch words, or else what is behind g, is full.
+
+What a window was entered from is a transfer, and nothing waits behind that.
 
 Checked cycle by cycle against VexRiscv's RTL (tests/functional/test_rtl_board.py).
 """
@@ -119,7 +120,7 @@ class FrontEnd:
                 self.uses_behind[number] = behind.uses
             flags[0, number] = self._holds(instruction.end)
             flags[1, number] = self._late(instruction)
-            flags[2, number] = behind is None or self._holds(behind.end)
+            flags[2, number] = behind is None or behind.issue in _SERIAL or self._holds(behind.end)
             flags[3, number] = self._waited(instruction)
         self.early: npt.NDArray[np.bool_] = flags[0]
         self.late: npt.NDArray[np.bool_] = flags[1]

@@ -219,10 +219,10 @@ class Stalls:
         late_operand[1:] = slow[:-1] & (defs[:-1] & uses[1:] != 0)
         if len(index) > 2:
             late_operand[2:] |= slow[:-2] & (defs[:-2] & uses[2:] != 0)
-        behind_load[0] = late_operand[0] = True  # not known
-        late_operand[1:2] = True
-        held = front.late[index].copy()
-        held |= behind_load & front.late_behind_load[index]
+        # What waits behind the transfer is not yet gone when that takes effect, unless the
+        # transfer has waited itself.
+        late, waited = front.late[index], front.late_behind_load[index]
+        held = np.where(behind_load, waited | (late & late_operand), late)
         held |= late_operand & front.late_with_late_operand[index]
         return front.early[index], held
 
