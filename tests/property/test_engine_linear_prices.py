@@ -40,7 +40,7 @@ from wcetchar.model.hardware import (
     RegionKind,
     Unit,
 )
-from wcetchar.model.section_map import SectionMap
+from wcetchar.model.section_map import Assumption, SectionMap
 from wcetchar.model.service import Kernel, SectionKind, ServiceKind
 
 F = Fraction
@@ -72,7 +72,12 @@ KEYS: list[Key] = [
     AccessClass("data", Operation.READ, 32, Pattern.NEXT),
     CoreEvent(".text", EventKind.ALU),
     CoreEvent(".text", EventKind.PIPELINE_REFILL),
+    CoreEvent(".text", EventKind.LOAD_USE_STALL),
+    CoreEvent(".text", EventKind.CROSSING_TARGET),
+    CoreEvent(".text", EventKind.CROSSING_TARGET_REALIGNED),
+    CoreEvent(".text", EventKind.FETCH_HELD_LATE_REALIGNED),
 ]
+STALLS = (EventKind.LOAD_USE_STALL, EventKind.CROSSING_TARGET, EventKind.FETCH_HELD_LATE)
 
 
 def _profile(
@@ -90,7 +95,9 @@ def _profile(
             _exactly(72_000_000),
             events,
             {Operation.FETCH: Quantity.exactly(overlap, Unit.CYCLES)} if overlap else {},
-            {EventKind.PIPELINE_REFILL: discarded} if discarded else {},
+            dict.fromkeys((EventKind.PIPELINE_REFILL, EventKind.CROSSING_TARGET), discarded)
+            if discarded
+            else {},
         ),
         regions,
     )
@@ -139,15 +146,20 @@ def _characterization() -> Characterization:
         sections=(SectionInfo(".text", SectionKind.CODE), SectionInfo("data", SectionKind.DATA)),
         services=(service,),
         provenance=Provenance("test"),
+        stalls=True,
     )
 
 
 @given(
     REGION,
     REGION,
-    st.fixed_dictionaries(dict.fromkeys((EventKind.ALU, EventKind.PIPELINE_REFILL), CYCLES)),
+    st.fixed_dictionaries(
+        dict.fromkeys((EventKind.ALU, EventKind.PIPELINE_REFILL), CYCLES),
+        optional=dict.fromkeys(STALLS, CYCLES),
+    ),
     st.integers(0, 1),
     st.integers(0, 2),
+    st.booleans(),
     st.data(),
 )
 def test_linear_prices_are_the_prices(
@@ -156,10 +168,12 @@ def test_linear_prices_are_the_prices(
     events: dict[EventKind, Quantity],
     overlap: int,
     discarded: int,
+    aligned: bool,
     draw: st.DataObject,
 ) -> None:
     profile = _profile(code, data, events, overlap, discarded)
-    section_map = SectionMap("m", {".text": "code", "data": "data"})
+    promised = frozenset({Assumption.CODE_ALIGNMENT} if aligned else ())
+    section_map = SectionMap("m", {".text": "code", "data": "data"}, assumptions=promised)
     linear = linear_prices(profile, section_map, 32, KEYS)
     times = {
         place: draw.draw(st.fractions(q.low, q.high, max_denominator=8))

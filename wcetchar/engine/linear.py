@@ -76,9 +76,11 @@ class _Linear:
         core = self._profile.core
         kind = event.kind.priced_as
         promised = Assumption.CODE_ALIGNMENT in self._map.assumptions
-        if (kind.is_stall and kind not in core.events) or (event.kind.is_realigned and promised):
-            return LinearPrice(Fraction(0), {})
-        own = self._time(("core", "events", kind.value), core.events[kind], None)
+        own = LinearPrice(Fraction(0), {})
+        if event.kind.is_realigned and promised:
+            return own
+        if kind in core.events or not kind.is_stall:
+            own = self._time(("core", "events", kind.value), core.events[kind], None)
         discarded = core.discarded_fetches.get(kind, 0)
         if not discarded:
             return own

@@ -304,9 +304,10 @@ class _Pricer:
         if event.kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:
             return Price(CORE, Interval())
         quantity = core.events.get(kind)
-        if quantity is None and kind.is_stall:
+        discarded = core.discarded_fetches.get(kind, 0)
+        if quantity is None and kind.is_stall and not discarded:
             return Price(CORE, Interval())  # the times of instructions hold it
-        if quantity is None:
+        if quantity is None and not kind.is_stall:
             raise PricingError(
                 f"profile {self.profile.name} has no time for core event "
                 f"{event.kind.value!r} of core {core.name}",
@@ -315,8 +316,9 @@ class _Pricer:
                 file="profile",
                 keys=("core", "events"),
             )
-        own = span_of(quantity, None, self._profile_error("core", "events", kind.value))
-        discarded = core.discarded_fetches.get(kind, 0)
+        own = ZERO_SPAN
+        if quantity is not None:
+            own = span_of(quantity, None, self._profile_error("core", "events", kind.value))
         if not discarded:
             return Price(CORE, in_nanoseconds(own, self.clock))
         regions = self._fetched_from(event.section)
@@ -425,7 +427,9 @@ def _uncounted_stalls(
     characterization: Characterization, profile: HardwareProfile
 ) -> Iterator[PricingError]:
     """A price of something that is not counted would be lost without a word."""
-    priced = [k for k in STALLS & profile.core.events.keys() if profile.core.events[k].high]
+    core = profile.core
+    priced = [k for k in STALLS & core.events.keys() if core.events[k].high]
+    priced += [k for k in STALLS if core.discarded_fetches.get(k) and k not in priced]
     if priced and not characterization.stalls:
         yield PricingError(
             f"the characterization of {characterization.kernel.name} does not count stalls, which "

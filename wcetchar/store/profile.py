@@ -134,11 +134,15 @@ class RegionDoc(YamlModel):
 
 def _priced(kind: EventKind) -> EventKind:
     if kind.is_realigned:
-        raise ValueError(f"{kind.value} has the price of {kind.priced_as.value}; leave it out")
+        raise InputError(
+            f"`{kind.value}` has the price of `{kind.priced_as.value}`",
+            expected=f"`{kind.priced_as.value}` alone",
+            hint="leave it out",
+        )
     return kind
 
 
-PricedEvent = Annotated[EventKind, AfterValidator(_priced)]
+PricedEvent = Annotated[EventKind, AfterValidator(in_place(_priced))]
 
 
 class CoreDoc(YamlModel):
@@ -154,7 +158,7 @@ class CoreDoc(YamlModel):
         default_factory=dict,
         description="how much of each access is hidden behind the event that makes it",
     )
-    discarded_fetches: dict[EventKind, FetchCount] = Field(
+    discarded_fetches: dict[PricedEvent, FetchCount] = Field(
         default_factory=dict, description="fetches that an event may start and throw away"
     )
 

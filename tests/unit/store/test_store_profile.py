@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wcetchar.errors import InputError, InputErrors
-from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.access import STALLS, EventKind, Operation
 from wcetchar.model.hardware import (
     AccessTime,
     Core,
@@ -114,9 +114,12 @@ def test_other_events_fill_the_rest(write) -> None:
     profile = load_profile(
         write(GOOD.replace("  overlap:", "  other events: 0 cycles\n  overlap:"))
     )
-    assert set(profile.core.events) == set(EventKind)
+    assert set(profile.core.events) == set(EventKind) - STALLS
     assert profile.core.events[EventKind.ALU].high == 1
     assert profile.core.events[EventKind.DIVIDE].high == 0
+    others = GOOD.replace("  overlap:", "  other events: 0 cycles\n  overlap:")
+    profile = load_profile(write(others.replace("{alu:", "{shift-use stall: 2 cycles, alu:")))
+    assert profile.core.events[EventKind.SHIFT_USE_STALL].high == 2
 
 
 def test_all_mistakes_come_at_once(write) -> None:
@@ -198,6 +201,18 @@ def test_hints_name_what_was_meant(write) -> None:
         ("name: board", "name: true", "2:7", "`true` cannot stand here"),
         ("0x08000000", "0xFFFFFFFFFFFFFFFF", "16:11", "the region `flash` ends beyond"),
         ("    read: 40 ns\n", "    read:\n", "18:5", "there is no value"),
+        (
+            "load: 5 ns",
+            "crossing target realigned: 5 ns",
+            "7:56",
+            "`crossing target realigned` has the price of `crossing target`",
+        ),
+        (
+            "{branch taken: 2}",
+            "{fetch held late realigned: 2}",
+            "9:23",
+            "`fetch held late realigned` has the price of `fetch held late`",
+        ),
     ],
 )
 def test_one_mistake(write, old: str, new: str, place: str, message: str) -> None:

@@ -1,0 +1,90 @@
+"""What stalls cost: the profile's time, or nothing where the times of instructions hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from test_pricing import FETCH, at, cycles, exactly, kernel, ns, profile, region
+
+from wcetchar.engine import PricingError, price_vector
+from wcetchar.model.access import STALLS, CoreEvent, EventKind, Key
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import Assumption, SectionMap
+
+REALIGNED = [kind for kind in EventKind if kind.is_realigned]
+COUNTED = [kind for kind in EventKind if kind.is_stall]
+FLASH = region("flash", {FETCH: at(ns(70), ns(20))}, 32)
+
+
+def price(
+    kind: EventKind,
+    events: Mapping[EventKind, int],
+    *assumptions: Assumption,
+    discarded: Mapping[EventKind, int] | None = None,
+    counted: bool = True,
+) -> Interval:
+    """At 100 MHz: 10 ns a cycle."""
+    key: Key = CoreEvent(".text", kind)
+    board = profile(
+        FLASH, events={k: cycles(n) for k, n in events.items()}, discarded=discarded or {}
+    )
+    placed = SectionMap("map", {".text": "flash"}, assumptions=frozenset(assumptions))
+    return price_vector(replace(kernel(key), stalls=counted), board, placed)[key].time
+
+
+def test_what_stalls_are() -> None:
+    assert set(COUNTED) == STALLS
+    assert not any(kind.is_issue or kind.is_float for kind in STALLS)
+    assert len(REALIGNED) == 4
+    for kind in STALLS:
+        suffix = " realigned" if kind in REALIGNED else ""
+        assert kind.priced_as.value + suffix == kind.value
+        assert kind.priced_as in STALLS
+        assert not kind.priced_as.is_realigned
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_a_stall_costs_what_the_profile_says_or_nothing(kind: EventKind) -> None:
+    assert price(kind, {kind.priced_as: 3}) == exactly(30)
+    others = {other: 3 for other in STALLS if other is not kind.priced_as}
+    assert price(kind, others) == exactly(0)
+    assert price(kind, {}) == exactly(0)
+
+
+@pytest.mark.parametrize("kind", REALIGNED)
+def test_realigned_stalls_are_free_where_alignment_is_promised(kind: EventKind) -> None:
+    events = {kind.priced_as: 3}
+    assert price(kind, events, Assumption.CODE_ALIGNMENT) == exactly(0)
+    assert price(kind.priced_as, events, Assumption.CODE_ALIGNMENT) == exactly(30)
+
+
+def test_a_stall_may_discard_fetches() -> None:
+    crossing, moved = EventKind.CROSSING_TARGET, EventKind.CROSSING_TARGET_REALIGNED
+    for kind in (crossing, moved):
+        assert price(kind, {crossing: 1}, discarded={crossing: 2}) == exactly(10 + 2 * 70)
+        assert price(kind, {}, discarded={crossing: 2}) == exactly(2 * 70)
+    assert price(moved, {}, Assumption.CODE_ALIGNMENT, discarded={crossing: 2}) == exactly(0)
+
+
+def test_other_events_still_need_a_time() -> None:
+    with pytest.raises(PricingError, match="no time for core event"):
+        price(EventKind.ALU, {EventKind.LOAD_USE_STALL: 1})
+
+
+@pytest.mark.parametrize("discarded", [False, True])
+def test_stalls_that_are_priced_and_not_counted(discarded: bool) -> None:
+    """They would be lost without a word. What costs nothing may be left uncounted."""
+    stall = EventKind.LOAD_USE_STALL
+    events = {EventKind.ALU: 1, stall: 0 if discarded else 1}
+    fetches = {stall: 1} if discarded else {}
+    with pytest.raises(PricingError) as caught:
+        price(EventKind.ALU, events, discarded=fetches, counted=False)
+    error = caught.value
+    assert "does not count stalls" in str(error)
+    assert "load-use stall" in str(error)
+    assert (error.file, error.keys) == ("profile", ("core", "events"))
+    assert "characterize the kernel anew" in (error.hint or "")
+    events = {EventKind.ALU: 1, stall: 0}
+    assert price(EventKind.ALU, events, counted=False) == exactly(10)
