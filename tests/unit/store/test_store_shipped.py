@@ -13,7 +13,7 @@ import wcetchar
 from wcetchar import store
 from wcetchar.isa import arm_effects
 from wcetchar.isa.riscv_effects import EFFECTS
-from wcetchar.model.access import AccessClass, EventKind, Operation
+from wcetchar.model.access import STALLS, AccessClass, EventKind, Operation
 from wcetchar.model.characterization import Blocking, Word
 from wcetchar.model.expression import Name, Number
 from wcetchar.model.hardware import HardwareProfile, Unit
@@ -277,7 +277,8 @@ def test_cortex_m3_prices_whatever_has_an_end(name: str) -> None:
     core = store.load_profile(name).core
     older = {EventKind.SHIFT_BY_REGISTER, EventKind.MULTIPLY_ACCUMULATE_LONG, EventKind.SWAP}
     floats = {kind for kind in EventKind if kind.name.startswith("FLOAT")}
-    unpriced = set(EventKind) - set(core.events) - older - floats
+    assert not STALLS & set(core.events)  # the times of instructions hold them
+    unpriced = set(EventKind) - STALLS - set(core.events) - older - floats
     assert unpriced == {EventKind.BREAKPOINT}
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
@@ -286,7 +287,8 @@ def test_cortex_m3_prices_whatever_has_an_end(name: str) -> None:
 def test_cortex_m4_prices_whatever_has_an_end(name: str) -> None:
     core = store.load_profile(name).core
     older = {EventKind.SHIFT_BY_REGISTER, EventKind.MULTIPLY_ACCUMULATE_LONG, EventKind.SWAP}
-    unpriced = set(EventKind) - set(core.events) - older
+    assert not STALLS & set(core.events)
+    unpriced = set(EventKind) - STALLS - set(core.events) - older
     assert unpriced == {EventKind.BREAKPOINT}
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
