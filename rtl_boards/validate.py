@@ -137,8 +137,8 @@ def page(results: list[Result]) -> str:
         "docs/reference/rtl-validation.md`); what the columns",
         "mean, and what was left out and why: [the boards](../explanation/rtl.md).",
         "",
-        "| configuration | core, board, state | measured calls | rows | unsafe | least over | median"
-        " | most |",
+        "| configuration | core, board, state | measured calls | rows | unsafe | least over |"
+        " median | most |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     for result in results:
