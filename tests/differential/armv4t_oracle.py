@@ -223,6 +223,11 @@ def log_of(elf: Path) -> ArmLog:
 # --- the count ------------------------------------------------------------------------------------
 
 
+def program_of(listing: ArmListing) -> stall_text.Program:
+    states = {at: (2, 2) if at in listing.thumb else (4, 4) for at in listing.lines}
+    return stall_text.arm(listing.lines, states)
+
+
 class ArmMachine(TrapMachine):
     """No frame, fetches of words in Arm state and of halfwords in Thumb state, interrupts masked by
     CPSR."""
@@ -246,9 +251,7 @@ class ArmMachine(TrapMachine):
         return np.repeat(masked, np.diff(first, append=len(self.pcs)))
 
     def _program(self) -> stall_text.Program:
-        thumb = self.listing.thumb
-        states = {at: (2, 2) if at in thumb else (4, 4) for at in self.listing.lines}
-        return stall_text.arm(self.listing.lines, states)
+        return program_of(self.listing)
 
     def _is_entry(self, window: Window) -> bool:
         numbers = self.services[window.service]["exceptions"]

@@ -136,6 +136,23 @@ EVENTS = {
     "branch taken": "branch untaken",
 }
 
+STALLS = {
+    "load-use stall": "load-use stall of an access",
+    "load-use stall of an access": "load-use stall",
+    "second load-use stall": "second use stall behind a transfer",
+    "consecutive access": "load-use stall of an access",
+    "forward branch taken": "backward branch untaken",
+    "fetch held early": "fetch held late",
+    "fetch held late": "fetch held late realigned",
+    "crossing target": "crossing target realigned",
+}
+
+
+def _stall(number: int) -> Callable[[dict[str, Any]], bool]:
+    add = _add(number)
+    return lambda entry: entry.get("event") in STALLS and add(entry)
+
+
 DAMAGES: dict[str, Damage] = {
     "one more": _entry(_whole, _add(1)),
     "one less": _entry(_whole, _add(-1)),
@@ -145,6 +162,11 @@ DAMAGES: dict[str, Damage] = {
     "another width": _entry(_whole, _other("width", WIDTHS)),
     "another pattern": _entry(_whole, _other("pattern", PATTERNS)),
     "another event": _entry(_whole, _other("event", EVENTS)),
+    "another stall": _entry(_whole, _other("event", STALLS)),
+    "a stall more": _entry(_whole, _stall(1)),
+    "a stall less": _entry(_whole, _stall(-1)),
+    "a stall in a stretch more": _entry(_held, _stall(1)),
+    "a stall in a stretch less": _entry(_held, _stall(-1)),
     "another mask": _blocking(_masked),
     "another lock": _blocking(_locked),
     "another number of windows": _windows,
