@@ -187,4 +187,9 @@ def test_armv4t_lock_by_hand(made: Made, request: pytest.FixtureRequest) -> None
         (".text", "read", "32", "single"): 1,
         ("kernel.data", "read", "32", "single"): 1,
         ("kernel.data", "write", "32", "single"): 1,
+        # The second load is through what the first one loaded, and the addition uses its value. A
+        # constant lies behind bx, or behind the nop after it.
+        (".text", "load-use stall of an access"): 1,
+        (".text", "load-use stall"): 1,
+        (".text", "fetch held late"): 1,
     }

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from stall_count import KINDS
 
 from wcetchar.cli import main
 from wcetchar.image import load_image
@@ -150,13 +151,17 @@ def place(tmp_path: Path, elf: Path) -> Place:
     return Place(tmp_path, elf)
 
 
+BESIDE = {None, "pipeline refill", *KINDS}
+"""Of accesses, and of events that are no instruction's own."""
+
+
 def check_formula(service: dict[str, Any]) -> None:
     """Each turn executes two instructions, and one returns."""
     for n in range(1, 41):
         total = 0
         for row in service["counts"]["rows"]:
             times = {"1": 1, "N": n, "N - 1": n - 1}[row["repetition"]]
-            issued = (c for c in row["counts"] if c.get("event") not in (None, "pipeline refill"))
+            issued = (c for c in row["counts"] if c.get("event") not in BESIDE)
             total += times * sum(c["count"] for c in issued)
         assert total == 2 * n + 1
 
