@@ -93,7 +93,7 @@ def estimate_at(
             repetition=row.repetition,
             repetitions=row.repetitions,
             blocking=str(row.blocking),
-            vector=row.vector,
+            vector=prices.priced(row.vector),
             time=prices.time_of(row.vector).scaled(row.repetitions),
         )
         for number, row in enumerate(counted.rows, start=1)
@@ -130,7 +130,7 @@ def estimate_at(
 def _columns(counted: Counted, prices: PriceVector) -> tuple[EstimateColumn, ...]:
     totals: dict[Key, int] = {}
     for row in counted.rows:
-        for key, number in row.vector.items():
+        for key, number in prices.priced(row.vector).items():
             totals[key] = totals.get(key, 0) + number * row.repetitions
     return tuple(
         EstimateColumn(

@@ -96,6 +96,20 @@ class PriceVector(Mapping[Key, Price]):
     def __len__(self) -> int:
         return len(self.prices)
 
+    def priced(self, vector: AccessVector) -> AccessVector:
+        """Without stalls that the profile does not price: its times of instructions hold them."""
+        events = self.profile.core.events
+        return AccessVector(
+            (key, count)
+            for key, count in vector.items()
+            if not (
+                isinstance(key, CoreEvent)
+                and key.kind.is_stall
+                and key.kind.priced_as not in events
+                and key.kind.priced_as not in self.profile.core.discarded_fetches
+            )
+        )
+
     def time_of(self, vector: AccessVector) -> Interval:
         """Counts times prices, summed, in nanoseconds."""
         low = nominal = high = Fraction(0)
