@@ -664,10 +664,7 @@ class Machine:
         last, part = None, 0
         for step in own:
             if last is not None and step > last + 1:
-                between = range(
-                    bisect_right(self._starts, last), bisect_right(self._starts, step) - 1
-                )
-                part += any(isinstance(self.segments[n].owner, str) for n in between)
+                part += self.switched((last, last + 1), (step, step + 1))
             parts[step] = part
             last = step
         return parts

@@ -7,6 +7,7 @@ it with the interpreter's stack pointers, masks and memory. wcetchar gets the ev
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from chain_listing import Listing
-from chain_oracle import ALL_INTERRUPTS, Blocking, Counted, Counts, Key, NeverReturns, Window
+from chain_oracle import ALL_INTERRUPTS, Blocking, Counted, Counts, Key, NeverReturns, Span, Window
 from chain_published import UNKNOWN
 from chain_stream import Data, Run, numbers
 from riscv_kernel import CALL, TIMER
@@ -48,6 +49,9 @@ class Simulator(Interpreter):
         """Of each access."""
         self.pcs = numbers()
         self.exceptions: list[tuple[int, bool, int]] = []
+        self.interrupted: list[tuple[int, int]] = []
+        """(step, stack pointer) of each thread that a trap interrupts, also of one that had the
+        processor and executed nothing."""
 
     def _access(self, word: int, address: int) -> None:
         super()._access(word, address)
@@ -61,6 +65,8 @@ class Simulator(Interpreter):
         while len(self.pcs) < length or active or lines[self.pcs[-1]].mnemonic == "mret":
             is_open = bool(csr["mstatus"] & MIE and csr["mie"] & MTIE)
             if is_open and self._rng.random() < self._often:
+                if not active:
+                    self.interrupted.append((len(self.pcs), self.x[2]))
                 active.append(TIMER)
                 self.exceptions.append((len(self.pcs), True, TIMER))
                 pc = self.trap(TIMER, pc)
@@ -86,7 +92,28 @@ class Simulator(Interpreter):
 
 
 class Truth(RiscvMachine):
-    """Leaves out what the run ends in."""
+    """Leaves out what the run ends in. Knows of threads that were switched to and interrupted
+    before their first instruction."""
+
+    def __init__(
+        self, listing: Listing, simulator: Simulator, run: Run, services: dict[str, Any]
+    ) -> None:
+        self._interrupted = simulator.interrupted
+        super().__init__(listing, simulator, run, services)
+
+    def switched(self, before: Span, after: Span) -> bool:
+        if super().switched(before, after):
+            return True
+        owner = self.segment(before[1] - 1).owner
+        low = bisect_left(self._interrupted, (before[1], 0))
+        high = bisect_left(self._interrupted, (after[0] + 1, 0))
+        return isinstance(owner, str) and any(
+            not any(
+                name == owner and start < pointer <= start + size
+                for name, start, size in self.stacks
+            )
+            for _, pointer in self._interrupted[low:high]
+        )
 
     def _unlocked(self, step: int) -> int:
         try:

@@ -70,6 +70,11 @@ def test_random_kernels(seed: int, assemble_riscv: Assemble, tmp_path: Path) -> 
     assert check(seed, 5000, assemble_riscv, tmp_path)
 
 
+def test_a_thread_that_executes_nothing(assemble_riscv: Assemble, tmp_path: Path) -> None:
+    """Between its being switched in and away. The other thread's call is cut there all the same."""
+    assert check(134, 20_000, assemble_riscv, tmp_path)["wait/between"] == 12
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seeds", range(100, 400, 20))
 def test_many_random_kernels(seeds: int, assemble_riscv: Assemble, tmp_path: Path) -> None:
