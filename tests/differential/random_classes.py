@@ -24,6 +24,8 @@ class Call:
     result: int | None
     parts: int
     after: frozenset[str] = frozenset()
+    rounds: int = 0
+    """How often it was woken in vain and waited again. These pieces are not among ``parts``."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,25 @@ class Gap:
 
 
 Class = Known | Gap
+
+AGAIN = {
+    **{
+        name: f"{name}_blocks_again"
+        for name in (
+            "xQueueReceive",
+            "xQueuePeek",
+            "xQueueSend",
+            "xSemaphoreTake",
+            "xSemaphoreTake_mutex",
+            "xSemaphoreTakeRecursive",
+            "xQueueSelectFromSet",
+        )
+    },
+    "xQueueSendToFront": "xQueueSend_blocks_again",
+    "xStreamBufferSend": "xStreamBufferSend_blocks_again",
+    "xMessageBufferSend": "xStreamBufferSend_blocks_again",
+}
+"""Where a call waits, the service that says what each further round costs."""
 MASKED = "(interrupts masked)"
 """Among ``Call.after`` where interrupts were masked by the call after the switch."""
 
@@ -190,20 +211,15 @@ def _transfer(call: Call) -> Class:
 
 def _waits(call: Call, sends: bool) -> Class:
     f, name = call.facts, call.name
+    to_either_end = name.removesuffix("ToFront")
     if f["limit"] == 0:
-        return Gap(f"{name} that fails at once")
-    if name == "xQueueSendToFront":
-        return Gap(f"{name} that blocks")
-    if call.parts > 2:
-        return Gap(f"{name} that blocks more than once")
+        return Known(f"{to_either_end}_fails", {})
     if call.result == 0:
-        if f["W"]:
-            return Gap(f"{name} that times out behind other tasks")
-        return Known(f"{name}_times_out", {"D": f["D"]})
-    if f["set"]:
-        return Gap(f"{name} that blocks, on a queue of a set")
-    if "xTaskRemoveFromEventList" in call.after:
-        return Gap(f"{name} that blocks, and wakes a task when it goes on")
+        return Known(f"{to_either_end}_times_out", {"D": f["D"], "W": f["W"]})
+    if sends and f["set"]:
+        if name == "xQueueSendToFront":
+            return Gap(f"{name} that blocks, on a queue of a set")
+        return Known(f"{name}_set_blocks", {"S": f["S"], "D": f["D"], "W": f["W"]})
     return Known(f"{name}_blocks", {"S": f["S"], "D": f["D"], "W": f["W"]})
 
 
@@ -211,7 +227,7 @@ def _transfer_in_isr(call: Call) -> Class:
     f, name = call.facts, call.name
     sends = name.startswith("xQueueSend")
     if not (f["filled"] < f["length"] if sends else f["filled"] > 0):
-        return Gap(f"{name} that fails")
+        return Known(f"{name}_fails", {})
     if f["waiting"] and name != "xQueuePeekFromISR":
         if sends and f["set"]:
             return Known("xQueueSendFromISR_set_waiter", {"S": f["S"]})
@@ -237,7 +253,7 @@ def _queue_reset(call: Call) -> Class:
 def _give(call: Call) -> Class:
     f = call.facts
     if f["filled"] == f["length"]:
-        return Gap("xSemaphoreGive that fails")
+        return Known("xSemaphoreGive_fails", {})
     if f["set"]:
         return Known("xSemaphoreGive_set_waiter" if f["waiting"] else "xSemaphoreGive_set", {})
     return Known("xSemaphoreGive_waiter" if f["waiting"] else "xSemaphoreGive", {})
@@ -246,17 +262,16 @@ def _give(call: Call) -> Class:
 def _give_in_isr(call: Call) -> Class:
     f = call.facts
     if f["filled"] == f["length"]:
-        return Gap("xSemaphoreGiveFromISR that fails")
+        return Known("xSemaphoreGiveFromISR_fails", {})
     if f["set"]:
-        if not f["waiting"]:
-            return Gap("xSemaphoreGiveFromISR of a set that nobody waits for")
-        return Known("xSemaphoreGiveFromISR_set_waiter", {})
+        name = "xSemaphoreGiveFromISR_set"
+        return Known(f"{name}_waiter" if f["waiting"] else name, {})
     return Known("xSemaphoreGiveFromISR_waiter" if f["waiting"] else "xSemaphoreGiveFromISR", {})
 
 
 def _take_in_isr(call: Call) -> Class:
     if call.facts["filled"] == 0:
-        return Gap("xSemaphoreTakeFromISR that fails")
+        return Known("xSemaphoreTakeFromISR_fails", {})
     return Known("xSemaphoreTakeFromISR", {})
 
 
@@ -265,13 +280,9 @@ def _take(call: Call) -> Class:
     if f["filled"]:
         return Known("xSemaphoreTake", {})
     if f["limit"] == 0:
-        return Gap("xSemaphoreTake that fails at once")
-    if call.parts > 2:
-        return Gap("xSemaphoreTake that blocks more than once")
+        return Known("xSemaphoreTake_fails", {})
     if call.result == 0:
-        if f["W"]:
-            return Gap("xSemaphoreTake that times out behind other tasks")
-        return Known("xSemaphoreTake_times_out", {"D": f["D"]})
+        return Known("xSemaphoreTake_times_out", {"D": f["D"], "W": f["W"]})
     return Known("xSemaphoreTake_blocks", {"D": f["D"], "W": f["W"]})
 
 
@@ -295,14 +306,11 @@ def _take_mutex(call: Call) -> Class:
     if not f["held"]:
         return Known(name, {})
     if f["limit"] == 0:
-        return Gap(f"{name} that fails at once")
-    if call.parts > 2:
-        return Gap(f"{name} that blocks more than once")
+        return Known(f"{name}_fails", {})
+    name += "_blocks" if call.result else "_times_out"
     if f["W"]:
-        if name == "xSemaphoreTake_mutex" and call.result:
-            return Known("xSemaphoreTake_mutex_blocks_behind", {"D": f["D"], "W": f["W"]})
-        return Gap(f"{name} that blocks behind other tasks")
-    return Known(f"{name}_blocks" if call.result else f"{name}_times_out", {"D": f["D"]})
+        return Known(f"{name}_behind", {"D": f["D"], "W": f["W"]})
+    return Known(name, {"D": f["D"]})
 
 
 def _give_mutex(call: Call) -> Class:
@@ -312,7 +320,7 @@ def _give_mutex(call: Call) -> Class:
     if f["waiting"]:
         return Known(f"{name}_waiter", {})
     if f["me"] != f["my_base"]:
-        return Gap(f"{name} by a task that has inherited a priority, when nobody waits")
+        return Known(f"{name}_inherited", {})
     return Known(name, {})
 
 
@@ -411,13 +419,9 @@ def _stream(call: Call) -> Class:
     needed = f["S"] + LENGTH * message if sends else 1
     would_block = (f["room"] if sends else f["bytes"]) < needed
     if would_block and not in_isr and f["limit"]:
-        if f["waiting"]:
-            return Gap(f"{name} that blocks, when a task waits on the other side")
-        if f["pending"]:
-            return Gap(f"{name} that blocks, by a task that has been notified")
         return _blocks(call, Known(f"{name}_blocks", {"S": call.result or 0, "D": f["D"]}))
     if not call.result:
-        return Gap(f"{name} that fails")
+        return Known(f"{name}_fails", {})
     return Known(f"{name}_waiter" if f["waiting"] else name, {"S": call.result})
 
 
@@ -441,7 +445,7 @@ def _select(call: Call) -> Class:
         return Known(name, {})
     if f.get("limit"):
         return _blocks(call, Known(f"{name}_blocks", {"D": f["D"], "W": f["W"]}))
-    return Gap(f"{name} that fails")
+    return Known(f"{name}_fails", {})
 
 
 def _below(call: Call) -> Class:

@@ -65,6 +65,8 @@ class Taken:
     total: Vector
     stretches: dict[StretchKind, list[Held]]
     functions: frozenset[str]
+    passed: int
+    """List items that ``vListInsert`` passed: tasks that wait, or wake, before the caller does."""
 
 
 @dataclass
@@ -205,7 +207,14 @@ class _Counting:
             self._vector(packed_counts(labelled.packed)),
             found,
             frozenset(self._function(index) for index in set(labelled.index.tolist())),
+            self._passed(labelled),
         )
+
+    def _passed(self, labelled: Labelled) -> int:
+        """Its loop looks at one item more than it passes."""
+        executed = Counter(labelled.index.tolist())
+        times = {i: n for i, n in executed.items() if self._function(i) == "vListInsert"}
+        return max(times.values()) - times[min(times)] if times else 0
 
     def _function(self, index: int) -> str:
         function = self._functions.get(index)

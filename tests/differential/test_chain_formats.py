@@ -54,13 +54,17 @@ UNDISTURBED = (
 )
 """Services whose windows no exception interrupts, and whose blocking does not depend on one."""
 
-INTERRUPTED = (
+INTERRUPTED: tuple[str, ...] = ()
+CUT = (
+    "vTaskDelay",
+    "vTaskDelay_first",
+    "xTaskNotifyGive_waiter",
+    "xTaskResumeAll_ready",
     "xQueueSend_waiter",
     "xQueueReceive_waiter",
     "xSemaphoreGive_waiter",
     "xSemaphoreGive_mutex_waiter",
 )
-CUT = ("vTaskDelay", "vTaskDelay_first", "xTaskNotifyGive_waiter", "xTaskResumeAll_ready")
 """Interrupted as well, but published as what lies before and behind the interruption."""
 HANDLERS = ("tick_interrupt", "tick_interrupt_wrap", "context_switch")
 

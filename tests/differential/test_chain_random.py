@@ -181,7 +181,7 @@ def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> 
         ),
         (
             call("xQueueSend", S=8, unaligned=0, filled=1, length=1, set=0, waiting=0, limit=0),
-            Gap("xQueueSend that fails at once"),
+            Known("xQueueSend_fails", {}),
         ),
     ],
 )

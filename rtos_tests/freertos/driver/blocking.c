@@ -20,14 +20,13 @@
 #define LIMIT 50u
 
 /* Largest values, where several parameters act at once. */
-#define DELAYED_AT_ONCE 4u
-#define WAITERS_AT_ONCE 4u
-#define BYTES_AT_ONCE 16u
+#define DELAYED_AT_ONCE 6u
+#define WAITERS_AT_ONCE 6u
 
-static uint8_t storage[BYTES_AT_ONCE + 8] KERNEL_OBJECT __attribute__((aligned(8)));
-static uint8_t sent[BYTES_AT_ONCE + 8] CALLER_DATA __attribute__((aligned(8)));
-static uint8_t received[BYTES_AT_ONCE + 8] CALLER_DATA __attribute__((aligned(8)));
-static uint8_t others_item[BYTES_AT_ONCE + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t storage[ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+static uint8_t sent[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t received[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
+static uint8_t others_item[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static StaticQueue_t control KERNEL_OBJECT;
 static StaticEventGroup_t group_control KERNEL_OBJECT;
 static StaticStreamBuffer_t stream_control KERNEL_OBJECT;
@@ -100,8 +99,8 @@ static BaseType_t sends_bytes(void *unused)
     (void)unused;
     vTaskDelay(1);
     CHECK(xStreamBufferSend(stream, sent + 1, length, 0) == length);
-    return xStreamBufferSend(stream, sent + 1, BYTES_AT_ONCE + 2, portMAX_DELAY) ==
-           BYTES_AT_ONCE + 2;
+    return xStreamBufferSend(stream, sent + 1, ITEM_BYTES_MAX + 2, portMAX_DELAY) ==
+           ITEM_BYTES_MAX + 2;
 }
 
 /* All that there is, then what the caller sends. */
@@ -109,8 +108,8 @@ static BaseType_t receives_bytes(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
-    CHECK(xStreamBufferReceive(stream, others_item + 1, BYTES_AT_ONCE + 2, 0) == BYTES_AT_ONCE + 2);
-    return xStreamBufferReceive(stream, others_item + 1, BYTES_AT_ONCE + 2, portMAX_DELAY) == length;
+    CHECK(xStreamBufferReceive(stream, others_item + 1, ITEM_BYTES_MAX + 2, 0) == ITEM_BYTES_MAX + 2);
+    return xStreamBufferReceive(stream, others_item + 1, ITEM_BYTES_MAX + 2, portMAX_DELAY) == length;
 }
 
 /* `delayed` tasks that wake no later than the caller; the first of them is the one that brings what
@@ -121,6 +120,12 @@ static void delay_others(helper_function *brings, unsigned delayed)
         helper_delay(i, LIMIT);
     if (brings != NULL)
         helper_call(0, brings, NULL);
+}
+
+/* The caller has been notified and has not looked at that: a call that waits forgets it first. */
+static void notify_driver(void)
+{
+    CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
 }
 
 static void set_items(unsigned bytes)
@@ -256,7 +261,7 @@ static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting)
     helpers_stop();
 }
 
-static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting)
+static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting, int to_front)
 {
     BaseType_t result;
 
@@ -269,7 +274,11 @@ static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting)
         helper_send(i, queue, others_item + 1, portMAX_DELAY);
     delay_others(receives, delayed);
     mark_three(bytes, delayed, waiting);
-    MEASURE(SERVICE_XQUEUESEND_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
+    if (to_front)
+        MEASURE(SERVICE_XQUEUESENDTOFRONT_BLOCKS,
+                result = xQueueSendToFront(queue, sent + 1, LIMIT));
+    else
+        MEASURE(SERVICE_XQUEUESEND_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 0);
     CHECK(!helper_busy(0) && memcmp(sent + 1, others_item + 1, bytes) == 0);
     for (unsigned i = 1; i < delayed + waiting; i++)
@@ -293,22 +302,6 @@ static void measure_take(unsigned delayed, unsigned waiting)
     CHECK(result == pdTRUE && !helper_busy(0));
     for (unsigned i = 1; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i < delayed));
-    helpers_stop();
-}
-
-/* Nobody gives: the time limit is over when the idle task has made that many ticks. The others are
- * delayed for as long. */
-static void measure_time_out(unsigned delayed)
-{
-    BaseType_t result;
-
-    queue = xQueueCreateStatic(1, 4, storage, &control);
-    helpers_start(delayed);
-    for (unsigned i = 0; i < delayed; i++)
-        helper_delay(i, 2);
-    wcet_param(0, delayed);
-    MEASURE(SERVICE_XQUEUERECEIVE_TIMES_OUT, result = xQueueReceive(queue, received, 2));
-    CHECK(result == pdFALSE);
     helpers_stop();
 }
 
@@ -348,6 +341,24 @@ static void holds_and_waits(void *unused)
     vTaskPrioritySet(NULL, PRIORITY_CREATED);
     for (;;)
         board_tick();
+}
+
+/* Gives the mutex when the driver waits for it, takes it again before the driver goes on, and gives it when
+ * the driver waits once more. */
+static void holds_twice(void *unused)
+{
+    (void)unused;
+    CHECK(take(0) == pdTRUE);
+    vTaskPrioritySet(NULL, PRIORITY_CREATED);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    vTaskPrioritySet(NULL, PRIORITY_DRIVER + 1);
+    let_clock_wrap();
+    (void)give();
+    CHECK(take(0) == pdTRUE);
+    vTaskPrioritySet(NULL, PRIORITY_CREATED);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    (void)give();
+    CHECK(!"the holder of the mutex ran on");
 }
 
 static void waits_for_mutex(void *unused)
@@ -394,8 +405,42 @@ static void measure_mutex(unsigned delayed)
     helpers_stop();
 }
 
+/* As before, twice; the holder inherits the caller's priority both times. The tick count wraps around
+ * before the caller looks at the time that is left. */
+static void measure_mutex_again(unsigned delayed)
+{
+    TaskHandle_t holder;
+    BaseType_t result;
+
+    clock_wraps_in(1);
+    helpers_start(delayed);
+    for (unsigned i = 0; i < delayed; i++)
+        helper_delay(i, LIMIT);
+    holder = mutex_held_by(holds_twice);
+    wcet_param(0, delayed);
+    if (recursive)
+        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_BLOCKS_AGAIN,
+                result = xSemaphoreTakeRecursive(queue, LIMIT));
+    else
+        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS_AGAIN, result = xSemaphoreTake(queue, LIMIT));
+    CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(queue) == driver_handle);
+    CHECK(give() == pdTRUE);
+    vTaskDelete(holder);
+    helpers_stop();
+    clock_far_from_wrap();
+}
+
+static BaseType_t lets_clock_wrap(void *unused)
+{
+    (void)unused;
+    vTaskDelay(2);
+    let_clock_wrap();
+    return pdPASS;
+}
+
 /* The caller waits in vain, and the holder loses the priority that it has inherited. Worst: it keeps
- * that of a less urgent task which waits too. */
+ * that of a less urgent task which waits too. When the caller's time is over, but before it goes on, the
+ * tick count wraps around. */
 static void measure_mutex_time_out(unsigned delayed)
 {
     TaskHandle_t holder = mutex_held_by(holds_and_waits);
@@ -406,9 +451,11 @@ static void measure_mutex_time_out(unsigned delayed)
     /* The waiter runs until it waits, then the holder. */
     vTaskDelay(1);
     CHECK(uxTaskPriorityGet(holder) == PRIORITY_WAITER);
+    clock_wraps_in(4);
     helpers_start(delayed);
-    for (unsigned i = 0; i < delayed; i++)
+    for (unsigned i = 1; i < delayed; i++)
         helper_delay(i, 2);
+    helper_call(0, lets_clock_wrap, NULL);
     wcet_param(0, delayed);
     if (recursive)
         MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_TIMES_OUT,
@@ -420,6 +467,7 @@ static void measure_mutex_time_out(unsigned delayed)
     vTaskDelete(waiter);
     vTaskDelete(holder);
     helpers_stop();
+    clock_far_from_wrap();
 }
 
 /* ---- event groups and stream buffers -------------------------------------------------------- */
@@ -472,11 +520,12 @@ static void measure_stream(unsigned bytes, unsigned delayed)
     size_t done;
 
     set_items(bytes);
-    stream = xStreamBatchingBufferCreateStatic(BYTES_AT_ONCE + 3, 1, storage, &stream_control);
-    stream_control.uxDummy1[0] = BYTES_AT_ONCE + 2;
-    stream_control.uxDummy1[1] = BYTES_AT_ONCE + 2;
+    stream = xStreamBatchingBufferCreateStatic(ITEM_BYTES_MAX + 3, 1, storage, &stream_control);
+    stream_control.uxDummy1[0] = ITEM_BYTES_MAX + 2;
+    stream_control.uxDummy1[1] = ITEM_BYTES_MAX + 2;
     helpers_start(delayed);
     delay_others(sends_bytes, delayed);
+    notify_driver();
     wcet_param(0, bytes);
     wcet_param(1, delayed);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS,
@@ -486,9 +535,10 @@ static void measure_stream(unsigned bytes, unsigned delayed)
 
     /* Full, and the next byte that is written is the last before the end. */
     stream_control.uxDummy1[0] = 0;
-    stream_control.uxDummy1[1] = BYTES_AT_ONCE + 2;
+    stream_control.uxDummy1[1] = ITEM_BYTES_MAX + 2;
     CHECK(xStreamBufferIsFull(stream));
     helper_call(0, receives_bytes, NULL);
+    notify_driver();
     wcet_param(0, bytes);
     wcet_param(1, delayed);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
@@ -505,29 +555,33 @@ void measure_blocking(void)
     measure_delete_own();
     measure_delay_until();
     measure_notifications_of_driver();
-    for (unsigned bytes = 1; bytes <= BYTES_AT_ONCE; bytes++)
-        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
-            for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++) {
-                measure_receive(bytes, delayed, waiting);
-                measure_send(bytes, delayed, waiting);
-            }
-    for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE + 2; delayed++)
-        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE + 2; waiting++)
-            measure_take(delayed, waiting);
-    for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE + 2; delayed++)
-        for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE + 2; waiting++)
+    for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+            for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
+                if (swept(bytes, delayed, waiting)) {
+                    measure_receive(bytes, delayed, waiting);
+                    measure_send(bytes, delayed, waiting, 0);
+                    measure_send(bytes, delayed, waiting, 1);
+                }
+    for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
+            if (swept(STREAM_BYTES_MIN, delayed, waiting))
+                measure_take(delayed, waiting);
+    for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
+        for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
             measure_sync(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
-        measure_time_out(delayed);
         for (recursive = 0; recursive <= 1; recursive++) {
             measure_mutex(delayed);
+            measure_mutex_again(delayed);
             measure_mutex_time_out(delayed);
         }
         measure_events_of_driver(delayed);
     }
-    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= BYTES_AT_ONCE; bytes++)
-        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
-            measure_stream(bytes, delayed);
+    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+            if (swept(bytes, delayed, 1))
+                measure_stream(bytes, delayed);
 }
 
 #endif

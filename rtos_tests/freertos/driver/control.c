@@ -160,20 +160,25 @@ static void measure_state(void)
     CHECK(self == driver_handle);
 }
 
-/* Worst: time has passed and some remains, so that both have to be brought up to date. */
+/* Worst: the tick count has wrapped around; time has passed and some remains, so that both have to be
+ * brought up to date. */
 static void measure_timeout(void)
 {
     BaseType_t over;
 
+    clock_wraps_in(1);
     MEASURE(SERVICE_VTASKSETTIMEOUTSTATE, vTaskSetTimeOutState(&since));
     pass_time(2);
     remaining = 10;
     MEASURE(SERVICE_XTASKCHECKFORTIMEOUT, over = xTaskCheckForTimeOut(&since, &remaining));
     CHECK(over == pdFALSE && remaining == 8);
+    clock_wraps_in(1);
+    vTaskSetTimeOutState(&since);
     pass_time(2);
     remaining = 1;
     MEASURE(SERVICE_XTASKCHECKFORTIMEOUT_OVER, over = xTaskCheckForTimeOut(&since, &remaining));
     CHECK(over == pdTRUE && remaining == 0);
+    clock_far_from_wrap();
 }
 
 #if INCLUDE_xTaskAbortDelay == 1

@@ -108,6 +108,8 @@ static void driver_task(void *unused)
     measure_waits();
     measure_meetings();
     measure_locked();
+    measure_rounds();
+    measure_fails();
     measure_queries();
     measure_idle();
 #endif

@@ -29,6 +29,7 @@
 #define ITEM_BYTES_MAX 64u
 #define STREAM_BYTES_MIN 2u
 #define DELAYED_MAX 12u
+#define WAITERS_MAX 6u
 #define WOKEN_MAX 8u
 #define PENDED_MAX 8u
 #define EVENT_WAITERS_MAX 6u
@@ -89,6 +90,8 @@ void measure_scheduler(void);
 void measure_control(void);
 void measure_events(void);
 void measure_streams(void);
+void measure_rounds(void);
+void measure_fails(void);
 void measure_blocking(void);
 void measure_waits(void);
 void measure_locked(void);

@@ -18,11 +18,11 @@ static struct helper {
     void *item;
     helper_function *function;
     TaskHandle_t handle;
-} helpers[HELPERS_MAX];
+} helpers[HELPERS_ALL];
 
 static unsigned started;
-static StaticTask_t controls[HELPERS_MAX] KERNEL_OBJECT;
-static StackType_t stacks[HELPERS_MAX][STACK_WORDS] TASK_STACK;
+static StaticTask_t controls[HELPERS_ALL] KERNEL_OBJECT;
+static StackType_t stacks[HELPERS_ALL][STACK_WORDS] TASK_STACK;
 
 static void helper_task(void *argument)
 {
@@ -54,15 +54,23 @@ static void helper_task(void *argument)
     }
 }
 
+/* The timers' task stands above them all. */
+UBaseType_t helper_priority(unsigned helper)
+{
+    const UBaseType_t wanted = PRIORITY_DRIVER + 1 + helper;
+
+    return wanted < configMAX_PRIORITIES - 1 ? wanted : configMAX_PRIORITIES - 2;
+}
+
 void helpers_start(unsigned count)
 {
-    CHECK(started == 0 && count <= HELPERS_MAX);
+    CHECK(started == 0 && count <= HELPERS_ALL);
     for (; started < count; started++) {
         struct helper *helper = &helpers[started];
 
         helper->order = PARK;
         helper->handle = xTaskCreateStatic(helper_task, HELPER_NAME("s"), STACK_WORDS, helper,
-                                           PRIORITY_DRIVER + 1 + started, stacks[started],
+                                           helper_priority(started), stacks[started],
                                            &controls[started]);
         CHECK(helper->handle != NULL);
     }
@@ -132,6 +140,31 @@ BaseType_t helper_result(unsigned helper)
 TaskHandle_t helper_handle(unsigned helper)
 {
     return helpers[helper].handle;
+}
+
+int swept(unsigned bytes, unsigned delayed, unsigned waiting)
+{
+    const int few_bytes = bytes == STREAM_BYTES_MIN || bytes == ITEM_BYTES_MAX;
+    const int few_delayed = delayed <= 3 || delayed == 5 || delayed == DELAYED_MAX;
+    const int few_waiting = waiting <= 3 || waiting >= 5;
+
+    return (delayed == 1 && waiting == 1) || (few_bytes && few_delayed && few_waiting);
+}
+
+void clock_wraps_in(TickType_t ticks)
+{
+    xTickCount = portMAX_DELAY - ticks + 1;
+}
+
+void let_clock_wrap(void)
+{
+    while (xTickCount > portMAX_DELAY / 2)
+        board_tick();
+}
+
+void clock_far_from_wrap(void)
+{
+    xTickCount = 100000;
 }
 
 void pass_time(TickType_t ticks)

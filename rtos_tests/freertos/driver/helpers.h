@@ -1,6 +1,7 @@
 /* Tasks that stand in a chosen state: delayed, or blocked on a queue.
  *
- * Every helper is more urgent than the driver and has a priority of its own. An order therefore
+ * Every helper is more urgent than the driver; up to HELPERS_MAX have a priority of their own, the others
+ * share theirs. An order therefore
  * takes effect at once: the helper preempts the driver, blocks as it was told, and the driver goes
  * on. When it is woken it parks itself by waiting for a notification, not by vTaskSuspend, because
  * that would set the kernel's next unblock time anew.
@@ -12,6 +13,7 @@
 #include "queue.h"
 
 #define HELPERS_MAX 13u
+#define HELPERS_ALL 18u
 
 /* The name of them all; where a task is looked for by its name, as long as one can be, and another one
  * differs in the last character. */
@@ -40,6 +42,18 @@ int helper_busy(unsigned helper);
 BaseType_t helper_result(unsigned helper);
 
 TaskHandle_t helper_handle(unsigned helper);
+UBaseType_t helper_priority(unsigned helper); /* as it is started */
+
+/* Of parameters that act at once, not every combination is measured: along each axis, and enough of what
+ * lies between and at the far corner. Where there are no bytes, as many as STREAM_BYTES_MIN. */
+int swept(unsigned bytes, unsigned delayed, unsigned waiting);
+
+/* Sets the tick count so that it wraps around `ticks` ticks from now; nobody is delayed yet. */
+void clock_wraps_in(TickType_t ticks);
+/* Lets ticks pass until it has. */
+void let_clock_wrap(void);
+/* Far from where it wraps around; nobody is delayed. */
+void clock_far_from_wrap(void);
 
 /* Lets `ticks` ticks pass. */
 void pass_time(TickType_t ticks);

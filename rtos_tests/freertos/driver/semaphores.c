@@ -103,6 +103,43 @@ static void measure_recursive(void)
     helpers_stop();
 }
 
+static BaseType_t waits_a_tick(void *mutex)
+{
+    return xSemaphoreTakeRecursive(mutex, 1) == pdFALSE;
+}
+
+/* The caller holds two mutexes. A more urgent task has waited for one in vain, whose priority the caller
+ * keeps as long as it holds both; another task, between the two priorities, is ready. Worst: nobody
+ * waits, the caller loses that priority, being the only ready task there, and the other task runs. */
+static void measure_inherited(int is_recursive)
+{
+    static StaticQueue_t other_control KERNEL_OBJECT;
+    SemaphoreHandle_t other = xSemaphoreCreateMutexStatic(&other_control);
+    SemaphoreHandle_t mutex = is_recursive ? xSemaphoreCreateRecursiveMutexStatic(&control)
+                                           : xSemaphoreCreateMutexStatic(&control);
+    BaseType_t result;
+
+    CHECK(xSemaphoreTake(other, 0) == pdTRUE);
+    CHECK((is_recursive ? xSemaphoreTakeRecursive(mutex, 0) : xSemaphoreTake(mutex, 0)) == pdTRUE);
+    helpers_start(2);
+    helper_delay(0, 1);
+    if (is_recursive)
+        helper_call(1, waits_a_tick, mutex);
+    else
+        helper_take(1, mutex, 1);
+    pass_time(1);
+    CHECK(!helper_busy(1) && helper_busy(0) && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 2);
+    CHECK(xSemaphoreGive(other) == pdTRUE);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 2);
+    if (is_recursive)
+        MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE_INHERITED,
+                result = xSemaphoreGiveRecursive(mutex));
+    else
+        MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_INHERITED, result = xSemaphoreGive(mutex));
+    CHECK(result == pdTRUE && !helper_busy(0) && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    helpers_stop();
+}
+
 /* Worst: as for pvPortMalloc. */
 static void measure_create(void)
 {
@@ -162,6 +199,8 @@ void measure_semaphores(void)
     measure_create();
     measure_from_isr();
     measure_recursive();
+    measure_inherited(0);
+    measure_inherited(1);
 #endif
     measure_semaphore();
     measure_mutex();

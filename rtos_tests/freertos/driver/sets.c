@@ -159,6 +159,15 @@ static void give_from_isr(void)
     BOARD_YIELD_FROM_ISR(woken);
 }
 
+static void give_plain_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET, result = xSemaphoreGiveFromISR(queue, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
 static void in_interrupt(void (*function)(void))
 {
     driver_on_interrupt = function;
@@ -245,6 +254,9 @@ static void measure_semaphore(void)
     MEASURE(SERVICE_XSEMAPHOREGIVE_SET, result = xSemaphoreGive(queue));
     CHECK(result == pdTRUE && xQueueSelectFromSet(set, 0) == queue);
     CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+
+    in_interrupt(give_plain_from_isr);
+    CHECK(xQueueSelectFromSet(set, 0) == queue && xSemaphoreTake(queue, 0) == pdTRUE);
 }
 
 /* ---- waiting for a set ------------------------------------------------------------------------ */
@@ -283,17 +295,79 @@ static void measure_select_blocks(unsigned delayed, unsigned waiting)
     helpers_stop();
 }
 
-static void measure_select_in_vain(unsigned delayed)
+/* When the caller's time is over, but before it goes on, the tick count wraps around. */
+static BaseType_t lets_clock_wrap(void *unused)
+{
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    let_clock_wrap();
+    return pdPASS;
+}
+
+static void measure_select_in_vain(unsigned delayed, unsigned waiting)
 {
     QueueSetMemberHandle_t member;
 
     set = xQueueCreateSetStatic(1, set_storage, &set_control);
-    helpers_start(delayed);
-    for (unsigned i = 0; i < delayed; i++)
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, selects, NULL);
+    clock_wraps_in(IN_VAIN + 2);
+    for (unsigned i = 1; i < delayed; i++)
         helper_delay(i, IN_VAIN);
+    helper_call(0, lets_clock_wrap, NULL);
     wcet_param(0, delayed);
+    wcet_param(1, waiting);
     MEASURE(SERVICE_XQUEUESELECTFROMSET_TIMES_OUT, member = xQueueSelectFromSet(set, IN_VAIN));
     CHECK(member == NULL);
+    helpers_stop();
+    clock_far_from_wrap();
+}
+
+/* ---- waiting to send to a member --------------------------------------------------------------- */
+
+static BaseType_t sends_and_waits(void *unused)
+{
+    (void)unused;
+    return xQueueSend(queue, received + 1, portMAX_DELAY);
+}
+
+/* The last place is for the caller. Then the task waits for the set: the caller readies it. */
+static BaseType_t makes_room(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    for (unsigned i = 0; i < times; i++) {
+        CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
+        if (i + 1 < times)
+            CHECK(xQueueSelectFromSet(set, 0) == queue);
+    }
+    selected = xQueueSelectFromSet(set, portMAX_DELAY);
+    return pdPASS;
+}
+
+/* Worst: as for xQueueSend that blocks. */
+static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiting)
+{
+    BaseType_t result;
+
+    set_with_queue(bytes);
+    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE && xQueueSelectFromSet(set, 0) == queue);
+    times = waiting + 1;
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, sends_and_waits, NULL);
+    for (unsigned i = 1; i < delayed; i++)
+        helper_delay(i, LIMIT);
+    helper_call(0, makes_room, NULL);
+    wcet_param(0, bytes);
+    wcet_param(1, delayed);
+    wcet_param(2, waiting);
+    MEASURE(SERVICE_XQUEUESEND_SET_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
+    CHECK(result == pdTRUE && !helper_busy(0));
+    check_sent();
+    for (unsigned i = 1; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i < delayed));
     helpers_stop();
 }
 
@@ -377,11 +451,19 @@ void measure_sets(void)
     }
     measure_semaphore();
     helpers_stop();
-    for (unsigned delayed = 1; delayed <= WAITERS_AT_ONCE; delayed++)
-        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
-            measure_select_blocks(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-        measure_select_in_vain(delayed);
+        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
+            if (swept(STREAM_BYTES_MIN, delayed, waiting))
+                measure_select_blocks(delayed, waiting);
+    for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+        for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
+            if (swept(STREAM_BYTES_MIN, delayed, waiting))
+                measure_select_in_vain(delayed, waiting);
+    for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+            for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
+                if (swept(bytes, delayed, waiting))
+                    measure_send_blocks(bytes, delayed, waiting);
     for (unsigned events = 1; events <= PLACES; events++)
         measure_unlock(events);
 }

@@ -20,14 +20,11 @@
 #define IN_VAIN 2u
 
 /* Largest values, where several parameters act at once. */
-#define DELAYED_AT_ONCE 4u
-#define WAITERS_AT_ONCE 4u
-#define BYTES_AT_ONCE 16u
 
 /* What the buffers hold, and a byte less than their storage: as a stream, and as messages. */
-#define STREAM_BYTES (BYTES_AT_ONCE + 2)
+#define STREAM_BYTES (ITEM_BYTES_MAX + 2)
 #define LENGTH_BYTES ((unsigned)sizeof(configMESSAGE_BUFFER_LENGTH_TYPE))
-#define LARGE_MESSAGE (BYTES_AT_ONCE + 2)
+#define LARGE_MESSAGE (ITEM_BYTES_MAX + 2)
 #define MESSAGE_BYTES (LARGE_MESSAGE + LENGTH_BYTES)
 
 static uint8_t storage[MESSAGE_BYTES + 8] KERNEL_OBJECT __attribute__((aligned(8)));
@@ -69,6 +66,12 @@ static void delay_others(helper_function *brings, unsigned delayed, TickType_t t
         helper_delay(0, ticks);
 }
 
+/* The caller has been notified and has not looked at that: a call that waits forgets it first. */
+static void notify_driver(void)
+{
+    CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
+}
+
 static void mark_two(unsigned first, unsigned second)
 {
     wcet_param(0, first);
@@ -83,6 +86,24 @@ static BaseType_t peeks(void *unused)
     return xQueuePeek(queue, others_item + 1, portMAX_DELAY);
 }
 
+static BaseType_t receives(void *unused)
+{
+    (void)unused;
+    return xQueueReceive(queue, others_item + 1, portMAX_DELAY);
+}
+
+static BaseType_t sends(void *unused)
+{
+    (void)unused;
+    return xQueueSend(queue, others_item + 1, portMAX_DELAY);
+}
+
+static BaseType_t takes(void *unused)
+{
+    (void)unused;
+    return xSemaphoreTake(queue, portMAX_DELAY);
+}
+
 /* The item readies those that wait, one after the other; the task behind the caller is lifted above it
  * before the caller goes on. */
 static BaseType_t sends_and_lifts(void *unused)
@@ -90,7 +111,7 @@ static BaseType_t sends_and_lifts(void *unused)
     (void)unused;
     vTaskDelay(1);
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
-    vTaskPrioritySet(helper_handle(last), PRIORITY_DRIVER + 1 + last);
+    vTaskPrioritySet(helper_handle(last), helper_priority(last));
     return pdPASS;
 }
 
@@ -119,28 +140,69 @@ static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting)
     helpers_stop();
 }
 
-/* Nobody comes; the others are delayed for as long as the caller. */
-static void measure_in_vain(unsigned delayed)
+/* When the caller's time is over, but before it goes on, the tick count wraps around. */
+static BaseType_t lets_clock_wrap(void *unused)
+{
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    let_clock_wrap();
+    return pdPASS;
+}
+
+/* Nobody comes; the others are delayed for as long as the caller, or wait before it. */
+static void wait_in_vain(QueueHandle_t what, helper_function *waits, unsigned delayed,
+                         unsigned waiting)
+{
+    queue = what;
+    clock_wraps_in(IN_VAIN + 2);
+    helpers_start(delayed + waiting);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, waits, NULL);
+    delay_others(lets_clock_wrap, delayed, IN_VAIN);
+    mark_two(delayed, waiting);
+}
+
+static void waited_in_vain(unsigned delayed, unsigned waiting)
+{
+    for (unsigned i = 0; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i >= delayed));
+    helpers_stop();
+    clock_far_from_wrap();
+}
+
+static void measure_in_vain(unsigned delayed, unsigned waiting)
 {
     BaseType_t result;
 
     set_items(4);
-    queue = xQueueCreateStatic(1, 4, storage, &control);
-    helpers_start(delayed);
-    delay_others(NULL, delayed, IN_VAIN);
-    wcet_param(0, delayed);
+    wait_in_vain(xQueueCreateStatic(1, 4, storage, &control), receives, delayed, waiting);
+    MEASURE(SERVICE_XQUEUERECEIVE_TIMES_OUT, result = xQueueReceive(queue, received, IN_VAIN));
+    CHECK(result == pdFALSE);
+    waited_in_vain(delayed, waiting);
+
+    wait_in_vain(xQueueCreateStatic(1, 4, storage, &control), receives, delayed, waiting);
     MEASURE(SERVICE_XQUEUEPEEK_TIMES_OUT, result = xQueuePeek(queue, received, IN_VAIN));
-    CHECK(result == pdFALSE && !helper_busy(0));
+    CHECK(result == pdFALSE);
+    waited_in_vain(delayed, waiting);
+
+    queue = xQueueCreateStatic(1, 4, storage, &control);
     CHECK(xQueueSend(queue, sent, 0) == pdTRUE);
-    delay_others(NULL, delayed, IN_VAIN);
-    wcet_param(0, delayed);
+    wait_in_vain(queue, sends, delayed, waiting);
     MEASURE(SERVICE_XQUEUESEND_TIMES_OUT, result = xQueueSend(queue, sent, IN_VAIN));
-    CHECK(result == errQUEUE_FULL && !helper_busy(0));
-    queue = xSemaphoreCreateBinaryStatic(&control);
-    delay_others(NULL, delayed, IN_VAIN);
-    wcet_param(0, delayed);
+    CHECK(result == errQUEUE_FULL);
+    waited_in_vain(delayed, waiting);
+
+    wait_in_vain(xSemaphoreCreateBinaryStatic(&control), takes, delayed, waiting);
     MEASURE(SERVICE_XSEMAPHORETAKE_TIMES_OUT, result = xSemaphoreTake(queue, IN_VAIN));
-    CHECK(result == pdFALSE && !helper_busy(0));
+    CHECK(result == pdFALSE);
+    waited_in_vain(delayed, waiting);
+}
+
+static void measure_not_notified(unsigned delayed)
+{
+    BaseType_t result;
+
+    helpers_start(delayed);
     delay_others(NULL, delayed, IN_VAIN);
     wcet_param(0, delayed);
     MEASURE(SERVICE_ULTASKNOTIFYTAKE_TIMES_OUT, value = ulTaskNotifyTake(pdTRUE, IN_VAIN));
@@ -155,40 +217,91 @@ static void measure_in_vain(unsigned delayed)
 
 /* ---- mutexes --------------------------------------------------------------------------------- */
 
+static int recursive;
+
+static BaseType_t take(TickType_t limit)
+{
+    return recursive ? xSemaphoreTakeRecursive(queue, limit) : xSemaphoreTake(queue, limit);
+}
+
+static BaseType_t give(void)
+{
+    return recursive ? xSemaphoreGiveRecursive(queue) : xSemaphoreGive(queue);
+}
+
 static BaseType_t holds_for_a_tick(void *unused)
 {
     (void)unused;
-    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    CHECK(take(0) == pdTRUE);
     vTaskDelay(1);
-    return xSemaphoreGive(queue);
+    return give();
+}
+
+static BaseType_t holds_for_ever(void *unused)
+{
+    (void)unused;
+    CHECK(take(0) == pdTRUE);
+    vTaskDelay(IN_VAIN);
+    let_clock_wrap();
+    return ulTaskNotifyTake(pdTRUE, portMAX_DELAY) == 0;
 }
 
 static BaseType_t takes_and_gives(void *unused)
 {
     (void)unused;
-    CHECK(xSemaphoreTake(queue, portMAX_DELAY) == pdTRUE);
-    return xSemaphoreGive(queue);
+    CHECK(take(portMAX_DELAY) == pdTRUE);
+    return give();
 }
 
-/* Worst: W more urgent tasks wait already, so the holder, which is delayed, has inherited more than
- * the caller could give it; and D tasks, the holder among them, wake no later. */
+/* The holder, which is delayed, is less urgent than the caller by itself, and has inherited more than the
+ * caller could give it: from W more urgent tasks that wait already. D tasks, the holder among them, wake
+ * no later than the caller. */
+static void mutex_behind(helper_function *holds, unsigned delayed, unsigned waiting,
+                         TickType_t ticks)
+{
+    queue = recursive ? xSemaphoreCreateRecursiveMutexStatic(&control)
+                      : xSemaphoreCreateMutexStatic(&control);
+    if (ticks == IN_VAIN)
+        clock_wraps_in(IN_VAIN + 2);
+    helpers_start(delayed + waiting);
+    delay_others(holds, delayed, ticks);
+    vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, takes_and_gives, NULL);
+    CHECK(uxTaskPriorityGet(helper_handle(0)) ==
+          uxTaskPriorityGet(helper_handle(delayed + waiting - 1)));
+    mark_two(delayed, waiting);
+}
+
 static void measure_mutex(unsigned delayed, unsigned waiting)
 {
     BaseType_t result;
 
-    queue = xSemaphoreCreateMutexStatic(&control);
-    helpers_start(delayed + waiting);
-    delay_others(holds_for_a_tick, delayed, LIMIT);
-    for (unsigned i = delayed; i < delayed + waiting; i++)
-        helper_call(i, takes_and_gives, NULL);
-    CHECK(uxTaskPriorityGet(helper_handle(0)) == PRIORITY_DRIVER + delayed + waiting);
-    mark_two(delayed, waiting);
-    MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS_BEHIND, result = xSemaphoreTake(queue, LIMIT));
+    mutex_behind(holds_for_a_tick, delayed, waiting, LIMIT);
+    if (recursive)
+        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_BLOCKS_BEHIND,
+                result = xSemaphoreTakeRecursive(queue, LIMIT));
+    else
+        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS_BEHIND, result = xSemaphoreTake(queue, LIMIT));
     CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(queue) == driver_handle);
+    vTaskPrioritySet(helper_handle(0), PRIORITY_DRIVER + 1);
     for (unsigned i = 0; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i > 0 && i < delayed));
-    CHECK(xSemaphoreGive(queue) == pdTRUE);
+    CHECK(give() == pdTRUE);
     helpers_stop();
+
+    mutex_behind(holds_for_ever, delayed, waiting, IN_VAIN);
+    if (recursive)
+        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_TIMES_OUT_BEHIND,
+                result = xSemaphoreTakeRecursive(queue, IN_VAIN));
+    else
+        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT_BEHIND,
+                result = xSemaphoreTake(queue, IN_VAIN));
+    CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == helper_handle(0));
+    for (unsigned i = 0; i < delayed + waiting; i++)
+        CHECK(helper_busy(i) == (i == 0 || i >= delayed));
+    helpers_stop();
+    clock_far_from_wrap();
 }
 
 /* ---- event groups ---------------------------------------------------------------------------- */
@@ -225,18 +338,25 @@ static void set_positions(unsigned at)
     stream_control.uxDummy1[1] = at;
 }
 
-/* Fewer bytes than wake the caller; then the task waits for more room than there is. */
+/* When the caller's time is over, but before it goes on, it is notified of something else, and the tick
+ * count wraps around. */
+static BaseType_t notifies_late(void *unused)
+{
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    let_clock_wrap();
+    return xTaskNotify(driver_handle, 0, eNoAction);
+}
+
+/* Fewer bytes than wake the caller, and a notification of something else; then the task waits for more
+ * room than there is. */
 static BaseType_t sends_too_little(void *unused)
 {
     (void)unused;
+    vTaskDelay(IN_VAIN);
     CHECK(xStreamBufferSend(stream, sent + 1, length, 0) == length);
+    CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
     return xStreamBufferSend(stream, sent + 1, STREAM_BYTES, portMAX_DELAY) == STREAM_BYTES;
-}
-
-static BaseType_t comes_and_sends_too_little(void *unused)
-{
-    vTaskDelay(1);
-    return sends_too_little(unused);
 }
 
 static BaseType_t receives_all(void *unused)
@@ -256,7 +376,8 @@ static void measure_stream_receive(unsigned bytes, unsigned delayed)
     stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
     set_positions(STREAM_BYTES);
     helpers_start(delayed);
-    delay_others(comes_and_sends_too_little, delayed, IN_VAIN);
+    delay_others(sends_too_little, delayed, IN_VAIN);
+    notify_driver();
     mark_two(bytes, delayed);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_TIMES_OUT,
             done = xStreamBufferReceive(stream, received + 1, bytes, IN_VAIN));
@@ -279,13 +400,16 @@ static void measure_stream_send(unsigned bytes, unsigned delayed)
     helper_call(delayed, receives_all, NULL);
     CHECK(xStreamBufferSend(stream, sent + 1, before, 0) == before && helper_busy(delayed));
     CHECK(stream_control.uxDummy1[1] == STREAM_BYTES);
-    delay_others(NULL, delayed, IN_VAIN);
+    clock_wraps_in(IN_VAIN + 2);
+    delay_others(notifies_late, delayed, IN_VAIN);
+    notify_driver();
     mark_two(bytes, delayed);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT,
             done = xStreamBufferSend(stream, sent + 1, STREAM_BYTES, IN_VAIN));
     CHECK(done == bytes && !helper_busy(delayed) && helper_result(delayed) == pdTRUE);
     CHECK(memcmp(sent + 1, others_item + 1 + before, bytes) == 0);
     helpers_stop();
+    clock_far_from_wrap();
 }
 
 /* ---- message buffers ------------------------------------------------------------------------- */
@@ -335,6 +459,7 @@ static void measure_message(unsigned bytes, unsigned delayed)
     empty_messages();
     helpers_start(delayed);
     delay_others(sends_messages, delayed, LIMIT);
+    notify_driver();
     mark_two(bytes, delayed);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
             done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
@@ -343,6 +468,7 @@ static void measure_message(unsigned bytes, unsigned delayed)
 
     full_messages();
     helper_call(0, receives_messages, NULL);
+    notify_driver();
     mark_two(bytes, delayed);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS,
             done = xMessageBufferSend(stream, sent + 1, bytes, LIMIT));
@@ -355,43 +481,55 @@ static void measure_message_in_vain(unsigned delayed)
 {
     size_t done;
 
-    set_items(BYTES_AT_ONCE);
+    set_items(ITEM_BYTES_MAX);
     empty_messages();
     helpers_start(delayed);
-    delay_others(NULL, delayed, IN_VAIN);
+    clock_wraps_in(IN_VAIN + 2);
+    delay_others(notifies_late, delayed, IN_VAIN);
+    notify_driver();
     wcet_param(0, delayed);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_TIMES_OUT,
             done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, IN_VAIN));
     CHECK(done == 0 && !helper_busy(0));
     full_messages();
-    delay_others(NULL, delayed, IN_VAIN);
+    clock_wraps_in(IN_VAIN + 2);
+    delay_others(notifies_late, delayed, IN_VAIN);
+    notify_driver();
     wcet_param(0, delayed);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_TIMES_OUT,
-            done = xMessageBufferSend(stream, sent + 1, BYTES_AT_ONCE, IN_VAIN));
+            done = xMessageBufferSend(stream, sent + 1, ITEM_BYTES_MAX, IN_VAIN));
     CHECK(done == 0 && !helper_busy(0));
     helpers_stop();
+    clock_far_from_wrap();
 }
 
 void measure_waits(void)
 {
-    for (unsigned bytes = 1; bytes <= BYTES_AT_ONCE; bytes++)
-        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
-            for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
-                measure_peek(bytes, delayed, waiting);
-    for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE + 2; delayed++)
-        for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE + 2; waiting++)
-            measure_mutex(delayed, waiting);
+    for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+            for (unsigned waiting = 1; waiting <= WAITERS_MAX - 1; waiting++)
+                if (swept(bytes, delayed, waiting))
+                    measure_peek(bytes, delayed, waiting);
+    for (recursive = 0; recursive <= 1; recursive++)
+        for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+            for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
+                if (swept(STREAM_BYTES_MIN, delayed, waiting))
+                    measure_mutex(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
-        measure_in_vain(delayed);
+        for (unsigned waiting = 0; waiting <= WAITERS_MAX; waiting++)
+            if (swept(STREAM_BYTES_MIN, delayed, waiting))
+                measure_in_vain(delayed, waiting);
+        measure_not_notified(delayed);
         measure_late_events(delayed);
         measure_message_in_vain(delayed);
     }
-    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= BYTES_AT_ONCE; bytes++)
-        for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++) {
-            measure_stream_receive(bytes, delayed);
-            measure_stream_send(bytes, delayed);
-            measure_message(bytes, delayed);
-        }
+    for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
+        for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
+            if (swept(bytes, delayed, 1)) {
+                measure_stream_receive(bytes, delayed);
+                measure_stream_send(bytes, delayed);
+                measure_message(bytes, delayed);
+            }
 }
 
 #endif
