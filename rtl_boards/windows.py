@@ -150,20 +150,20 @@ def _invocation(
     if service.kind is ServiceKind.HANDLER:
         # The last trap before the end mark may be a later one; the first is what was provoked.
         if not len(inside):
-            return leave_out("no trap between its marks")
+            return leave_out("has no trap between its marks")
         first = int(inside[0])
         last = _next(run, program, first, lambda i: i.text == "mret")
         found.windows.append(Window(number, service.name, values, first, last))
         return None
     if service.kind is ServiceKind.ACTIVATION:
-        return leave_out("an activation of a thread")
+        return leave_out("is an activation of a thread")
     entered = np.flatnonzero(np.isin(run.address[begin:end], program.entries[service.mark]))
     if not len(entered):
-        return leave_out("its entry was not executed between its marks")
+        return leave_out("does not execute its entry between its marks")
     first = begin + int(entered[0])
     call = program.at(int(run.address[first - 1]))
     if call.flow not in (Flow.CALL, Flow.CALL_INDIRECT):
-        return leave_out("not reached by a call")
+        return leave_out("is not reached by a call")
     traps = inside[inside > first]
     returned = np.flatnonzero(run.address[first : end + 8] == call.end)
     last = first + int(returned[0]) - 1 if len(returned) else None
