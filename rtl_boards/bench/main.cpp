@@ -1,11 +1,12 @@
 // A board around a VexRiscv core in RTL: runs a program and writes down when its marks are stored.
 //
 //   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal] [--second-master] [--seed N]
-//         [--retired FILE] [--limit CYCLES]
+//         [--retired FILE] [--refills FILE] [--limit CYCLES]
 //
 // MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
 // took it, and which byte of the array it was. FILE: for each instruction that retired, its address and
-// the cycle, as two little-endian words of 32 bits.
+// the cycle, as two little-endian words of 32 bits. --refills: for each line of instructions that the core
+// loaded, its address and the cycles in which its first and its last word were answered, as three such words.
 #include <verilated.h>
 
 #include <cstring>
@@ -22,7 +23,7 @@
 namespace {
 
 struct Options {
-    std::string board, program, marks, retired;
+    std::string board, program, marks, retired, refills;
     bool cold = false, ideal = false, second_master = false;
     uint32_t seed = 1;
     uint64_t limit = 2000000000;
@@ -41,6 +42,7 @@ Options options(int count, char **words)
         };
         if (word == "-o") it.marks = value();
         else if (word == "--retired") it.retired = value();
+        else if (word == "--refills") it.refills = value();
         else if (word == "--seed") it.seed = uint32_t(std::stoul(value()));
         else if (word == "--limit") it.limit = std::stoull(value());
         else if (word == "--second-master") it.second_master = true;
@@ -55,10 +57,12 @@ Options options(int count, char **words)
     }
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--second-master] "
-                      "[--seed N] [--retired FILE] [--limit CYCLES]");
+                      "[--seed N] [--retired FILE] [--refills FILE] [--limit CYCLES]");
     it.board = files[0], it.program = files[1];
     return it;
 }
+
+constexpr uint32_t LINE_BYTES = 32;  // of every core's instruction cache: one burst of eight words
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
 
@@ -75,7 +79,8 @@ public:
     Bench(const Options &options, const Board &board, const Program &program)
         : options_(options), board_(board), program_(program),
           devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
-          traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired))
+          traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired)),
+          refills_(opened(options.refills))
     {
         for (const auto &timing : board.memories)
             memories_.emplace_back(timing, options.seed);
@@ -120,7 +125,8 @@ private:
     Generator traffic_;
     unsigned traffic_wait_ = 0, traffic_left_ = 0;
     bool cold_now_ = false;
-    File marks_, retired_;
+    uint32_t refill_[2] = {};
+    File marks_, retired_, refills_;
 };
 
 void Bench::load()
@@ -209,8 +215,15 @@ void Bench::data_word()
 
 void Bench::fetched_word()
 {
+    const uint32_t address = uint32_t(core_.iBusWishbone_ADR) << 2;
     core_.iBusWishbone_ACK = 1;
-    core_.iBusWishbone_DAT_MISO = memory_of(uint32_t(core_.iBusWishbone_ADR) << 2)->read(uint32_t(core_.iBusWishbone_ADR) << 2);
+    core_.iBusWishbone_DAT_MISO = memory_of(address)->read(address);
+    if (address % LINE_BYTES == 0)
+        refill_[0] = address, refill_[1] = uint32_t(cycle_);
+    if (refills_ && address % LINE_BYTES == LINE_BYTES - 4) {
+        const uint32_t record[3] = {refill_[0], refill_[1], uint32_t(cycle_)};
+        std::fwrite(record, sizeof record, 1, refills_.get());
+    }
 }
 
 void Bench::traffic()

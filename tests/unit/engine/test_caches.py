@@ -1,0 +1,56 @@
+"""Replay of lines through caches, against a cache that only knows when each line was used last."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wcetchar.engine.caches import replay
+from wcetchar.model.cache import CacheGeometry
+
+
+def test_direct_mapped_lines_of_one_set_replace_each_other() -> None:
+    lines = np.array([0, 1, 1, 4, 0, 1, 5, 5])
+    missed = replay(CacheGeometry(line=32, sets=4), lines)
+    assert missed.tolist() == [True, True, False, True, True, False, True, False]
+
+
+def test_of_two_ways_the_one_used_longest_ago_goes() -> None:
+    lines = np.array([0, 4, 0, 8, 0, 4])
+    missed = replay(CacheGeometry(line=32, sets=4, ways=2), lines)
+    assert missed.tolist() == [True, True, False, True, False, True]
+
+
+def test_an_emptied_cache_misses_again() -> None:
+    missed = replay(CacheGeometry(line=16, sets=2), np.array([0, 1, 0, 1]), emptied=[2])
+    assert missed.tolist() == [True, True, True, True]
+
+
+@given(
+    st.lists(st.integers(0, 23), max_size=60),
+    st.sampled_from([1, 2, 4]),
+    st.integers(1, 3),
+    st.sets(st.integers(0, 59)),
+)
+def test_a_line_is_there_if_few_others_of_its_set_came_since(
+    lines: list[int], sets: int, ways: int, emptied: set[int]
+) -> None:
+    """Of LRU: a line hits if fewer than `ways` other lines of its set were used since it was."""
+    missed = replay(
+        CacheGeometry(line=16, sets=sets, ways=ways), np.array(lines, dtype=int), emptied
+    )
+    for at, line in enumerate(lines):
+        begin = max([0, *(one for one in emptied if one <= at)])
+        before = [i for i in range(begin, at) if lines[i] == line]
+        others = (
+            {x for x in lines[before[-1] + 1 : at] if x % sets == line % sets} if before else ()
+        )
+        assert missed[at] == (not before or len(others) >= ways)
+
+
+@pytest.mark.parametrize(("line", "sets", "ways"), [(24, 4, 1), (32, 3, 1), (32, 4, 0), (0, 1, 1)])
+def test_no_such_cache(line: int, sets: int, ways: int) -> None:
+    with pytest.raises(ValueError, match=r"power of two|one way"):
+        CacheGeometry(line, sets, ways)
