@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -26,7 +27,7 @@ from wcetchar.model.characterization import (
     StretchKind,
     TraceSection,
 )
-from wcetchar.model.service import PART_SEPARATOR
+from wcetchar.model.service import PART_SEPARATOR, ParameterKind
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "freertos"
@@ -53,8 +54,9 @@ INTRODUCTION = """\
 formula, {table} by table of observed values.
 
 For each: its parameters, the state in which it was called and why that is the worst, and how many
-*instructions* and *accesses to data* it makes, as formulas of the parameters. The characterization
-has the same for every section, width and pattern, under every blocking. `NAME/call` is what the
+*instructions* and *accesses to data* it makes, as formulas of the parameters; of a parameter
+that is a `case`, an estimate takes the dearest. The characterization has the
+same for every section, width and pattern, under every blocking. `NAME/call` is what the
 caller does until it is switched away, `NAME/resume` what it does when it goes on. *Interrupts* is
 the longest uninterrupted stretch with interrupts masked, at the largest parameters, in
 instructions; *preemption* the same with other threads held off.
@@ -141,12 +143,23 @@ def total(rows: Iterable[TraceSection], count: Callable[[TraceSection], int]) ->
 
 
 def longest(service: ServiceCharacterization, kind: StretchKind) -> int:
-    """Instructions of the longest stretch; of one with a formula, at the largest parameters."""
-    at = {parameter.name: parameter.maximum for parameter in service.parameters}
+    """Instructions of the longest stretch; of one with a formula, at the largest parameters, in the
+    case in which it is longest."""
+    values = [
+        range(p.minimum, p.maximum + 1) if p.kind is ParameterKind.CASE else (p.maximum,)
+        for p in service.parameters
+    ]
+    points = [
+        dict(zip((p.name for p in service.parameters), point, strict=True))
+        for point in product(*values)
+    ]
 
     def length(counts: Counts) -> int:
         if counts.is_formula:
-            return sum(evaluate(row.repetition, at) * instructions(row) for row in counts.rows)
+            return max(
+                sum(evaluate(row.repetition, at) * instructions(row) for row in counts.rows)
+                for at in points
+            )
         return max(sum(map(instructions, point.rows)) for point in counts.points)
 
     return max((length(s.counts) for s in service.stretches if s.kind is kind), default=0)

@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import random_corners
@@ -39,7 +40,7 @@ from wcetchar.model.characterization import (
     ServiceCharacterization,
     StretchKind,
 )
-from wcetchar.model.service import Part
+from wcetchar.model.service import ParameterKind, Part
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "rtos_tests" / "freertos"
@@ -111,7 +112,12 @@ class Figures:
                     for counts, rest in self._counts(service, what)
                 ]
             self._cache[key] = max(
-                (total(values) for total in self._totals[name, what]), default=Fraction(0)
+                (
+                    total(everything)
+                    for everything in in_each_case(self._services[name], values)
+                    for total in self._totals[name, what]
+                ),
+                default=Fraction(0),
             )
         return self._cache[key]
 
@@ -127,6 +133,19 @@ class Figures:
                 continue  # who masks interrupts holds off switches
             rest = continuation(self._following if what.endswith(WHOLE) else None, kind, stretch)
             yield stretch.counts, rest.time.high
+
+
+def in_each_case(
+    service: ServiceCharacterization, values: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    """``values`` of the other parameters, with each value of those that are cases."""
+    given = iter(values)
+    yield from product(
+        *(
+            range(p.minimum, p.maximum + 1) if p.kind is ParameterKind.CASE else (next(given),)
+            for p in service.parameters
+        )
+    )
 
 
 WHOLE = " with what follows"

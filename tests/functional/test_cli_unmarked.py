@@ -300,7 +300,7 @@ def test_capture_between_marks_needs_marks(place: Place) -> None:
         ("kind: call\n", "mark: 1\n    kind: call\n", "does not say where marks are stored"),
         ("argument: 0", "argument: 4", "argument 4 of work is not in a register"),
         ("argument: 0", "argument: -1", "cannot stand here"),
-        ("kind: argument,", "kind: state,", "only a parameter of kind `argument`"),
+        ("kind: argument,", "kind: state,", "a parameter of kind `state` cannot be read"),
         ("kind: call", "kind: handler", "a handler has no arguments"),
         ("kind: call", "kind: activation", "an activation has no arguments"),
     ],

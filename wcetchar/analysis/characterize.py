@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.activations import cut_at_one_place
+from wcetchar.analysis.cases import Cases, Point
 from wcetchar.analysis.collector import Collector
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
 from wcetchar.analysis.published_stretches import longer_outside, published_stretches
 from wcetchar.analysis.repetition import (
-    Point,
     evidence_points,
     publish,
 )
@@ -115,11 +115,7 @@ def characterize(
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")
     missing = {
-        s.name: NOT_SHOWN
-        if s.mark is not None
-        else why_not(s, collector.inside, collector.given_up)
-        for s in services.services
-        if not _is_shown(s, collector)
+        s.name: why for s in services.services if (why := _why_not_shown(s, collector)) is not None
     }
     if missing and not partial:
         told = [f"{name}: {why}" for name, why in missing.items() if why != NOT_SHOWN]
@@ -189,10 +185,17 @@ def characterize(
     )
 
 
-def _is_shown(service: Service, collector: Collector) -> bool:
-    """Every part that an invocation always has was seen."""
+def _why_not_shown(service: Service, collector: Collector) -> str | None:
+    """``None``: every part that an invocation always has was seen, in every case that there is."""
     parts = [part for part in PARTS[service.kind] if part is not Part.BETWEEN_SWITCHES]
-    return all(part.of(service.name) in collector.services for part in parts)
+    shown = [collector.services.get(part.of(service.name)) for part in parts]
+    if not all(shown):
+        if service.mark is not None:
+            return NOT_SHOWN
+        return why_not(service, collector.inside, collector.given_up)
+    points = (point for observations in shown if observations for point in observations.points)
+    unseen = Cases(service.parameters).unseen(points)
+    return f"no trace shows it with {'; with '.join(unseen)}" if unseen else None
 
 
 def _service(
@@ -204,7 +207,7 @@ def _service(
 ) -> ServiceCharacterization:
     name = part.of(service.name)
     observations = collector.services[name]
-    fitted, held_out = evidence_points(list(observations.points))
+    fitted, held_out = evidence_points(list(observations.points), service.parameters)
     notes = set(collector.notes[name])
     notes.update(run_notes(service, collector.inside, collector.given_up))
     word = Word.HIGH_WATER_MARK

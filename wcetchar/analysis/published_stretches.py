@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import held_off
+from wcetchar.analysis.cases import Point
 from wcetchar.analysis.collector import Collector, StretchKey
 from wcetchar.analysis.columns import unpack
-from wcetchar.analysis.repetition import Packed, Point, publish
+from wcetchar.analysis.repetition import Packed, publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.model.characterization import BlockingStretch, Joint
 from wcetchar.model.service import Service

@@ -10,7 +10,8 @@ formula into multiplicity times repetition (``decompose``) groups them into trac
 as in the founding paper's table (Renaux, de Goes, Linhares 2010, section 5.1). Where single
 instructions have no exact formula but their sum over an access class does (one of two branches is
 taken by parity, say), the sum is fitted. Where that fails too there is no formula: the observed
-values are published as they are.
+values are published as they are. In each case of a parameter whose values are cases
+(``cases``) formulas are looked for on their own.
 
 Soundness: a formula is used only if it meets every observed point exactly, points that were not
 used to fit included.
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wcetchar import formula
+from wcetchar.analysis.cases import Cases, Point, Row
 from wcetchar.analysis.columns import CODE_BITS, INSTRUCTION_BITS, key_of, unpack
 from wcetchar.analysis.fitting import decompose, fit, hold_out_points
 from wcetchar.model.access import AccessVector, Key
@@ -32,7 +34,6 @@ from wcetchar.model.characterization import Blocking, Counts, TablePoint, TraceS
 from wcetchar.model.expression import ONE, Expression
 from wcetchar.model.service import Parameter
 
-Point = tuple[int, ...]
 Packed = dict[int, int]
 """Packed (blocking, code, instruction) -> count."""
 
@@ -72,7 +73,7 @@ def publish(
 ) -> Counts:
     """Counts as exact formulas where every one of them has one, else as a table of points."""
     points = sorted(observations)
-    formulas = _formulas(observations, points, parameters)
+    formulas = _over_cases(observations, parameters)
     if formulas is None:
         return Counts(
             points=tuple(
@@ -90,18 +91,39 @@ def publish(
     return Counts(rows=_rows(formulas, blockings, section_names))
 
 
-def evidence_points(points: Sequence[Point]) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+def evidence_points(
+    points: Sequence[Point], parameters: Sequence[Parameter]
+) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     """(fitted, held out), as :func:`publish` used them."""
-    fitted, held = hold_out_points(sorted(points))
-    return tuple(fitted), tuple(held)
+    cases = Cases(parameters)
+    fitted: list[Point] = []
+    held: list[Point] = []
+    for case, free in cases.split(dict.fromkeys(points)).items():
+        for found, kept in zip(hold_out_points(sorted(free)), (fitted, held), strict=True):
+            kept += (cases.joined(case, point) for point in found)
+    return tuple(sorted(fitted)), tuple(sorted(held))
+
+
+def _over_cases(
+    observations: Mapping[Point, Packed], parameters: Sequence[Parameter]
+) -> list[Row] | None:
+    """Rows for every count, ``None`` where there is no formula."""
+    cases = Cases(parameters)
+    rows: dict[Point, list[Row]] = {}
+    for case, observed in cases.split(observations).items():
+        found = _formulas(observed, sorted(observed), cases.free) if observed else []
+        if found is None:
+            return None
+        rows[case] = found
+    return list(cases.together(rows))
 
 
 def _formulas(
     observations: Mapping[Point, Packed],
     points: Sequence[Point],
     parameters: Sequence[Parameter],
-) -> list[tuple[int, int, Expression]] | None:
-    """(packed, multiplicity, repetition) for every count, ``None`` where there is no formula."""
+) -> list[Row] | None:
+    """Rows for every count, ``None`` where there is no formula."""
     names = [p.name for p in parameters]
     ranges = [(p.minimum, p.maximum) for p in parameters]
     if any(
@@ -117,7 +139,7 @@ def _formulas(
         return known[counts]
 
     codes = sorted({code for counts in observations.values() for code in counts})
-    found: list[tuple[int, int, Expression]] = []
+    found: list[Row] = []
     leftover: dict[int, list[int]] = defaultdict(lambda: [0] * len(points))
     for code in codes:
         counts = tuple(observations[point].get(code, 0) for point in points)
@@ -139,7 +161,7 @@ def _formulas(
 
 
 def _rows(
-    counts: Sequence[tuple[int, int, Expression]],
+    counts: Sequence[Row],
     blockings: Sequence[Blocking],
     section_names: tuple[str, ...],
 ) -> tuple[TraceSection, ...]:

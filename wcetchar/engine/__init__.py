@@ -2,7 +2,7 @@
 
 from wcetchar.engine.chains import Following
 from wcetchar.engine.errors import PricingError
-from wcetchar.engine.estimate import estimate, estimate_at, service_named
+from wcetchar.engine.estimate import estimate, estimate_at, estimate_given, service_named
 from wcetchar.engine.maximum import worst_parameters
 from wcetchar.engine.pricing import Price, PriceVector, price_vector
 
@@ -13,6 +13,7 @@ __all__ = [
     "PricingError",
     "estimate",
     "estimate_at",
+    "estimate_given",
     "price_vector",
     "service_named",
     "worst_parameters",

@@ -29,7 +29,7 @@ from wcetchar.model.characterization import (
     TablePoint,
     TraceSection,
 )
-from wcetchar.model.service import Parameter
+from wcetchar.model.service import Parameter, ParameterKind
 
 LARGEST_GRID: Final = 10_000
 """Points of a range that are tried; some seconds of work."""
@@ -112,6 +112,13 @@ def values_of(service: ServiceCharacterization, parameters: Mapping[str, int]) -
     if problems:
         raise several(problems)
     return tuple(values)
+
+
+def check_values(service: ServiceCharacterization, parameters: Mapping[str, int]) -> None:
+    """Refuses what :func:`values_of` refuses, but for cases that have no value: of these the
+    dearest is taken."""
+    cases = {p.name: p.minimum for p in service.parameters if p.kind is ParameterKind.CASE}
+    values_of(service, {**cases, **parameters})
 
 
 def count(counts: Counts, names: tuple[str, ...], values: tuple[int, ...], what: str) -> Counted:

@@ -17,10 +17,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import replace
 
+from wcetchar import formula
 from wcetchar.engine.blocking import blocking_at
 from wcetchar.engine.chains import Following
-from wcetchar.engine.counts import Counted, count, values_of
+from wcetchar.engine.counts import Counted, check_values, count, values_of
+from wcetchar.engine.maximum import worst_parameters
 from wcetchar.engine.pricing import PriceVector, price_vector
 from wcetchar.errors import InputError
 from wcetchar.model.access import Key, key_order
@@ -34,6 +37,7 @@ from wcetchar.model.estimate import Estimate, EstimateColumn, EstimateRow
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
+from wcetchar.model.service import ParameterKind
 
 
 def estimate(
@@ -44,17 +48,19 @@ def estimate(
     parameters: Mapping[str, int],
     prices: PriceVector | None = None,
 ) -> Estimate:
-    """Price ``service`` at ``parameters``; ``prices`` saves pricing the same map again.
+    """Price ``service`` at ``parameters``; ``prices`` saves pricing the same map again. Of cases
+    that are not given the dearest is taken.
 
     Raises:
         InputError: the service is not there, a parameter is missing, unknown or out of range, the
             counts do not hold at these values, or something that is counted has no price.
     """
     found = service_named(characterization, service)
-    values = values_of(found, parameters)
+    check_values(found, parameters)
     if prices is None:
         prices = price_vector(characterization, profile, section_map, [service])
-    return estimate_at(found, prices, values, Following(characterization, prices, parameters))
+    following = Following(characterization, prices, parameters)
+    return estimate_given(found, prices, parameters, following)
 
 
 def service_named(characterization: Characterization, name: str) -> ServiceCharacterization:
@@ -75,6 +81,54 @@ def service_named(characterization: Characterization, name: str) -> ServiceChara
     )
 
 
+def estimate_given(
+    service: ServiceCharacterization,
+    prices: PriceVector,
+    given: Mapping[str, int],
+    following: Following | None = None,
+    maximum: bool = False,
+) -> Estimate:
+    """The estimate at the values that are given. Of cases that are not it is that of the dearest,
+    and with ``maximum`` the largest over the range of all that is not given; beside it stands the
+    longest blocking, wherever in that range it is.
+
+    Raises:
+        InputError: a value is missing, unknown or out of range, the counts do not hold there, or
+            there are too many combinations to try.
+    """
+    if not maximum:
+        check_values(service, given)
+    searched = [p for p in service.parameters if p.name not in given]
+    if not searched:
+        return estimate_at(service, prices, values_of(service, given), following)
+    worst = worst_parameters(service, prices, given, following)
+    total, interrupts, preemption = (
+        estimate_at(service, prices, values_of(service, values), following)
+        for values in (worst.total, worst.interrupts, worst.preemption)
+    )
+    ranges = ", ".join(p.name for p in searched if p.kind is not ParameterKind.CASE)
+    notes = [*total.notes, *([f"largest total over the whole range of {ranges}"] if ranges else [])]
+    notes += (
+        f"{p.name} = {worst.total[p.name]} is the dearest case of all ({p.meaning})"
+        for p in searched
+        if p.kind is ParameterKind.CASE and p.minimum < p.maximum
+    )
+    for what, values in (("interrupts", worst.interrupts), ("preemption", worst.preemption)):
+        if values != worst.total:
+            at = ", ".join(f"{p.name}={values[p.name]}" for p in searched)
+            notes.append(f"blocks {what} longest at {at}")
+    return replace(
+        total,
+        blocking_interrupts=interrupts.blocking_interrupts,
+        interrupts_stretch=interrupts.interrupts_stretch,
+        blocking_preemption=preemption.blocking_preemption,
+        preemption_stretch=preemption.preemption_stretch,
+        interrupts_chain=interrupts.interrupts_chain,
+        preemption_chain=preemption.preemption_chain,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
 def estimate_at(
     service: ServiceCharacterization,
     prices: PriceVector,
@@ -86,7 +140,7 @@ def estimate_at(
     ``following``: what may go on with what the service blocks; without it, that is not known.
     """
     names = tuple(parameter.name for parameter in service.parameters)
-    counted = count(service.counts, names, values, service.name)
+    counted = _happens(service, count(service.counts, names, values, service.name))
     rows = tuple(
         EstimateRow(
             section=str(number),
@@ -125,6 +179,19 @@ def estimate_at(
         interrupts_chain=interrupts.with_word(word),
         preemption_chain=preemption.with_word(word),
     )
+
+
+def _happens(service: ServiceCharacterization, counted: Counted) -> Counted:
+    """Without the rows of cases that do not hold."""
+    cases = {p.name for p in service.parameters if p.kind is ParameterKind.CASE}
+    if not cases:
+        return counted
+    rows = tuple(
+        row
+        for row in counted.rows
+        if row.repetitions or not cases & formula.names(formula.parse(row.repetition))
+    )
+    return replace(counted, rows=rows)
 
 
 def _columns(counted: Counted, prices: PriceVector) -> tuple[EstimateColumn, ...]:

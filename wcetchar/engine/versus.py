@@ -36,6 +36,7 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.expression import Expression
+from wcetchar.model.service import ParameterKind
 from wcetchar.model.versus import Against, Basis, Metric, MetricVersus, Range, Times, Verdict
 
 MOST_CORNERS: Final = 64
@@ -55,7 +56,8 @@ class Side:
 def common_ranges(
     services: Sequence[ServiceCharacterization], fixed: Mapping[str, int]
 ) -> tuple[Range, ...]:
-    """What can be compared; parameters in ``fixed`` have one value.
+    """What can be compared; parameters in ``fixed`` have one value. Of cases that are not fixed
+    each side takes its dearest.
 
     Raises:
         InputError: a parameter's ranges have no value in common, or not the fixed one.
@@ -63,6 +65,8 @@ def common_ranges(
     found: dict[str, Range] = {}
     for service in services:
         for p in service.parameters:
+            if p.kind is ParameterKind.CASE and p.name not in fixed:
+                continue
             known = found.get(p.name, Range(p.name, p.minimum, p.maximum))
             found[p.name] = Range(
                 p.name, max(known.minimum, p.minimum), min(known.maximum, p.maximum)
@@ -111,7 +115,7 @@ def _sample(
     found = set(corners)
     for side in sides:
         own = tuple(p.name for p in side.service.parameters)
-        if set(own) != set(names):
+        if not set(own) >= set(names):
             continue
         order = [own.index(name) for name in names]
         evidence = side.service.evidence
@@ -129,29 +133,54 @@ class _Curve:
     def __init__(self, side: Side, metric: Metric, names: tuple[str, ...]) -> None:
         service = side.service
         own = tuple(parameter.name for parameter in service.parameters)
-        self._order = [names.index(name) for name in own]
+        self._order = [names.index(name) if name in names else None for name in own]
+        self._cases = list(
+            itertools.product(
+                *(
+                    range(p.minimum, p.maximum + 1)
+                    for p in service.parameters
+                    if p.name not in names
+                )
+            )
+        )
         self.parts = _parts(side, own, metric)
-        self._known: dict[Point, Fraction | None] = {}
+        self._known: dict[Point, tuple[Fraction, Point] | None] = {}
 
     def own(self, point: Point) -> Point:
-        return tuple(point[i] for i in self._order)
+        """Values of the service's parameters there, in its dearest case."""
+        found = self._dearest(point)
+        return found[1] if found else self._in(point, self._cases[0])
 
     def at(self, point: Point) -> Fraction | None:
         """``None``: the counts do not hold there."""
-        values = self.own(point)
-        if values not in self._known:
+        found = self._dearest(point)
+        return found[0] if found else None
+
+    def _in(self, point: Point, case: Point) -> Point:
+        open_cases = iter(case)
+        return tuple(next(open_cases) if i is None else point[i] for i in self._order)
+
+    def _dearest(self, point: Point) -> tuple[Fraction, Point] | None:
+        key = self._in(point, self._cases[0])
+        if key not in self._known:
             try:
-                self._known[values] = max(
-                    (part(values) for part in self.parts), default=Fraction(0)
+                self._known[key] = max(
+                    (
+                        (max((part(values) for part in self.parts), default=Fraction(0)), values)
+                        for values in (self._in(point, case) for case in self._cases)
+                    ),
+                    key=lambda found: found[0],
                 )
             except InputError:
-                self._known[values] = None
-        return self._known[values]
+                self._known[key] = None
+        return self._known[key]
 
     @property
     def coefficients(self) -> list[Mapping[Expression, Fraction]] | None:
         """Prices of each part's repetitions; ``None`` where a part is no sum of such."""
         found = []
+        if len(self._cases) > 1:
+            return None  # the largest of several sums is none itself
         for part in self.parts:
             line = part.line
             if line is None:

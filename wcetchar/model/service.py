@@ -10,13 +10,22 @@ from wcetchar.errors import Location
 
 
 class ParameterKind(StrEnum):
+    """What a parameter is.
+
+    ``CASE``: its values are cases that have nothing in common: counts are formulas of the other
+    parameters in each of them. Which case is dearest depends on the hardware, so an estimate takes
+    the dearest one, unless it is told which one holds.
+    """
+
     ARGUMENT = "argument"
     STATE = "state"
+    CASE = "case"
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A call argument or a piece of kernel state, over the integers minimum..maximum inclusive.
+    """A call argument, a piece of kernel state or a number of cases, over the integers
+    minimum..maximum inclusive.
 
     ``argument``: number of the argument, from 0, that its value is read from at the entry of a
     service without a mark; ``None``: its value is marked, or given for each run.

@@ -11,12 +11,11 @@ from wcetchar.engine import (
     Following,
     PriceVector,
     PricingError,
-    estimate_at,
+    estimate_given,
     price_vector,
     service_named,
-    worst_parameters,
 )
-from wcetchar.engine.counts import values_of
+from wcetchar.engine.counts import check_values
 from wcetchar.engine.pricing import can_follow, leads_on
 from wcetchar.errors import InputError, InputErrors, Location, UsageError
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
@@ -102,12 +101,12 @@ def _check_values(
     missing: dict[str, list[tuple[str, PricingError]]] = {}
     seen: set[tuple[int, str | None]] = set()
     for service, number, platform in chosen:
-        values, searched = _given(request, service, platform)
-        if searched or (number, platform.map_file) in seen:
+        values = _given(request, service, platform)
+        if request.maximum or (number, platform.map_file) in seen:
             continue  # the search checks those that are given
         seen.add((number, platform.map_file))
         try:
-            values_of(service, values)
+            check_values(service, values)
         except InputError as error:
             _place_in_parameters(error, platform)
             located = _located(error, platform.profile_file, platform.map_file, request, number)
@@ -156,12 +155,10 @@ def _missing(name: str, needed: Mapping[str, InputError]) -> InputError:
 
 def _given(
     request: Request, service: ServiceCharacterization, platform: Platform
-) -> tuple[dict[str, int], list[str]]:
-    """Values that the options and the map give, and the parameters to be searched."""
-    names = [parameter.name for parameter in service.parameters]
+) -> dict[str, int]:
+    """Values that the options and the map give."""
     given = {**platform.section_map.parameters, **request.values}
-    values = {name: given[name] for name in names if name in given}
-    return values, [name for name in names if name not in given] if request.maximum else []
+    return {p.name: given[p.name] for p in service.parameters if p.name in given}
 
 
 def pairs_of(request: Request) -> list[tuple[str, str | None]]:
@@ -244,13 +241,11 @@ def _estimate(
 ) -> Estimate:
     """``number``: of the service in the characterization; ``known``: the parameters of all its
     services."""
-    values, searched = _given(request, service, platform)
+    values = _given(request, service, platform)
     try:
-        if searched:
-            estimate = _worst(service, platform, values, searched)
-        else:
-            at = values_of(service, values)
-            estimate = estimate_at(service, platform.prices, at, platform.following)
+        estimate = estimate_given(
+            service, platform.prices, values, platform.following, request.maximum
+        )
     except InputError as error:
         raise _located(error, platform.profile_file, platform.map_file, request, number) from None
     notes = list(estimate.notes)
@@ -261,40 +256,6 @@ def _estimate(
             "of this characterization has"
         )
     return replace(estimate, notes=tuple(notes))
-
-
-def _worst(
-    service: ServiceCharacterization,
-    platform: Platform,
-    given: Mapping[str, int],
-    searched: list[str],
-) -> Estimate:
-    """The largest total over the range of the parameters in ``searched``, and beside it the
-    longest blocking, wherever in that range it is."""
-    prices, following = platform.prices, platform.following
-    worst = worst_parameters(service, prices, given, following)
-    estimate = estimate_at(service, prices, values_of(service, worst.total), following)
-    notes = [*estimate.notes, f"largest total over the whole range of {', '.join(searched)}"]
-    interrupts, preemption = (
-        estimate
-        if values == worst.total
-        else estimate_at(service, prices, values_of(service, values), following)
-        for values in (worst.interrupts, worst.preemption)
-    )
-    for what, values in (("interrupts", worst.interrupts), ("preemption", worst.preemption)):
-        if values != worst.total:
-            at = ", ".join(f"{name}={values[name]}" for name in searched)
-            notes.append(f"blocks {what} longest at {at}")
-    return replace(
-        estimate,
-        blocking_interrupts=interrupts.blocking_interrupts,
-        interrupts_stretch=interrupts.interrupts_stretch,
-        blocking_preemption=preemption.blocking_preemption,
-        preemption_stretch=preemption.preemption_stretch,
-        interrupts_chain=interrupts.interrupts_chain,
-        preemption_chain=preemption.preemption_chain,
-        notes=tuple(dict.fromkeys(notes)),
-    )
 
 
 def _located(

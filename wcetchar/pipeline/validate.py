@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from wcetchar import store
-from wcetchar.engine import estimate_at
-from wcetchar.engine.counts import values_of
+from wcetchar.engine import estimate_given
+from wcetchar.engine.counts import check_values
 from wcetchar.errors import InputError, InputErrors, Location, several
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.estimate import Estimate
@@ -128,7 +128,7 @@ class _Pricer:
         services: Mapping[str, ServiceCharacterization],
         table: MeasurementTable,
     ) -> None:
-        self.known: dict[tuple[str, tuple[int, ...]], Estimate] = {}
+        self.known: dict[tuple[str, tuple[tuple[str, int], ...]], Estimate] = {}
         self._prices = platform.prices
         self._following = platform.following
         self._services = services
@@ -151,10 +151,13 @@ class _Pricer:
                 + (f"; it has {', '.join(sorted(own))}" if own else "; it has none"),
             )
         try:
-            values = values_of(service, measurement.parameters)
+            check_values(service, measurement.parameters)
+            values = tuple(sorted(measurement.parameters.items()))
             found = self.known.get((service.name, values))
             if found is None:
-                found = estimate_at(service, self._prices, values, self._following)
+                found = estimate_given(
+                    service, self._prices, measurement.parameters, self._following
+                )
                 self.known[(service.name, values)] = found
             return found
         except InputErrors as errors:

@@ -183,7 +183,7 @@ class StretchDoc(JsonModel):
 
 class ParameterDoc(JsonModel):
     name: str = Field(description="name in formulas")
-    kind: ParameterKind = Field(description="argument or state")
+    kind: ParameterKind = Field(description="argument, state or case")
     minimum: Value = Field(description="smallest value")
     maximum: Value = Field(description="largest value")
     meaning: str = Field(description="what the parameter counts")

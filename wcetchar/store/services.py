@@ -70,6 +70,9 @@ def _range(value: Any) -> tuple[int, int]:
     return minimum, maximum
 
 
+MOST_CASES: Final = 64
+"""Values of a parameter of kind ``case``; each is looked at on its own."""
+
 Range = Annotated[
     tuple[int, int],
     PlainValidator(in_place(_range)),
@@ -154,7 +157,7 @@ class LockDoc(YamlModel):
 
 
 class ParameterDoc(YamlModel):
-    kind: ParameterKind = Field(description="argument or state")
+    kind: ParameterKind = Field(description="argument, state or case")
     range: Range = Field(description="values inclusive, such as `1..16`")
     meaning: Text = Field(description="what the parameter counts")
     argument: Annotated[Integer, Field(ge=0, le=63)] | None = Field(
@@ -352,6 +355,13 @@ def _check_parameters(source: Source) -> None:
                 minimum, maximum = _range(text)
             except InputError:
                 continue
+            if parameter.get("kind") == ParameterKind.CASE and maximum - minimum >= MOST_CASES:
+                source.report(
+                    (*steps, "range"),
+                    f"the range {shown(text)} has {maximum - minimum + 1} cases",
+                    expected=f"at most {MOST_CASES}",
+                    hint="counts that follow a formula are of an argument or a state",
+                )
             if not marked:
                 continue
             if values is not None and (minimum < 0 or maximum >= values):
@@ -380,11 +390,11 @@ def _check_argument(source: Source, steps: Steps, service: Any, parameter: Any) 
             expected="`argument` in a service of kind `call`",
             hint="leave it out, and give the value for each run",
         )
-    elif parameter.get("kind") != ParameterKind.ARGUMENT:
+    elif parameter.get("kind") == ParameterKind.STATE:
         source.report(
             at,
-            "only a parameter of kind `argument` can be read from an argument register",
-            expected="`kind: argument`",
+            "a parameter of kind `state` cannot be read from an argument register",
+            expected="`kind: argument` or `kind: case`",
         )
 
 

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wcetchar import formula
+from wcetchar.analysis.cases import Point
 from wcetchar.analysis.columns import event_code, key_of, pack, unpack
-from wcetchar.analysis.repetition import Observations, Packed, Point, publish
+from wcetchar.analysis.repetition import Observations, Packed, evidence_points, publish
 from wcetchar.model.characterization import Blocking, Counts
 from wcetchar.model.service import Parameter, ParameterKind
 
@@ -180,3 +181,56 @@ def test_several_windows_at_one_point(seed: int) -> None:
             most = totals(observations.points[1,])
             assert all(most[key] >= count for key, count in totals(window).items())
     assert seen[0] == seen[1] == seen[2]
+
+
+CASES = (
+    Parameter("case", ParameterKind.CASE, 0, 2, "of no order"),
+    *parameters(1),
+    Parameter("way", ParameterKind.CASE, 3, 4, "nor these"),
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(choices, min_size=6, max_size=6), st.sets(st.integers(0, 5), max_size=5))
+def test_each_case_has_formulas_of_its_own(rows: list[list[Choice]], unseen: set[int]) -> None:
+    """Whatever the cases count, the rows over all add up in each; a case that was not seen counts
+    nothing, and formulas of one case take nothing from another."""
+    observations: dict[Point, Packed] = {}
+    numbered = [(case, way) for case in range(3) for way in (3, 4)]
+    for number, (case, way) in enumerate(numbered):
+        if number not in unseen:
+            for (n,), counts in observed(rows[number], 1).items():
+                observations[case, n, way] = counts
+    counts = publish(observations, CASES, FORMS, NAMES)
+    names = tuple(p.name for p in CASES)
+    for point, packed in observations.items():
+        assert published(counts, point, names) == totals(packed)
+    alone = [
+        publish(observed(rows[k], 1), parameters(1), FORMS, NAMES).is_formula
+        for k in range(6)
+        if k not in unseen
+    ]
+    assert counts.is_formula == all(alone)
+    if counts.is_formula:
+        for number, (case, way) in enumerate(numbered):
+            if number in unseen:
+                assert published(counts, (case, 5, way), names) == Counter()
+    fitted, held = evidence_points(list(observations), CASES)
+    assert sorted((*fitted, *held)) == sorted(observations)
+    for case, way in {(case, way) for case, _, way in observations}:
+        held_here = [point for point in held if point[::2] == (case, way)]
+        assert len(held_here) == len(
+            evidence_points([(n,) for n in range(1, 13)], parameters(1))[1]
+        )
+
+
+def test_what_cases_share_is_said_once() -> None:
+    case = Parameter("case", ParameterKind.CASE, 0, 1, "")
+    counts = publish(
+        {(n, c): {code(0, 0, 0, 1): 3 * n + 5 + 2 * c} for n in range(1, 9) for c in (0, 1)},
+        (*parameters(1)[:1], case),
+        FORMS,
+        NAMES,
+    )
+    said = {formula.to_text(r.repetition): sum(n for _, n in r.vector.items()) for r in counts.rows}
+    assert said == {"1": 5, "N": 3, "case == 1": 2}
