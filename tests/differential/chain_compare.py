@@ -45,14 +45,12 @@ def parts_of(services: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 STATES = {
-    "pvPortMalloc": 2,
     "xQueueCreate": 5,
     "xQueueCreateSet": 4,
     "xQueueOverwrite": 2,
     "xQueueOverwrite_waiter": 2,
     "xTaskCreate": 2,
     "xTaskCreate_switch": 2,
-    "vPortGetHeapStats": 2,
     "xEventGroupWaitBits": 4,
     "xStreamBufferCreate": 2,
     "xMessageBufferCreate": 2,

@@ -97,7 +97,7 @@ def test_a_window_that_is_missing_is_seen(made: Made) -> None:
 
 
 @each([Firmware("virt")])
-@pytest.mark.parametrize("name", ["pvPortMalloc", "tick_interrupt"])
+@pytest.mark.parametrize("name", ["tick_interrupt"])
 def test_the_largest_of_several_states(made: Made, name: str) -> None:
     """Neither state alone is what is published, nor is more than both."""
     service = chain_compare.service_of(made.published, name)

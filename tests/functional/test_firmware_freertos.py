@@ -24,7 +24,7 @@ from wcetchar.engine import price_vector
 from wcetchar.engine.pricing import TIME_ASLEEP
 from wcetchar.formula import evaluate
 from wcetchar.model.characterization import StretchKind, Word
-from wcetchar.model.service import ServiceKind
+from wcetchar.model.service import ParameterKind, ServiceKind
 from wcetchar.pipeline import capture as capturing
 from wcetchar.pipeline import characterize as characterizing
 from wcetchar.store import load_map, load_profile, load_services
@@ -264,10 +264,11 @@ def test_other_heaps(tmp_path: Path, heap: str) -> None:
     for service in found.services:
         assert service.counts.is_formula, service.name
         first, more = HEAPS[heap][service.name]
-        for parameter in service.parameters or (None,):
+        cases = {p.name: 0 for p in service.parameters if p.kind is ParameterKind.CASE}
+        for parameter in [p for p in service.parameters if p.name not in cases] or (None,):
             least = parameter.minimum if parameter else 0
             for n in (least, least + 1):
-                at = {parameter.name: n} if parameter else {}
+                at = {**cases, **({parameter.name: n} if parameter else {})}
                 total = sum(
                     evaluate(row.repetition, at) * row.vector.instructions
                     for row in service.counts.rows

@@ -53,7 +53,10 @@ void driver_failed(const char *file, int line, const char *condition) __attribut
     } while (0)
 
 /* Of some services it is the hardware that decides which of several states is dearest: in one the core
- * executes more, in another it jumps more. Where a board's compiler lays the branches out like that
+ * executes more, in another it jumps more. Such states are cases (`kind: case` of a parameter in the services
+ * files): each is driven, at all values of the other parameters, and marked as the parameter's value.
+ *
+ * Not all are told apart like that yet. Where a board's compiler lays the branches out like that
  * (BOARD_NEEDS_STATES in board_config.h), these states are driven one after the other under one mark, at each
  * value of the parameters. Published is then the largest count of each instruction, which may be more than
  * any single call has, and is never less. Elsewhere the first is the dearest. */

@@ -55,11 +55,12 @@ static void measure_malloc(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned which = 0; which < 2; which++) {
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(bytes[state]));
+            wcet_param(1, which);
+            MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(bytes[which]));
             CHECK(block != NULL);
             CHECK(heap_free_blocks() == n);
             CHECK(n == 1 || (char *)block > (char *)holes.guard[n - 2]);
@@ -134,14 +135,15 @@ static void measure_stats(void)
         void *block[HEAP_BLOCKS_MAX];
         void *guard[HEAP_BLOCKS_MAX];
 
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned which = 0; which < 2; which++) {
             for (unsigned i = 0; i + 1 < n; i++) {
-                block[i] = heap_take(SMALL_BYTES * (state == 0 ? i + 1 : n - 1 - i));
+                block[i] = heap_take(SMALL_BYTES * (which == 0 ? i + 1 : n - 1 - i));
                 guard[i] = heap_take(1);
             }
             for (unsigned i = 0; i + 1 < n; i++)
                 vPortFree(block[i]);
             wcet_param(0, n);
+            wcet_param(1, which);
             MEASURE(SERVICE_VPORTGETHEAPSTATS, vPortGetHeapStats(&stats));
             CHECK(stats.xNumberOfFreeBlocks == n);
             CHECK(n == 1 || stats.xSizeOfSmallestFreeBlockInBytes < SMALL_BYTES * 3);
