@@ -2,7 +2,8 @@
 # make test    the tests
 # make test-long  the tests that take too long for every change: every window of every board and configuration
 #              against a second count, each instruction and access of long calls damaged in turn, interrupts
-#              at every place, every access against QEMU's register dumps, every masked stretch of a run
+#              at every place, every access against QEMU's register dumps, every masked stretch of a run,
+#              each instruction of a run on the board in RTL against its price
 # make validate  FreeRTOS on boards in RTL, every service measured, against its published figures
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
@@ -83,7 +84,9 @@ test-long: system $(VENV)/.installed
 		for board in mps2-an385 mps2-an386; do \
 		$(MAKE) -s -C $(SUITE) BOARD=$$board CONFIG=tickless || exit; done || \
 		echo "tests that need the firmware will be skipped"
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m long tests/differential
+	@$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
+		echo "tests that need the board in RTL will be skipped"
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m long
 
 # FreeRTOS on the boards in RTL against its published figures.
 .PHONY: validate

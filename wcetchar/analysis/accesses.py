@@ -111,7 +111,7 @@ class Labeller:
             [len(p.kind) for p in window.pieces],
         )
         at = np.flatnonzero(index >= 0)
-        executed = Executed(window, at, index[at], address[at], size[at], form[at], self._program)
+        executed = Executed(window, index[at], address[at], size[at], form[at], self._program)
         rows = Rows(executed.blocking, executed.index)
         data = np.flatnonzero((kind >= Event.READ) & (kind <= Event.ACCESS))
         owner = np.searchsorted(at, data) - 1

@@ -49,7 +49,6 @@ class Executed:
     def __init__(
         self,
         window: Window,
-        at: Codes,
         index: Codes,
         address: Codes,
         size: Codes,

@@ -30,7 +30,7 @@ Held late, of a branch backwards t that fell through, with its target g, held if
 
 What a window was entered from is a transfer, and nothing waits behind that.
 
-Checked cycle by cycle against VexRiscv's RTL (tests/functional/test_rtl_board.py).
+Checked cycle by cycle against VexRiscv's RTL (tests/functional/test_rtl_stalls.py).
 """
 
 from __future__ import annotations
@@ -42,18 +42,6 @@ import numpy.typing as npt
 
 from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import Flow, Instruction, InstructionTable
-
-_SERIAL: Final = frozenset(
-    {
-        EventKind.SYSTEM_REGISTER,
-        EventKind.INTERRUPT_MASK,
-        EventKind.BARRIER,
-        EventKind.WAIT,
-        EventKind.SUPERVISOR_CALL,
-        EventKind.BREAKPOINT,
-    }
-)
-"""Instructions that may wait until those before them have ended."""
 
 MULTIPLIES: Final = frozenset(
     {
@@ -75,6 +63,13 @@ LOADS: Final = frozenset(
     }
 )
 SYSTEM: Final = frozenset({EventKind.SYSTEM_REGISTER, EventKind.INTERRUPT_MASK})
+_SERIAL: Final = SYSTEM | {
+    EventKind.BARRIER,
+    EventKind.WAIT,
+    EventKind.SUPERVISOR_CALL,
+    EventKind.BREAKPOINT,
+}
+"""Instructions that may wait until those before them have ended."""
 
 
 def is_late(instruction: Instruction) -> bool:

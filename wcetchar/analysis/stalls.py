@@ -190,12 +190,13 @@ class Stalls:
             yield _at(other, where & could & ~crosses)
         predicted = self._predicted[index]
         early, late = taken & predicted, (taken & ~predicted) | untaken
-        held_early, held_late = self._held(self._here, index)
+        waiting = self._waiting(index)
+        held_early, held_late = self._held(self._here, index, *waiting)
         yield _at(EventKind.SYSTEM_WAIT, self._system[index] & ~_behind(late))
         yield _at(EventKind.FETCH_HELD_EARLY, early & held_early)
         yield _at(EventKind.FETCH_HELD_LATE, late & held_late)
         if self._moved:
-            moved = [self._held(front, index) for front in self._moved]
+            moved = [self._held(front, index, *waiting) for front in self._moved]
             could_early = np.any([one for one, _ in moved], axis=0)
             could_late = np.any([one for _, one in moved], axis=0)
             yield _at(EventKind.FETCH_HELD_EARLY_REALIGNED, early & could_early & ~held_early)
@@ -207,18 +208,24 @@ class Stalls:
         crosses = address // width != (end - 1) // width
         return crosses, end - address + width - granule > width
 
-    def _held(self, front: FrontEnd, index: Codes) -> tuple[Flags, Flags]:
-        """Per instruction: the fetch unit is held when it transfers control, early and late."""
+    def _waiting(self, index: Codes) -> tuple[Flags, Flags]:
+        """Per instruction, wherever the code lies: what is behind it uses what a load or multiply
+        before it wrote; and it may itself have waited for an operand."""
         behind_load = np.zeros(len(index), dtype=bool)
         late_operand = np.zeros(len(index), dtype=bool)
-        defs, loads = self._defs[index], (self._load | self._multiply)[index]
-        slow = self._late[index]
-        needs = front.uses_behind[index]
+        defs, uses, slow = self._defs[index], self._uses[index], self._late[index]
+        loads = (self._load | self._multiply)[index]
+        needs = self._here.uses_behind[index]
         behind_load[1:] = loads[:-1] & (defs[:-1] & needs[1:] != 0)
-        uses = self._uses[index]
         late_operand[1:] = slow[:-1] & (defs[:-1] & uses[1:] != 0)
         if len(index) > 2:
             late_operand[2:] |= slow[:-2] & (defs[:-2] & uses[2:] != 0)
+        return behind_load, late_operand
+
+    def _held(
+        self, front: FrontEnd, index: Codes, behind_load: Flags, late_operand: Flags
+    ) -> tuple[Flags, Flags]:
+        """Per instruction: the fetch unit is held when it transfers control, early and late."""
         # What waits behind the transfer is not yet gone when that takes effect, unless the
         # transfer has waited itself.
         late, waited = front.late[index], front.late_behind_load[index]
