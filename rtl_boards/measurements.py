@@ -21,7 +21,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from windows import load, measured
+from windows import invocations, load, measured
 
 from wcetchar import store
 from wcetchar.errors import WcetcharError
@@ -36,24 +36,16 @@ def between_marks(path: str, services: ServicesFile) -> Iterator[Row]:
     if marks is None:
         sys.exit("the services have no marks")
     by_number = {s.mark: s for s in services.services if s.kind is ServiceKind.CALL}
-    parameters: dict[int, int] = {}
-    begun = None
     with open(path) as stream:
-        for line in csv.DictReader(stream):
-            channel, value = divmod(int(line["offset"]), marks.values)
-            cycle = int(line["cycle"])
-            if channel == marks.begin:
-                begun = (value, cycle)
-            elif channel == marks.end:
-                if begun is None or begun[0] != value:
-                    sys.exit(f"{path}: mark {value} ends in cycle {cycle} and never began")
-                service = by_number.get(value)
-                if service is not None:
-                    values = {p.name: parameters[n] for n, p in enumerate(service.parameters)}
-                    yield service.name, values, cycle - begun[1]
-                begun, parameters = None, {}
-            else:
-                parameters[channel - marks.first_parameter] = value
+        stores = [(int(line["cycle"]), int(line["offset"])) for line in csv.DictReader(stream)]
+    try:
+        for mark, begin, end, parameters in invocations(marks, stores):
+            service = by_number.get(mark)
+            if service is not None:
+                values = {p.name: parameters[n] for n, p in enumerate(service.parameters)}
+                yield service.name, values, end - begin
+    except ValueError as error:
+        sys.exit(f"{path}: {error}")
 
 
 def between_retired(

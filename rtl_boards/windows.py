@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +32,10 @@ import numpy.typing as npt
 from wcetchar import isa, store
 from wcetchar.image import load_image
 from wcetchar.model.instruction import Flow, Instruction
-from wcetchar.model.service import Part, Service, ServiceKind, ServicesFile
+from wcetchar.model.service import Marks, Part, Service, ServiceKind, ServicesFile
 
 Codes = npt.NDArray[np.int64]
+T = TypeVar("T")
 EVERY_ISSUE = 1
 
 
@@ -42,7 +44,9 @@ class Program:
 
     def __init__(self, elf: str, services: ServicesFile, trap_handler: str) -> None:
         image = load_image(elf)
-        self._at = {i.address: i for i in isa.decode_image(image).instructions}
+        self._at: dict[int, Instruction] = {
+            i.address: i for i in isa.decode_image(image).instructions
+        }
         symbols = {symbol.name: symbol.address for symbol in image.symbols}
         self.services = {s.mark: s for s in services.services if s.mark is not None}
         self.marks = services.marks
@@ -54,6 +58,10 @@ class Program:
 
     def at(self, address: int) -> Instruction:
         return self._at[address]
+
+    def find(self, address: int) -> Instruction | None:
+        """``None``: no instruction begins there."""
+        return self._at.get(address)
 
     def is_ordinary(self, address: int) -> bool:
         """Behind a transfer of control it waits for nothing but its second word."""
@@ -75,9 +83,14 @@ class Run:
             rows = csv.DictReader(stream)
             self.marks = [(int(row["cycle"]), int(row["offset"])) for row in rows]
 
-    def at_cycle(self, cycle: int) -> int:
-        """The first instruction that retired in this cycle or later."""
-        return int(np.searchsorted(self.cycle, cycle))
+    def stored_in(self, cycle: int) -> int:
+        """The instruction that stored in this cycle, where no memory waits: it retires in the next
+        one."""
+        return int(np.searchsorted(self.cycle, cycle + 1))
+
+    def executions(self, address: int) -> Codes:
+        """Where in the run an instruction is."""
+        return np.flatnonzero(self.address == address)
 
     def took(self, i: int) -> int:
         return int(self.cycle[i] - self.cycle[i - 1])
@@ -106,28 +119,59 @@ class Cut:
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
-def cut(program: Program, run: Run) -> Cut:
+def invocations(
+    marks: Marks, stores: Iterable[tuple[T, int]]
+) -> Iterator[tuple[int, T, T, dict[int, int]]]:
+    """What lies between marks: the service's number, where it begins and ends, parameter values by
+    their place. ``stores``: into the marks, where and at which offset.
+
+    Raises:
+        ValueError: an end that does not belong to the begin before it.
+    """
+    values: dict[int, int] = {}
+    begun: tuple[int, T] | None = None
+    for where, offset in stores:
+        channel, value = divmod(offset, marks.values)
+        if channel == marks.begin:
+            begun = value, where
+        elif channel == marks.end:
+            if begun is None or begun[0] != value:
+                raise ValueError(f"mark {value} ends at {where} and never began")
+            yield value, begun[1], where, values
+            begun, values = None, {}
+        else:
+            values[channel - marks.first_parameter] = value
+
+
+def mark_stores(run: Run, reference: Run) -> list[int]:
+    """Which instructions of a run store its marks. In the reference that follows from the cycle;
+    elsewhere a store may be written long after it has retired, but it is the same execution of
+    the same instruction."""
+    there = [reference.stored_in(cycle) for cycle, _ in reference.marks]
+    here: dict[int, tuple[Codes, Codes]] = {}
+    found = []
+    for at in there:
+        address = int(reference.address[at])
+        if address not in here:
+            here[address] = reference.executions(address), run.executions(address)
+        before, same = here[address]
+        found.append(int(same[np.searchsorted(before, at)]))
+    return found
+
+
+def cut(program: Program, run: Run, reference: Run) -> Cut:
     """All windows of a run, in order."""
     found = Cut()
     handlers = np.flatnonzero(run.address == program.trap_handler)
     marks = program.marks
     assert marks is not None
-    values: dict[int, int] = {}
-    begun: tuple[int, int] | None = None
-    number = 0
-    for cycle, offset in run.marks:
-        channel, value = divmod(offset, marks.values)
-        if channel == marks.begin:
-            begun, number = (value, cycle), number + 1
-        elif channel == marks.end:
-            if begun is not None and begun[0] in program.services:
-                service = program.services[begun[0]]
-                named = {p.name: values[n] for n, p in enumerate(service.parameters)}
-                span = run.at_cycle(begun[1]), run.at_cycle(cycle)
-                _invocation(found, program, run, handlers, service, named, number, span)
-            begun, values = None, {}
-        else:
-            values[channel - marks.first_parameter] = value
+    offsets = [offset for _, offset in run.marks]
+    stores = zip(mark_stores(run, reference), offsets, strict=True)
+    for number, (mark, begin, end, values) in enumerate(invocations(marks, stores), start=1):
+        service = program.services.get(mark)
+        if service is not None:
+            named = {p.name: values[n] for n, p in enumerate(service.parameters)}
+            _invocation(found, program, run, handlers, service, named, number, (begin, end))
     return found
 
 
@@ -202,8 +246,7 @@ def _invocation(
     return None
 
 
-def _next(run: Run, program: Program, start: int, wanted: object) -> int:
-    assert callable(wanted)
+def _next(run: Run, program: Program, start: int, wanted: Callable[[Instruction], bool]) -> int:
     i = start
     while not wanted(program.at(int(run.address[i]))):
         i += 1
@@ -214,7 +257,7 @@ def _supervisor_call(program: Program, before: Instruction) -> int | None:
     """Where the ecall ends that came behind ``before``; it does not retire."""
     for address in (before.end, before.target):
         if address is not None:
-            found = program._at.get(address)
+            found = program.find(address)
             if found is not None and found.text == "ecall":
                 return found.end
     return None
@@ -278,7 +321,7 @@ def measured(
 ) -> tuple[Cut, list[tuple[Window, int]]]:
     """Windows of a run and their times."""
     program = Program(elf, store.load_services(*services_files), trap_handler)
-    cut_here, cut_there = cut(program, run), cut(program, reference)
+    cut_here, cut_there = cut(program, run, reference), cut(program, reference, reference)
     here, there = cut_here.windows, cut_there.windows
     return cut_here, list(times(program, run, here, reference, there))
 

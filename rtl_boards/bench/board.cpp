@@ -121,10 +121,11 @@ Board read_board(const std::string &path)
         }
     }
     if (const YAML::Node node = root["second master"]) {
-        reader.only(node, {"memory", "beats", "gap"});
+        reader.only(node, {"memory", "beats", "gap", "least gap"});
         board.traffic.memory = node["memory"] ? node["memory"].as<std::string>() : "";
         board.traffic.beats = reader.number(node, "beats", 1, 64);
         board.traffic.gap = reader.number(node, "gap", 0, 100000);
+        board.traffic.least_gap = reader.number_or(node, "least gap", 0, board.traffic.gap, 0);
         bool known = false;
         for (const auto &memory : board.memories)
             known = known || memory.name == board.traffic.memory;

@@ -24,7 +24,8 @@ struct MemoryTiming {
 struct TrafficTiming {
     std::string memory;        // empty: no second master
     unsigned beats = 1;        // of one transaction
-    unsigned gap = 0;          // cycles of the core between two of its transactions: 0..gap, drawn
+    unsigned least_gap = 0;    // cycles of the core between two of its transactions:
+    unsigned gap = 0;          // least_gap..gap, drawn
 };
 
 struct Board {

@@ -1,12 +1,14 @@
 // A board around a VexRiscv core in RTL: runs a program and writes down when its marks are stored.
 //
-//   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal] [--second-master] [--seed N]
-//         [--retired FILE] [--refills FILE] [--limit CYCLES]
+//   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter]
+//         [--second-master] [--seed N] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]
 //
 // MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
 // took it, and which byte of the array it was. FILE: for each instruction that retired, its address and
 // the cycle, as two little-endian words of 32 bits. --refills: for each line of instructions that the core
 // loaded, its address and the cycles in which its first and its last word were answered, as three such words.
+// --accesses: for each data access the bus's word address, the cycle in which it was answered, and 16 for a
+// write plus its byte lanes, as three such words.
 #include <verilated.h>
 
 #include <cstring>
@@ -23,8 +25,9 @@
 namespace {
 
 struct Options {
-    std::string board, program, marks, retired, refills;
-    bool cold = false, ideal = false, second_master = false;
+    std::string board, program, marks, retired, refills, accesses;
+    bool cold = false, ideal = false;
+    bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     uint32_t seed = 1;
     uint64_t limit = 2000000000;
 };
@@ -43,9 +46,12 @@ Options options(int count, char **words)
         if (word == "-o") it.marks = value();
         else if (word == "--retired") it.retired = value();
         else if (word == "--refills") it.refills = value();
+        else if (word == "--accesses") it.accesses = value();
         else if (word == "--seed") it.seed = uint32_t(std::stoul(value()));
         else if (word == "--limit") it.limit = std::stoull(value());
         else if (word == "--second-master") it.second_master = true;
+        else if (word == "--refresh") it.refresh = true;
+        else if (word == "--jitter") it.jitter = true;
         else if (word == "--caches") {
             const auto state = value();
             if (state != "cold" && state != "ideal" && state != "left")
@@ -56,8 +62,8 @@ Options options(int count, char **words)
         else files.push_back(word);
     }
     if (files.size() != 2 || it.marks.empty())
-        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--second-master] "
-                      "[--seed N] [--retired FILE] [--refills FILE] [--limit CYCLES]");
+        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter] "
+                      "[--second-master] [--seed N] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]");
     it.board = files[0], it.program = files[1];
     return it;
 }
@@ -80,7 +86,7 @@ public:
         : options_(options), board_(board), program_(program),
           devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
           traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired)),
-          refills_(opened(options.refills))
+          refills_(opened(options.refills)), accesses_(opened(options.accesses))
     {
         for (const auto &timing : board.memories)
             memories_.emplace_back(timing, options.seed);
@@ -126,7 +132,7 @@ private:
     unsigned traffic_wait_ = 0, traffic_left_ = 0;
     bool cold_now_ = false;
     uint32_t refill_[2] = {};
-    File marks_, retired_, refills_;
+    File marks_, retired_, refills_, accesses_;
 };
 
 void Bench::load()
@@ -193,6 +199,11 @@ void Bench::data_word()
 {
     const uint32_t address = uint32_t(core_.dBusWishbone_ADR) << 2;
     core_.dBusWishbone_ACK = 1;
+    if (accesses_) {
+        const uint32_t record[3] = {address, uint32_t(cycle_),
+                                    uint32_t(core_.dBusWishbone_WE) << 4 | core_.dBusWishbone_SEL};
+        std::fwrite(record, sizeof record, 1, accesses_.get());
+    }
     if (auto *memory = memory_of(address)) {
         if (core_.dBusWishbone_WE) {
             memory->write(address, core_.dBusWishbone_DAT_MOSI, core_.dBusWishbone_SEL);
@@ -230,7 +241,8 @@ void Bench::traffic()
 {
     if (traffic_left_) {
         if (--traffic_left_ == 0)
-            traffic_wait_ = traffic_.below(board_.traffic.gap + 1);
+            traffic_wait_ = board_.traffic.least_gap +
+                            traffic_.below(board_.traffic.gap - board_.traffic.least_gap + 1);
     }
 }
 
@@ -320,9 +332,22 @@ int Bench::run()
 int main(int count, char **words)
 {
     const Options chosen = options(count, words);
-    const Board board = read_board(chosen.board);
+    Board board = read_board(chosen.board);
     const Program program = read_program(chosen.program);
     if (chosen.second_master && board.traffic.memory.empty())
         fail(chosen.board, "has no second master");
+    bool refreshes = false, jitters = false;
+    for (auto &memory : board.memories) {
+        refreshes = refreshes || memory.refresh_every;
+        jitters = jitters || memory.jitter;
+        if (!chosen.refresh)
+            memory.refresh_every = memory.refresh_takes = 0;
+        if (!chosen.jitter)
+            memory.jitter = 0;
+    }
+    if (chosen.refresh && !refreshes)
+        fail(chosen.board, "has no memory with refresh");
+    if (chosen.jitter && !jitters)
+        fail(chosen.board, "has no memory with jitter");
     return Bench(chosen, board, program).run();
 }

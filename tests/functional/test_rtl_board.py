@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -12,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from needs import need
+from rtl_bench import ROOT, bench, bench_run, firmware
 
 from wcetchar import readers
 from wcetchar.model.trace import Event
 
-ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl_boards"
-BENCH = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl")) / "bench-imc"
-FIRMWARE = ROOT / "build" / "firmware" / "freertos-virt" / "freertos.elf"
 
 Addresses = npt.NDArray[np.uint64]
 
@@ -33,33 +30,18 @@ def test_transactions_of_a_memory_are_those_counted_by_hand(tmp_path: Path) -> N
     assert done.returncode == 0, done.stdout
 
 
-def _bench(*arguments: object) -> subprocess.CompletedProcess[str]:
-    if not BENCH.exists():
-        pytest.skip(f"the board is not built: make -C rtl_boards CORE=imc ({BENCH})")
-    return subprocess.run([BENCH, *map(str, arguments)], capture_output=True, text=True)
-
-
-def _firmware() -> Path:
-    if not FIRMWARE.exists():
-        pytest.skip("the firmware of the board virt is not built")
-    return FIRMWARE
-
-
 @pytest.fixture(scope="module")
 def retired(tmp_path_factory: pytest.TempPathFactory) -> Addresses:
     """Addresses of all instructions that the core retired on board A."""
     folder = tmp_path_factory.mktemp("rtl")
-    done = _bench(
-        RTL / "boards" / "a.yaml", _firmware(), "-o", folder / "m.csv", "--retired", folder / "r"
-    )
-    assert done.returncode == 0, done.stderr
-    said = re.search(r"done: (\d+) invocations", done.stdout)
+    run = bench_run(RTL / "boards" / "a.yaml", firmware(), folder, "--caches", "left")
+    said = re.search(r"done: (\d+) invocations", run.said)
     assert said is not None
     lines = (folder / "m.csv").read_text().splitlines()
     assert lines[0] == "cycle,offset"
     begun = sum(1 for line in lines[1:] if int(line.split(",")[1]) < 4096)
     assert begun == int(said[1]) > 400
-    return np.fromfile(folder / "r", dtype="<u4")[0::2].astype(np.uint64)
+    return run.address.astype(np.uint64)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +54,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Addresses, in
 
     path = tmp_path_factory.mktemp("qemu") / "run.trace"
     done = CliRunner().invoke(
-        main, ["capture", str(_firmware()), "--machine", "virt", "-o", str(path)]
+        main, ["capture", str(firmware()), "--machine", "virt", "-o", str(path)]
     )
     assert done.exit_code == 0, done.output
     return list(_cut(str(path)))
@@ -164,6 +146,6 @@ def _first(found: Addresses, expected: Addresses) -> str:
 def test_a_board_file_with_a_mistake(tmp_path: Path, text: str, message: str) -> None:
     board = tmp_path / "b.yaml"
     board.write_text(text)
-    done = _bench(board, "none.elf", "-o", tmp_path / "m.csv")
+    done = bench(board, "none.elf", "-o", tmp_path / "m.csv")
     assert done.returncode == 3
     assert message in done.stderr

@@ -52,6 +52,7 @@ from wcetchar.analysis.executed import Executed, Program
 from wcetchar.analysis.labelled import Fetches, Labelled, Rows
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stalls import Stalls
+from wcetchar.analysis.successions import Gaps, Successions, gaps
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import Flow
@@ -62,7 +63,15 @@ from wcetchar.model.trace import Event
 class Labeller:
     """Labels windows of one image; ``blockings`` grows as new blocking forms appear."""
 
-    def __init__(self, resolved: Resolved, path: str, *, has_addresses: bool = True) -> None:
+    def __init__(
+        self,
+        resolved: Resolved,
+        path: str,
+        *,
+        has_addresses: bool = True,
+        successions: bool = False,
+    ) -> None:
+        self.successions = Successions(resolved.section_names) if successions else None
         self.blockings: list[Blocking] = []
         self._numbers: dict[Blocking, int] = {}
         self._resolved = resolved
@@ -94,6 +103,7 @@ class Labeller:
     def adopt(self, other: Labeller) -> None:
         """Goes on with the blocking numbers of another trace's labeller."""
         self.blockings, self._numbers = other.blockings, other._numbers
+        self.successions = other.successions
 
     def label(self, window: Window) -> Labelled:
         """Labels every event of a window.
@@ -117,6 +127,7 @@ class Labeller:
         owner = np.searchsorted(at, data) - 1
         accesses = Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
         seen = self._data.add(window, executed, accesses, rows)
+        made = rows.so_far() if self.successions is not None else None
         taken = executed.taken()
         self._issue(executed, taken, seen, rows)
         for event, where in self._stalls.of(executed.index, executed.address, executed.end, taken):
@@ -125,7 +136,33 @@ class Labeller:
         if window.exception is not None:
             self._frame(window, rows, len(at))
         self._float_frames(window, rows)
-        return rows.finish(fetches)
+        found = None
+        if made is not None:
+            found = self._gaps(window, executed, taken, made, rows)
+            rows.add(*found.within(0, len(at) - 1))
+        return rows.finish(fetches, found)
+
+    def _gaps(
+        self,
+        window: Window,
+        executed: Executed,
+        taken: npt.NDArray[np.bool_],
+        made: tuple[Codes, Codes],
+        rows: Rows,
+    ) -> Gaps:
+        assert self.successions is not None
+        code, where = rows.so_far()
+        is_event = code >> 8 & 1 != 0
+        data = made[0] >> 8 & 1 == 0
+        own = np.concatenate(([0], np.cumsum([(p.index >= 0).sum() for p in window.pieces])))
+        return gaps(
+            self.successions,
+            (made[0][data], made[1][data]),
+            (code[is_event] & 0xFF, where[is_event]),
+            executed.section,
+            self._stalls.late(executed.index, taken),
+            tuple(sorted({int(own[cut.pieces]) for cut in window.cuts})),
+        )
 
     def supervisor_calls(self, labelled: Labelled) -> int:
         """How often the window enters a handler by itself, and goes on when that has returned."""

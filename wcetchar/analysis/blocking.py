@@ -32,7 +32,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import Codes
+from wcetchar.analysis.columns import Codes, is_succession
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
@@ -123,7 +123,8 @@ def rows_of(labelled: Labelled, stretch: Stretch) -> Codes:
     inside = (labelled.position >= stretch.first) & (labelled.position <= stretch.last)
     return np.concatenate(
         (
-            labelled.packed[inside & ~labelled.is_realigned],
+            labelled.packed[inside & ~labelled.is_realigned & ~is_succession(labelled.packed)],
             labelled.realigned(stretch.first, stretch.last),
+            labelled.successions(stretch.first, stretch.last),
         )
     )

@@ -69,6 +69,7 @@ def characterize(
     tool: str,
     runs: Sequence[RunValues] | None = None,
     partial: bool = False,
+    successions: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Characterization:
     """Characterizes every service of the services file.
@@ -77,6 +78,7 @@ def characterize(
         tool: name and version that the provenance carries.
         runs: of each trace, what is said about services without marks.
         partial: leave out services that no trace shows, instead of refusing.
+        successions: count which data access follows which.
         progress: called with the number of instructions seen so far.
 
     Raises:
@@ -90,7 +92,12 @@ def characterize(
         check_origin(trace, image)
         check_filter(trace, resolved)
         knows = trace.info.knows
-        labeller = Labeller(resolved, trace.info.path, has_addresses=knows(Knowledge.ADDRESSES))
+        labeller = Labeller(
+            resolved,
+            trace.info.path,
+            has_addresses=knows(Knowledge.ADDRESSES),
+            successions=successions,
+        )
         if blocking_labeller is not None:
             labeller.adopt(blocking_labeller)
         blocking_labeller = labeller
@@ -141,6 +148,7 @@ def characterize(
         architecture=image.architecture,
         fetch_width=table.fetch_bytes * 8,
         stalls=True,
+        successions=successions,
         sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in services.sections),
         services=tuple(
             _service(service, part, collector, blocking_labeller, resolved)
@@ -244,7 +252,11 @@ def _service(
     if any(labeller.blockings[b].unknown for b in {unpack(code)[0] for code in packed}):
         notes.add("an interrupt mask was written whose value is not known: counted as blocking")
     counts = publish(
-        observations.points, service.parameters, labeller.blockings, resolved.section_names
+        observations.points,
+        service.parameters,
+        labeller.blockings,
+        resolved.section_names,
+        labeller.successions,
     )
     notes.update(_unobserved(service, observations.points))
     if not counts.is_formula:

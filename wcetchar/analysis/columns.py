@@ -6,6 +6,7 @@ numpy calls; :func:`key_of` turns them back into the model's keys.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +21,7 @@ from wcetchar.model.access import (
     Key,
     Operation,
     Pattern,
+    Succession,
 )
 from wcetchar.model.instruction import FetchUnit, Flow, InstructionTable
 
@@ -82,8 +84,18 @@ def event_code(section: Codes, kind: Codes | int) -> Codes:
     return (section << 9) | (1 << 8) | kind
 
 
-def key_of(code: int, section_names: tuple[str, ...]) -> Key:
-    """The access class or core event behind a packed code."""
+CODE_BITS = 26
+INSTRUCTION_BITS = 24
+SUCCESSION = 1 << CODE_BITS - 1
+"""In a packed class: the rest is the number of a succession (``successions``)."""
+
+
+def key_of(
+    code: int, section_names: tuple[str, ...], successions: Sequence[Succession] = ()
+) -> Key:
+    """The access class, core event or succession behind a packed code."""
+    if code & SUCCESSION:
+        return successions[code & ~SUCCESSION]
     number = code >> 9
     section = UNKNOWN_SECTION if number == NO_SECTION else section_names[number]
     if code >> 8 & 1:
@@ -91,10 +103,6 @@ def key_of(code: int, section_names: tuple[str, ...]) -> Key:
     return AccessClass(
         section, OPERATIONS[code >> 5 & 7], WIDTHS[code >> 2 & 7], PATTERNS[code & 3]
     )
-
-
-CODE_BITS = 21
-INSTRUCTION_BITS = 24
 
 
 def pack(blocking: Codes, code: Codes, instruction: Codes) -> Codes:
@@ -114,5 +122,12 @@ def unpack(packed: int) -> tuple[int, int, int]:
 def is_realigned(packed: Codes) -> npt.NDArray[np.bool_]:
     """Which packed codes are realigned fetches."""
     code = packed >> INSTRUCTION_BITS
-    found: npt.NDArray[np.bool_] = (code & 1 << 8 == 0) & (code & 3 == PATTERN[Pattern.REALIGNED])
+    access = code & (1 << 8 | SUCCESSION) == 0
+    found: npt.NDArray[np.bool_] = access & (code & 3 == PATTERN[Pattern.REALIGNED])
+    return found
+
+
+def is_succession(packed: Codes) -> npt.NDArray[np.bool_]:
+    """Which packed codes are successions."""
+    found: npt.NDArray[np.bool_] = packed >> INSTRUCTION_BITS & SUCCESSION != 0
     return found

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from wcetchar.analysis.columns import Codes, is_realigned, pack
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.successions import Gaps
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Labelled:
         blocking: per instruction of the window, its blocking number.
         index: per instruction of the window, its table index.
         fetches: what each instruction fetches.
+        gaps: which access follows which, where that is counted.
     """
 
     packed: Codes
@@ -75,6 +77,7 @@ class Labelled:
     blocking: Codes
     index: Codes
     fetches: Fetches
+    gaps: Gaps | None = None
 
     @property
     def is_realigned(self) -> npt.NDArray[np.bool_]:
@@ -87,6 +90,13 @@ class Labelled:
         return np.repeat(
             pack(self.blocking[where], self.fetches.code[where], self.index[where]), more
         )
+
+    def successions(self, first: int, last: int) -> Codes:
+        """Successions, packed, of the instructions first..last."""
+        if self.gaps is None:
+            return np.zeros(0, dtype=np.int64)
+        code, where = self.gaps.within(first, last)
+        return pack(self.blocking[where], code, self.index[where])
 
 
 class Rows:
@@ -104,7 +114,11 @@ class Rows:
     def section_of(self, positions: Codes, resolved: Resolved) -> Codes:
         return resolved.code_section[self._index[positions]].astype(np.int64)
 
-    def finish(self, fetches: Fetches) -> Labelled:
+    def so_far(self) -> tuple[Codes, Codes]:
+        """Key codes and positions that were added."""
+        return np.concatenate(self._codes), np.concatenate(self._positions)
+
+    def finish(self, fetches: Fetches, gaps: Gaps | None = None) -> Labelled:
         codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
         return Labelled(
             pack(self._blocking[positions], codes, self._index[positions]),
@@ -112,4 +126,5 @@ class Rows:
             self._blocking,
             self._index,
             fetches,
+            gaps,
         )

@@ -60,6 +60,7 @@ def published_stretches(
                 service.parameters,
                 labeller.blockings,
                 resolved.section_names,
+                labeller.successions,
             ),
             goes_on_from=goes_on[(kind, begin, end, entered, left)][0],
             goes_on_in=goes_on[(kind, begin, end, entered, left)][1],

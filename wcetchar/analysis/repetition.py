@@ -27,8 +27,15 @@ import numpy as np
 
 from wcetchar import formula
 from wcetchar.analysis.cases import Cases, Point, Row
-from wcetchar.analysis.columns import CODE_BITS, INSTRUCTION_BITS, key_of, unpack
+from wcetchar.analysis.columns import (
+    CODE_BITS,
+    INSTRUCTION_BITS,
+    SUCCESSION,
+    key_of,
+    unpack,
+)
 from wcetchar.analysis.fitting import decompose, fit, hold_out_points
+from wcetchar.analysis.successions import Successions
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import Blocking, Counts, TablePoint, TraceSection
 from wcetchar.model.expression import ONE, Expression
@@ -70,10 +77,12 @@ def publish(
     parameters: Sequence[Parameter],
     blockings: Sequence[Blocking],
     section_names: tuple[str, ...],
+    successions: Successions | None = None,
 ) -> Counts:
     """Counts as exact formulas where every one of them has one, else as a table of points."""
     points = sorted(observations)
-    formulas = _over_cases(observations, parameters)
+    formulas = _over_cases(observations, parameters, successions)
+    names = _Names(section_names, successions)
     if formulas is None:
         return Counts(
             points=tuple(
@@ -82,13 +91,13 @@ def publish(
                     _rows(
                         [(c, n, ONE) for c, n in observations[point].items()],
                         blockings,
-                        section_names,
+                        names,
                     ),
                 )
                 for point in points
             )
         )
-    return Counts(rows=_rows(formulas, blockings, section_names))
+    return Counts(rows=_rows(formulas, blockings, names))
 
 
 def evidence_points(
@@ -105,13 +114,15 @@ def evidence_points(
 
 
 def _over_cases(
-    observations: Mapping[Point, Packed], parameters: Sequence[Parameter]
+    observations: Mapping[Point, Packed],
+    parameters: Sequence[Parameter],
+    successions: Successions | None,
 ) -> list[Row] | None:
     """Rows for every count, ``None`` where there is no formula."""
     cases = Cases(parameters)
     rows: dict[Point, list[Row]] = {}
     for case, observed in cases.split(observations).items():
-        found = _formulas(observed, sorted(observed), cases.free) if observed else []
+        found = _formulas(observed, sorted(observed), cases.free, successions) if observed else []
         if found is None:
             return None
         rows[case] = found
@@ -122,6 +133,7 @@ def _formulas(
     observations: Mapping[Point, Packed],
     points: Sequence[Point],
     parameters: Sequence[Parameter],
+    successions: Successions | None,
 ) -> list[Row] | None:
     """Rows for every count, ``None`` where there is no formula."""
     names = [p.name for p in parameters]
@@ -151,7 +163,22 @@ def _formulas(
                 total[i] += count
         else:
             found += [(code, n, r) for n, r in decompose(expression, names, ranges)]
+    # What lies between two accesses may depend on a parameter, even if how many there are does not:
+    # then all that lead to one access are taken for the dearest of them.
+    dearest: dict[int, list[int]] = defaultdict(lambda: [0] * len(points))
     for joined, total in sorted(leftover.items()):
+        expression = fitted(tuple(total))
+        if expression is not None:
+            code = joined << INSTRUCTION_BITS
+            found += [(code, n, r) for n, r in decompose(expression, names, ranges)]
+        elif successions is not None and joined & SUCCESSION:
+            key = joined & (1 << CODE_BITS) - 1
+            summed = dearest[joined - key | successions.dearest(key)]
+            for i, count in enumerate(total):
+                summed[i] += count
+        else:
+            return None
+    for joined, total in sorted(dearest.items()):
         expression = fitted(tuple(total))
         if expression is None:
             return None
@@ -160,10 +187,21 @@ def _formulas(
     return found
 
 
+@dataclass(frozen=True)
+class _Names:
+    """What packed classes stand for."""
+
+    sections: tuple[str, ...]
+    successions: Successions | None
+
+    def key(self, code: int) -> Key:
+        return key_of(code, self.sections, self.successions.keys if self.successions else ())
+
+
 def _rows(
     counts: Sequence[Row],
     blockings: Sequence[Blocking],
-    section_names: tuple[str, ...],
+    names: _Names,
 ) -> tuple[TraceSection, ...]:
     """Groups (packed, multiplicity, repetition) into rows: once first, unblocked first."""
     grouped: dict[tuple[bool, str, Blocking], dict[Key, int]] = defaultdict(dict)
@@ -173,7 +211,7 @@ def _rows(
         text = formula.to_text(repetition)
         expressions[text] = repetition
         row = grouped[(repetition != ONE, text, blockings[blocking])]
-        key = key_of(code, section_names)
+        key = names.key(code)
         row[key] = row.get(key, 0) + multiplicity
     return tuple(
         TraceSection(blocking, AccessVector(vector), expressions[text])

@@ -138,6 +138,12 @@ class Stalls:
         yield from self._uses_of(index, taken)
         yield from self._transfers(index, address, end, taken)
 
+    def late(self, index: Codes, taken: Flags) -> Flags:
+        """Which instructions of a window send control elsewhere late, or back where it was."""
+        predicted = self._predicted[index]
+        found: Flags = (taken & ~predicted) | (self._backward[index] & ~taken)
+        return found
+
     def _uses_of(self, index: Codes, taken: Flags) -> Iterator[tuple[EventKind, Codes]]:
         uses, defs = self._uses[index], self._defs[index]
         load, access, system = self._load[index], self._access[index], self._system[index]
@@ -188,8 +194,7 @@ class Stalls:
         ):
             yield _at(kind, where & crosses)
             yield _at(other, where & could & ~crosses)
-        predicted = self._predicted[index]
-        early, late = taken & predicted, (taken & ~predicted) | untaken
+        early, late = taken & self._predicted[index], self.late(index, taken)
         waiting = self._waiting(index)
         held_early, held_late = self._held(self._here, index, *waiting)
         yield _at(EventKind.SYSTEM_WAIT, self._system[index] & ~_behind(late))

@@ -62,6 +62,12 @@ from wcetchar.report import summary
     "says which runs there are.",
 )
 @click.option("--partial", is_flag=True, help="Leave out services that no trace shows.")
+@click.option(
+    "--successions",
+    is_flag=True,
+    help="Count which data access follows which, and what lies between: for hardware whose writes "
+    "go on behind the core, or whose buses have a divided clock.",
+)
 @json_option
 def command(
     firmware: str,
@@ -73,6 +79,7 @@ def command(
     values: tuple[str, ...],
     runs_file: str | None,
     partial: bool,
+    successions: bool,
     as_json: bool,
 ) -> None:
     """Turn traces of FIRMWARE (the ELF file that ran, with its symbols) into the characterization
@@ -93,7 +100,9 @@ def command(
         raise click.UsageError("Missing argument 'RUN...'.")
     given = (firmware, *runs, *services, *([runs_file] if runs_file else []))
     check_output(output, given)
-    request = pipeline.Request(firmware, runs, services, form, machine, partial, values, runs_file)
+    request = pipeline.Request(
+        firmware, runs, services, form, machine, partial, values, runs_file, successions
+    )
     with progress_bar("characterizing", "instructions") as advance:
         characterization = pipeline.run(request, advance)
     found = summary.summary_of(characterization)

@@ -25,6 +25,7 @@ from wcetchar.model.access import (
     Key,
     Operation,
     Pattern,
+    Succession,
 )
 from wcetchar.model.fitting import LinearPrice, LinearPrices, Place
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
@@ -39,8 +40,19 @@ def linear_prices(
     """Linear prices of ``keys``, all of which :func:`price_vector` can price.
 
     Raises:
-        InputError: a clock or an overlap is a range.
+        InputError: a clock or an overlap is a range, or accesses wait for more than their own time.
     """
+    waits = profile.core.write_buffer or any(
+        region.clock_divider > 1 or region.interferences for region in profile.regions.values()
+    )
+    if waits:
+        raise PricingError(
+            f"profile {profile.name} has a write buffer, a divided clock, refresh or arbitration",
+            expected="a profile whose prices are sums of its times",
+            hint="fit it where nothing of this is, and add it",
+            file="profile",
+            keys=("core",),
+        )
     return _Linear(profile, section_map, fetch_width).all(keys)
 
 
@@ -60,6 +72,8 @@ class _Linear:
         return LinearPrices(prices, self._free, self._at_least, frozenset(self._simplified))
 
     def _price(self, key: Key) -> LinearPrice:
+        if isinstance(key, Succession):
+            return LinearPrice(Fraction(0), {})  # nothing waits for another access
         if isinstance(key, CoreEvent):
             return self._event(key)
         if key.pattern is Pattern.REALIGNED and Assumption.CODE_ALIGNMENT in self._map.assumptions:
@@ -119,6 +133,7 @@ class _Linear:
     def _full(
         self, region: Region, operation: Operation, width: int, *, first: bool
     ) -> LinearPrice:
+        width = max(width, self._profile.core.least_width.get(operation, 0))
         beats = max(1, -(-width // region.bus_width))
         where = ("regions", region.name, operation.value)
         following = self._time((*where, "next"), region.times[operation].next, region.clock)

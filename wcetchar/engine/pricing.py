@@ -5,14 +5,29 @@ Price of one access of class (section, operation, width, pattern), in exact nano
     region = map(section)                      beats = max(1, ceil(width / bus width))
     full   = first + (beats - 1) * next        pattern single or first
            = beats * next                      pattern next (and realigned)
-    price  = max(0, full - overlap(operation))
+    price  = max(0, full - overlap(operation)) + edge
 
-One access has one overlap, however many beats it takes. Price of one core event::
+``width`` is at least the core's least width for the operation. ``edge``: with a clock divider, an
+access begins with a cycle of the region's clock, divider - 1 cycles of the core later at most. One
+access has one overlap, however many beats it takes. Price of one core event::
 
     price  = event + discarded fetches * full first fetch in the region of the event's section
 
 A stall that the profile does not price costs nothing: the times of instructions hold it. A profile
 that prices stalls needs a characterization that counts them.
+
+Where successions are counted, a single access of known direction is priced without its edge, and
+where the core has a write buffer a single write costs nothing: what they make the next access wait
+is the price of the succession (``waits``). A write buffer needs them, for what is under way when a
+service begins waits for nobody else.
+
+A region that refreshes itself or is taken by another master makes an access wait. Interference i
+takes t_i at least T_i apart, so within a time x it happens at most x / T_i + 1 times::
+
+    x <= (sum of counts * prices + sum of t_i) / (1 - sum of t_i / T_i)
+
+so prices are divided by the last factor, and the t_i added once, where a window begins. Without T_i
+or without successions, each access to the region waits once: its price has t_i added.
 
 Inputs are intervals; a price is the interval of everything that they allow, so its upper end is
 safe. Cycles of the core's clock are subtracted as cycles before they become time: an access and
@@ -24,7 +39,7 @@ direction at the dearer of read and write (unless the region states a price for 
 section at the dearest region that permits the operation. The low end then is the cheapest choice.
 
 Caveat: prices add up. That is safe as long as no access is made dearer by the ones before it
-beyond what ``first`` states (no caches, no arbitration, no refresh).
+beyond what ``first`` and the above state.
 """
 
 from __future__ import annotations
@@ -33,11 +48,14 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NoReturn
 
 from wcetchar.engine.errors import PricingError
+from wcetchar.engine.interference import rate_of
 from wcetchar.engine.placement import Placement, operations
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
+from wcetchar.engine.waits import ISSUES, Bus, edge_wait, is_posted, wait_of
 from wcetchar.errors import several
 from wcetchar.model.access import (
     STALLS,
@@ -50,6 +68,7 @@ from wcetchar.model.access import (
     Key,
     Operation,
     Pattern,
+    Succession,
 )
 from wcetchar.model.chain import FOLLOWED
 from wcetchar.model.characterization import (
@@ -59,7 +78,7 @@ from wcetchar.model.characterization import (
     Joint,
     ServiceCharacterization,
 )
-from wcetchar.model.hardware import HardwareProfile, Region, Unit
+from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
 
@@ -97,17 +116,21 @@ class PriceVector(Mapping[Key, Price]):
         return len(self.prices)
 
     def priced(self, vector: AccessVector) -> AccessVector:
-        """Without stalls that the profile does not price: its times of instructions hold them."""
-        events = self.profile.core.events
+        """Without stalls that the profile does not price: its times of instructions hold them; and
+        without successions in which nothing waits."""
         return AccessVector(
-            (key, count)
-            for key, count in vector.items()
-            if not (
-                isinstance(key, CoreEvent)
-                and key.kind.is_stall
-                and key.kind.priced_as not in events
-                and key.kind.priced_as not in self.profile.core.discarded_fetches
-            )
+            (key, count) for key, count in vector.items() if not self._is_left_out(key)
+        )
+
+    def _is_left_out(self, key: Key) -> bool:
+        if isinstance(key, Succession):
+            return not self.prices[key].time.high
+        core = self.profile.core
+        return (
+            isinstance(key, CoreEvent)
+            and key.kind.is_stall
+            and key.kind.priced_as not in core.events
+            and key.kind.priced_as not in core.discarded_fetches
         )
 
     def time_of(self, vector: AccessVector) -> Interval:
@@ -147,9 +170,10 @@ def price_vector(
         for service in characterization.services:
             for key in _following_keys(service):
                 users.setdefault(key, []).append(service.name)
-    pricer = _Pricer(profile, section_map, characterization.fetch_width)
+    pricer = _Pricer(profile, section_map, characterization, users)
     problems: list[PricingError] = pricer.unknown_regions()
     problems.extend(_uncounted_stalls(characterization, profile))
+    problems.extend(_uncounted_writes(characterization, profile))
     prices: dict[Key, Price] = {}
     failed: dict[str, tuple[PricingError, dict[str, None]]] = {}
     for key, names in users.items():
@@ -166,7 +190,10 @@ def price_vector(
     problems.extend(_misspelt(characterization, section_map))
     if problems:
         raise several(problems)
-    return PriceVector(profile, section_map, prices, _notes(characterization, section_map, users))
+    notes = _notes(characterization, section_map, users)
+    rate = pricer.rate
+    prices = {key: Price(p.region, rate.applied(key, p.time)) for key, p in prices.items()}
+    return PriceVector(profile, section_map, prices, (*notes, *pricer.notes()))
 
 
 def keys_of(service: ServiceCharacterization) -> tuple[Key, ...]:
@@ -209,11 +236,18 @@ def can_follow(stretch: BlockingStretch) -> bool:
 class _Pricer:
     """Prices single keys and collects the sections that the map leaves out."""
 
-    def __init__(self, profile: HardwareProfile, section_map: SectionMap, fetch_width: int) -> None:
+    def __init__(
+        self,
+        profile: HardwareProfile,
+        section_map: SectionMap,
+        characterization: Characterization,
+        keys: Iterable[Key],
+    ) -> None:
         self.profile = profile
         self.clock = profile.core.clock
         self.map = section_map
-        self.fetch_width = fetch_width
+        self.fetch_width = characterization.fetch_width
+        self.successions = characterization.successions
         self.placement = Placement(profile, section_map)
         self.unmapped: dict[str, None] = {}
         if self.clock.unit is not Unit.HERTZ or self.clock.low <= 0:
@@ -226,6 +260,40 @@ class _Pricer:
                     file="profile",
                     keys=("core", "discarded_fetches"),
                 )
+        for region in profile.regions.values():
+            for one in region.interferences:
+                if one.every is not None and one.every.low <= 0:
+                    raise self._profile_error("regions", region.name)
+        self.rate, self._each = rate_of(profile, self.successions, self._region_span)
+        self._keys = tuple(keys)
+
+    def _region_span(self, region: Region, quantity: Quantity) -> Span:
+        """A time of a region; its cycles are the region's."""
+        wrong = self._profile_error("regions", region.name)
+        if region.clock_divider < 1:
+            raise wrong
+        return times(span_of(quantity, region.clock, wrong), region.clock_divider)
+
+    def notes(self) -> Iterator[str]:
+        """What the prices assume."""
+        core, regions = self.profile.core, self.profile.regions.values()
+        if core.write_buffer:
+            yield (
+                "a write goes on behind the core, and its next access waits for it; when a service "
+                "begins, one to the slowest region is under way"
+            )
+        if any(region.clock_divider > 1 for region in regions):
+            yield (
+                "an access waits for the edge of its bus's clock, the longest where that is not "
+                "known"
+            )
+        if self.rate.factor != 1:
+            yield (
+                "refresh and other masters come as often as they can: prices hold their share, and "
+                "each begin of a service or stretch one time of each"
+            )
+        elif any(region.interferences for region in regions):
+            yield "each access waits for refresh and for other masters of its region"
 
     def unknown_regions(self) -> list[PricingError]:
         """Placements into regions that the profile does not have, used or not."""
@@ -255,6 +323,8 @@ class _Pricer:
         )
 
     def price(self, key: Key) -> Price:
+        if isinstance(key, Succession):
+            return self._succession(key)
         return self._access(key) if isinstance(key, AccessClass) else self._event(key)
 
     def _access(self, access: AccessClass) -> Price:
@@ -269,14 +339,82 @@ class _Pricer:
             Assumption.CODE_ALIGNMENT in self.map.assumptions
         ):
             return Price(_places(regions), Interval())
+        if self._waits_later(access):
+            waits = [in_nanoseconds(self._each[region.name], self.clock) for region in regions]
+            return Price(_places(regions), _dearest(waits))
         choices = [
             less(full, hidden, self.clock)
+            + in_nanoseconds(self._beside(access, region), self.clock)
             for region in regions
             for operation in operations(region, access.operation)
             for full in self._full_times(region, operation, access.width, access.pattern)
             for hidden in self._overlaps(operation)
         ]
         return Price(_places(regions), _dearest(choices))
+
+    def _waits_later(self, access: AccessClass) -> bool:
+        """The next access waits for it, not the core."""
+        return bool(self.profile.core.write_buffer) and self.successions and is_posted(access)
+
+    def _beside(self, access: AccessClass, region: Region) -> Span:
+        """What an access may wait for beside its full time."""
+        waits = self._each[region.name]
+        single = access.pattern is Pattern.SINGLE and access.operation is not Operation.FETCH
+        if self.successions and single:
+            return waits  # which edge it finds is the succession's
+        edge = edge_wait(region)
+        return plus(waits, Span(Interval(Fraction(0), edge / 2, edge), Interval()))
+
+    def _succession(self, succession: Succession) -> Price:
+        access = succession.access
+        regions = [] if access is None else self._regions(access.section, access.operation)
+        if succession.before is not None:
+            self._regions(succession.before.section, succession.before.operation)
+        if regions is None or self.unmapped:
+            return Price("", Interval())  # reported elsewhere
+        where = _places(regions) if regions else CORE
+        return Price(where, wait_of(succession, self._bus))
+
+    @cached_property
+    def _bus(self) -> Bus:
+        core = self.profile.core
+        return Bus(
+            clock=self.clock,
+            posted=bool(core.write_buffer),
+            edges_known=self._edges_known(),
+            widest=core.data_width,
+            overlap=self._overlaps(Operation.WRITE)[0],
+            turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),
+            held=self._own(EventKind.FETCH_HELD_LATE),
+            event=lambda event: self._own(event.kind),
+            reached=lambda access: self._regions(access.section, access.operation) or [],
+            writable=lambda: self.placement.permitting(Operation.WRITE),
+            full=lambda region, operation, width: self._full_times(
+                region, operation, width, Pattern.SINGLE
+            ),
+        )
+
+    def _edges_known(self) -> bool:
+        """Nothing but prices in cycles lies between two accesses."""
+        core = self.profile.core
+        fetches = [
+            k for k in self._keys if isinstance(k, AccessClass) and k.operation is Operation.FETCH
+        ]
+        issues = {k.kind for k in self._keys if isinstance(k, CoreEvent) and k.kind in ISSUES}
+        return (
+            not any(self._access(key).time.high for key in fetches)
+            and not any(core.discarded_fetches.values())
+            and all(self._own(kind) == self._overlaps(ISSUES[kind])[0] for kind in issues)
+        )
+
+    def _own(self, kind: EventKind) -> Span:
+        """The time of an event beside what it fetches in vain; zero if it has none."""
+        if kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:
+            return ZERO_SPAN
+        quantity = self.profile.core.events.get(kind.priced_as)
+        if quantity is None:
+            return ZERO_SPAN
+        return span_of(quantity, None, self._profile_error("core", "events", kind.value))
 
     def _overlaps(self, operation: Operation) -> list[Span]:
         """How much of an access may be hidden behind the event that makes it."""
@@ -299,13 +437,13 @@ class _Pricer:
                 file="profile",
                 keys=("regions", region.name),
             )
-        wrong = self._profile_error("regions", region.name)
         time = region.times[operation]
-        first = span_of(time.first, region.clock, wrong)
-        following = span_of(time.next, region.clock, wrong)
+        first = self._region_span(region, time.first)
+        following = self._region_span(region, time.next)
+        least = self.profile.core.least_width.get(operation, 0)
         found = []
         for one in [width] if width else [w for w in WIDTHS if w]:
-            beats = max(1, -(-one // region.bus_width))
+            beats = max(1, -(-max(one, least) // region.bus_width))
             if pattern in (Pattern.NEXT, Pattern.REALIGNED):
                 found.append(times(following, beats))
             else:
@@ -330,16 +468,17 @@ class _Pricer:
                 file="profile",
                 keys=("core", "events"),
             )
-        own = ZERO_SPAN
-        if quantity is not None:
-            own = span_of(quantity, None, self._profile_error("core", "events", kind.value))
+        own = self._own(kind)
         if not discarded:
             return Price(CORE, in_nanoseconds(own, self.clock))
         regions = self._fetched_from(event.section)
         if regions is None:
             return Price(CORE, Interval())
+        fetch = AccessClass(event.section, Operation.FETCH, self.fetch_width, Pattern.FIRST)
         choices = [
-            in_nanoseconds(plus(own, times(full, discarded)), self.clock)
+            in_nanoseconds(
+                plus(own, times(plus(full, self._beside(fetch, region)), discarded)), self.clock
+            )
             for region in regions
             for full in self._full_times(region, Operation.FETCH, self.fetch_width, Pattern.FIRST)
         ]
@@ -434,7 +573,7 @@ def _notes(
 def _realigned(key: Key) -> bool:
     if isinstance(key, CoreEvent):
         return key.kind.is_realigned
-    return key.pattern is Pattern.REALIGNED
+    return isinstance(key, AccessClass) and key.pattern is Pattern.REALIGNED
 
 
 def _uncounted_stalls(
@@ -452,6 +591,22 @@ def _uncounted_stalls(
             hint="characterize the kernel anew; or leave out stalls, and raise `load` and others",
             file="profile",
             keys=("core", "events"),
+        )
+
+
+def _uncounted_writes(
+    characterization: Characterization, profile: HardwareProfile
+) -> Iterator[PricingError]:
+    """What is under way when a service begins would be in no figure."""
+    if profile.core.write_buffer and not characterization.successions:
+        yield PricingError(
+            f"the characterization of {characterization.kernel.name} does not count successions, "
+            f"which the write buffer of profile {profile.name} needs",
+            expected="a characterization made with --successions, or no write buffer",
+            hint="without `write buffer`, the core is taken to wait for each write itself; add "
+            "what is left of a caller's write",
+            file="profile",
+            keys=("core", "write_buffer"),
         )
 
 

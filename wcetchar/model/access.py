@@ -233,14 +233,58 @@ class CoreEvent:
         return f"{self.section} {self.kind.value}"
 
 
-Key = AccessClass | CoreEvent
+@dataclass(frozen=True)
+class Succession:
+    """Two data accesses of a window, one behind the other, and what the core did between them:
+    what decides how long the second waits for the first, and for the edge of a bus's clock.
+
+    Attributes:
+        before: the access before; ``None``: it is not known, the window begins.
+        between: core events of the instructions between the two and stalls of the second's own,
+            with their counts, in order; empty where one instruction makes both accesses.
+        late: instructions between them that transfer control late, without ``fetch held late``.
+        more: further instructions lie between; ``between`` holds the first ones only.
+        access: the second one; ``None``: the window ends.
+    """
+
+    before: AccessClass | None
+    between: tuple[tuple[CoreEvent, int], ...]
+    late: int
+    more: bool
+    access: AccessClass | None
+
+    @property
+    def section(self) -> str:
+        """Of the access that waits; where the window ends, of the one before."""
+        one = self.access or self.before
+        return UNKNOWN_SECTION if one is None else one.section
+
+    @property
+    def dearest(self) -> Succession:
+        """Never cheaper than this one: nothing is known but the access that waits."""
+        return Succession(None, (), 0, True, self.access)
+
+    def __str__(self) -> str:
+        parts = [f"{count} {event}" for event, count in self.between]
+        if self.late:
+            parts.append(f"{self.late} late")
+        if self.more:
+            parts.append("more")
+        between = f" ({', '.join(parts)})" if parts else ""
+        return f"{self.access or 'end'} behind {self.before or 'any'}{between}"
+
+
+Key = AccessClass | CoreEvent | Succession
 
 
 def key_order(key: Key) -> tuple[str, int, str, int, str]:
-    """Sort key that puts accesses of a section before its core events, in a stable order."""
+    """Sort key that puts accesses of a section before its core events, and these before
+    successions, in a stable order."""
     if isinstance(key, AccessClass):
         return (key.section, 0, key.operation.value, key.width, key.pattern.value)
-    return (key.section, 1, key.kind.value, 0, "")
+    if isinstance(key, CoreEvent):
+        return (key.section, 1, key.kind.value, 0, "")
+    return (key.section, 2, str(key), 0, "")
 
 
 class AccessVector(Mapping[Key, int]):

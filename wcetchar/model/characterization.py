@@ -240,6 +240,8 @@ class Characterization:
         fetch_width: in bits; the unit of fetch counts.
         stalls: stalls are counted as events of their own (``EventKind.is_stall``). Where they are
             not, each instruction is priced with all that it may cause.
+        successions: which access follows which is counted (:class:`Succession`). Where it is not,
+            an access is priced as if the dearest had just gone before it.
     """
 
     kernel: Kernel
@@ -252,3 +254,4 @@ class Characterization:
     assumptions: tuple[str, ...] = ()
     not_characterized: tuple[NotCharacterized, ...] = ()
     stalls: bool = False
+    successions: bool = False

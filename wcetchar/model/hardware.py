@@ -52,6 +52,20 @@ class RegionKind(StrEnum):
 
 
 @dataclass(frozen=True)
+class Interference:
+    """Time in which a memory serves somebody else and an access of the core has to wait.
+
+    Attributes:
+        takes: how long at most, each time.
+        every: time from the beginning of one to that of the next, at least; ``None``: not known,
+            then each access waits once.
+    """
+
+    takes: Quantity
+    every: Quantity | None = None
+
+
+@dataclass(frozen=True)
 class Region:
     """A memory or peripheral as its bus sees it.
 
@@ -60,6 +74,10 @@ class Region:
         clock: of its bus in Hz; cycles in ``times`` are cycles of this clock. ``None``: the core's.
         times: per operation. An operation that is absent is not possible there. ``ACCESS``, where
             present, prices accesses of unknown direction; otherwise the dearer of read and write.
+        clock_divider: cycles of the core's clock in one of the region's. Cycles in ``times`` and in
+            interferences are then those of the region, and an access begins with one of them.
+        refresh, arbitration: what accesses may have to wait for; the memory's own, and another
+            master.
         base, size: addresses in bytes, where the profile states them.
     """
 
@@ -71,6 +89,13 @@ class Region:
     base: int | None = None
     size: int | None = None
     note: str = ""
+    clock_divider: int = 1
+    refresh: Interference | None = None
+    arbitration: Interference | None = None
+
+    @property
+    def interferences(self) -> tuple[Interference, ...]:
+        return tuple(i for i in (self.refresh, self.arbitration) if i is not None)
 
 
 @dataclass(frozen=True)
@@ -85,6 +110,11 @@ class Core:
             an access is its full time less this, never below zero.
         discarded_fetches: per event, how many fetches may have been started and thrown away; each
             costs a full first access to the region of the event's section.
+        least_width: per operation, how many bits the core moves at least: a byte is read as a word
+            where it is 32.
+        data_width: how many bits one access of the core moves at most, its caller's too.
+        write_buffer: writes that may be under way while the core goes on: none, or one, for whose
+            end its next access waits.
     """
 
     name: str
@@ -92,6 +122,9 @@ class Core:
     events: Mapping[EventKind, Quantity]
     overlap: Mapping[Operation, Quantity] = field(default_factory=dict)
     discarded_fetches: Mapping[EventKind, int] = field(default_factory=dict)
+    least_width: Mapping[Operation, int] = field(default_factory=dict)
+    write_buffer: int = 0
+    data_width: int = 64
 
 
 @dataclass(frozen=True)

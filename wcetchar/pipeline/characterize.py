@@ -26,6 +26,7 @@ class Request:
         format, machine: of the traces, where their content does not say.
         partial: leave out services that no trace shows.
         values: assignments to parameters of services without marks (``pipeline.runs.FORM``).
+        successions: count which data access follows which.
         runs: runs file; without ``traces`` it says which there are.
     """
 
@@ -37,6 +38,7 @@ class Request:
     partial: bool = False
     values: tuple[str, ...] = ()
     runs: str | None = None
+    successions: bool = False
 
 
 def run(request: Request, progress: Callable[[int], None] | None = None) -> Characterization:
@@ -63,5 +65,6 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
         tool=f"wcetchar {__version__}",
         runs=values,
         partial=request.partial,
+        successions=request.successions,
         progress=progress,
     )

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Final
 
 from wcetchar.errors import one_line
-from wcetchar.model.access import AccessClass, Key, Pattern
+from wcetchar.model.access import AccessClass, Key, Pattern, Succession
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Chain, Estimate, EstimateColumn
 from wcetchar.model.interval import Interval
@@ -227,6 +227,8 @@ def _column(column: EstimateColumn) -> ColumnView:
 
 def _heading(key: Key) -> tuple[str, ...]:
     section = one_line(key.section)
+    if isinstance(key, Succession):
+        return (section, "waits")
     if not isinstance(key, AccessClass):
         return (section or "core", *key.kind.value.split(" "))
     width = str(key.width) if key.width else "?"
@@ -237,6 +239,8 @@ def _heading(key: Key) -> tuple[str, ...]:
 def _group_heading(key: Key) -> tuple[str, ...]:
     if isinstance(key, AccessClass):
         return (one_line(key.section), key.operation.value)
+    if isinstance(key, Succession):
+        return (one_line(key.section), "waits")
     return ("core", "events")
 
 

@@ -153,9 +153,13 @@ def _once(source: Source, steps: Steps, items: list[Any], what: str) -> None:
         seen.setdefault(name, at)
 
 
-def _check_counts(source: Source) -> None:
+def _known_sections(source: Source) -> set[str]:
     sections = [s.get("name") for s in list_at(source.data, "sections") if isinstance(s, dict)]
-    known = {name for name in sections if isinstance(name, str)} | {UNKNOWN_SECTION}
+    return {name for name in sections if isinstance(name, str)} | {UNKNOWN_SECTION}
+
+
+def _check_counts(source: Source) -> None:
+    known = _known_sections(source)
     for index, service in _services(source):
         parameters = [p.get("name") for p in list_at(service, "parameters") if isinstance(p, dict)]
         names = tuple(name for name in parameters if isinstance(name, str))
@@ -248,14 +252,7 @@ def _check_row(
                 "a count is neither of an access nor of an event",
                 expected='"operation", "width" and "pattern", or "event"',
             )
-        section = entry.get("section")
-        if isinstance(section, str) and section not in known:
-            source.report(
-                (*at, "section"),
-                f"the section {shown(section)} is not declared",
-                expected=one_of(sorted(known)),
-                hint=did_you_mean(section, known),
-            )
+        _check_section(source, at, entry, known)
         if entry.get("count") == 0:
             source.report((*at, "count"), "a count of zero", expected="only what is counted")
         identity = tuple(
@@ -264,6 +261,51 @@ def _check_row(
         if identity in seen:
             source.report(at, "this class is counted twice in one row", expected="each class once")
         seen.add(identity)
+    declared = len(list_at(source.data, "successions"))
+    for number, count in mapping_at(row, "successions").items():
+        at = (*steps, "successions", number)
+        if number.isdecimal() and int(number) >= declared:
+            source.report(
+                at,
+                f"there is no succession {number}",
+                expected=f"a number below {declared}, that of the file's successions",
+                key=True,
+            )
+        if count == 0:
+            source.report(at, "a count of zero", expected="only what is counted")
+
+
+def _check_section(source: Source, at: Steps, entry: Any, known: set[str]) -> None:
+    section = mapping_at(entry).get("section")
+    if isinstance(section, str) and section not in known:
+        source.report(
+            (*at, "section"),
+            f"the section {shown(section)} is not declared",
+            expected=one_of(sorted(known)),
+            hint=did_you_mean(section, known),
+        )
+
+
+def _check_successions(source: Source) -> None:
+    """Their sections are declared, and each is given once."""
+    known = _known_sections(source)
+    seen: dict[str, int] = {}
+    for number, one in enumerate(list_at(source.data, "successions")):
+        if not isinstance(one, dict):
+            continue
+        at: Steps = ("successions", number)
+        for key in ("before", "access"):
+            if isinstance(one.get(key), dict):
+                _check_section(source, (*at, key), one[key], known)
+        for index, event in enumerate(list_at(one, "between")):
+            if isinstance(event, dict):
+                _check_section(source, (*at, "between", index), event, known)
+        identity = json.dumps(one, sort_keys=True)
+        if identity in seen:
+            source.report(
+                at, f"this is succession {seen[identity]} again", expected="each of them once"
+            )
+        seen.setdefault(identity, number)
 
 
 def _check_conservation(source: Source) -> None:
@@ -286,5 +328,6 @@ def _check_conservation(source: Source) -> None:
 _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_names,
     _check_counts,
+    _check_successions,
     _check_conservation,
 )

@@ -9,7 +9,7 @@ of its own::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, Strict
@@ -24,6 +24,7 @@ from wcetchar.model.access import (
     Key,
     Operation,
     Pattern,
+    Succession,
 )
 from wcetchar.model.characterization import (
     SCHEMA_VERSION,
@@ -63,10 +64,54 @@ def _no_boolean(value: object) -> object:
     return value
 
 
+Number = Annotated[str, Field(pattern="^(0|[1-9][0-9]{0,8})$")]
+"""Of a succession, as the key of a JSON object."""
+Numbers = dict[Succession, int]
+Successions = Sequence[Succession]
+
 Width = Annotated[Literal[0, 8, 16, 32, 64], BeforeValidator(_no_boolean)]
 FetchWidth = Annotated[Literal[8, 16, 32, 64], BeforeValidator(_no_boolean)]
 
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class AccessDoc(JsonModel):
+    """An access class."""
+
+    section: str = Field(description="logical section")
+    operation: Operation
+    width: Width = Field(description="in bits; 0: unknown")
+    pattern: Pattern
+
+    def to_model(self) -> AccessClass:
+        return AccessClass(self.section, self.operation, self.width, self.pattern)
+
+
+class EventCountDoc(JsonModel):
+    """A core event, and how often."""
+
+    section: str = Field(description="logical section")
+    event: EventKind
+    count: Annotated[Integer, Field(ge=1, le=1000)]
+
+
+class SuccessionDoc(JsonModel):
+    """Two data accesses, one behind the other."""
+
+    before: AccessDoc | None = Field(None, description="absent: not known, the window begins")
+    between: list[EventCountDoc] = Field(default_factory=list)
+    late: Annotated[Integer, Field(ge=0, le=1000)] = 0
+    more: Boolean = False
+    access: AccessDoc | None = Field(None, description="absent: the window ends")
+
+    def to_model(self) -> Succession:
+        return Succession(
+            self.before.to_model() if self.before else None,
+            tuple((CoreEvent(e.section, e.event), e.count) for e in self.between),
+            self.late,
+            self.more,
+            self.access.to_model() if self.access else None,
+        )
 
 
 class CountDoc(JsonModel):
@@ -107,9 +152,13 @@ class RowDoc(JsonModel):
     repetition: str = Field(description="formula over the service's parameters")
     blocking: BlockingDoc = Field(description="what is held off")
     counts: list[CountDoc] = Field(description="for one repetition")
+    successions: dict[Number, Count] = Field(
+        default_factory=dict, description="for one repetition: number in the file's list, how often"
+    )
 
-    def to_model(self) -> TraceSection:
-        keys = [(entry.key(), entry.count) for entry in self.counts]
+    def to_model(self, successions: Successions) -> TraceSection:
+        keys: list[tuple[Key | None, int]] = [(entry.key(), entry.count) for entry in self.counts]
+        keys += [(successions[int(number)], count) for number, count in self.successions.items()]
         return TraceSection(
             blocking=self.blocking.to_model(),
             vector=AccessVector([(key, count) for key, count in keys if key is not None]),
@@ -130,11 +179,13 @@ class CountsDoc(JsonModel):
     rows: list[RowDoc] | None = None
     points: list[PointDoc] | None = None
 
-    def to_model(self) -> Counts:
+    def to_model(self, successions: Successions) -> Counts:
         return Counts(
-            rows=tuple(row.to_model() for row in self.rows or ()),
+            rows=tuple(row.to_model(successions) for row in self.rows or ()),
             points=tuple(
-                TablePoint(tuple(point.values), tuple(row.to_model() for row in point.rows))
+                TablePoint(
+                    tuple(point.values), tuple(row.to_model(successions) for row in point.rows)
+                )
                 for point in self.points or ()
             ),
         )
@@ -168,12 +219,12 @@ class StretchDoc(JsonModel):
     )
     counts: CountsDoc = Field(description="what is done in it")
 
-    def to_model(self) -> BlockingStretch:
+    def to_model(self, successions: Successions) -> BlockingStretch:
         return BlockingStretch(
             self.kind,
             self.begin,
             self.end,
-            self.counts.to_model(),
+            self.counts.to_model(successions),
             self.begin_place.to_model() if self.begin_place else None,
             self.end_place.to_model() if self.end_place else None,
             None if self.goes_on_from is None else frozenset(self.goes_on_from),
@@ -213,7 +264,7 @@ class ServiceDoc(JsonModel):
     evidence: EvidenceDoc = Field(default_factory=EvidenceDoc)
     notes: list[str] = Field(default_factory=list)
 
-    def to_model(self) -> ServiceCharacterization:
+    def to_model(self, successions: Successions) -> ServiceCharacterization:
         return ServiceCharacterization(
             name=self.name,
             kind=self.kind,
@@ -222,8 +273,8 @@ class ServiceDoc(JsonModel):
             parameters=tuple(
                 Parameter(p.name, p.kind, p.minimum, p.maximum, p.meaning) for p in self.parameters
             ),
-            counts=self.counts.to_model(),
-            stretches=tuple(stretch.to_model() for stretch in self.stretches),
+            counts=self.counts.to_model(successions),
+            stretches=tuple(stretch.to_model(successions) for stretch in self.stretches),
             description=self.description,
             worst_state=self.worst_state,
             evidence=Evidence(
@@ -318,6 +369,9 @@ class CharacterizationDoc(JsonModel):
     architecture: str = Field(description="instruction set")
     fetch_width: FetchWidth = Field(description="in bits; the unit of fetch counts")
     stalls: bool = Field(False, description="stalls are counted as events of their own")
+    successions: list[SuccessionDoc] | None = Field(
+        None, description="all that are counted; absent: which access follows which is not counted"
+    )
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
     not_characterized: list[NotCharacterizedDoc] = Field(default_factory=list)
@@ -326,13 +380,15 @@ class CharacterizationDoc(JsonModel):
     provenance: ProvenanceDoc = Field(description="where the figures come from")
 
     def to_model(self) -> Characterization:
+        successions = [one.to_model() for one in self.successions or ()]
         return Characterization(
             kernel=Kernel(self.kernel.name, self.kernel.version, dict(self.kernel.configuration)),
             architecture=self.architecture,
             fetch_width=self.fetch_width,
             stalls=self.stalls,
+            successions=self.successions is not None,
             sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in self.sections),
-            services=tuple(service.to_model() for service in self.services),
+            services=tuple(service.to_model(successions) for service in self.services),
             provenance=self.provenance.to_model(),
             conservation=self.conservation.to_model() if self.conservation else None,
             assumptions=tuple(self.assumptions),
@@ -344,6 +400,8 @@ class CharacterizationDoc(JsonModel):
 
 def plain(c: Characterization) -> dict[str, Any]:
     """The file's content as plain data, in the order of the file."""
+    numbers = Numbers()
+    services = [_service(service, numbers) for service in c.services]
     return _sparse(
         {
             "kind": KIND,
@@ -363,7 +421,8 @@ def plain(c: Characterization) -> dict[str, Any]:
                 _sparse({"name": s.name, "kind": s.kind.value, "meaning": s.meaning}, "meaning")
                 for s in c.sections
             ],
-            "services": [_service(service) for service in c.services],
+            "services": services,
+            "successions": [_succession(key) for key in numbers] if c.successions else None,
             "not_characterized": [
                 {"name": missing.name, "reason": missing.reason} for missing in c.not_characterized
             ],
@@ -372,6 +431,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             "provenance": _provenance(c.provenance),
         },
         "stalls",
+        *(() if c.successions else ("successions",)),
         "not_characterized",
         "assumptions",
         "conservation",
@@ -383,7 +443,7 @@ def _sparse(data: Mapping[str, Any], *optional: str) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in optional or value}
 
 
-def _service(s: ServiceCharacterization) -> dict[str, Any]:
+def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
     data = {
         "name": s.name,
         "kind": s.kind.value,
@@ -401,7 +461,7 @@ def _service(s: ServiceCharacterization) -> dict[str, Any]:
             }
             for p in s.parameters
         ],
-        "counts": _counts(s.counts),
+        "counts": _counts(s.counts, numbers),
         "stretches_known": s.stretches_known,
         "stretches": [
             _sparse(
@@ -413,7 +473,7 @@ def _service(s: ServiceCharacterization) -> dict[str, Any]:
                     "end_place": _place(t.end_place),
                     "goes_on_from": _joints(t.goes_on_from),
                     "goes_on_in": _joints(t.goes_on_in),
-                    "counts": _counts(t.counts),
+                    "counts": _counts(t.counts, numbers),
                 },
                 *(() if t.begin_place else ("begin_place",)),
                 *(() if t.end_place else ("end_place",)),
@@ -455,18 +515,18 @@ def _joints(joints: frozenset[Joint] | None) -> list[str] | None:
     return None if joints is None else [joint.value for joint in Joint if joint in joints]
 
 
-def _counts(counts: Counts) -> dict[str, Any]:
+def _counts(counts: Counts, numbers: Numbers) -> dict[str, Any]:
     if counts.is_formula:
-        return {"rows": [_row(row) for row in counts.rows]}
+        return {"rows": [_row(row, numbers) for row in counts.rows]}
     return {
         "points": [
-            {"values": list(point.values), "rows": [_row(row) for row in point.rows]}
+            {"values": list(point.values), "rows": [_row(row, numbers) for row in point.rows]}
             for point in counts.points
         ]
     }
 
 
-def _row(row: TraceSection) -> dict[str, Any]:
+def _row(row: TraceSection, numbers: Numbers) -> dict[str, Any]:
     b = row.blocking
     blocking: dict[str, Any] = {}
     if b.interrupts:
@@ -477,22 +537,45 @@ def _row(row: TraceSection) -> dict[str, Any]:
         blocking["preemption"] = True
     if b.unknown:
         blocking["unknown"] = True
-    return {
+    items = row.vector.items()
+    data = {
         "repetition": formula.to_text(row.repetition),
         "blocking": blocking,
-        "counts": [_count(key, count) for key, count in row.vector.items()],
+        "counts": [_count(k, count) for k, count in items if not isinstance(k, Succession)],
+        "successions": {
+            str(numbers.setdefault(key, len(numbers))): count
+            for key, count in items
+            if isinstance(key, Succession)
+        },
     }
+    return _sparse(data, "successions")
 
 
-def _count(key: Key, count: int) -> dict[str, Any]:
+def _count(key: AccessClass | CoreEvent, count: int) -> dict[str, Any]:
     if isinstance(key, CoreEvent):
         return {"section": key.section, "event": key.kind.value, "count": count}
+    return {**_access(key), "count": count}
+
+
+def _succession(key: Succession) -> dict[str, Any]:
+    data = {
+        "before": None if key.before is None else _access(key.before),
+        "between": [
+            {"section": e.section, "event": e.kind.value, "count": n} for e, n in key.between
+        ],
+        "late": key.late,
+        "more": key.more,
+        "access": None if key.access is None else _access(key.access),
+    }
+    return _sparse(data, *data)
+
+
+def _access(key: AccessClass) -> dict[str, Any]:
     return {
         "section": key.section,
         "operation": key.operation.value,
         "width": key.width,
         "pattern": key.pattern.value,
-        "count": count,
     }
 
 

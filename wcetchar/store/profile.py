@@ -16,6 +16,7 @@ from wcetchar.model.hardware import (
     AccessTime,
     Core,
     HardwareProfile,
+    Interference,
     Quantity,
     Region,
     RegionKind,
@@ -74,6 +75,8 @@ Address = Annotated[
     int, PlainValidator(in_place(_address)), WithJsonSchema({"type": "integer", "minimum": 0})
 ]
 FetchCount = Annotated[Integer, Field(ge=0, le=1000)]
+Divider = Annotated[Integer, Field(ge=1, le=1000)]
+WriteBuffer = Annotated[Integer, Field(ge=0, le=1)]
 
 
 class AccessTimeDoc(YamlModel):
@@ -99,10 +102,29 @@ class AccessTimeDoc(YamlModel):
         return AccessTime(self.first, self.next)
 
 
+class InterferenceDoc(YamlModel):
+    """Time in which a memory serves somebody else."""
+
+    takes: Time = Field(description="how long at most, each time")
+    every: Time | None = Field(
+        None, description="from the beginning of one to that of the next, at least"
+    )
+
+    def to_model(self) -> Interference:
+        return Interference(self.takes, self.every)
+
+
 class RegionDoc(YamlModel):
     kind: RegionKind = Field(description="memory or peripheral")
     bus_width: Width = Field(description="bits moved by one access: 8, 16, 32 or 64")
     clock: Frequency | None = Field(None, description="of the region's bus; the core's if absent")
+    clock_divider: Divider = Field(
+        1, description="cycles of the core in one of the region's, with which accesses begin"
+    )
+    refresh: InterferenceDoc | None = Field(None, description="when the memory is its own")
+    arbitration: InterferenceDoc | None = Field(
+        None, description="when another master has the memory"
+    )
     base: Address | None = Field(None, description="first address")
     size: Size | None = Field(None, description="size in bytes")
     fetch: AccessTimeDoc | None = None
@@ -129,6 +151,9 @@ class RegionDoc(YamlModel):
             base=self.base,
             size=self.size,
             note=self.note,
+            clock_divider=self.clock_divider,
+            refresh=self.refresh.to_model() if self.refresh else None,
+            arbitration=self.arbitration.to_model() if self.arbitration else None,
         )
 
 
@@ -161,13 +186,29 @@ class CoreDoc(YamlModel):
     discarded_fetches: dict[PricedEvent, FetchCount] = Field(
         default_factory=dict, description="fetches that an event may start and throw away"
     )
+    least_width: dict[Operation, Width] = Field(
+        default_factory=dict, description="bits that an access of the core moves at least"
+    )
+    data_width: Width = Field(64, description="bits that an access of the core moves at most")
+    write_buffer: WriteBuffer = Field(
+        0, description="writes that may be under way while the core goes on"
+    )
 
     def to_model(self) -> Core:
         events = dict(self.events)
         if self.other_events is not None:
             others = {kind: self.other_events for kind in EventKind if not kind.is_stall}
             events = others | events
-        return Core(self.name, self.clock, events, dict(self.overlap), dict(self.discarded_fetches))
+        return Core(
+            self.name,
+            self.clock,
+            events,
+            dict(self.overlap),
+            dict(self.discarded_fetches),
+            dict(self.least_width),
+            self.write_buffer,
+            self.data_width,
+        )
 
 
 class ProfileDoc(YamlModel):
@@ -218,6 +259,13 @@ def _check_regions(source: Source) -> None:
                 ("regions", name),
                 f"nothing can be done in the region {shown(name)}",
                 expected="at least one of fetch, read, write, access",
+            )
+        if "clock divider" in region and "clock" in region:
+            source.report(
+                ("regions", name, "clock divider"),
+                f"the region {shown(name)} has a clock of its own",
+                expected="a clock, or a divider of the core's",
+                key=True,
             )
         given = region.keys() & {"base", "size"}
         if len(given) == 1:

@@ -1,0 +1,269 @@
+"""Waits of accesses against a core and a bus that are stepped cycle by cycle.
+
+The simulated core executes accesses with work between them. A read holds it until it is answered,
+a write only where there is no write buffer; the bus serves one access at a time, begins at edges of
+its own clock, and is taken by refresh now and then. What the core does in between may take less
+than it is charged, and while a write is under way a late transfer may take more. No run may take
+longer than the estimate, however it begins; and where nothing is uncertain, one that begins behind
+the slowest write takes just as long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from wcetchar.engine import estimate
+from wcetchar.model.access import (
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Succession,
+)
+from wcetchar.model.characterization import (
+    Blocking,
+    Characterization,
+    Counts,
+    Provenance,
+    ServiceCharacterization,
+    TraceSection,
+    Word,
+)
+from wcetchar.model.hardware import (
+    AccessTime,
+    Core,
+    HardwareProfile,
+    Interference,
+    Quantity,
+    Region,
+    RegionKind,
+    Unit,
+)
+from wcetchar.model.section_map import SectionMap
+from wcetchar.model.service import Kernel, ServiceKind
+
+ALU = CoreEvent("code", EventKind.ALU)
+CONSECUTIVE = CoreEvent("code", EventKind.CONSECUTIVE_ACCESS)
+REFILL = CoreEvent("code", EventKind.PIPELINE_REFILL)
+ISSUE = {
+    Operation.READ: CoreEvent("code", EventKind.LOAD),
+    Operation.WRITE: CoreEvent("code", EventKind.STORE),
+}
+
+
+@dataclass(frozen=True)
+class Bus:
+    """``first``: cycles of the bus for an access of section i; ``divider`` likewise."""
+
+    first: tuple[int, int]
+    divider: tuple[int, int]
+    turnaround: int
+    buffered: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """Work, then an access. ``less``: cycles that the work takes less than it is charged; ``late``:
+    it has a late transfer, which ``holds`` if the bus is busy."""
+
+    work: int
+    less: int
+    late: bool
+    holds: bool
+    section: int
+    write: bool
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What else uses the memory of section 0: every so many cycles of its clock, for how many."""
+
+    every: int
+    takes: int
+    offset: int
+
+
+buses = st.builds(
+    Bus,
+    st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    st.tuples(st.sampled_from((1, 1, 2, 3)), st.sampled_from((1, 2))),
+    st.integers(0, 2),
+    st.booleans(),
+)
+steps = st.builds(
+    Step,
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 1),
+    st.booleans(),
+).map(lambda s: replace(s, less=min(s.less, s.work), late=s.late and s.work > 1))
+outsides = st.none() | st.builds(
+    lambda takes, gap, offset: Outside(takes + gap, takes, offset),
+    st.integers(1, 5),
+    st.integers(10, 60),
+    st.integers(0, 60),
+)
+
+
+def simulated(
+    bus: Bus, run: list[Step], pending: int | None, phase: int, outside: Outside | None
+) -> int:
+    """Cycles from the first instruction until the core goes on behind the last one. ``pending``:
+    the section of a write that was begun right before."""
+    cycle = phase
+    busy_until = phase  # the bus ends what it does right before this cycle
+
+    def serve(asked: int, section: int) -> int:
+        """The end of an access that is asked for in a cycle."""
+        divider = bus.divider[section]
+        at = asked
+        while at % divider or _taken(outside, section, at // divider):
+            at += 1
+        return at + bus.first[section] * divider
+
+    if pending is not None:
+        busy_until = serve(cycle, pending)  # issued one cycle ago
+    start = cycle
+    for number, step in enumerate(run):
+        took = step.work - step.less
+        for done in range(took):
+            cycle += 1
+            # The transfer is near the end of the work; the bus is busy for one cycle at least.
+            if step.late and step.holds and done == took - 1 and cycle < busy_until:
+                cycle += 1
+        # The access can be issued when the bus has been free for the turnaround.
+        free = busy_until - 1 + bus.turnaround if number or pending is not None else cycle
+        cycle = max(cycle, free)
+        end = serve(cycle + 1, step.section)
+        busy_until = end
+        cycle = cycle + 1 if step.write and bus.buffered else end - 1
+    return cycle - start
+
+
+def _taken(outside: Outside | None, section: int, cycle: int) -> bool:
+    if outside is None or section:
+        return False
+    return (cycle - outside.offset) % outside.every < outside.takes
+
+
+def estimated(bus: Bus, run: list[Step], outside: Outside | None, counted: bool) -> Fraction:
+    keys: list[Key] = []
+    before: AccessClass | None = None
+    for step in run:
+        operation = Operation.WRITE if step.write else Operation.READ
+        access = AccessClass(f"s{step.section}", operation, 32)
+        between: list[tuple[CoreEvent, int]] = [(ALU, step.work)] if step.work else []
+        if before is not None and not step.work:
+            between.append((CONSECUTIVE, 1))
+        keys += [event for event, count in between for _ in range(count)]
+        keys += [ISSUE[operation], access]
+        if counted:
+            keys.append(Succession(before, tuple(between), int(step.late), False, access))
+        before = access
+    if counted:
+        keys.append(Succession(before, (), 0, False, None))
+    vector = AccessVector([(key, 1) for key in keys])
+    service = ServiceCharacterization(
+        "run", ServiceKind.CALL, Word.BOUND, (), Counts((TraceSection(Blocking(), vector),))
+    )
+    kernel = Characterization(
+        Kernel("k", "1"),
+        "x",
+        32,
+        (),
+        (service,),
+        Provenance("test"),
+        stalls=True,
+        successions=counted,
+    )
+    one = Quantity.exactly(1, Unit.CYCLES)
+    none = Quantity.exactly(0, Unit.CYCLES)
+    core = Core(
+        "core",
+        Quantity.exactly(10**9, Unit.HERTZ),
+        {
+            EventKind.ALU: one,
+            EventKind.LOAD: one,
+            EventKind.STORE: one,
+            EventKind.CONSECUTIVE_ACCESS: Quantity.exactly(bus.turnaround, Unit.CYCLES),
+            EventKind.FETCH_HELD_LATE: one,
+            EventKind.PIPELINE_REFILL: none,
+        },
+        overlap={Operation.READ: one, Operation.WRITE: one},
+        write_buffer=int(bus.buffered),
+        data_width=32,
+    )
+    regions = {}
+    for number in (0, 1):
+        first = Quantity.exactly(bus.first[number], Unit.CYCLES)
+        regions[f"s{number}"] = Region(
+            f"s{number}",
+            RegionKind.MEMORY,
+            32,
+            {o: AccessTime(first, first) for o in (Operation.READ, Operation.WRITE)},
+            clock_divider=bus.divider[number],
+            refresh=None
+            if outside is None or number
+            else Interference(
+                Quantity.exactly(outside.takes, Unit.CYCLES),
+                Quantity.exactly(outside.every, Unit.CYCLES),
+            ),
+        )
+    board = HardwareProfile("board", "", core, regions)
+    placed = SectionMap("map", {"s0": "s0", "s1": "s1", "code": "s0"})
+    return estimate(kernel, "run", board, placed, {}).total.high
+
+
+def worst(bus: Bus, run: list[Step], outside: Outside | None) -> int:
+    """Over how it may begin."""
+    pending = (None, 0, 1) if bus.buffered else (None,)
+    phases = range(bus.divider[0] * bus.divider[1])
+    return max(simulated(bus, run, one, phase, outside) for one in pending for phase in phases)
+
+
+@settings(max_examples=150, deadline=None)
+@given(buses, st.lists(steps, min_size=1, max_size=8), outsides)
+@example(
+    Bus((1, 1), (3, 1), 1, True),
+    [Step(0, 0, False, False, 0, True), Step(5, 0, True, True, 0, False)],
+    None,
+)
+def test_no_run_takes_longer_than_its_estimate(
+    bus: Bus, run: list[Step], outside: Outside | None
+) -> None:
+    found = worst(bus, run, outside)
+    assert found <= estimated(bus, run, outside, True)
+    if not bus.buffered:
+        assert found <= estimated(bus, run, outside, False)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.tuples(st.integers(1, 9), st.sampled_from((1, 2, 3))),
+    st.booleans(),
+    st.lists(steps, min_size=1, max_size=8),
+)
+def test_where_nothing_is_uncertain_the_estimate_is_reached(
+    timing: tuple[int, int], buffered: bool, run: list[Step]
+) -> None:
+    """One memory, work that takes what it is charged, and no write that ends unseen: neither one
+    that is over before the next access, nor the last."""
+    first, divider = timing
+    bus = Bus((first, first), (divider, divider), 1, buffered)
+    run = [replace(s, less=0, late=False, section=0) for s in run]
+    slow = first * divider
+    run = [
+        replace(s, work=min(s.work, slow)) if buffered and i and run[i - 1].write else s
+        for i, s in enumerate(run)
+    ]
+    run[0] = replace(run[0], work=0)
+    run[-1] = replace(run[-1], write=False)
+    assert worst(bus, run, None) == estimated(bus, run, None, True)

@@ -1,0 +1,214 @@
+"""Which data access of a window follows which, and what the core does in between.
+
+How long an access waits for the bus depends on the one before: a write may still be under way, and
+a bus with a divided clock begins at its edges only. Both follow from what lies between the two, so
+that is counted, as a :class:`Succession`: the core events of the instructions strictly between (the
+first ``REACH`` of them; ``more`` says that there are others), and the stalls of the second one that
+come before its access. Stalls that the first one causes behind its access are not among them, so
+``more`` is set there too.
+
+Inputs: the data accesses of a window in their order, its core events, and which of its instructions
+transfer control late. Output: one succession for each access, with the access before it; of the
+first the one before is not known, and of the last one none follows. Where another activity ran in
+between (a cut) the same holds: what it did to the bus is its own. What led to a beginning may have
+transferred control late.
+
+Soundness: the events between are counted in the same window, so a price that takes their time off a
+wait takes off what the window is charged for anyway. That holds for a stretch only with the
+successions of its own instructions; so these are made anew (:meth:`Gaps.within`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.analysis.columns import (
+    KIND,
+    KINDS,
+    NO_SECTION,
+    SUCCESSION,
+    Codes,
+    event_code,
+    key_of,
+)
+from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Succession
+
+REACH: Final = 16
+"""Instructions between two accesses that are told apart."""
+
+_BESIDE: Final = tuple(kind for kind in KINDS if not kind.is_issue)
+_BIT: Final = {KIND[kind]: 1 << number for number, kind in enumerate(_BESIDE)}
+_BEHIND: Final = frozenset(
+    {
+        EventKind.PIPELINE_REFILL,
+        EventKind.FORWARD_BRANCH_TAKEN,
+        EventKind.BACKWARD_BRANCH_UNTAKEN,
+        EventKind.INDIRECT_JUMP,
+        EventKind.FETCH_HELD_EARLY,
+        EventKind.FETCH_HELD_EARLY_REALIGNED,
+        EventKind.FETCH_HELD_LATE,
+        EventKind.FETCH_HELD_LATE_REALIGNED,
+        EventKind.EXCEPTION_EXIT,
+    }
+)
+"""Of a transfer of control: what comes behind an access that it makes."""
+_AFTER: Final = sum(_BIT[KIND[kind]] for kind in _BEHIND)
+_STALLS: Final = sum(_BIT[KIND[kind]] for kind in _BESIDE if kind.is_stall and kind not in _BEHIND)
+_HELD: Final = _BIT[KIND[EventKind.FETCH_HELD_LATE]]
+_ISSUE_SHIFT: Final = 36
+_SECTION_SHIFT: Final = 44
+_NOTHING: Final = -1
+
+assert len(_BESIDE) <= _ISSUE_SHIFT
+
+
+class Successions:
+    """Numbers of the successions of one characterization, as they appear."""
+
+    def __init__(self, section_names: tuple[str, ...]) -> None:
+        self.keys: list[Succession] = []
+        self._names = section_names
+        self._numbers: dict[Succession, int] = {}
+        self._known: dict[bytes, int] = {}
+
+    def code(self, key: Succession) -> int:
+        """Its packed class."""
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.keys)
+            self.keys.append(key)
+        return SUCCESSION | number
+
+    def dearest(self, code: int) -> int:
+        """Packed class of what is never cheaper than this one."""
+        return self.code(self.keys[code & ~SUCCESSION].dearest)
+
+    def code_of(self, row: Codes) -> int:
+        """Of a row of :meth:`Gaps.within`."""
+        name = row.tobytes()
+        code = self._known.get(name)
+        if code is None:
+            code = self._known[name] = self.code(self._key(row.tolist()))
+        return code
+
+    def _key(self, row: Sequence[int]) -> Succession:
+        before, access, stalls, late, more, section, *between = row
+        counts: dict[CoreEvent, int] = {}
+        for one in between:
+            if one == _NOTHING:
+                continue
+            issue = KINDS[one >> _ISSUE_SHIFT & 0xFF]
+            where = one >> _SECTION_SHIFT
+            for kind in (issue, *_kinds(one)):
+                event = self._event(where, kind)
+                counts[event] = counts.get(event, 0) + 1
+        for kind in _kinds(stalls):
+            event = self._event(section, kind)
+            counts[event] = counts.get(event, 0) + 1
+        ordered = sorted(counts.items(), key=lambda item: (item[0].section, item[0].kind.value))
+        return Succession(
+            self._access(before), tuple(ordered), late, bool(more), self._access(access)
+        )
+
+    def _event(self, section: int, kind: EventKind) -> CoreEvent:
+        found = key_of(int(event_code(np.int64(section), KIND[kind])), self._names)  # type: ignore[arg-type]
+        assert isinstance(found, CoreEvent)
+        return found
+
+    def _access(self, code: int) -> AccessClass | None:
+        if code == _NOTHING:
+            return None
+        found = key_of(code, self._names)
+        assert isinstance(found, AccessClass)
+        return found
+
+
+def _kinds(mask: int) -> list[EventKind]:
+    return [kind for number, kind in enumerate(_BESIDE) if mask >> number & 1]
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The data accesses of a window, and what each of its instructions does beside.
+
+    Attributes:
+        code, position: of each data access, in order: its class, and the instruction that makes it.
+        events: of each instruction: section, issue event, and the others as bits.
+        late: of each instruction: it transfers control late, and the fetch unit is not held.
+        cuts: instructions that begin behind another activity.
+    """
+
+    numbers: Successions
+    code: Codes
+    position: Codes
+    events: Codes
+    late: Codes
+    cuts: tuple[int, ...]
+
+    def within(self, first: int, last: int) -> tuple[Codes, Codes]:
+        """Packed classes of the successions of the instructions first..last, and the instruction
+        that each is counted for."""
+        inner = [cut for cut in self.cuts if first < cut <= last]
+        codes: list[int] = []
+        positions: list[int] = []
+        for begin, end in zip((first, *inner), (*inner, last + 1), strict=True):
+            self._run(begin, end - 1, codes, positions)
+        return np.array(codes, dtype=np.int64), np.array(positions, dtype=np.int64)
+
+    def _run(self, first: int, last: int, codes: list[int], positions: list[int]) -> None:
+        low, high = np.searchsorted(self.position, (first, last + 1))
+        position, code = self.position[low:high], self.code[low:high]
+        start = np.concatenate(([first - 1], position))  # what lies before each gap
+        stop = np.concatenate((position, [last + 1]))  # and behind it
+        before = np.concatenate(([_NOTHING], code))
+        access = np.concatenate((code, [_NOTHING]))
+        steps = start[:, None] + 1 + np.arange(REACH)[None, :]
+        inside = steps < stop[:, None]
+        events = np.where(inside, self.events[np.minimum(steps, len(self.events) - 1)], _NOTHING)
+        late = np.where(inside, self.late[np.minimum(steps, len(self.late) - 1)], 0).sum(axis=1)
+        # One instruction makes both accesses: nothing lies between.
+        same = start == stop
+        owner = np.minimum(stop, last)
+        stalls = np.where(same | (stop > last), 0, self.events[owner] & _STALLS)
+        held = np.maximum(start, first)
+        causes = (start >= first) & ~same
+        behind = causes & (self.events[held] & _AFTER != 0)
+        late += np.where(causes, self.late[held], 0)
+        late[0] += 1  # what led here may have been one
+        more = (stop - start - 1 > REACH) | behind
+        section = np.where(stalls != 0, self.events[owner] >> _SECTION_SHIFT, 0)
+        table = np.column_stack((before, access, stalls, late, more, section, events))
+        codes += [self.numbers.code_of(row) for row in table.astype(np.int64)]
+        positions += owner.tolist()
+
+
+def gaps(
+    numbers: Successions,
+    accesses: tuple[Codes, Codes],
+    events: tuple[Codes, Codes],
+    section: Codes,
+    late: npt.NDArray[np.bool_],
+    cuts: tuple[int, ...],
+) -> Gaps:
+    """Of a window.
+
+    Args:
+        accesses: class and instruction of each data access; those of an instruction in order.
+        events: kind (a number of ``columns.KIND``) and instruction of each core event.
+        section: of each instruction.
+        late: it transfers control late.
+        cuts: instructions that begin behind another activity.
+    """
+    order = np.argsort(accesses[1], kind="stable")
+    kind, at = events
+    bits = np.array([_BIT.get(number, 0) for number in range(len(KINDS))], dtype=np.int64)
+    issue = np.array([one.is_issue for one in KINDS])
+    own = np.where(section < 0, NO_SECTION, section) << _SECTION_SHIFT
+    np.bitwise_or.at(own, at, np.where(issue[kind], kind << _ISSUE_SHIFT, bits[kind]))
+    unheld = late & (own & _HELD == 0)
+    return Gaps(numbers, accesses[0][order], accesses[1][order], own, unheld.astype(np.int64), cuts)

@@ -1,0 +1,80 @@
+"""What the refresh of memories and other masters add to a time, at most.
+
+Interference i takes t_i, and it begins at least T_i after it began the last time. Whoever has a
+memory keeps it until he is done, and then the core has its turn, so each time costs the core t_i at
+most. Within a time x that is x / T_i + 1 times::
+
+    x <= own + sum of (x / T_i + 1) * t_i
+    x <= (own + sum of t_i) / (1 - sum of t_i / T_i)
+
+so every price is multiplied by ``factor`` and ``once`` is added for each window. Where T_i is not
+known, or there is no telling where a window begins, or the sum of t_i / T_i is not below 1, each
+access of the region waits for t_i instead.
+
+Inputs: a profile. All times are upper ends but T_i, which is the lower one. The low end of a price
+does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, plus
+from wcetchar.model.access import Key, Succession
+from wcetchar.model.hardware import HardwareProfile, Quantity, Region
+from wcetchar.model.interval import Interval
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What applies to all prices; ``once`` in nanoseconds, for each window."""
+
+    factor: Fraction = Fraction(1)
+    once: Fraction = Fraction(0)
+
+    def applied(self, key: Key, time: Interval) -> Interval:
+        """The price of a key with its share."""
+        once = self.once if isinstance(key, Succession) and key.before is None else 0
+        high = (time.high + once) * self.factor
+        return Interval(time.low, min(time.nominal * self.factor, high), high)
+
+
+def rate_of(
+    profile: HardwareProfile, counted: bool, span: Callable[[Region, Quantity], Span]
+) -> tuple[Rate, dict[str, Span]]:
+    """What applies to all prices, and by region what each of its accesses waits besides.
+
+    Args:
+        counted: successions are, so that it is known where windows begin.
+        span: a time of a region.
+    """
+    clock = profile.core.clock
+    share = once = Fraction(0)
+    if counted:
+        for region in profile.regions.values():
+            for one in region.interferences:
+                if one.every is None:
+                    continue
+                takes = in_nanoseconds(span(region, one.takes), clock).high
+                share += takes / in_nanoseconds(span(region, one.every), clock).low
+                once += takes
+    recurs = counted and share < 1
+    each: dict[str, Span] = {}
+    for region in profile.regions.values():
+        waits = ZERO_SPAN
+        for one in region.interferences:
+            if one.every is None or not recurs:
+                waits = plus(waits, _from_zero(span(region, one.takes)))
+        each[region.name] = waits
+    return (Rate(1 / (1 - share), once) if recurs else Rate()), each
+
+
+def _from_zero(span: Span) -> Span:
+    """It need not happen."""
+
+    def widened(one: Interval) -> Interval:
+        return Interval(Fraction(0), Fraction(0), one.high)
+
+    return Span(widened(span.cycles), widened(span.nanoseconds))

@@ -1,0 +1,220 @@
+"""How long a data access waits because of the one before it: posted writes, edges of a clock.
+
+With one write under way behind the core (``write buffer: 1``) a write costs its core nothing, and
+the next access waits for its end. Of an access behind another one, in time::
+
+    posted = max(0, full(before) + turnaround - overlap(write) - between)   before: a write
+           = max(0, turnaround - between)                     before: what the core waited for
+    held   = min(late * fetch held late, full(before) - overlap(write))     before: a write
+    edge   = what is left of the bus's cycle when the request comes         divider > 1
+    price  = max(posted, held) + edge
+
+``between`` is the price of what the core does between the two, stalls included; ``turnaround`` that
+of a consecutive access. Each is charged by itself, so the sum is what the slower of the two takes,
+core or bus, even where an event that may happen does not. ``held``: a transfer of control that
+takes effect late can find the fetch unit held because an access that was fetched in vain waits for
+the write; that shows only where the write hides nothing else.
+
+The edge is known where the one before is on a bus of the same divider: it ends with a cycle of that
+bus, and ``between`` later, or a turnaround later if the write is what is waited for, the next is
+asked for. That takes fetches that never wait and exact prices in cycles; else the longest wait is
+taken, divider - 1 cycles. A core that reaches an edge later than priced cannot be: prices are upper
+ends, and one that is earlier finds the same edge or an earlier one.
+
+Where the one before is not known, a write to the slowest region was begun right before. Where a
+handler ends, the longest wait for what it leaves behind is charged to it, and so is an edge. What a
+call leaves behind is its caller's to wait for.
+
+Source: the equations are those of a queue with one place (max-plus); checked by brute force in
+``tests/property`` and cycle by cycle on a core (docs/explanation/rtl.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.engine.time import ZERO_SPAN, Span, less, plus, times
+from wcetchar.model.access import (
+    AccessClass,
+    CoreEvent,
+    EventKind,
+    Operation,
+    Pattern,
+    Succession,
+)
+from wcetchar.model.hardware import Quantity, Region
+from wcetchar.model.interval import Interval
+
+ISSUES: Final = {
+    EventKind.LOAD: Operation.READ,
+    EventKind.LOAD_EXCLUSIVE: Operation.READ,
+    EventKind.FLOAT_LOAD: Operation.READ,
+    EventKind.STORE: Operation.WRITE,
+    EventKind.STORE_EXCLUSIVE: Operation.WRITE,
+    EventKind.FLOAT_STORE: Operation.WRITE,
+    EventKind.SWAP: Operation.WRITE,
+}
+"""Instructions with a single access, and what hides it."""
+
+
+@dataclass(frozen=True)
+class Bus:
+    """What the waits are made of.
+
+    Attributes:
+        clock: of the core.
+        posted: a write goes on behind the core.
+        edges_known: fetches never wait, and instructions with an access take what it hides.
+        widest: bits of a write at most.
+        overlap: of a write.
+        turnaround: what an access right behind another one costs beside.
+        held: what a late transfer costs where the fetch unit is held.
+        event: the time of an event beside what it fetches in vain, as it is charged.
+        reached: regions that an access may reach.
+        writable: regions that a write may have been made to.
+        full: the full time of an access of a width to a region, for each width that it may have;
+            without the wait for an edge.
+    """
+
+    clock: Quantity
+    posted: bool
+    edges_known: bool
+    widest: int
+    overlap: Span
+    turnaround: Span
+    held: Span
+    event: Callable[[CoreEvent], Span]
+    reached: Callable[[AccessClass], list[Region]]
+    writable: Callable[[], list[Region]]
+    full: Callable[[Region, Operation, int], Iterable[Span]]
+
+
+def is_posted(access: AccessClass) -> bool:
+    """A write that an instruction ends with. What is not known to be one is waited for."""
+    return access.operation is Operation.WRITE and access.pattern is Pattern.SINGLE
+
+
+def edge_wait(region: Region) -> Fraction:
+    """Cycles of the core that an access waits for the edge of the bus's clock at most."""
+    return Fraction(region.clock_divider - 1)
+
+
+def wait_of(succession: Succession, bus: Bus) -> Interval:
+    """What an access waits in nanoseconds because of the one before it."""
+    ends = []
+    for end in ("low", "nominal", "high"):
+        between = ZERO_SPAN
+        for event, count in succession.between:
+            between = plus(between, times(bus.event(event), count))
+        at = _end(between, end)
+        wait = _pending(succession, bus, at, end) + _edge(succession, bus, at, end)
+        ends.append(wait)
+    _, nominal, high = ends
+    # A longer stretch between makes a shorter wait: the ends may change places.
+    return Interval(min(ends), min(nominal, high), high)
+
+
+def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
+    """For the access before."""
+    before = succession.before
+    if before is None and (end == "low" or not bus.posted):
+        return Fraction(0)
+    if before is not None and not (bus.posted and is_posted(before)):
+        if succession.access is None:
+            return Fraction(0)
+        return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
+    late = _end(times(bus.held, succession.late), end)
+    overlap = _end(bus.overlap, end)
+    ends_here = succession.access is None and not _leaves(succession)
+    found = [Fraction(0)]
+    for region in bus.writable() if before is None else bus.reached(before):
+        width = bus.widest if before is None else before.width
+        for full in bus.full(region, Operation.WRITE, width):
+            whole = _end(full, end)
+            if before is None:
+                whole = plus(whole, _cycles(edge_wait(region)))
+            rest = _value(less(whole, overlap, bus.clock), end)
+            held = min(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
+            waits = plus(whole, _end(bus.turnaround, end))
+            posted = _value(less(waits, plus(overlap, between), bus.clock), end)
+            found.append(held if ends_here else max(posted, held))
+    return max(found)
+
+
+def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
+    """For the edge of the bus's clock."""
+    if end == "low":
+        return Fraction(0)
+    access = succession.access
+    if access is None:
+        regions = bus.writable() if _leaves(succession) else []
+    elif access.pattern is not Pattern.SINGLE:
+        regions = []  # its own price holds it
+    else:
+        regions = bus.reached(access)
+    found = [Fraction(0)]
+    for region in regions:
+        if region.clock_divider == 1:
+            continue
+        offset = _offset(succession, bus, region, between)
+        left = edge_wait(region) if offset is None else Fraction(-offset % region.clock_divider)
+        found.append(_value(less(_cycles(left), ZERO_SPAN, bus.clock), end))
+    return max(found)
+
+
+def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> int | None:
+    """Cycles of the core from an edge of the bus's clock to the request; ``None``: not known."""
+    before = succession.before
+    if before is None or before.pattern is not Pattern.SINGLE or succession.access is None:
+        return None
+    if not bus.edges_known or succession.more or not succession.between:
+        return None
+    regions = bus.reached(before)
+    if any(one.clock_divider != region.clock_divider for one in regions):
+        return None
+    if before.operation is Operation.ACCESS and bus.posted:
+        return None
+    waits = _whole(bus.turnaround)
+    own, hidden = _whole(between), _whole(_end(bus.overlap, "high"))
+    if waits is None or own is None or hidden is None:
+        return None
+    if not (bus.posted and is_posted(before)):
+        return max(own, waits)
+    if succession.late:
+        return None
+    for one in regions:
+        for full in bus.full(one, Operation.WRITE, before.width):
+            least = _whole(_end(full, "low"))
+            if least is None or own + hidden > least + waits:
+                return None  # the bus may have been idle, it is not known how long
+    return waits
+
+
+def _leaves(succession: Succession) -> bool:
+    """What was interrupted goes on, and finds the bus as a handler has left it."""
+    return any(event.kind is EventKind.EXCEPTION_EXIT for event, _ in succession.between)
+
+
+def _end(span: Span, end: str) -> Span:
+    """One end of a span, as a span."""
+    cycles, nanoseconds = getattr(span.cycles, end), getattr(span.nanoseconds, end)
+    return Span(Interval(cycles, cycles, cycles), Interval(nanoseconds, nanoseconds, nanoseconds))
+
+
+def _value(time: Interval, end: str) -> Fraction:
+    found: Fraction = getattr(time, end)
+    return found
+
+
+def _cycles(count: Fraction) -> Span:
+    return Span(Interval(count, count, count), Interval())
+
+
+def _whole(span: Span) -> int | None:
+    """The span in cycles, where it is a whole number of them and nothing else."""
+    if span.nanoseconds != Interval() or span.cycles.low != span.cycles.high:
+        return None
+    return int(span.cycles.high) if span.cycles.high.denominator == 1 else None
