@@ -3,8 +3,8 @@
     python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--write PAGE]
 
 For each configuration: build it for the board `virt`, capture and characterize it; run the same ELF
-file on each board; measure each service; `wcetchar validate`. Ends with status 1 if anything took
-longer than its figure. What is made stays in build/rtl/validate.
+file on each board in each of its states; measure each service; `wcetchar validate`. Ends with
+status 1 if anything took longer than its figure. What is made stays in build/rtl/validate.
 """
 
 from __future__ import annotations
@@ -27,21 +27,43 @@ CONFIGURATIONS = ("basic", "full")
 
 @dataclass(frozen=True)
 class Cell:
-    """A core on a board in a state of its caches, and what prices it."""
+    """A core on a board in a state of its caches, and what prices it.
+
+    ``beside``: of what the board can do beside, what it does; options of the bench.
+    """
 
     core: str
     board: str
     caches: str
     profile: str
     section_map: str
+    beside: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        return f"{self.core}, board {self.board.upper()}, caches {self.caches}"
+        words = [one.removeprefix("--").replace("-", " ") for one in self.beside]
+        return ", ".join([f"{self.core}, board {self.board.upper()}, caches {self.caches}", *words])
+
+    @property
+    def folder(self) -> str:
+        return "".join([f"{self.core}-{self.board}-{self.caches}", *self.beside])
+
+
+def _ideal(board: str, profile: str, *beside: str) -> Cell:
+    """With ideal caches of instructions, so that what is left are waits of data accesses."""
+    name = f"vexriscv/imc-board-{board}{profile}"
+    return Cell("imc", board, "ideal", name, f"vexriscv/map-imc-board-{board}", beside)
 
 
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
-CELLS = (REFERENCE,)
+CELLS = (
+    REFERENCE,
+    _ideal("b", ""),
+    _ideal("b", "-shared", "--jitter", "--second-master"),
+    _ideal("c", ""),
+    _ideal("c", "-refresh", "--refresh"),
+    _ideal("c", "-shared", "--refresh", "--second-master"),
+)
 
 
 @dataclass(frozen=True)
@@ -65,9 +87,12 @@ def wcetchar(*words: str | Path, ok: tuple[int, ...] = (0,)) -> str:
 
 
 def firmware(configuration: str) -> tuple[Path, list[str]]:
+    """The ELF file, and the options that name its services."""
     make = ["make", "-s", "-C", SUITE, "BOARD=virt", f"CONFIG={configuration}"]
     run(make)
-    services = run([*make, "services"])[0].split()
+    services = [
+        word for name in run([*make, "services"])[0].split() for word in ("--services", name)
+    ]
     suffix = "" if configuration == "basic" else f"-{configuration}"
     return ROOT / "build" / "firmware" / f"freertos-virt{suffix}" / "freertos.elf", services
 
@@ -75,21 +100,20 @@ def firmware(configuration: str) -> tuple[Path, list[str]]:
 def characterization(configuration: str, elf: Path, services: list[str]) -> Path:
     trace, published = (WORK / f"{configuration}.{suffix}" for suffix in ("trace", "json"))
     wcetchar("capture", elf, "--machine", "virt", "-o", trace)
-    given = [word for name in services for word in ("--services", name)]
-    wcetchar("characterize", elf, trace, *given, "-o", published)
+    wcetchar("characterize", elf, trace, *services, "--successions", "-o", published)
     return published
 
 
 def bench(cell: Cell, configuration: str, elf: Path) -> Path:
     """Folder of the run: marks.csv and retired."""
-    folder = WORK / configuration / f"{cell.core}-{cell.board}-{cell.caches}"
+    folder = WORK / configuration / cell.folder
     folder.mkdir(parents=True, exist_ok=True)
     board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
     run(
         [
             *(ROOT / "build" / "rtl" / f"bench-{cell.core}", board, elf),
             *("-o", folder / "marks.csv", "--retired", folder / "retired"),
-            *("--caches", cell.caches),
+            *("--caches", cell.caches, *cell.beside),
         ]
     )
     return folder
@@ -99,7 +123,6 @@ def validate(configuration: str) -> list[Result]:
     elf, services = firmware(configuration)
     published = characterization(configuration, elf, services)
     reference = bench(REFERENCE, configuration, elf)
-    given = [word for name in services for word in ("--services", name)]
     results = []
     for cell in CELLS:
         folder = reference if cell is REFERENCE else bench(cell, configuration, elf)
@@ -107,7 +130,7 @@ def validate(configuration: str) -> list[Result]:
         _, said = run(
             [
                 *(sys.executable, ROOT / "rtl_boards" / "measurements.py", folder),
-                *("--program", elf, "--reference", reference, *given, "-o", measured),
+                *("--program", elf, "--reference", reference, *services, "-o", measured),
             ]
         )
         report = wcetchar(
