@@ -18,6 +18,7 @@ from wcetchar.model.access import (
     Key,
     Operation,
     Pattern,
+    Succession,
 )
 from wcetchar.model.characterization import (
     Blocking,
@@ -99,13 +100,24 @@ def expressions(names: tuple[str, ...]) -> st.SearchStrategy[Expression]:
 def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCharacterization:
     names = tuple(draw(st.lists(IDENTIFIER, max_size=2, unique=True)))
     section = st.sampled_from(sections)
-    keys: st.SearchStrategy[Key] = st.builds(
+    accesses = st.builds(
         AccessClass,
         section,
         st.sampled_from(Operation),
         st.sampled_from(WIDTHS),
         st.sampled_from(Pattern),
-    ) | st.builds(CoreEvent, section, st.sampled_from(EventKind))
+    )
+    events = st.builds(CoreEvent, section, st.sampled_from(EventKind))
+    between = st.dictionaries(events, st.integers(1, 1000), max_size=3)
+    successions = st.builds(
+        Succession,
+        st.none() | accesses,
+        between.map(lambda found: tuple(found.items())),
+        st.integers(0, 1000),
+        st.booleans(),
+        st.none() | accesses,
+    )
+    keys: st.SearchStrategy[Key] = accesses | events | successions
     vectors = st.dictionaries(keys, COUNT, max_size=4).map(AccessVector)
     values = st.tuples(*(st.integers(-(2**40), 2**40) for _ in names))
     rows = few(st.builds(TraceSection, BLOCKING, vectors, expressions(names)))
@@ -168,6 +180,7 @@ def characterizations(draw: st.DrawFn) -> Characterization:
         ),
         conservation=draw(st.sampled_from([None, conservation])),
         assumptions=draw(few(TEXT)),
+        successions=True,
     )
 
 

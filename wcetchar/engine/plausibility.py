@@ -156,7 +156,7 @@ def _region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
                 "the bus is faster than the core",
                 "cycles of this region are cycles of its own clock: are they the core's?",
             )
-    period = periods(clock).nominal
+    period = periods(clock).nominal * region.clock_divider
     for operation, time in region.times.items():
         place = (*where, operation.value)
         yield from _access(time, place, period)

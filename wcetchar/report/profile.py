@@ -145,6 +145,23 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
     for kind, count in profile.core.discarded_fetches.items():
         fetches = "one fetch" if count == 1 else f"{count} fetches"
         yield f"each {kind.value} may wait for {fetches} of no use any more"
+    for operation, width in profile.core.least_width.items():
+        yield f"a {operation.value} moves {width} bits at least"
+    if profile.core.write_buffer:
+        yield "the core goes on while a write is under way, and its next access waits for it"
+    for region in profile.regions.values():
+        if region.clock_divider > 1:
+            yield (
+                f"{one_line(region.name)} has a cycle for {region.clock_divider} of the core's, "
+                "and begins accesses with it"
+            )
+        for why, one in (
+            ("refreshes itself", region.refresh),
+            ("is another's", region.arbitration),
+        ):
+            if one is not None:
+                often = "at any access" if one.every is None else f"every {_time(one.every)}"
+                yield f"{one_line(region.name)} {why} for {_time(one.takes)}, {often}"
 
 
 def _timed(
@@ -153,6 +170,7 @@ def _timed(
     """(region, operation, ns of one word, ns of the next in a burst), upper ends."""
     for region in profile.regions.values():
         own = period if region.clock is None else Fraction(10**9) / region.clock.low
+        own *= region.clock_divider
         beats = math.ceil(Fraction(_WORD, region.bus_width))
         for operation, time in region.times.items():
             first, following = (

@@ -102,11 +102,17 @@ class AccessTimeDoc(YamlModel):
         return AccessTime(self.first, self.next)
 
 
+def _period(quantity: Quantity) -> Quantity:
+    if quantity.low <= 0:
+        raise InputError("a period cannot be zero", expected="the least time between beginnings")
+    return quantity
+
+
 class InterferenceDoc(YamlModel):
     """Time in which a memory serves somebody else."""
 
     takes: Time = Field(description="how long at most, each time")
-    every: Time | None = Field(
+    every: Annotated[Time, AfterValidator(in_place(_period))] | None = Field(
         None, description="from the beginning of one to that of the next, at least"
     )
 

@@ -18,6 +18,7 @@ from wcetchar.model.access import (
     EventKind,
     Operation,
     Pattern,
+    Succession,
 )
 from wcetchar.model.characterization import (
     Blocking,
@@ -44,9 +45,11 @@ from wcetchar.store import characterization_json, load_characterization
 TEXT_FETCH = AccessClass(".text", Operation.FETCH, 32, Pattern.FIRST)
 HEAP_WRITE = AccessClass("heap", Operation.WRITE, 0)
 CALL = CoreEvent(".text", EventKind.CALL)
+BEGINS = Succession(None, ((CALL, 2),), 1, False, HEAP_WRITE)
+ENDS = Succession(HEAP_WRITE, (), 0, True, None)
 ROW = TraceSection(
     Blocking(priority=0, preemption=True),
-    AccessVector({CALL: 1, TEXT_FETCH: 3, HEAP_WRITE: 2}),
+    AccessVector({CALL: 1, TEXT_FETCH: 3, HEAP_WRITE: 2, BEGINS: 1, ENDS: 4}),
     Binary(BinaryOperator.SUBTRACT, Name("N"), Number(1)),
 )
 POINT_ROW = replace(ROW, repetition=Number(1), blocking=Blocking(interrupts=True, unknown=True))
@@ -104,6 +107,7 @@ FULL = Characterization(
     ),
     conservation=Conservation(10, 5, 0, (("z", 7),), (("boot", 3),)),
     assumptions=("x",),
+    successions=True,
     not_characterized=(NotCharacterized("y", "no trace shows it"), NotCharacterized("x", "")),
 )
 
@@ -147,8 +151,10 @@ def test_the_text_is_canonical() -> None:
                     rows=(
                         replace(
                             ROW,
-                            vector=AccessVector([(HEAP_WRITE, 1), (TEXT_FETCH, 3), (CALL, 1)])
-                            + AccessVector({HEAP_WRITE: 1}),
+                            vector=AccessVector(
+                                [(ENDS, 4), (HEAP_WRITE, 1), (TEXT_FETCH, 3), (CALL, 1)]
+                            )
+                            + AccessVector({BEGINS: 1, HEAP_WRITE: 1}),
                         ),
                     )
                 ),
@@ -254,6 +260,15 @@ ROWS = "services/0/counts/rows/0"
         (f"{ROWS}/counts/0/section", "stack", "the section `stack` is not declared"),
         (f"{ROWS}/counts/0/operation", "fetc", "`fetc` is not known here"),
         (f"{ROWS}/counts/0/extra", 1, "the key `extra` is not known here"),
+        (f"{ROWS}/successions/2", 1, "there is no succession 2"),
+        (f"{ROWS}/successions/x", 1, "`x` cannot stand here"),
+        (f"{ROWS}/successions/0", 0, "a count of zero"),
+        (f"{ROWS}/successions/0", -1, "`-1` cannot stand here"),
+        ("successions/0/before/section", "stack", "the section `stack` is not declared"),
+        ("successions/1/between/0/section", "stack", "the section `stack` is not declared"),
+        ("successions/1/between/0/event", "cal", "`cal` is not known here"),
+        ("successions/1", {"before": 1}, "`1` cannot stand here"),
+        ("successions", _set, "there is no succession 0"),
         (f"{ROWS}/blocking/interrupts", 1, "`1` cannot stand here"),
         (f"{ROWS}/blocking/priority", 256, "`256` cannot stand here"),
         ("services/0/counts/points", [], "rows or points"),

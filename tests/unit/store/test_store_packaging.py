@@ -51,14 +51,18 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
     assert Path(where).is_relative_to(library)
     assert names.split() == [
         f"{folder}/{name}"
-        for kind in ("", "map")
+        # Boards are in several states, with one map.
+        for kind, beside_b, beside_c in (
+            ("", ("imc-board-b-shared",), ("imc-board-c-refresh", "imc-board-c-shared")),
+            ("map", (), ()),
+        )
         for folder, files in (
             ("arm7tdmi", ("external-16bit", "zero-wait-sram")),
             ("cortex-m3", ("external-16bit", "flash-3ws", "zero-wait-sram")),
             ("cortex-m4", ("flash-3ws", "zero-wait-sram")),
             ("renaux2010", ("1", "2", "3")),
             ("rv32", ("two-stage",)),
-            ("vexriscv", ("imc-zero-wait",)),
+            ("vexriscv", ("imc-board-b", *beside_b, "imc-board-c", *beside_c, "imc-zero-wait")),
         )
         for name in (
             f"{kind or 'platform'}{f}" if folder == "renaux2010" else f"{kind and 'map-'}{f}"

@@ -13,6 +13,7 @@ from wcetchar.model.hardware import (
     AccessTime,
     Core,
     HardwareProfile,
+    Interference,
     Quantity,
     Region,
     RegionKind,
@@ -62,6 +63,32 @@ def mistakes(path: str) -> list[tuple[str, str]]:
         load_profile(path)
     errors = caught.value.errors if isinstance(caught.value, InputErrors) else [caught.value]
     return [(str(e.where).removeprefix(path + ":"), e.message) for e in errors]
+
+
+def test_what_makes_accesses_wait_is_read(write) -> None:
+    text = GOOD.replace("    clock: 24 MHz\n", "    clock divider: 3\n")
+    text = text.replace(
+        "    read: 40 ns\n",
+        "    read: 40 ns\n    refresh: {every: 512 cycles, takes: 6 cycles}\n"
+        "    arbitration: {takes: 90 ns}\n",
+    )
+    text = text.replace(
+        "  overlap:",
+        "  data width: 32\n  least width: {read: 32}\n  write buffer: 1\n  overlap:",
+    )
+    profile = load_profile(write(text))
+    flash = profile.regions["flash"]
+    assert flash.clock_divider == 3
+    assert flash.refresh == Interference(
+        Quantity.exactly(6, Unit.CYCLES), Quantity.exactly(512, Unit.CYCLES)
+    )
+    assert flash.arbitration == Interference(Quantity.exactly(90, Unit.NANOSECONDS))
+    assert flash.interferences == (flash.refresh, flash.arbitration)
+    core = profile.core
+    assert (core.data_width, core.least_width, core.write_buffer) == (32, {Operation.READ: 32}, 1)
+    plain = load_profile(write(GOOD))
+    assert (plain.core.data_width, plain.core.least_width, plain.core.write_buffer) == (64, {}, 0)
+    assert (plain.regions["flash"].clock_divider, plain.regions["flash"].interferences) == (1, ())
 
 
 def test_everything_is_read(write) -> None:
@@ -212,6 +239,42 @@ def test_hints_name_what_was_meant(write) -> None:
             "{fetch held late realigned: 2}",
             "9:23",
             "`fetch held late realigned` has the price of `fetch held late`",
+        ),
+        (
+            "clock: 24 MHz",
+            "clock divider: 0",
+            "14:20",
+            "`0` cannot stand here",
+        ),
+        (
+            "    clock: 24 MHz",
+            "    clock divider: 2\n    clock: 24 MHz",
+            "14:5",
+            "the region `flash` has a clock of its own",
+        ),
+        (
+            "    read: 40 ns\n",
+            "    read: 40 ns\n    refresh: {every: 0 cycles, takes: 1 cycle}\n",
+            "19:22",
+            "a period cannot be zero",
+        ),
+        (
+            "    read: 40 ns\n",
+            "    read: 40 ns\n    arbitration: {every: 9 cycles}\n",
+            "19:18",
+            "the key `takes` is missing",
+        ),
+        (
+            "  overlap: {fetch: 1 cycle}",
+            "  overlap: {fetch: 1 cycle}\n  write buffer: 2",
+            "9:17",
+            "`2` cannot stand here",
+        ),
+        (
+            "  overlap: {fetch: 1 cycle}",
+            "  overlap: {fetch: 1 cycle}\n  least width: {read: 24}",
+            "9:23",
+            "a bus cannot be `24` bits wide",
         ),
     ],
 )

@@ -42,6 +42,11 @@ def test_names() -> None:
         "renaux2010/platform2",
         "renaux2010/platform3",
         "rv32/two-stage",
+        "vexriscv/imc-board-b",
+        "vexriscv/imc-board-b-shared",
+        "vexriscv/imc-board-c",
+        "vexriscv/imc-board-c-refresh",
+        "vexriscv/imc-board-c-shared",
         "vexriscv/imc-zero-wait",
     )
     assert store.characterization_names() == ("renaux2010",)

@@ -1,0 +1,182 @@
+"""Which access follows which, against a walk through the instructions one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from wcetchar.analysis.columns import (
+    KIND,
+    OPERATION,
+    PATTERN,
+    SUCCESSION,
+    access_code,
+    is_realigned,
+    is_succession,
+    key_of,
+    pack,
+    unpack,
+)
+from wcetchar.analysis.successions import REACH, Gaps, Successions, gaps
+from wcetchar.model.access import (
+    AccessClass,
+    CoreEvent,
+    EventKind,
+    Operation,
+    Pattern,
+    Succession,
+)
+
+NAMES = ("code", "data", "stack")
+BEFORE_IT = {EventKind.LOAD_USE_STALL, EventKind.CONSECUTIVE_ACCESS, EventKind.CROSSING_TARGET}
+BEHIND_IT = {EventKind.PIPELINE_REFILL, EventKind.FETCH_HELD_LATE, EventKind.INDIRECT_JUMP}
+
+
+@dataclass(frozen=True)
+class Executed:
+    issue: EventKind
+    beside: frozenset[EventKind]
+    accesses: tuple[AccessClass, ...]
+    late: bool
+
+
+def read(section: str) -> AccessClass:
+    return AccessClass(section, Operation.READ, 32, Pattern.SINGLE)
+
+
+def write(section: str) -> AccessClass:
+    return AccessClass(section, Operation.WRITE, 32, Pattern.SINGLE)
+
+
+def walked(run: list[Executed], first: int, last: int, cuts: set[int]) -> Counter[tuple[int, str]]:
+    """Position and text of each succession, by the definition."""
+    found: Counter[tuple[int, str]] = Counter()
+    before: AccessClass | None = None
+    events: Counter[CoreEvent] = Counter()
+    late, between, more = 1, 0, False
+
+    def end(position: int, access: AccessClass | None) -> None:
+        ordered = sorted(events.items(), key=lambda e: (e[0].section, e[0].kind.value))
+        key = Succession(before, tuple(ordered), late, more, access)
+        found[position, str(key)] += 1
+
+    for i in range(first, last + 1):
+        one = run[i]
+        if i in cuts and i > first:
+            end(i - 1, None)
+            before, late, between, more = None, 1, 0, False
+            events.clear()
+        for number, access in enumerate(one.accesses):
+            if number == 0:
+                events.update(CoreEvent("code", k) for k in one.beside & BEFORE_IT)
+            end(i, access)
+            before, late, between, more = access, 0, 0, False
+            events.clear()
+        unheld = one.late and EventKind.FETCH_HELD_LATE not in one.beside
+        if one.accesses:
+            late, more = int(unheld), bool(one.beside & BEHIND_IT)
+        elif between < REACH:
+            events[CoreEvent("code", one.issue)] += 1
+            events.update(CoreEvent("code", k) for k in one.beside)
+            late += unheld
+            between += 1
+        else:
+            more = True
+    end(last, None)
+    return found
+
+
+def drawn(rng: np.random.Generator, count: int) -> list[Executed]:
+    run = []
+    for _ in range(count):
+        kind = rng.integers(0, 10)
+        accesses: tuple[AccessClass, ...] = ()
+        if kind < 2:
+            accesses = (read(NAMES[rng.integers(1, 3)]),)
+        elif kind < 4:
+            accesses = (write(NAMES[rng.integers(1, 3)]),)
+        elif kind == 4:
+            accesses = (read("data"), write("data"))
+        issue = EventKind.LOAD if accesses else EventKind.ALU
+        beside = {k for k in BEFORE_IT | BEHIND_IT if rng.integers(0, 5) == 0}
+        run.append(Executed(issue, frozenset(beside), accesses, bool(rng.integers(0, 4) == 0)))
+    return run
+
+
+def of(run: list[Executed], cuts: set[int]) -> tuple[Gaps, Successions]:
+    numbers = Successions(NAMES)
+    codes, owners, kinds, places = [], [], [], []
+    for i, one in enumerate(run):
+        for access in one.accesses:
+            codes.append(
+                int(
+                    access_code(
+                        np.array([NAMES.index(access.section)]),
+                        OPERATION[access.operation],
+                        np.array([3]),
+                        np.array([PATTERN[access.pattern]]),
+                    )[0]
+                )
+            )
+            owners.append(i)
+        for kind in (one.issue, *one.beside):
+            kinds.append(KIND[kind])
+            places.append(i)
+    found = gaps(
+        numbers,
+        (np.array(codes, dtype=np.int64), np.array(owners, dtype=np.int64)),
+        (np.array(kinds), np.array(places)),
+        np.zeros(len(run), dtype=np.int64),
+        np.array([one.late for one in run]),
+        tuple(sorted(cuts)),
+    )
+    return found, numbers
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_successions_of_windows_and_of_stretches(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    run = drawn(rng, int(rng.integers(1, 90)))
+    if seed % 3 == 0:  # long ways between accesses
+        run = [e if i % 40 == 0 else Executed(e.issue, e.beside, (), e.late)
+               for i, e in enumerate(run)]  # fmt: skip
+    cuts = {int(c) for c in rng.integers(1, len(run) + 1, int(rng.integers(0, 4)))}
+    cuts = {c for c in cuts if c < len(run)}
+    found, numbers = of(run, cuts)
+    for _ in range(6):
+        first, last = sorted(rng.integers(0, len(run), 2).tolist())
+        codes, positions = found.within(first, last)
+        texts = Counter(
+            (position, str(key_of(code, NAMES, numbers.keys)))
+            for code, position in zip(codes.tolist(), positions.tolist(), strict=True)
+        )
+        assert texts == walked(run, first, last, cuts)
+
+
+def test_a_window_without_accesses() -> None:
+    found, numbers = of([Executed(EventKind.ALU, frozenset(), (), False)] * 3, set())
+    codes, positions = found.within(0, 2)
+    assert positions.tolist() == [2]
+    between = ((CoreEvent("code", EventKind.ALU), 3),)
+    assert [numbers.keys[c & ~SUCCESSION] for c in codes.tolist()] == [
+        Succession(None, between, 1, False, None)
+    ]
+
+
+def test_packed_successions_are_no_other_classes() -> None:
+    numbers = Successions(NAMES)
+    keys = [
+        Succession(None, ((CoreEvent("code", EventKind.ALU), n),), 0, False, read("data"))
+        for n in range(1, 2000)
+    ]
+    codes = np.array([numbers.code(key) for key in keys])
+    packed = pack(np.full(len(codes), 77), codes, np.full(len(codes), (1 << 24) - 1))
+    assert is_succession(packed).all()
+    assert not is_realigned(packed).any()
+    assert [unpack(int(p)) for p in packed] == [(77, int(c), (1 << 24) - 1) for c in codes]
+    assert [key_of(int(c), NAMES, numbers.keys) for c in codes] == keys
+    dearest = numbers.dearest(int(codes[5]))
+    assert numbers.keys[dearest & ~SUCCESSION] == Succession(None, (), 0, True, read("data"))

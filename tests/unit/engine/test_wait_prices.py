@@ -1,0 +1,229 @@
+"""What an access waits for the one before it, for edges, refresh and others, by hand.
+
+At 1 GHz a cycle is 1 ns. Reads and writes are hidden for a cycle, and an access right behind
+another one costs one more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from test_pricing import at, cycles, hertz, kernel, profile, region
+
+from wcetchar.engine import PricingError, price_vector
+from wcetchar.engine.linear import linear_prices
+from wcetchar.model.access import (
+    AccessClass,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Pattern,
+    Succession,
+)
+from wcetchar.model.hardware import HardwareProfile, Interference, Region
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import SectionMap
+
+READ, WRITE = Operation.READ, Operation.WRITE
+ALU, JUMP = (CoreEvent("code", kind) for kind in (EventKind.ALU, EventKind.RETURN))
+CONSECUTIVE = CoreEvent("code", EventKind.CONSECUTIVE_ACCESS)
+EXIT = CoreEvent("code", EventKind.EXCEPTION_EXIT)
+LOADED, STORED = (AccessClass("s", operation, 32) for operation in (READ, WRITE))
+PLACED = SectionMap("map", {"s": "ram", "code": "ram"})
+
+
+def ram(first: int, *, divider: int = 1, width: int = 32, **beside: Interference) -> Region:
+    time = at(cycles(first), cycles(1))
+    one = region("ram", {READ: time, WRITE: time}, width)
+    return replace(one, clock_divider=divider, **beside)
+
+
+def board(*regions: Region, buffer: int = 1, least: int = 0) -> HardwareProfile:
+    made = profile(
+        *regions,
+        clock=hertz(10**9),
+        events={
+            EventKind.ALU: cycles(1),
+            EventKind.LOAD: cycles(1),
+            EventKind.STORE: cycles(1),
+            EventKind.RETURN: cycles(3),
+            EventKind.CONSECUTIVE_ACCESS: cycles(1),
+            EventKind.FETCH_HELD_LATE: cycles(1),
+            EventKind.EXCEPTION_EXIT: cycles(0),
+        },
+        overlap={READ: cycles(1), WRITE: cycles(1)},
+    )
+    core = replace(
+        made.core,
+        write_buffer=buffer,
+        data_width=32,
+        least_width={READ: least} if least else {},
+    )
+    return replace(made, core=core)
+
+
+def priced(key: Key, on: HardwareProfile, counted: bool = True) -> Interval:
+    counts = replace(kernel(key), stalls=True, successions=counted)
+    flash = {"f": "flash"} if "flash" in on.regions else {}
+    placed = replace(PLACED, sections={**PLACED.sections, **flash})
+    return price_vector(counts, on, placed)[key].time
+
+
+def high(key: Key, on: HardwareProfile, counted: bool = True) -> Fraction:
+    return priced(key, on, counted).high
+
+
+def behind(
+    before: AccessClass | None,
+    access: AccessClass | None,
+    *between: tuple[CoreEvent, int],
+    late: int = 0,
+    more: bool = False,
+) -> Succession:
+    return Succession(before, between, late, more, access)
+
+
+def test_a_write_costs_its_core_nothing_and_the_next_access_waits() -> None:
+    on = board(ram(6))
+    assert high(STORED, on) == 0
+    assert high(LOADED, on) == 5
+    # Written in 6 cycles, one of them behind the store itself; the bus is free one later.
+    assert high(behind(STORED, LOADED, (CONSECUTIVE, 1)), on) == 6 + 1 - 1 - 1
+    assert high(behind(STORED, STORED, (ALU, 4)), on) == 6 + 1 - 1 - 4
+    assert high(behind(STORED, STORED, (ALU, 9)), on) == 0
+    assert high(behind(LOADED, STORED, (CONSECUTIVE, 1)), on) == 0
+    # What is not known was written right before; what a call leaves is its caller's, but what a
+    # handler leaves is its own.
+    assert high(behind(None, LOADED, (ALU, 2)), on) == 6 + 1 - 1 - 2
+    assert priced(behind(None, LOADED, (ALU, 2)), on).low == 0
+    assert high(behind(STORED, None, (ALU, 2)), on) == 0
+    assert high(behind(STORED, None, (ALU, 2), (EXIT, 1)), on) == 6 + 1 - 1 - 2
+
+
+def test_without_a_write_buffer_the_core_waits_itself() -> None:
+    on = board(ram(6), buffer=0)
+    for counted in (True, False):
+        assert high(STORED, on, counted) == 5
+    assert high(behind(STORED, LOADED, (CONSECUTIVE, 1)), on) == 0
+    assert high(behind(None, LOADED, (ALU, 2)), on) == 0
+
+
+def test_bursts_are_waited_for() -> None:
+    on = board(ram(6))
+    first, following = (AccessClass("s", WRITE, 32, p) for p in (Pattern.FIRST, Pattern.NEXT))
+    assert (high(first, on), high(following, on)) == (5, 0)
+    assert high(behind(following, LOADED, (ALU, 1)), on) == 0
+
+
+def test_a_late_transfer_behind_a_write_may_be_held() -> None:
+    """By an access that was fetched in vain; that is hidden while the write is waited for."""
+    on = board(ram(6))
+    assert high(behind(STORED, LOADED, (JUMP, 3), late=1), on) == 1
+    assert high(behind(STORED, LOADED, (JUMP, 1), late=1), on) == 6 + 1 - 1 - 3
+    assert high(behind(STORED, None, (JUMP, 3), late=2), on) == 2
+    assert high(behind(STORED, LOADED, (JUMP, 3), late=1), board(ram(1))) == 0
+    assert high(behind(LOADED, LOADED, (JUMP, 3), late=1), on) == 0
+
+
+@pytest.mark.parametrize("divider", [2, 3, 4])
+def test_the_edge_of_a_divided_clock(divider: int) -> None:
+    on = board(ram(3, divider=divider))
+    assert high(LOADED, on) == 3 * divider - 1
+    assert high(LOADED, on, counted=True) + divider - 1 == high(
+        LOADED, board(ram(3, divider=divider), buffer=0), counted=False
+    )
+    for work in range(1, 9):
+        # The read ended with a cycle of the bus; so many cycles later the next one is asked for.
+        assert high(behind(LOADED, LOADED, (ALU, work)), on) == -work % divider
+    # The write is waited for, and one cycle later the next access is asked for.
+    work = 2
+    left = 3 * divider + 1 - 1 - work
+    assert high(behind(STORED, LOADED, (ALU, work)), on) == left + divider - 1
+    # Here it is not: when it ended is not known.
+    assert high(behind(STORED, LOADED, (ALU, 50)), on) == divider - 1
+    for unknown in (
+        behind(LOADED, LOADED, (ALU, divider), more=True),
+        behind(LOADED, LOADED),
+        behind(AccessClass("f", READ, 32), LOADED, (ALU, divider)),
+    ):
+        two = board(ram(3, divider=divider), region("flash", {READ: at(cycles(2))}))
+        assert high(unknown, two) >= divider - 1
+
+
+def test_edges_are_not_known_where_fetches_wait() -> None:
+    slow = replace(ram(3, divider=2), times={**ram(3).times, Operation.FETCH: at(cycles(9))})
+    on = board(slow)
+    fetch = AccessClass("code", Operation.FETCH, 32, Pattern.FIRST)
+    key = behind(LOADED, LOADED, (ALU, 2))
+    counts = replace(kernel(key, fetch), stalls=True, successions=True)
+    assert price_vector(counts, on, PLACED)[key].time.high == 1
+    assert high(key, on) == 0
+
+
+def test_instructions_that_take_longer_than_what_they_hide() -> None:
+    on = board(ram(3, divider=2))
+    slow = replace(on, core=replace(on.core, events={**on.core.events, EventKind.LOAD: cycles(2)}))
+    key, load = behind(LOADED, LOADED, (ALU, 2)), CoreEvent("code", EventKind.LOAD)
+    counts = replace(kernel(key, load), stalls=True, successions=True)
+    assert price_vector(counts, on, PLACED)[key].time.high == 0
+    assert price_vector(counts, slow, PLACED)[key].time.high == 1
+
+
+def test_the_least_width_of_an_access() -> None:
+    byte = AccessClass("s", READ, 8)
+    assert high(byte, board(ram(3, width=16), buffer=0)) == 2
+    assert high(byte, board(ram(3, width=16), buffer=0, least=32)) == 3
+    assert high(AccessClass("s", WRITE, 8), board(ram(3, width=16), buffer=0, least=32)) == 2
+
+
+def test_refresh_has_its_share_of_every_price_and_comes_once_at_a_beginning() -> None:
+    """6 of 60 cycles: 9/10 are left. The low end does without."""
+    refresh = Interference(cycles(6), cycles(60))
+    on = board(ram(4, refresh=refresh))
+    assert priced(LOADED, on) == Interval(Fraction(3), Fraction(10, 3), Fraction(10, 3))
+    assert high(ALU, on) == Fraction(10, 9)
+    assert high(behind(None, LOADED, (ALU, 9)), on) == Fraction(60, 9)
+    assert high(behind(LOADED, LOADED, (ALU, 9)), on) == 0
+    both = board(ram(4, refresh=refresh, arbitration=Interference(cycles(12), cycles(120))))
+    assert high(ALU, both) == Fraction(10, 8)
+    assert high(behind(None, None), both) == Fraction(180, 8)
+    # Cycles are the region's.
+    assert high(
+        behind(None, None, (ALU, 99)), board(ram(1, divider=2, refresh=refresh))
+    ) == Fraction(120, 9)
+
+
+def test_without_a_period_or_a_beginning_each_access_waits() -> None:
+    on = board(ram(4, arbitration=Interference(cycles(12))))
+    assert priced(LOADED, on) == Interval(Fraction(3), Fraction(3), Fraction(15))
+    assert high(STORED, on) == 12
+    assert high(ALU, on) == 1
+    assert high(behind(None, None), on) == 0
+    refreshed = board(ram(4, refresh=Interference(cycles(6), cycles(60))), buffer=0)
+    assert high(LOADED, refreshed, counted=False) == 9
+    assert high(ALU, refreshed, counted=False) == 1
+    # All of the time: nothing would ever be done.
+    whole = board(ram(4, refresh=Interference(cycles(60), cycles(60))))
+    assert high(LOADED, whole) == 63
+
+
+def test_a_write_buffer_needs_to_know_where_windows_begin() -> None:
+    with pytest.raises(PricingError, match="does not count successions") as refused:
+        priced(LOADED, board(ram(6)), counted=False)
+    assert "--successions" in str(refused.value.expected)
+
+
+def test_what_waits_cannot_be_fitted() -> None:
+    for on in (
+        board(ram(6)),
+        board(ram(6, divider=2), buffer=0),
+        board(ram(6, refresh=Interference(cycles(1), cycles(9))), buffer=0),
+    ):
+        with pytest.raises(PricingError, match="write buffer"):
+            linear_prices(on, PLACED, 32, [LOADED])
+    plain = board(ram(6, width=16), buffer=0, least=32)
+    found = linear_prices(plain, PLACED, 32, [AccessClass("s", READ, 8), behind(None, LOADED)])
+    assert [price.constant for price in found.prices.values()] == [6, 0]
