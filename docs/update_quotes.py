@@ -9,6 +9,7 @@ make firmware; python docs/update_quotes.py docs/tutorials/xTaskCreate.md
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -63,11 +64,21 @@ def update(body: str, output: str) -> tuple[str, list[str]]:
     return "".join(f"{line}\n" for line in found), strange
 
 
+def after_demo(folder: Path) -> None:
+    """Pages begin where `make demo` has ended."""
+    for block in examples.blocks(examples.TUTORIAL.read_text(encoding="utf-8")):
+        if block.what == "run" and block.body.startswith(examples.SHARED):
+            examples.shell(block.body, folder)
+    for suffix in ("trace", "json"):
+        shutil.copy(folder / f"build/run.{suffix}", folder / f"build/demo/freertos.{suffix}")
+
+
 def main(page: Path) -> int:
     text = page.read_text(encoding="utf-8")
     status, output = 0, ""
     with tempfile.TemporaryDirectory() as folder:
         examples.furnish(Path(folder))
+        after_demo(Path(folder))
         for block in examples.blocks(text):
             if block.what == "run":
                 output, failed = examples.shell(block.body, Path(folder))

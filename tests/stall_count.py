@@ -31,6 +31,7 @@ KINDS = {
     *("second load-use stall", "second load-use stall behind an access"),
     *("second use stall behind a transfer", "multiply-use stall", "second multiply-use stall"),
     *("shift-use stall", "system register-use stall", "consecutive access"),
+    "address-use stall",
     *("system register wait", "indirect jump"),
     *("forward branch taken", "backward branch untaken", "crossing target"),
     *("crossing fall-through", "fetch held early", "fetch held late", *REALIGNED),
@@ -44,6 +45,8 @@ class One:
     Attributes:
         event: what it counts as; of a conditional branch, when it is not taken.
         defs, uses: registers that it writes and reads; one that is predicated reads what it writes.
+        loaded: of the written ones, those that come from memory.
+        place: registers that the address of its accesses is made of.
         access: it makes data accesses, if it has an effect.
         jumps: it can send control elsewhere, supervisor calls excepted.
         target: of a direct jump or call.
@@ -57,6 +60,8 @@ class One:
     event: str
     defs: frozenset[Hashable] = frozenset()
     uses: frozenset[Hashable] = frozenset()
+    loaded: frozenset[Hashable] = frozenset()
+    place: frozenset[Hashable] = frozenset()
     access: bool = False
     shift: bool = False
     jumps: bool = False
@@ -203,6 +208,7 @@ class StallCount:
             found = [
                 *self._next(before, one),
                 *self._second(done[k - 2][0] if k > 1 else None, before, jumped_before, one),
+                *self._address(done, k, one),
                 *self._branch(one, jumped and one.jumps),
                 *self._system(done[k - 1] if k else None, one),
                 *self._crossing(before, jumped_before, one),
@@ -259,6 +265,14 @@ class StallCount:
             yield "second load-use stall behind an access" if access else "second load-use stall"
         if first.multiplies:
             yield "second multiply-use stall"
+
+    def _address(self, done: Sequence[tuple[One, bool]], k: int, one: One) -> Iterator[str]:
+        while k and done[k - 1][0].event == "hint":
+            k -= 1
+        if k and one.event != "hint":
+            before = done[k - 1][0]
+            if (before.defs - before.loaded) & one.place:
+                yield "address-use stall"
 
     def _branch(self, one: One, jumped: bool) -> Iterator[str]:
         if one.branches:

@@ -49,6 +49,8 @@ class _Effect:
     defs: set[int] = field(default_factory=set)
     uses: set[int] = field(default_factory=set)
     shift: bool = False
+    loaded: set[int] = field(default_factory=set)
+    place: set[int] = field(default_factory=set)
 
 
 def _all(text: str) -> set[int]:
@@ -86,8 +88,8 @@ def _arm_effect(line: Line) -> _Effect:
         _data(name, operands, line.jumps and name != line.mnemonic, found)
     if line.predicated:  # without effect the old value stays
         found.uses |= found.defs
-    found.defs.discard(PC)
-    found.uses.discard(PC)
+    for listed in (found.defs, found.uses, found.place):
+        listed.discard(PC)
     return found
 
 
@@ -114,7 +116,8 @@ def _memory(line: Line, operands: str, found: _Effect) -> None:
     transferred, _, place = operands.partition("[")
     inside, _, behind = place.partition("]")
     names = _REGISTER.findall(transferred)
-    found.uses |= _all(inside) | _all(behind)
+    found.place = _all(inside) | _all(behind)
+    found.uses |= found.place
     if behind.startswith(("!", ",")):
         found.defs |= _all(inside.partition(",")[0])
     for number, name in enumerate(names):
@@ -123,6 +126,7 @@ def _memory(line: Line, operands: str, found: _Effect) -> None:
         result = result or (line.event == "store exclusive" and not number)
         if result:
             found.defs |= one
+            found.loaded |= one if line.event != "store exclusive" else set()
         else:
             found.uses |= one
 
@@ -132,11 +136,14 @@ def _multiple(line: Line, found: _Effect) -> None:
     own = {_NUMBERS[name] for name in registers("{" + listed)}
     if line.reads:
         found.defs |= own
+        found.loaded = set(own)
     else:
         found.uses |= own
+    found.place = _all(base) or {SP}
     user = listed.endswith("^")
     if user and PC not in own:  # which of them the current mode has is not known
         found.uses |= found.defs
+        found.loaded -= _BANKED
     if user and PC in own and line.reads:
         found.defs |= _BANKED
         found.uses |= _BANKED
@@ -165,10 +172,10 @@ def _float(name: str, operands: str, found: _Effect) -> None:
     """Core registers alone."""
     if name.startswith(("vldm", "vstm", "vpush", "vpop")):
         base = operands.partition("{")[0]
-        found.uses = _all(base) or {SP}
+        found.uses = found.place = _all(base) or {SP}
         found.defs = (_all(base) or {SP}) if not base or "!" in base else set()
     elif name.startswith(("vldr", "vstr")):
-        found.uses = _all(operands)
+        found.uses = found.place = _all(operands)
     elif name.startswith(("vmov", "vmrs")) and _REGISTER.match(operands):
         first, second, *_ = [*operands.split(", "), ""]
         found.defs = _all(first) | (_all(second) if name.startswith("vmov") else set())
@@ -188,6 +195,8 @@ def arm(lines: Mapping[int, Line], states: Mapping[int, tuple[int, int]] | None 
             line.event,
             frozenset(effect.defs),
             frozenset(effect.uses),
+            frozenset(effect.loaded),
+            frozenset(effect.place),
             access=line.reads + line.writes > 0,
             shift=effect.shift,
             jumps=line.jumps,
@@ -223,6 +232,7 @@ def _leads(line: Line) -> str:
 # --- RISC-V ---------------------------------------------------------------------------------------
 
 _X = re.compile(r"\bx(\d+)\b")
+_PLACE = re.compile(r"\(x(\d+)\)")
 
 
 def riscv(lines: Mapping[int, Line]) -> Program:
@@ -247,13 +257,16 @@ def _riscv(line: Line) -> One:
         defs = [1]
     direct = (line.jumps and name in ("j", "jal")) or line.event == "branch untaken"
     leads = {"call indirect": "call", "return": "return"}.get(line.event, "jump")
+    accesses = line.reads + line.writes > 0
     return One(
         line.address,
         line.length,
         line.event,
         frozenset(defs) - {0},
         frozenset(uses) - {0},
-        access=line.reads + line.writes > 0,
+        loaded=frozenset(defs) if line.reads else frozenset(),
+        place=frozenset(map(int, _PLACE.findall(line.operands)) if accesses else ()) - {0},
+        access=accesses,
         shift=name in ("sll", "slli", "srl", "srli", "sra", "srai"),
         jumps=line.jumps,
         target=int(line.operands.split(",")[-1], 16) if direct else None,

@@ -20,8 +20,13 @@ Of two instructions p and i, i *next* to p or the *second* behind it::
     system register-use stall           i is next to an access of a system register, and uses it
     system register wait                i is an access of a system register, and not next to a
                                         transfer that took effect late (below)
+    address-use stall                   i makes a data access whose address is made of a register
+                                        that p computed; p is the instruction before i, or before
+                                        hints that are before i, which some cores take no time for
     consecutive access                  i and the one before it make data accesses, and i is no
                                         load-use stall of an access
+
+Computed is what does not come from memory: of a load or store, a base that it updates.
 
 What a load wrote are all registers that it writes, an updated base among them; exclusive stores are
 loads here, since whether they stored comes from memory. A predicated instruction uses what it
@@ -83,7 +88,7 @@ from wcetchar.analysis.front_end import (
     is_predicted,
 )
 from wcetchar.model.access import EventKind
-from wcetchar.model.instruction import Flow
+from wcetchar.model.instruction import Flow, Instruction
 
 Flags = npt.NDArray[np.bool_]
 
@@ -103,6 +108,9 @@ class Stalls:
         self._shift = np.array([i.shift for i in rows], dtype=bool)
         self._late = np.array([is_late(i) for i in rows], dtype=bool)
         self._access = columns.reads + columns.writes > 0
+        self._hint = columns.issue == KIND[EventKind.HINT]
+        self._address = np.array([_address_of(i) for i in rows], dtype=np.int64)
+        self._computed = np.array([i.defs & ~_loaded(i) for i in rows], dtype=np.int64)
         address = table.address.astype(np.int64)
         direct = np.isin(columns.flow, [FLOW[Flow.JUMP], FLOW[Flow.CALL]])
         self._branch = direct & columns.conditional
@@ -158,6 +166,7 @@ class Stalls:
         yield _at(EventKind.MULTIPLY_USE_STALL, _behind(multiply) & (needs_next != 0))
         yield _at(EventKind.SHIFT_USE_STALL, _behind(self._shift[index]) & (needs_next != 0))
         yield _at(EventKind.SYSTEM_USE_STALL, _behind(system) & (needs_next != 0))
+        yield _at(EventKind.ADDRESS_USE_STALL, self._address_late(index))
         second = np.zeros(len(index), dtype=bool)
         if len(index) > 2:
             # What is predicated may have no effect: it neither waits nor replaces anything then.
@@ -172,6 +181,13 @@ class Stalls:
         across = (from_load | from_multiply) & between
         across[0] = uses[0] != 0  # what the caller did before it called is not known
         yield _at(EventKind.SECOND_USE_STALL_TRANSFER, across)
+
+    def _address_late(self, index: Codes) -> Flags:
+        """The instruction before, hints left out, computed a part of the address."""
+        real = np.flatnonzero(~self._hint[index])
+        late = np.zeros(len(index), dtype=bool)
+        late[real[1:]] = self._computed[index[real[:-1]]] & self._address[index[real[1:]]] != 0
+        return late
 
     def _transfers(
         self, index: Codes, address: Codes, end: Codes, taken: Flags
@@ -237,6 +253,22 @@ class Stalls:
         held = np.where(behind_load, waited | (late & late_operand), late)
         held |= late_operand & front.late_with_late_operand[index]
         return front.early[index], held
+
+
+def _address_of(instruction: Instruction) -> int:
+    """Bit mask of the registers that an address is made of."""
+    memory = instruction.memory
+    parts = (memory.base, memory.index) if memory else ()
+    return sum({1 << part for part in parts if part is not None}) & instruction.uses
+
+
+def _loaded(instruction: Instruction) -> int:
+    """Bit mask of the registers that come from memory."""
+    memory = instruction.memory
+    if memory is None or not memory.reads:
+        return 0
+    parts = memory.transfers[: memory.reads]
+    return sum({1 << part.register for part in parts if part.register is not None})
 
 
 def _behind(flags: Flags) -> Flags:

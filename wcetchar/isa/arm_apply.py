@@ -168,6 +168,7 @@ def _memory(row: Effect, fields: Fields, facts: Facts) -> None:
         burst=spec.count == 0,
         transfers=tuple(Transfer(number) for number in elements),
         base=fields["n"],
+        index=fields.get("m") if row.indexed else None,
     )
 
 

@@ -250,6 +250,7 @@ def _memory(row: Effect, length: int, roles: _Roles, facts: Facts) -> None:
         burst=spec.burst or roles.float_words > 1,
         transfers=tuple(Transfer(number) for number in elements),
         base=base,
+        index=None if roles.memory is None else roles.memory.index,
     )
 
 

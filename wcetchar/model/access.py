@@ -130,6 +130,7 @@ class EventKind(StrEnum):
     SYSTEM_USE_STALL = "system register-use stall"
     SYSTEM_WAIT = "system register wait"
     CONSECUTIVE_ACCESS = "consecutive access"
+    ADDRESS_USE_STALL = "address-use stall"
     FORWARD_BRANCH_TAKEN = "forward branch taken"
     BACKWARD_BRANCH_UNTAKEN = "backward branch untaken"
     INDIRECT_JUMP = "indirect jump"
@@ -185,6 +186,7 @@ STALLS: Final = frozenset(
         EventKind.SYSTEM_USE_STALL,
         EventKind.SYSTEM_WAIT,
         EventKind.CONSECUTIVE_ACCESS,
+        EventKind.ADDRESS_USE_STALL,
         EventKind.FORWARD_BRANCH_TAKEN,
         EventKind.BACKWARD_BRANCH_UNTAKEN,
         EventKind.INDIRECT_JUMP,

@@ -130,6 +130,7 @@ class MemoryEffect:
         transfers: one per element, in the order of ascending addresses.
         base: register that the address is formed from (Arm: 15 is the literal pool, 13 the stack;
             RISC-V: 2 is the stack, 0 stands for the constant zero).
+        index: register that is added to it.
     """
 
     width: int
@@ -138,6 +139,7 @@ class MemoryEffect:
     burst: bool = False
     transfers: tuple[Transfer, ...] = ()
     base: int | None = None
+    index: int | None = None
 
 
 @dataclass(frozen=True)

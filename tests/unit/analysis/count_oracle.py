@@ -44,14 +44,24 @@ class Oracle:
         self.stalls = StallCount({i.address: self._one(i) for i in table.instructions})
 
     def _one(self, instruction: Instruction) -> One:
-        unit = instruction.fetch
+        unit, memory, uses = instruction.fetch, instruction.memory, instruction.uses
         return One(
             address=instruction.address,
             length=instruction.length,
             event=instruction.issue.value,
             defs=frozenset(n for n in range(32) if instruction.defs >> n & 1),
             uses=frozenset(n for n in range(32) if instruction.uses >> n & 1),
-            access=instruction.memory is not None,
+            loaded=frozenset(
+                t.register for t in memory.transfers[: memory.reads] if t.register is not None
+            )
+            if memory
+            else frozenset(),
+            place=frozenset(
+                n for n in (memory.base, memory.index) if n is not None and uses >> n & 1
+            )
+            if memory
+            else frozenset(),
+            access=memory is not None,
             shift=instruction.shift,
             jumps=instruction.flow.value in GOES_ELSEWHERE,
             target=instruction.target,

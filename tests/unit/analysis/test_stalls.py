@@ -85,6 +85,21 @@ RESULTS: dict[str, Case] = {
         straight(0, 1, 2),
         {"load-use stall of an access": 1},
     ),
+    "an address is computed right before": (
+        "c.nop\n addi a0, a1, 4\n lw a2, 0(a0)",
+        straight(0, 1, 2),
+        {"address-use stall": 1},
+    ),
+    "an address is computed before another instruction": (
+        "c.nop\n addi a0, a1, 4\n addi a3, a3, 1\n lw a2, 0(a0)",
+        straight(0, 1, 2, 3),
+        {},
+    ),
+    "what is stored is computed right before": (
+        "c.nop\n addi a0, a1, 4\n sw a0, 0(a2)",
+        straight(0, 1, 2),
+        {},
+    ),
     "by a system register": (
         "c.nop\n lw a0, 0(a1)\n csrw mscratch, a0",
         straight(0, 1, 2),
@@ -337,7 +352,27 @@ THUMB: dict[str, Case] = {
         # 0, 2 | 4, 8, c, 10
         lines("push {r4, lr}", "pop {r4, pc}", *["movw r0, #1"] * 4),
         straight(0, 1),
-        {**ENTERED, "consecutive access": 1},
+        {**ENTERED, "consecutive access": 1, "address-use stall": 1},  # of sp
+    ),
+    "an address is computed before a hint": (
+        lines("nop", "adds r0, r1, #4", "nop", "nop", "ldr r2, [r3, r0]"),
+        straight(0, 1, 2, 3, 4),
+        {"address-use stall": 1},
+    ),
+    "an address is computed before what may have no effect": (
+        lines("nop", "adds r0, r1, #4", "ite eq", "ldreq r2, [r0]", "ldrne r3, [r0]"),
+        straight(0, 1, 2, 3, 4),
+        {"address-use stall": 1, "consecutive access": 1},
+    ),
+    "an address was loaded": (
+        lines("nop", "ldr r0, [r1], #4", "ldr r2, [r0]", "ldr r3, [r1], #4", "str r3, [r1]"),
+        straight(0, 1, 2, 3, 4),
+        {
+            "load-use stall of an access": 2,
+            "second load-use stall behind an access": 1,
+            "consecutive access": 1,
+            "address-use stall": 1,
+        },
     ),
     "a moved and shifted register": (
         lines("nop", "mov.w r0, r1, lsl #3", "adds r2, r0, #1"),
