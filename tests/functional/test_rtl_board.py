@@ -129,6 +129,21 @@ def _first(found: Addresses, expected: Addresses) -> str:
 
 
 @pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--refresh", "has no memory with refresh"),
+        ("--jitter", "has no memory with jitter"),
+        ("--second-master", "has no second master"),
+    ],
+)
+def test_what_the_board_does_not_have(tmp_path: Path, option: str, message: str) -> None:
+    board = RTL / "boards" / "a.yaml"
+    done = bench(board, firmware(), "-o", tmp_path / "m.csv", option)
+    assert done.returncode == 3
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("memories: {}\n", "expected 'name' and 'memories'"),
