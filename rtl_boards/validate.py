@@ -1,6 +1,7 @@
 """FreeRTOS on the boards in RTL, held against its published figures: `make validate`.
 
-    python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--write PAGE]
+    python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--only TEXT ...]
+        [--write PAGE]
 
 For each configuration: build it for the board `virt`, capture and characterize it; run the same ELF
 file on each board in each of its states; measure each service; `wcetchar validate`. Ends with
@@ -119,12 +120,12 @@ def bench(cell: Cell, configuration: str, elf: Path) -> Path:
     return folder
 
 
-def validate(configuration: str) -> list[Result]:
+def validate(configuration: str, cells: Sequence[Cell]) -> list[Result]:
     elf, services = firmware(configuration)
     published = characterization(configuration, elf, services)
     reference = bench(REFERENCE, configuration, elf)
     results = []
-    for cell in CELLS:
+    for cell in cells:
         folder = reference if cell is REFERENCE else bench(cell, configuration, elf)
         measured = folder / "measured.csv"
         _, said = run(
@@ -202,9 +203,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", action="append", help="basic and full, if none is given")
     parser.add_argument("--write", metavar="PAGE", help="write the table to this page of docs")
+    parser.add_argument("--only", action="append", help="boards and states whose names hold this")
     options = parser.parse_args()
+    cells = [c for c in CELLS if any(text in c.name for text in options.only or [""])]
+    if not cells:
+        sys.exit(f"no board and state holds {' or '.join(options.only)}")
     WORK.mkdir(parents=True, exist_ok=True)
-    results = [one for name in options.config or CONFIGURATIONS for one in validate(name)]
+    results = [one for name in options.config or CONFIGURATIONS for one in validate(name, cells)]
     text = page(results)
     print(text)
     if options.write:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from needs import need
-from rtl_bench import ROOT, bench, bench_run, firmware
+from rtl_bench import BENCH, ROOT, bench, bench_run, firmware
 
 from wcetchar import readers
 from wcetchar.model.trace import Event
@@ -164,3 +164,24 @@ def test_a_board_file_with_a_mistake(tmp_path: Path, text: str, message: str) ->
     done = bench(board, "none.elf", "-o", tmp_path / "m.csv")
     assert done.returncode == 3
     assert message in done.stderr
+
+
+def test_with_its_data_cached_a_core_executes_the_same(tmp_path: Path) -> None:
+    """Board D: what the cache is told to be devices is the only thing that differs."""
+    cores = {name: BENCH.with_name(f"bench-{name}") for name in ("imac", "imac-cached")}
+    missing = [name for name, path in cores.items() if not path.exists()]
+    if missing:
+        pytest.skip(f"not built: make -C rtl_boards CORE={missing[0]}")
+    cycles = {}
+    for name, program in cores.items():
+        files = ["-o", tmp_path / "m.csv", "--retired", tmp_path / name]
+        command = [program, RTL / "boards" / "d.yaml", firmware(), *files]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said = re.search(r"(\d+) cycles", done.stderr)
+        assert said is not None
+        cycles[name] = int(said[1])
+    one, two = (np.fromfile(tmp_path / name, dtype="<u4")[0::2] for name in cores)
+    assert len(one) > 1_300_000
+    assert np.array_equal(one, two)
+    assert cycles["imac-cached"] < 0.9 * cycles["imac"]

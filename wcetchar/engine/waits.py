@@ -123,7 +123,7 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
     if before is None and (end == "low" or not bus.posted):
         return Fraction(0)
     if before is not None and not (bus.posted and is_posted(before)):
-        if succession.access is None:
+        if succession.access is None or succession.access.pattern is Pattern.NEXT:
             return Fraction(0)
         return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
     late = _end(times(bus.held, succession.late), end)

@@ -1,0 +1,33 @@
+"""Services on boards in RTL against their figures: a small part of `make validate`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from needs import need
+from rtl_bench import ROOT, bench, firmware
+
+ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) % \| (.*?) % \|")
+
+
+def test_no_service_takes_longer_than_its_figure() -> None:
+    """On the board whose memory waits in every way that there is."""
+    need("qemu-system-riscv32", "qemu-system-misc")
+    need("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf")
+    bench()
+    firmware()
+    state = "imc, board C, caches ideal, refresh, second master"
+    command = [sys.executable, ROOT / "rtl_boards" / "validate.py", "--config", "basic"]
+    done = subprocess.run([*command, "--only", state], capture_output=True, text=True)
+    if "bench-imc" in done.stderr:
+        pytest.skip("the board is not built in build/rtl")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    row = ROW.search(done.stdout)
+    assert row is not None, done.stdout
+    assert row[1] == state
+    assert int(row[2].replace(",", "")) > 600
+    assert int(row[4]) == 0
+    print(row[0])
