@@ -62,6 +62,21 @@ def test_a_measurement_above_the_estimate_is_exit_1(tmp_path: Path) -> None:
     assert rows[0]["overestimation_percent"] == "-0.1"
 
 
+def test_blocking_is_held_against_blocking(tmp_path: Path) -> None:
+    """54,044 ns of 56,728 are masked at N = 13: the rows 2 and 3 of the paper's table."""
+    for time, code in ((54_044, 0), (54_045, 1)):
+        text = f"service,N,ns\nCreateThread,13,{time}\n"
+        result = _run(tmp_path, text, "--metric", "interrupts", "--json")
+        assert result.exit_code == code, result.output
+        document = json.loads(result.stdout)
+        assert document["rows"][0]["estimated_ns"] == 54_044
+        assert document["unsafe"] == code
+        # What costs most is known of a total, not of a stretch.
+        assert any("all blocking trace sections" in line for line in document["explanation"])
+        shown = _run(tmp_path, text, "--metric", "interrupts").stdout
+        assert "what costs most" not in shown
+
+
 def test_cycles_are_of_the_cores_clock(tmp_path: Path) -> None:
     """72 MHz: 3,680 cycles are 51,111.1 ns."""
     result = _run(tmp_path, "service,N,cycles\nCreateThread,13,3680\n", "--json")

@@ -14,6 +14,7 @@ from wcetchar.cli.common import (
     table_width,
 )
 from wcetchar.errors import CheckFailed, UsageError
+from wcetchar.model.versus import Metric
 from wcetchar.pipeline import validate as pipeline
 from wcetchar.report import validation, validation_plot, validation_text
 
@@ -45,6 +46,14 @@ FORMATS = ("table", "csv", "markdown", "json")
 @click.option(
     "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
 )
+@click.option(
+    "--metric",
+    type=click.Choice([metric.value for metric in Metric]),
+    default=Metric.TOTAL.value,
+    show_default=True,
+    help="What was measured: execution times, or the longest time that a call holds off "
+    "interrupts, or preemption.",
+)
 @click.option("--plot", metavar="FILE", help="Also write the rows as a picture, SVG.")
 @click.option(
     "form", "--format", type=click.Choice(FORMATS), help="How to print the result. Default: table."
@@ -58,6 +67,7 @@ def command(
     measured: str,
     overhead: str | None,
     services: tuple[str, ...],
+    metric: str,
     plot: str | None,
     form: str | None,
     as_json: bool,
@@ -83,7 +93,9 @@ def command(
     if plot is not None and plot in (output, "-"):
         raise UsageError("--plot needs a file of its own")
     result = pipeline.run(
-        pipeline.Request(characterization, profile, section_map, measured, overhead, services)
+        pipeline.Request(
+            characterization, profile, section_map, measured, overhead, services, Metric(metric)
+        )
     )
     notes = list(result.notes)
     if result.clock_hz is not None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from wcetchar.model.access import Key
 from wcetchar.model.estimate import Estimate
+from wcetchar.model.versus import Metric
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Compared:
         count: how many measurements there are.
         least, most: measured times without the overhead, in nanoseconds.
         line: of the largest measurement in its file.
+        metric: what was measured.
     """
 
     estimate: Estimate
@@ -26,10 +28,18 @@ class Compared:
     least: Fraction
     most: Fraction
     line: int
+    metric: Metric = Metric.TOTAL
 
     @property
     def estimated(self) -> Fraction:
-        return self.estimate.total.high
+        """Of blocking with what may go on with it in other activities."""
+        one = self.estimate
+        if self.metric is Metric.TOTAL:
+            return one.total.high
+        interrupts = self.metric is Metric.INTERRUPTS
+        own = one.blocking_interrupts if interrupts else one.blocking_preemption
+        chain = one.interrupts_chain if interrupts else one.preemption_chain
+        return max(own.high, chain.time.high) if chain else own.high
 
     @property
     def excess(self) -> Fraction:

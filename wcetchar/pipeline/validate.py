@@ -16,6 +16,7 @@ from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measurement import Measurement, MeasurementTable
 from wcetchar.model.validation import Compared, Comparison, Explanation, Overhead
+from wcetchar.model.versus import Metric
 from wcetchar.pipeline import estimate as estimating
 from wcetchar.validation import compare, explain, overhead_of
 
@@ -25,7 +26,8 @@ _MISTAKES = 20
 @dataclass(frozen=True)
 class Request:
     """What to hold against what. ``overhead``: the service whose measurements show what measuring
-    takes; it need not be characterized. ``services``: only these; empty means all."""
+    takes; it need not be characterized. ``services``: only these; empty means all. ``metric``: what
+    was measured."""
 
     characterization: str
     profile: str
@@ -33,6 +35,7 @@ class Request:
     measured: str
     overhead: str | None = None
     services: tuple[str, ...] = ()
+    metric: Metric = Metric.TOTAL
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,10 @@ def run(request: Request) -> Validation:
     comparison = compare(measured.rows)
     return Validation(
         comparison=comparison,
-        explanation=explain(comparison.worst, comparison.rows),
+        # What explains a total is its classes; of a stretch the estimate has the time alone.
+        explanation=explain(comparison.worst, comparison.rows)
+        if request.metric is Metric.TOTAL
+        else None,
         overheads=measured.overheads,
         profile=measured.platform.prices.profile.name,
         section_map=measured.platform.section_map.name,
@@ -110,7 +116,7 @@ def measured_rows(request: Request) -> MeasuredRows:
     pricer = _Pricer(platform, services, table)
     overheads = _overheads(request, measured, empty, pricer, clock)
     return MeasuredRows(
-        rows=tuple(_rows(measured, overheads, pricer, clock, table)),
+        rows=tuple(_rows(measured, overheads, pricer, clock, table, request.metric)),
         overheads=overheads,
         platform=platform,
         fetch_width=characterization.fetch_width,
@@ -209,6 +215,7 @@ def _rows(
     pricer: _Pricer,
     clock: Fraction,
     table: MeasurementTable,
+    metric: Metric,
 ) -> list[Compared]:
     """One row for each service, its values and the label, in the order of the file."""
     mistakes: list[InputError] = []
@@ -244,6 +251,7 @@ def _rows(
             least=min(times)[0],
             most=max(times)[0],
             line=-max(times)[1],
+            metric=metric,
         )
         for key, times in groups.items()
     ]

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from wcetchar.errors import one_line
 from wcetchar.model.validation import Compared, Comparison, Explanation, Overhead
+from wcetchar.model.versus import Metric
 from wcetchar.report.numbers import grouped, nearest_tenth
 from wcetchar.report.view import class_name
 
@@ -167,7 +168,10 @@ def _groups(rows: Sequence[RowView]) -> tuple[GroupView, ...]:
 
 
 def _contributors(row: Compared) -> tuple[tuple[str, str, int, Fraction, Fraction], ...]:
-    """(class, region, count, ns each, ns) of what costs most in the row."""
+    """(class, region, count, ns each, ns) of what costs most in the row; of a stretch that is not
+    known by itself."""
+    if row.metric is not Metric.TOTAL:
+        return ()
     columns = sorted(row.estimate.columns, key=lambda c: -c.time.high)[:5]
     return tuple(
         (class_name(c.key), one_line(c.region), c.count, c.price.high, c.time.high)
@@ -178,6 +182,11 @@ def _contributors(row: Compared) -> tuple[tuple[str, str, int, Fraction, Fractio
 
 def _explained(row: Compared, found: Explanation | None) -> tuple[str, ...]:
     """What would make the worst row right, in words."""
+    if row.metric is not Metric.TOTAL:
+        interrupts = row.metric is Metric.INTERRUPTS
+        one = row.estimate
+        where = one.interrupts_stretch if interrupts else one.preemption_stretch
+        return (f"its longest stretch is published as {one_line(where)}",) if where else ()
     if not row.excess:
         return ()
     if found is None:

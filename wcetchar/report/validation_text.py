@@ -181,6 +181,8 @@ def _blocks(view: ValidationView) -> Iterator[_Block]:
         ],
     )
     yield "the worst row", _ROW, [_row(view.worst)]
+    if not view.contributors:
+        return
     yield (
         "what costs most in it",
         (("class", False), ("region", False), ("count", True), ("ns each", True), ("ns", True)),
