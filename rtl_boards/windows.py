@@ -88,9 +88,14 @@ class Run:
         one."""
         return int(np.searchsorted(self.cycle, cycle + 1))
 
-    def executions(self, address: int) -> Codes:
-        """Where in the run an instruction is."""
-        return np.flatnonzero(self.address == address)
+    def executions(self, addresses: Codes) -> dict[int, Codes]:
+        """Of each of these instructions: where in the run it is."""
+        wanted = np.unique(addresses)
+        at = np.flatnonzero(np.isin(self.address, wanted))
+        order = np.argsort(self.address[at], kind="stable")
+        edges = np.searchsorted(self.address[at][order], wanted)
+        parts = np.split(at[order], edges[1:])
+        return dict(zip(wanted.tolist(), parts, strict=True))
 
     def took(self, i: int) -> int:
         return int(self.cycle[i] - self.cycle[i - 1])
@@ -147,15 +152,13 @@ def mark_stores(run: Run, reference: Run) -> list[int]:
     """Which instructions of a run store its marks. In the reference that follows from the cycle;
     elsewhere a store may be written long after it has retired, but it is the same execution of
     the same instruction."""
-    there = [reference.stored_in(cycle) for cycle, _ in reference.marks]
-    here: dict[int, tuple[Codes, Codes]] = {}
+    there = np.array([reference.stored_in(cycle) for cycle, _ in reference.marks], dtype=np.int64)
+    stores = reference.address[there]
+    before, after = reference.executions(stores), run.executions(stores)
     found = []
-    for at in there:
-        address = int(reference.address[at])
-        if address not in here:
-            here[address] = reference.executions(address), run.executions(address)
-        before, same = here[address]
-        found.append(int(same[np.searchsorted(before, at)]))
+    for at, address in zip(there.tolist(), stores.tolist(), strict=True):
+        ordinal = np.searchsorted(before[address], at)
+        found.append(int(after[address][ordinal]))
     return found
 
 
