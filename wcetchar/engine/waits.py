@@ -120,8 +120,11 @@ def wait_of(succession: Succession, bus: Bus) -> Interval:
 def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
     """For the access before."""
     before = succession.before
-    if before is None and (end == "low" or not bus.posted):
+    if before is None and end == "low":
         return Fraction(0)
+    if before is None and not bus.posted:
+        turnaround = bus.turnaround if succession.is_dearest else ZERO_SPAN
+        return _value(less(_end(turnaround, end), ZERO_SPAN, bus.clock), end)
     if before is not None and not (bus.posted and is_posted(before)):
         if succession.access is None or succession.access.pattern is Pattern.NEXT:
             return Fraction(0)
@@ -195,7 +198,9 @@ def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> 
 
 def _leaves(succession: Succession) -> bool:
     """What was interrupted goes on, and finds the bus as a handler has left it."""
-    return any(event.kind is EventKind.EXCEPTION_EXIT for event, _ in succession.between)
+    return succession.is_dearest or any(
+        event.kind is EventKind.EXCEPTION_EXIT for event, _ in succession.between
+    )
 
 
 def _end(span: Span, end: str) -> Span:

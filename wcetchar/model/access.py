@@ -266,6 +266,11 @@ class Succession:
         """Never cheaper than this one: nothing is known but the access that waits."""
         return Succession(None, (), 0, True, self.access)
 
+    @property
+    def is_dearest(self) -> bool:
+        """It stands for all that lead to an access, or to an end."""
+        return self == self.dearest
+
     def __str__(self) -> str:
         parts = [f"{count} {event}" for event, count in self.between]
         if self.late:

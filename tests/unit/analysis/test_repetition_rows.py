@@ -15,6 +15,8 @@ from wcetchar import formula
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.columns import event_code, key_of, pack, unpack
 from wcetchar.analysis.repetition import Observations, Packed, evidence_points, publish
+from wcetchar.analysis.successions import Successions
+from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, Succession
 from wcetchar.model.characterization import Blocking, Counts
 from wcetchar.model.service import Parameter, ParameterKind
 
@@ -234,3 +236,35 @@ def test_what_cases_share_is_said_once() -> None:
     )
     said = {formula.to_text(r.repetition): sum(n for _, n in r.vector.items()) for r in counts.rows}
     assert said == {"1": 5, "N": 3, "case == 1": 2}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_successions_without_a_formula_are_the_dearest_together(whole: bool) -> None:
+    """What lies between depends on the parameter, and how many there are does not (or does so in a
+    way that has no formula: then there is a table)."""
+    numbers = Successions(NAMES)
+    access = AccessClass("fast", Operation.READ, 32)
+    keys = [
+        Succession(access, ((CoreEvent("code", EventKind.ALU), n),), 0, False, access)
+        for n in (1, 2)
+    ]
+    steady = Succession(None, (), 1, False, access)
+    observations: dict[Point, Packed] = {}
+    for n in range(1, 13):
+        odd = (7 * n * n + 3) % 11
+        other = 11 - odd if whole else odd % 3
+        counts = {keys[0]: odd, keys[1]: other, steady: n}
+        observations[(n,)] = {
+            int(pack(0, numbers.code(key), 5)): count  # type: ignore[arg-type]
+            for key, count in counts.items()
+            if count
+        }
+    counts = publish(observations, parameters(1), FORMS, NAMES, numbers)
+    assert counts.is_formula == whole
+    if whole:
+        found = {
+            (formula.to_text(row.repetition), key): count
+            for row in counts.rows
+            for key, count in row.vector.items()
+        }
+        assert found == {("1", keys[0].dearest): 11, ("N", steady): 1}

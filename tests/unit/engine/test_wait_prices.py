@@ -163,6 +163,31 @@ def test_edges_are_not_known_where_fetches_wait() -> None:
     assert high(key, on) == 0
 
 
+SUCCESSIONS = [
+    behind(before, access, *between, late=late, more=more)
+    for before in (None, LOADED, STORED, AccessClass("s", WRITE, 32, Pattern.NEXT))
+    for access in (None, LOADED, STORED, AccessClass("s", READ, 8))
+    for between in ((), ((ALU, 1),), ((ALU, 3),), ((JUMP, 2), (EXIT, 1)), ((CONSECUTIVE, 1),))
+    for late in (0, 1, 3)
+    for more in (False, True)
+]
+
+
+@pytest.mark.parametrize("buffer", [0, 1])
+@pytest.mark.parametrize("divider", [1, 2, 3])
+@pytest.mark.parametrize("turnaround", [0, 1, 3])
+@pytest.mark.parametrize("first", [1, 6])
+def test_the_dearest_of_all_that_lead_to_an_access_is_never_cheaper(
+    buffer: int, divider: int, turnaround: int, first: int
+) -> None:
+    on = board(ram(first, divider=divider), buffer=buffer)
+    events = {**on.core.events, EventKind.CONSECUTIVE_ACCESS: cycles(turnaround)}
+    on = replace(on, core=replace(on.core, events=events))
+    for one in SUCCESSIONS:
+        assert one.dearest.is_dearest
+        assert high(one, on) <= high(one.dearest, on), one
+
+
 def test_instructions_that_take_longer_than_what_they_hide() -> None:
     on = board(ram(3, divider=2))
     slow = replace(on, core=replace(on.core, events={**on.core.events, EventKind.LOAD: cycles(2)}))
