@@ -57,8 +57,10 @@ def _ideal(board: str, profile: str, *beside: str) -> Cell:
 
 
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
+COLD = Cell("imc", "a", "cold", "vexriscv/imc-cached", "vexriscv/map-imc-cached")
 CELLS = (
     REFERENCE,
+    COLD,
     _ideal("b", ""),
     _ideal("b", "-shared", "--jitter", "--second-master"),
     _ideal("c", ""),
@@ -117,7 +119,7 @@ def bench(cell: Cell, configuration: str, elf: Path) -> Path:
         [
             *(ROOT / "build" / "rtl" / f"bench-{cell.core}", board, elf),
             *("-o", folder / "marks.csv", "--retired", folder / "retired"),
-            *("--caches", cell.caches, *cell.beside),
+            *("--refills", folder / "refills", "--caches", cell.caches, *cell.beside),
         ]
     )
     return folder

@@ -37,6 +37,11 @@ from wcetchar.model.service import Marks, Part, Service, ServiceKind, ServicesFi
 Codes = npt.NDArray[np.int64]
 T = TypeVar("T")
 EVERY_ISSUE = 1
+STAGES = 5
+"""Cycles from the fetch of an instruction until it retires, where nothing waits."""
+LINE_BYTES = 32
+AFTER_LOADED = 2
+"""A line's last word is written in the cycle after its answer; then the next fetch begins."""
 
 
 class Program:
@@ -75,10 +80,13 @@ class Program:
 class Run:
     """Retired instructions, and when."""
 
-    def __init__(self, retired: str, marks: str) -> None:
+    def __init__(self, retired: str, marks: str, refills: str) -> None:
         both = np.fromfile(retired, dtype="<u4").reshape(-1, 2).astype(np.int64)
         self.address: Codes = both[:, 0]
         self.cycle: Codes = both[:, 1]
+        lines = np.fromfile(refills, dtype="<u4").reshape(-1, 3).astype(np.int64)
+        self.line, self.asked, self.loaded = lines.T
+        """Of each line that was loaded: its address, and cycles."""
         with open(marks) as stream:
             rows = csv.DictReader(stream)
             self.marks = [(int(row["cycle"]), int(row["offset"])) for row in rows]
@@ -274,11 +282,13 @@ def times(
     for window, other in zip(windows, same, strict=True):
         assert (window.number, window.service) == (other.number, other.service)
         taken = int(run.cycle[window.last] - run.cycle[window.first - 1])
-        taken -= _call(program, reference, other, least)
+        call = _call(program, reference, other, least)
+        taken -= call + _refill_under_way(program, run, window.first, call)
         if window.part is Part.UNTIL_SWITCH:
             taken += EVERY_ISSUE  # the ecall, which does not retire
         else:
-            taken += _return(program, reference, other)
+            back = _return(program, reference, other)
+            taken += back + _refill_under_way(program, run, window.last + 1, back)
         yield window, taken
 
 
@@ -312,6 +322,24 @@ def _call(program: Program, run: Run, window: Window, least: Mapping[str, int]) 
     return least[kind]
 
 
+def _refill_under_way(program: Program, run: Run, behind: int, transfer: int) -> int:
+    """How long the fetch behind a transfer of control, which takes ``transfer`` cycles, has to wait
+    for a line that was fetched in vain before: that is the transfer's. The line of what is fetched
+    is not."""
+    first = program.at(int(run.address[behind]))
+    if first.address == program.trap_handler:
+        return 0  # in the price of `exception entry`
+    retires = int(run.cycle[behind - 1]) + transfer + EVERY_ISSUE
+    fetched = retires - STAGES
+    at = int(np.searchsorted(run.loaded, fetched - AFTER_LOADED, side="right"))
+    if at == len(run.loaded) or run.asked[at] > fetched + 1:
+        return 0
+    begin = int(run.line[at])
+    if begin < first.end and first.address < begin + LINE_BYTES:
+        return 0
+    return int(run.loaded[at]) + AFTER_LOADED - fetched
+
+
 def _return(program: Program, run: Run, window: Window) -> int:
     """What the transfer of control out of the window takes."""
     behind = window.last + 1
@@ -330,5 +358,6 @@ def measured(
 
 
 def load(folder: Path) -> Run:
-    """The run that the bench left in a folder: ``retired`` and ``marks.csv``."""
-    return Run(str(folder / "retired"), str(folder / "marks.csv"))
+    """The run that the bench left in a folder: ``retired``, ``marks.csv`` and ``refills``."""
+    files = (folder / name for name in ("retired", "marks.csv", "refills"))
+    return Run(*map(str, files))

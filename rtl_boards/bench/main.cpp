@@ -6,7 +6,7 @@
 // MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
 // took it, and which byte of the array it was. FILE: for each instruction that retired, its address and
 // the cycle, as two little-endian words of 32 bits. --refills: for each line of instructions that the core
-// loaded, its address and the cycles in which its first and its last word were answered, as three such words.
+// loaded, its address, the cycle in which the bus was asked, and that of the last word's answer, as three such words.
 // --accesses: for each data access the bus's word address, the cycle in which it was answered, and 16 for a
 // write plus its byte lanes, as three such words.
 #include <verilated.h>
@@ -55,8 +55,9 @@ Options options(int count, char **words)
         else if (word == "--caches") {
             const auto state = value();
             if (state != "cold" && state != "ideal" && state != "left")
-                fail("bench", "--caches is cold (empty at each begin mark), ideal (of instructions: each "
-                              "line is there when it is asked for) or left (as the program leaves them)");
+                fail("bench", "--caches is cold (empty at each mark and where a handler returns), ideal (of "
+                              "instructions: each line is there when it is asked for) or left (as the program "
+                              "leaves them)");
             it.cold = state == "cold", it.ideal = state == "ideal";
         } else if (word[0] == '-') fail("bench", "unknown option " + word);
         else files.push_back(word);
@@ -68,6 +69,7 @@ Options options(int count, char **words)
     return it;
 }
 
+constexpr uint32_t MRET = 0x30200073;
 constexpr uint32_t LINE_BYTES = 32;  // of every core's instruction cache: one burst of eight words
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
@@ -131,7 +133,8 @@ private:
     Generator traffic_;
     unsigned traffic_wait_ = 0, traffic_left_ = 0;
     bool cold_now_ = false;
-    uint32_t refill_[2] = {};
+    bool refilling_ = false;
+    uint32_t refill_begun_ = 0;
     File marks_, retired_, refills_, accesses_;
 };
 
@@ -229,10 +232,11 @@ void Bench::fetched_word()
     const uint32_t address = uint32_t(core_.iBusWishbone_ADR) << 2;
     core_.iBusWishbone_ACK = 1;
     core_.iBusWishbone_DAT_MISO = memory_of(address)->read(address);
-    if (address % LINE_BYTES == 0)
-        refill_[0] = address, refill_[1] = uint32_t(cycle_);
-    if (refills_ && address % LINE_BYTES == LINE_BYTES - 4) {
-        const uint32_t record[3] = {refill_[0], refill_[1], uint32_t(cycle_)};
+    if (address % LINE_BYTES == LINE_BYTES - 4) {
+        refilling_ = false;
+        if (!refills_)
+            return;
+        const uint32_t record[3] = {address - address % LINE_BYTES, refill_begun_, uint32_t(cycle_)};
         std::fwrite(record, sizeof record, 1, refills_.get());
     }
 }
@@ -261,6 +265,8 @@ void Bench::cycle()
     if (fetches && !memory_of(fetched))
         fail(options_.program, "fetches from " + hexadecimal(fetched) + " in cycle " + std::to_string(cycle_) +
                                    ", where board " + board_.name + " has no memory");
+    if (fetches && !refilling_)
+        refilling_ = true, refill_begun_ = uint32_t(cycle_);
     if (traffic_wait_)
         traffic_wait_--;
     else if (options_.second_master && !traffic_left_)
@@ -290,6 +296,9 @@ void Bench::cycle()
         const uint32_t record[2] = {core_.VexRiscv->lastStagePc, uint32_t(cycle_)};
         std::fwrite(record, sizeof record, 1, retired_.get());
     }
+    // Where a handler returns, what was cut by a switch goes on.
+    if (options_.cold && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
+        cold_now_ = true;
     if (options_.ideal)
         fill_line(core_.VexRiscv->IBusCachedPlugin_fetchPc_pc);
     core_.clk = 1;

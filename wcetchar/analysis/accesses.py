@@ -50,6 +50,7 @@ from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.data_accesses import Accesses, DataAccesses
 from wcetchar.analysis.executed import Executed, Program
 from wcetchar.analysis.labelled import Fetches, Labelled, Rows
+from wcetchar.analysis.line_entries import LineEntries
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stalls import Stalls
 from wcetchar.analysis.successions import Gaps, Successions, gaps
@@ -80,6 +81,7 @@ class Labeller:
         self._program = Program(resolved, self._columns, path, has_addresses, is_code)
         self._data = DataAccesses(self._program)
         self._stalls = Stalls(self._columns)
+        self._lines = LineEntries(self._columns, resolved.code_section.astype(np.int64))
         self._target_section = _target_sections(resolved, self._columns)
         names = resolved.section_names
         services = resolved.services
@@ -140,7 +142,8 @@ class Labeller:
         if made is not None:
             found = self._gaps(window, executed, taken, made, rows)
             rows.add(*found.within(0, len(at) - 1))
-        return rows.finish(fetches, found)
+        entered = self._lines.count(executed.index, executed.address, executed.end, taken)
+        return rows.finish(fetches, entered, found)
 
     def _gaps(
         self,

@@ -15,6 +15,7 @@ from wcetchar.analysis.cases import Cases, Point
 from wcetchar.analysis.collector import Collector
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
+from wcetchar.analysis.published_lines import Places, published_lines
 from wcetchar.analysis.published_stretches import longer_outside, published_stretches
 from wcetchar.analysis.repetition import (
     evidence_points,
@@ -31,7 +32,6 @@ from wcetchar.model.characterization import (
     Evidence,
     NotCharacterized,
     Provenance,
-    SectionInfo,
     ServiceCharacterization,
     TraceProvenance,
     Word,
@@ -149,7 +149,7 @@ def characterize(
         fetch_width=table.fetch_bytes * 8,
         stalls=True,
         successions=successions,
-        sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in services.sections),
+        sections=tuple(Places(resolved).info(s) for s in services.sections),
         services=tuple(
             _service(service, part, collector, blocking_labeller, resolved)
             for service in services.services
@@ -261,6 +261,7 @@ def _service(
     notes.update(_unobserved(service, observations.points))
     if not counts.is_formula:
         notes.add("no exact formula was found: the observed values are published")
+    lines = published_lines(collector.entered[name], service.parameters, Places(resolved))
     return ServiceCharacterization(
         name=name,
         kind=service.kind,
@@ -273,6 +274,7 @@ def _service(
         worst_state=service.worst_state,
         evidence=Evidence(observations.windows, fitted, held_out),
         notes=tuple(sorted(notes)),
+        lines=lines,
     )
 
 

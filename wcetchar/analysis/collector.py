@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import rows_of, stretches
+from wcetchar.analysis.cases import Point
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
+from wcetchar.analysis.line_entries import Entered
 from wcetchar.analysis.repetition import Observations, Packed, packed_counts
 from wcetchar.analysis.runs import Calls
 from wcetchar.analysis.windows import WindowFinder
@@ -44,6 +46,7 @@ class Collector:
         self.incomplete: set[str] = set()
         """Services that do part of their work outside of their windows."""
         self.services: dict[str, Observations] = defaultdict(Observations)
+        self.entered: dict[str, dict[Point, Entered]] = defaultdict(dict)
         self.stretches: dict[str, dict[StretchKey, Observations]] = defaultdict(
             lambda: defaultdict(Observations)
         )
@@ -83,6 +86,9 @@ class Collector:
         name = window.name
         self.shown_by[name].add(len(self.sources) - 1)
         self.services[name].add(window.values, packed_counts(labelled.packed))
+        known = self.entered[name].setdefault(window.values, labelled.entered)
+        if known is not labelled.entered:
+            known.include(labelled.entered)
         _add_stretches(self, window, labelled, labeller)
         if window.switched:
             self.notes[name].add(

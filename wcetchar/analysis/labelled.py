@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.columns import Codes, is_realigned, pack
+from wcetchar.analysis.line_entries import Entered
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Gaps
 
@@ -70,6 +71,7 @@ class Labelled:
         index: per instruction of the window, its table index.
         fetches: what each instruction fetches.
         gaps: which access follows which, where that is counted.
+        entered: lines of caches, and the code that was fetched.
     """
 
     packed: Codes
@@ -77,6 +79,7 @@ class Labelled:
     blocking: Codes
     index: Codes
     fetches: Fetches
+    entered: Entered
     gaps: Gaps | None = None
 
     @property
@@ -118,7 +121,7 @@ class Rows:
         """Key codes and positions that were added."""
         return np.concatenate(self._codes), np.concatenate(self._positions)
 
-    def finish(self, fetches: Fetches, gaps: Gaps | None = None) -> Labelled:
+    def finish(self, fetches: Fetches, entered: Entered, gaps: Gaps | None = None) -> Labelled:
         codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
         return Labelled(
             pack(self._blocking[positions], codes, self._index[positions]),
@@ -126,5 +129,6 @@ class Rows:
             self._blocking,
             self._index,
             fetches,
+            entered,
             gaps,
         )

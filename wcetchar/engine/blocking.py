@@ -13,7 +13,7 @@ less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from wcetchar.engine.chains import (
@@ -48,6 +48,8 @@ from wcetchar.model.characterization import (
 from wcetchar.model.estimate import Chain, Link
 from wcetchar.model.interval import Interval
 
+_NO_REFILLS = "lines of code that the activities which go on with it have to load are not in it"
+
 
 @dataclass(frozen=True)
 class Longest:
@@ -70,6 +72,18 @@ class Longest:
             return None
         weakest = word.weakest(*self.rest, *((Word.ESTIMATE,) if chain.gaps else ()))
         return Chain(chain.time, weakest, chain.links, chain.gaps)
+
+    def longer_by(self, refills: Interval) -> Longest:
+        """With all lines that the service loads; those of what goes on with it are not known."""
+        if not self.where:
+            return self
+        chain = self.chain
+        if chain is not None:
+            first, *others = chain.links
+            links = (replace(first, time=first.time + refills), *others)
+            gaps = (*chain.gaps, _NO_REFILLS) if others else chain.gaps
+            chain = replace(chain, time=chain.time + refills, links=links, gaps=gaps)
+        return replace(self, time=self.time + refills, chain=chain)
 
 
 def blocking_at(

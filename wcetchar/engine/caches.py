@@ -6,7 +6,8 @@ with hardware, since an integrator has no trace.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -42,3 +43,46 @@ def replay(
                 del held[0]
         held.append(line)
     return missed
+
+
+def cold_misses(geometry: CacheGeometry, entries: Mapping[int, int]) -> dict[int, int]:
+    """How often each line misses at most, whatever the cache holds before.
+
+    ``entries``: line number -> how often it is entered. A line of a set that all its lines fit
+    into misses once. Else another line of its set must have come in between::
+
+        misses(a) <= min(entries(a), 1 + sum of entries(b) over the other lines b of its set)
+    """
+    sets = _by_set(geometry, entries)
+    found = {}
+    for lines in sets.values():
+        together = sum(entries[line] for line in lines)
+        fits = len(lines) <= geometry.ways
+        for line in lines:
+            others = 0 if fits else together - entries[line]
+            found[line] = min(entries[line], 1 + others)
+    return found
+
+
+def warm_misses(geometry: CacheGeometry, entries: Mapping[int, int]) -> dict[int, int]:
+    """The same where all lines were used before, and nothing else was since then: what fits is
+    there; lines of a set that is too small for them miss as in a cold one."""
+    sets = _by_set(geometry, entries)
+    cold = cold_misses(geometry, entries)
+    return {
+        line: 0 if len(lines) <= geometry.ways else cold[line]
+        for lines in sets.values()
+        for line in lines
+    }
+
+
+def fits(geometry: CacheGeometry, lines: Iterable[int]) -> bool:
+    """No set gets more of these lines than it has ways."""
+    return all(len(found) <= geometry.ways for found in _by_set(geometry, lines).values())
+
+
+def _by_set(geometry: CacheGeometry, lines: Iterable[int]) -> dict[int, list[int]]:
+    sets: dict[int, list[int]] = defaultdict(list)
+    for line in lines:
+        sets[geometry.set_of(line)].append(line)
+    return sets

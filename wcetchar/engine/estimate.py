@@ -25,9 +25,11 @@ from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import Counted, check_values, count, values_of
 from wcetchar.engine.maximum import worst_parameters
 from wcetchar.engine.pricing import PriceVector, price_vector
+from wcetchar.engine.refills import RefillPrices, Refills
 from wcetchar.errors import InputError
-from wcetchar.model.access import Key, key_order
+from wcetchar.model.access import AccessVector, Key, key_order
 from wcetchar.model.characterization import (
+    Blocking,
     Characterization,
     ServiceCharacterization,
     StretchKind,
@@ -38,6 +40,8 @@ from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
+
+_LINES_NOT_OBSERVED = "which lines of code are fetched was not observed at these values"
 
 
 def estimate(
@@ -157,6 +161,14 @@ def estimate_at(
         for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
     )
     word, reasons = _word(service, values, counted.exact, interrupts.exact and preemption.exact)
+    columns = _columns(counted, prices)
+    if prices.refills is not None:
+        refills = prices.refills.of(service, values)
+        rows += (_refilled(prices.refills, refills, len(rows) + 1),)
+        columns += _refill_columns(prices.refills, refills)
+        interrupts, preemption = (one.longer_by(refills.time) for one in (interrupts, preemption))
+        if not refills.exact and word is not Word.ESTIMATE:
+            word, reasons = Word.ESTIMATE, (*reasons, _LINES_NOT_OBSERVED)
     return Estimate(
         service=service.name,
         profile=prices.profile.name,
@@ -165,7 +177,7 @@ def estimate_at(
         total=sum((row.time for row in rows), start=Interval()),
         core_clock_hz=prices.profile.core.clock.low,
         rows=rows,
-        columns=_columns(counted, prices),
+        columns=columns,
         blocking_interrupts=interrupts.time,
         blocking_preemption=preemption.time,
         notes=tuple(
@@ -178,6 +190,26 @@ def estimate_at(
         preemption_stretch=preemption.where,
         interrupts_chain=interrupts.with_word(word),
         preemption_chain=preemption.with_word(word),
+    )
+
+
+def _refilled(prices: RefillPrices, refills: Refills, number: int) -> EstimateRow:
+    """The row of all lines that are loaded; what of the service they hold up is not told."""
+    vector = AccessVector((prices.key(s), n) for s, n in refills.misses.items() if n)
+    return EstimateRow(str(number), "1", 1, str(Blocking()), vector, refills.time)
+
+
+def _refill_columns(prices: RefillPrices, refills: Refills) -> tuple[EstimateColumn, ...]:
+    return tuple(
+        EstimateColumn(
+            key=prices.key(section),
+            region=prices.price[section][0],
+            count=number,
+            price=prices.price[section][1],
+            time=prices.price[section][1].scaled(number),
+        )
+        for section, number in sorted(refills.misses.items())
+        if number
     )
 
 

@@ -40,8 +40,17 @@ def linear_prices(
     """Linear prices of ``keys``, all of which :func:`price_vector` can price.
 
     Raises:
-        InputError: a clock or an overlap is a range, or accesses wait for more than their own time.
+        InputError: a clock or an overlap is a range, accesses wait for more than their own time, or
+            there is a cache.
     """
+    if profile.core.instruction_cache is not None:
+        raise PricingError(
+            f"profile {profile.name} has an instruction cache, and what its refills take cannot be "
+            "told from other times",
+            expected="a profile without one, and measurements with all code in the cache",
+            file="profile",
+            keys=("core", "instruction cache"),
+        )
     waits = profile.core.write_buffer or any(
         region.clock_divider > 1 or region.interferences for region in profile.regions.values()
     )

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
@@ -62,10 +63,15 @@ def worst_parameters(
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
 
+    def with_refills(time: Fraction, values: tuple[int, ...]) -> Fraction:
+        if prices.refills is None or not time:
+            return time
+        return time + prices.refills.of(service, values).time.high
+
     def largest(*totals: Totals, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
         return max(  # keeps the first of equals
             itertools.chain(first, itertools.product(*ranges)),
-            key=lambda values: max(total(values) for total in totals),
+            key=lambda values: with_refills(max(total(values) for total in totals), values),
         )
 
     total = largest(Totals(service.counts, names, prices, service.name))

@@ -38,8 +38,10 @@ What cannot be known is priced at the dearest: an unknown width at the dearest w
 direction at the dearer of read and write (unless the region states a price for it), an unknown
 section at the dearest region that permits the operation. The low end then is the cheapest choice.
 
+Lines that an instruction cache loads come on top, service by service (``refills``).
+
 Caveat: prices add up. That is safe as long as no access is made dearer by the ones before it
-beyond what ``first`` and the above state.
+beyond what ``first`` and the above state (no data caches).
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ from typing import NoReturn
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.interference import rate_of
 from wcetchar.engine.placement import Placement, operations
+from wcetchar.engine.refills import RefillPrices, refill_prices
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
 from wcetchar.engine.waits import ISSUES, Bus, edge_wait, is_posted, wait_of
 from wcetchar.errors import several
@@ -105,6 +108,8 @@ class PriceVector(Mapping[Key, Price]):
     section_map: SectionMap
     prices: Mapping[Key, Price]
     notes: tuple[str, ...] = ()
+    refills: RefillPrices | None = None
+    """``None``: no instruction cache."""
 
     def __getitem__(self, key: Key) -> Price:
         return self.prices[key]
@@ -188,12 +193,18 @@ def price_vector(
     if pricer.unmapped:
         problems.append(pricer.unmapped_error())
     problems.extend(_misspelt(characterization, section_map))
+    refills = None
+    try:
+        refills = refill_prices(characterization, profile, section_map, chosen)
+    except PricingError as error:
+        problems.append(error)
     if problems:
         raise several(problems)
     notes = _notes(characterization, section_map, users)
     rate = pricer.rate
     prices = {key: Price(p.region, rate.applied(key, p.time)) for key, p in prices.items()}
-    return PriceVector(profile, section_map, prices, (*notes, *pricer.notes()))
+    notes = (*notes, *pricer.notes(), *(refills.notes if refills else ()))
+    return PriceVector(profile, section_map, prices, notes, refills)
 
 
 def keys_of(service: ServiceCharacterization) -> tuple[Key, ...]:

@@ -26,6 +26,7 @@ from typing import Final
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import LARGEST_GRID
+from wcetchar.engine.errors import PricingError
 from wcetchar.engine.estimate import estimate_at
 from wcetchar.engine.pricing import PriceVector
 from wcetchar.engine.totals import Totals
@@ -89,6 +90,16 @@ def common_ranges(
 
 def versus(sides: Sequence[Side], ranges: Sequence[Range], hardware: int) -> list[MetricVersus]:
     """Every metric on one hardware; ``ranges`` are those of :func:`common_ranges`."""
+    for side in sides:
+        if side.prices.refills is not None:
+            raise PricingError(
+                f"profile {side.prices.profile.name} has an instruction cache, with which figures "
+                "are not compared",
+                expected="a profile without one",
+                hint="estimate each characterization by itself",
+                file="profile",
+                keys=("core", "instruction cache"),
+            )
     names = tuple(r.name for r in ranges)
     size = math.prod(r.maximum - r.minimum + 1 for r in ranges)
     corners = _corners(ranges)

@@ -142,6 +142,16 @@ class EventKind(StrEnum):
     FETCH_HELD_EARLY_REALIGNED = "fetch held early realigned"
     FETCH_HELD_LATE = "fetch held late"
     FETCH_HELD_LATE_REALIGNED = "fetch held late realigned"
+    # Fetches from another line of a cache (analysis/line_entries.py); realigned: that can be added
+    # where the code is linked at another address modulo the size of a line.
+    LINE_ENTRY_16 = "line entry 16"
+    LINE_ENTRY_16_REALIGNED = "line entry 16 realigned"
+    LINE_ENTRY_32 = "line entry 32"
+    LINE_ENTRY_32_REALIGNED = "line entry 32 realigned"
+    LINE_ENTRY_64 = "line entry 64"
+    LINE_ENTRY_64_REALIGNED = "line entry 64 realigned"
+    LINE_ENTRY_128 = "line entry 128"
+    LINE_ENTRY_128_REALIGNED = "line entry 128 realigned"
 
     @property
     def is_issue(self) -> bool:
@@ -153,6 +163,12 @@ class EventKind(StrEnum):
         """Time that an instruction may take more because of its neighbours. A profile need not
         price these: its times of instructions hold them then."""
         return self in STALLS
+
+    @property
+    def is_line_entry(self) -> bool:
+        """A fetch from another line of a cache. Only services count these, as totals; what they
+        cost is the price of a refill."""
+        return self.name.startswith("LINE_ENTRY")
 
     @property
     def is_realigned(self) -> bool:
@@ -206,17 +222,32 @@ _REALIGNED = frozenset(
         EventKind.CROSSING_FALL_THROUGH_REALIGNED,
         EventKind.FETCH_HELD_EARLY_REALIGNED,
         EventKind.FETCH_HELD_LATE_REALIGNED,
+        EventKind.LINE_ENTRY_16_REALIGNED,
+        EventKind.LINE_ENTRY_32_REALIGNED,
+        EventKind.LINE_ENTRY_64_REALIGNED,
+        EventKind.LINE_ENTRY_128_REALIGNED,
     }
 )
-_BESIDE = STALLS | frozenset(
-    {
-        EventKind.PIPELINE_REFILL,
-        EventKind.UNALIGNED_ACCESS,
-        EventKind.EXCEPTION_ENTRY,
-        EventKind.EXCEPTION_EXIT,
-        EventKind.FLOAT_CONTEXT_SAVE,
-        EventKind.FLOAT_CONTEXT_RESTORE,
-    }
+LINE_ENTRIES: Final = {
+    16: (EventKind.LINE_ENTRY_16, EventKind.LINE_ENTRY_16_REALIGNED),
+    32: (EventKind.LINE_ENTRY_32, EventKind.LINE_ENTRY_32_REALIGNED),
+    64: (EventKind.LINE_ENTRY_64, EventKind.LINE_ENTRY_64_REALIGNED),
+    128: (EventKind.LINE_ENTRY_128, EventKind.LINE_ENTRY_128_REALIGNED),
+}
+"""Bytes of a line -> entries where the characterized image lies, and those that can be added."""
+_BESIDE = (
+    STALLS
+    | frozenset(one for pair in LINE_ENTRIES.values() for one in pair)
+    | frozenset(
+        {
+            EventKind.PIPELINE_REFILL,
+            EventKind.UNALIGNED_ACCESS,
+            EventKind.EXCEPTION_ENTRY,
+            EventKind.EXCEPTION_EXIT,
+            EventKind.FLOAT_CONTEXT_SAVE,
+            EventKind.FLOAT_CONTEXT_RESTORE,
+        }
+    )
 )
 _FLOAT = frozenset(
     kind for kind in EventKind if kind.name.startswith("FLOAT") and kind not in _BESIDE

@@ -159,6 +159,55 @@ class Evidence:
     held_out: tuple[tuple[int, ...], ...] = ()
 
 
+@dataclass(frozen=True, order=True)
+class CodeRange:
+    """Bytes start..end - 1, counted from the address of their logical section."""
+
+    section: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, order=True)
+class EnteredLine:
+    """A line of a cache that is entered more than once: of ``size`` bytes, ``number`` lines behind
+    the one that its section begins in, where that was characterized."""
+
+    size: int
+    section: str
+    number: int
+    entries: int
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Code that is fetched, in vain or not, at each of ``points`` (parameter values).
+
+    Attributes:
+        ranges: all of it, in order.
+        repeated: how often lines are entered, where that is more than once.
+        wild: transfers of control that may fetch from anywhere.
+    """
+
+    points: tuple[tuple[int, ...], ...]
+    ranges: tuple[CodeRange, ...]
+    repeated: tuple[EnteredLine, ...] = ()
+    wild: int = 0
+
+
+@dataclass(frozen=True)
+class FetchedLines:
+    """What caches of instructions are priced by.
+
+    Attributes:
+        entries: line entries as core events, for lines of each size.
+        footprints: every observed point is in one of them.
+    """
+
+    entries: Counts
+    footprints: tuple[Footprint, ...]
+
+
 @dataclass(frozen=True)
 class ServiceCharacterization:
     name: str
@@ -175,6 +224,8 @@ class ServiceCharacterization:
     stretches_known: bool = True
     """False where only totals were published: blocking time is then bounded by the sum of the
     blocking rows."""
+    lines: FetchedLines | None = None
+    """``None``: not known, and no cache can be priced."""
 
 
 @dataclass(frozen=True)
@@ -187,11 +238,13 @@ class NotCharacterized:
 
 @dataclass(frozen=True)
 class SectionInfo:
-    """A logical section that an integrator has to place."""
+    """A logical section that an integrator has to place. ``address``: of code, where it began
+    when it was characterized."""
 
     name: str
     kind: SectionKind
     meaning: str = ""
+    address: int | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.cache import CacheGeometry
 
 
 class Unit(StrEnum):
@@ -79,6 +80,8 @@ class Region:
         refresh, arbitration: what accesses may have to wait for; the memory's own, and another
             master.
         base, size: addresses in bytes, where the profile states them.
+        line_refill: what a line takes that is loaded from here into the core's instruction cache,
+            beside the fetch that misses. ``None``: that does not hold what lies here.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Region:
     base: int | None = None
     size: int | None = None
     note: str = ""
+    line_refill: Quantity | None = None
     clock_divider: int = 1
     refresh: Interference | None = None
     arbitration: Interference | None = None
@@ -115,6 +119,7 @@ class Core:
         data_width: how many bits one access of the core moves at most, its caller's too.
         write_buffer: writes that may be under way while the core goes on: none, or one, for whose
             end its next access waits.
+        instruction_cache: ``None``: it has none.
     """
 
     name: str
@@ -125,6 +130,7 @@ class Core:
     least_width: Mapping[Operation, int] = field(default_factory=dict)
     write_buffer: int = 0
     data_width: int = 64
+    instruction_cache: CacheGeometry | None = None
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,22 @@ class Assumption(StrEnum):
     CODE_ALIGNMENT = "code keeps its address modulo the fetch width"
 
 
+class CacheState(StrEnum):
+    """What an integrator says of the instruction cache when a service begins."""
+
+    ALWAYS_MISS = "always miss"
+    COLD = "cold"
+    WARM = "warm"
+
+
 @dataclass(frozen=True)
 class SectionMap:
-    """``sections``: logical section -> region name of the profile."""
+    """``sections``: logical section -> region name of the profile. ``addresses``: where logical
+    sections of code begin, of as many as the integrator says."""
 
     name: str
     sections: Mapping[str, str]
     parameters: Mapping[str, int] = field(default_factory=dict)
     assumptions: frozenset[Assumption] = frozenset()
+    addresses: Mapping[str, int] = field(default_factory=dict)
+    instruction_cache: CacheState = CacheState.ALWAYS_MISS

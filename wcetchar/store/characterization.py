@@ -16,6 +16,7 @@ from wcetchar.model.access import UNKNOWN_SECTION
 from wcetchar.model.characterization import SCHEMA_VERSION, Characterization
 from wcetchar.store.characterization_doc import KIND, CharacterizationDoc, plain
 from wcetchar.store.checking import did_you_mean, list_at, mapping_at, one_of, validate
+from wcetchar.store.fetched_lines import check_lines
 from wcetchar.store.json_source import parse_json, read_json
 from wcetchar.store.names import characterization_path
 from wcetchar.store.services import parameter_name_mistake
@@ -165,6 +166,8 @@ def _check_counts(source: Source) -> None:
         names = tuple(name for name in parameters if isinstance(name, str))
         at: Steps = ("services", index)
         _check_table(source, (*at, "counts"), service.get("counts"), names, known)
+        entries = mapping_at(service, "lines").get("entries")
+        _check_table(source, (*at, "lines", "entries"), entries, names, known)
         for number, stretch in enumerate(list_at(service, "stretches")):
             if isinstance(stretch, dict):
                 steps: Steps = (*at, "stretches", number, "counts")
@@ -330,4 +333,5 @@ _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_counts,
     _check_successions,
     _check_conservation,
+    check_lines,
 )

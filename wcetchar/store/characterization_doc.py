@@ -34,6 +34,7 @@ from wcetchar.model.characterization import (
     Conservation,
     Counts,
     Evidence,
+    FetchedLines,
     Joint,
     NotCharacterized,
     Place,
@@ -48,6 +49,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.service import Kernel, Parameter, ParameterKind, Part, SectionKind, ServiceKind
 from wcetchar.store.checking import Integer, JsonModel
+from wcetchar.store.fetched_lines import FootprintDoc, plain_footprints
 
 KIND: Final = "wcetchar characterization"
 MAX_COUNT: Final = (1 << 63) - 1
@@ -232,6 +234,17 @@ class StretchDoc(JsonModel):
         )
 
 
+class LinesDoc(JsonModel):
+    """What caches of instructions are priced by."""
+
+    entries: CountsDoc = Field(description="fetches from another line than the one before")
+    footprints: list[FootprintDoc] = Field(description="code that is fetched, point by point")
+
+    def to_model(self, successions: Successions) -> FetchedLines:
+        footprints = tuple(footprint.to_model() for footprint in self.footprints)
+        return FetchedLines(self.entries.to_model(successions), footprints)
+
+
 class ParameterDoc(JsonModel):
     name: str = Field(description="name in formulas")
     kind: ParameterKind = Field(description="argument, state or case")
@@ -263,6 +276,7 @@ class ServiceDoc(JsonModel):
     stretches: list[StretchDoc] = Field(default_factory=list)
     evidence: EvidenceDoc = Field(default_factory=EvidenceDoc)
     notes: list[str] = Field(default_factory=list)
+    lines: LinesDoc | None = None
 
     def to_model(self, successions: Successions) -> ServiceCharacterization:
         return ServiceCharacterization(
@@ -284,6 +298,7 @@ class ServiceDoc(JsonModel):
             ),
             notes=tuple(self.notes),
             stretches_known=self.stretches_known,
+            lines=self.lines.to_model(successions) if self.lines else None,
         )
 
 
@@ -304,6 +319,9 @@ class SectionDoc(JsonModel):
     name: str = Field(description="logical section")
     kind: SectionKind = Field(description="code, data, stack or peripheral")
     meaning: str = ""
+    address: Count | None = Field(
+        None, description="of code: where the section began when it was characterized"
+    )
 
 
 class InstructionsDoc(JsonModel):
@@ -387,7 +405,9 @@ class CharacterizationDoc(JsonModel):
             fetch_width=self.fetch_width,
             stalls=self.stalls,
             successions=self.successions is not None,
-            sections=tuple(SectionInfo(s.name, s.kind, s.meaning) for s in self.sections),
+            sections=tuple(
+                SectionInfo(s.name, s.kind, s.meaning, s.address) for s in self.sections
+            ),
             services=tuple(service.to_model(successions) for service in self.services),
             provenance=self.provenance.to_model(),
             conservation=self.conservation.to_model() if self.conservation else None,
@@ -417,10 +437,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             "architecture": c.architecture,
             "fetch_width": c.fetch_width,
             "stalls": c.stalls,
-            "sections": [
-                _sparse({"name": s.name, "kind": s.kind.value, "meaning": s.meaning}, "meaning")
-                for s in c.sections
-            ],
+            "sections": [_section(s) for s in c.sections],
             "services": services,
             "successions": [_succession(key) for key in numbers] if c.successions else None,
             "not_characterized": [
@@ -436,6 +453,12 @@ def plain(c: Characterization) -> dict[str, Any]:
         "assumptions",
         "conservation",
     )
+
+
+def _section(s: SectionInfo) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": s.name, "kind": s.kind.value, "meaning": s.meaning}
+    data = _sparse(data, "meaning")
+    return data if s.address is None else {**data, "address": s.address}
 
 
 def _sparse(data: Mapping[str, Any], *optional: str) -> dict[str, Any]:
@@ -493,9 +516,23 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
             "held_out",
         ),
         "notes": list(s.notes),
+        "lines": {
+            "entries": _counts(s.lines.entries, numbers),
+            "footprints": plain_footprints(s.lines),
+        }
+        if s.lines
+        else None,
     }
     return _sparse(
-        data, "part", "description", "worst_state", "parameters", "stretches", "evidence", "notes"
+        data,
+        "part",
+        "description",
+        "worst_state",
+        "parameters",
+        "stretches",
+        "evidence",
+        "notes",
+        "lines",
     )
 
 

@@ -12,6 +12,7 @@ from pydantic_core import CoreSchema
 
 from wcetchar.errors import InputError
 from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.hardware import (
     AccessTime,
     Core,
@@ -47,6 +48,15 @@ def _width(value: Any) -> int:
     return int(value)
 
 
+def _line_bytes(value: Any) -> int:
+    if isinstance(value, bool) or value not in LINE_BYTES:
+        raise InputError(
+            f"a line cannot be {shown(value)} bytes long",
+            expected=f"one of {', '.join(map(str, LINE_BYTES))}",
+        )
+    return int(value)
+
+
 def _address(value: Any) -> int:
     if not isinstance(value, PlainInt) or not 0 <= value < _ADDRESS_SPACE:
         raise InputError(
@@ -74,6 +84,11 @@ Width = Annotated[int, PlainValidator(in_place(_width)), WithJsonSchema({"enum":
 Address = Annotated[
     int, PlainValidator(in_place(_address)), WithJsonSchema({"type": "integer", "minimum": 0})
 ]
+LineBytes = Annotated[
+    int, PlainValidator(in_place(_line_bytes)), WithJsonSchema({"enum": list(LINE_BYTES)})
+]
+Ways = Annotated[Integer, Field(ge=1, le=64)]
+Replacement = Literal["lru"]
 FetchCount = Annotated[Integer, Field(ge=0, le=1000)]
 Divider = Annotated[Integer, Field(ge=1, le=1000)]
 WriteBuffer = Annotated[Integer, Field(ge=0, le=1)]
@@ -139,6 +154,10 @@ class RegionDoc(YamlModel):
     access: AccessTimeDoc | None = Field(
         None, description="for accesses of unknown direction; else the dearer of read and write"
     )
+    line_refill: Time | None = Field(
+        None,
+        description="time to load a line from here into the instruction cache; absent: not cached",
+    )
     note: Text = ""
 
     def to_model(self, name: str) -> Region:
@@ -160,10 +179,28 @@ class RegionDoc(YamlModel):
             clock_divider=self.clock_divider,
             refresh=self.refresh.to_model() if self.refresh else None,
             arbitration=self.arbitration.to_model() if self.arbitration else None,
+            line_refill=self.line_refill,
         )
 
 
+class InstructionCacheDoc(YamlModel):
+    line: LineBytes = Field(description="bytes of a line: 16, 32, 64 or 128")
+    size: Size = Field(description="of the whole cache: `4 KiB`")
+    ways: Ways = Field(description="lines that a set holds; 1: direct mapped")
+    replacement: Replacement | None = Field(
+        None, description="which line of a set goes; needed where there are several ways"
+    )
+
+    def to_model(self) -> CacheGeometry:
+        return CacheGeometry(self.line, self.size // (self.line * self.ways), self.ways)
+
+
 def _priced(kind: EventKind) -> EventKind:
+    if kind.is_line_entry:
+        raise InputError(
+            f"`{kind.value}` has no price of its own",
+            expected="`instruction cache` of the core and `line refill` of regions",
+        )
     if kind.is_realigned:
         raise InputError(
             f"`{kind.value}` has the price of `{kind.priced_as.value}`",
@@ -200,11 +237,20 @@ class CoreDoc(YamlModel):
         0, description="writes that may be under way while the core goes on"
     )
 
+    instruction_cache: InstructionCacheDoc | None = Field(
+        None, description="lines, size and ways; each region that it holds has a `line refill`"
+    )
+
     def to_model(self) -> Core:
         events = dict(self.events)
         if self.other_events is not None:
-            others = {kind: self.other_events for kind in EventKind if not kind.is_stall}
+            others = {
+                kind: self.other_events
+                for kind in EventKind
+                if not kind.is_stall and not kind.is_line_entry
+            }
             events = others | events
+        cache = self.instruction_cache
         return Core(
             self.name,
             self.clock,
@@ -214,6 +260,7 @@ class CoreDoc(YamlModel):
             dict(self.least_width),
             self.write_buffer,
             self.data_width,
+            None if cache is None else cache.to_model(),
         )
 
 
@@ -246,7 +293,7 @@ def load_profile(name_or_path: str) -> HardwareProfile:
         InputError: no such profile, or mistakes in it; all of them at once as ``InputErrors``.
     """
     source = read_document(profile_path(name_or_path), PROFILE)
-    checks = (_check_regions, _check_overlaps, _check_default_map)
+    checks = (_check_regions, _check_overlaps, _check_default_map, _check_cache)
     document = validate(ProfileDoc, source, checks)
     source.fail_on_mistakes()
     assert document is not None
@@ -282,6 +329,55 @@ def _check_regions(source: Source) -> None:
                 expected="base and size, or neither",
                 key=True,
             )
+
+
+def _check_cache(source: Source) -> None:
+    core = mapping_at(source.data, "core")
+    cache = mapping_at(core, "instruction cache")
+    filled = [
+        name
+        for name, region in mapping_at(source.data, "regions").items()
+        if isinstance(region, dict) and "line refill" in region
+    ]
+    if "instruction cache" not in core:
+        for name in filled:
+            source.report(
+                ("regions", name, "line refill"),
+                "the core has no instruction cache",
+                expected="`instruction cache` under core, or no `line refill`",
+                key=True,
+            )
+        return
+    if not filled:
+        source.report(
+            ("core", "instruction cache"),
+            "no region says what loading a line takes",
+            expected="`line refill` in each region that the cache holds code of",
+            key=True,
+        )
+    line, ways = cache.get("line"), cache.get("ways")
+    try:
+        size = parse_size(cache.get("size"))
+    except InputError:
+        return
+    if not isinstance(line, int) or line not in LINE_BYTES or not isinstance(ways, int):
+        return
+    sets, rest = divmod(size, line * ways) if ways > 0 else (0, 0)
+    if rest or sets < 1 or sets & (sets - 1):
+        source.report(
+            ("core", "instruction cache", "size"),
+            f"{size} bytes are no whole number of sets of {ways} lines of {line} bytes that is a "
+            "power of two",
+            expected="size = line * ways * sets, with sets a power of two",
+        )
+    if ways > 1 and "replacement" not in cache:
+        source.report(
+            ("core", "instruction cache", "ways"),
+            "which line of a set is replaced is not said",
+            expected="`replacement: lru`",
+            hint="another policy than LRU is not known here: leave the cache out, and price each "
+            "fetch as one that misses",
+        )
 
 
 def _extents(source: Source) -> Iterator[tuple[int, int, str]]:

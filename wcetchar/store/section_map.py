@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from wcetchar.errors import InputError
-from wcetchar.model.section_map import Assumption, SectionMap
+from wcetchar.model.section_map import Assumption, CacheState, SectionMap
 from wcetchar.store.checking import (
     Integer,
     Text,
@@ -19,6 +19,7 @@ from wcetchar.store.checking import (
 )
 from wcetchar.store.document import SECTION_MAP, read_document
 from wcetchar.store.names import map_path
+from wcetchar.store.profile import Address
 from wcetchar.store.source import shown
 
 _ASSUMPTIONS: Final = {"code alignment": Assumption.CODE_ALIGNMENT}
@@ -35,8 +36,24 @@ def _assumption(value: Any) -> Assumption:
     return _ASSUMPTIONS[value]
 
 
+def _cache_state(value: Any) -> CacheState:
+    known = [state.value for state in CacheState]
+    if not isinstance(value, str) or value not in known:
+        raise InputError(
+            f"the state {shown(value)} of a cache is not known",
+            expected=one_of(known),
+            hint=did_you_mean(value, known),
+        )
+    return CacheState(value)
+
+
 AssumptionName = Annotated[
     Assumption, PlainValidator(in_place(_assumption)), WithJsonSchema({"enum": list(_ASSUMPTIONS)})
+]
+CacheStateName = Annotated[
+    CacheState,
+    PlainValidator(in_place(_cache_state)),
+    WithJsonSchema({"enum": [state.value for state in CacheState]}),
 ]
 Value = Annotated[Integer, Field(ge=-_LIMIT, le=_LIMIT)]
 
@@ -53,6 +70,12 @@ class SectionMapDoc(YamlModel):
     )
     assumptions: list[AssumptionName] = Field(
         default_factory=list, description="what the integrator promises"
+    )
+    addresses: dict[Text, Address] = Field(
+        default_factory=dict, description="logical section of code to where it begins"
+    )
+    instruction_cache: CacheStateName = Field(
+        CacheState.ALWAYS_MISS, description="its state when a service begins"
     )
 
 
@@ -71,4 +94,6 @@ def load_map(name_or_path: str) -> SectionMap:
         sections=dict(document.sections),
         parameters=dict(document.parameters),
         assumptions=frozenset(document.assumptions),
+        addresses=dict(document.addresses),
+        instruction_cache=document.instruction_cache,
     )

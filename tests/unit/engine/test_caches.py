@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcetchar.engine.caches import replay
+from wcetchar.engine.caches import cold_misses, fits, replay, warm_misses
 from wcetchar.model.cache import CacheGeometry
 
 
@@ -54,3 +57,49 @@ def test_a_line_is_there_if_few_others_of_its_set_came_since(
 def test_no_such_cache(line: int, sets: int, ways: int) -> None:
     with pytest.raises(ValueError, match=r"power of two|one way"):
         CacheGeometry(line, sets, ways)
+
+
+@given(
+    st.lists(st.integers(0, 23), min_size=1, max_size=60),
+    st.lists(st.integers(0, 23), max_size=30),
+    st.sampled_from([1, 2, 4, 8]),
+    st.integers(1, 3),
+)
+def test_a_cold_cache_misses_no_more_than_that(
+    lines: list[int], before: list[int], sets: int, ways: int
+) -> None:
+    """Whatever it holds before: the bound of each line against replay."""
+    geometry = CacheGeometry(line=16, sets=sets, ways=ways)
+    missed = replay(geometry, np.array([*before, *lines], dtype=int))[len(before) :]
+    entries = Counter(line for line, last in zip(lines, [-1, *lines], strict=False) if line != last)
+    bound = cold_misses(geometry, entries)
+    for line in set(lines):
+        assert sum(missed[n] for n, one in enumerate(lines) if one == line) <= bound[line]
+
+
+@given(
+    st.lists(st.integers(0, 23), min_size=1, max_size=60),
+    st.randoms(use_true_random=False),
+    st.sampled_from([1, 2, 4, 8]),
+    st.integers(1, 3),
+)
+def test_a_warm_cache_misses_no_more_than_that(
+    lines: list[int], order: random.Random, sets: int, ways: int
+) -> None:
+    """After the same lines in any order."""
+    geometry = CacheGeometry(line=16, sets=sets, ways=ways)
+    before = order.sample(sorted(set(lines)), len(set(lines)))
+    missed = replay(geometry, np.array([*before, *lines], dtype=int))[len(before) :]
+    entries = Counter(line for line, last in zip(lines, [-1, *lines], strict=False) if line != last)
+    bound = warm_misses(geometry, entries)
+    for line in set(lines):
+        assert sum(missed[n] for n, one in enumerate(lines) if one == line) <= bound[line]
+
+
+def test_lines_that_share_a_set() -> None:
+    geometry = CacheGeometry(line=32, sets=4)
+    entries = {0: 5, 4: 2, 1: 7}
+    assert cold_misses(geometry, entries) == {0: 3, 4: 2, 1: 1}
+    assert warm_misses(geometry, entries) == {0: 3, 4: 2, 1: 0}
+    assert not fits(geometry, entries)
+    assert fits(CacheGeometry(line=32, sets=4, ways=2), entries)

@@ -13,7 +13,7 @@ from wcetchar.model.access import STALLS, CoreEvent, EventKind, Key
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
 
-REALIGNED = [kind for kind in EventKind if kind.is_realigned]
+REALIGNED = [kind for kind in EventKind if kind.is_realigned and kind.is_stall]
 COUNTED = [kind for kind in EventKind if kind.is_stall]
 FLASH = region("flash", {FETCH: at(ns(70), ns(20))}, 32)
 

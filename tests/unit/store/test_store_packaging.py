@@ -62,7 +62,10 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
             ("cortex-m4", ("flash-3ws", "zero-wait-sram")),
             ("renaux2010", ("1", "2", "3")),
             ("rv32", ("two-stage",)),
-            ("vexriscv", ("imc-board-b", *beside_b, "imc-board-c", *beside_c, "imc-zero-wait")),
+            (
+                "vexriscv",
+                ("imc-board-b", *beside_b, "imc-board-c", *beside_c, "imc-cached", "imc-zero-wait"),
+            ),
         )
         for name in (
             f"{kind or 'platform'}{f}" if folder == "renaux2010" else f"{kind and 'map-'}{f}"

@@ -29,6 +29,9 @@ SCHEMA_OF = {
 }
 
 
+LINES = {kind for kind in EventKind if kind.is_line_entry}
+
+
 def test_names() -> None:
     assert store.profile_names() == (
         "arm7tdmi/external-16bit",
@@ -47,6 +50,7 @@ def test_names() -> None:
         "vexriscv/imc-board-c",
         "vexriscv/imc-board-c-refresh",
         "vexriscv/imc-board-c-shared",
+        "vexriscv/imc-cached",
         "vexriscv/imc-zero-wait",
     )
     assert store.characterization_names() == ("renaux2010",)
@@ -285,7 +289,7 @@ def test_cortex_m3_prices_whatever_has_an_end(name: str) -> None:
     # "Load/store timings" has one stall of an instruction by its neighbour, of one cycle.
     assert STALLS & set(core.events) == {EventKind.ADDRESS_USE_STALL}
     assert core.events[EventKind.ADDRESS_USE_STALL] == Quantity.exactly(1, Unit.CYCLES)
-    unpriced = set(EventKind) - STALLS - set(core.events) - older - floats
+    unpriced = set(EventKind) - LINES - STALLS - set(core.events) - older - floats
     assert unpriced == {EventKind.BREAKPOINT}
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
@@ -296,7 +300,7 @@ def test_cortex_m4_prices_whatever_has_an_end(name: str) -> None:
     older = {EventKind.SHIFT_BY_REGISTER, EventKind.MULTIPLY_ACCUMULATE_LONG, EventKind.SWAP}
     assert STALLS & set(core.events) == {EventKind.ADDRESS_USE_STALL}
     assert core.events[EventKind.ADDRESS_USE_STALL] == Quantity.exactly(1, Unit.CYCLES)
-    unpriced = set(EventKind) - STALLS - set(core.events) - older
+    unpriced = set(EventKind) - LINES - STALLS - set(core.events) - older
     assert unpriced == {EventKind.BREAKPOINT}
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 

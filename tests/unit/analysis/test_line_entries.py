@@ -1,0 +1,144 @@
+"""Line entries and footprints of tiny programs: by hand, and linked at every other address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wcetchar.analysis.columns import Columns, key_of
+from wcetchar.analysis.line_entries import Entered, LineEntries, merged
+from wcetchar.image import load_image
+from wcetchar.isa import decode_image
+from wcetchar.model.access import CoreEvent
+from wcetchar.model.cache import LINE_BYTES
+from wcetchar.model.instruction import Flow
+
+BASE = 0x80000000
+HEAD = ".text\n.p2align 1\n.global code\n.type code,%function\ncode:\n"
+TAIL = "\n.size code, .-code\n"
+STILL = (Flow.NEXT, Flow.SUPERVISOR_CALL, Flow.STOP)
+Assemble = Callable[[str, str], Path]
+NOPS = "\n".join(["c.nop"] * 8)
+"""16 bytes."""
+
+
+def entered(assemble: Assemble, source: str, executed: list[int], moved: int = 0) -> Entered:
+    rows = [row.strip() for row in source.strip().splitlines()]
+    labelled = "\n".join(f"i{n}: {row}" for n, row in enumerate(rows))
+    script = f"SECTIONS {{ .text {BASE + moved:#x} : {{ *(.text*) }} }}"
+    table = decode_image(load_image(str(assemble(HEAD + labelled + TAIL, script))))
+    found = [table.instructions[n] for n in executed]
+    taken = [
+        one.flow not in STILL and (not one.conditional or after.address != one.end)
+        for one, after in pairwise(found)
+    ]
+    taken.append(found[-1].flow not in STILL)
+    index, address, end = (
+        np.array(column, dtype=np.int64)
+        for column in (executed, [i.address for i in found], [i.end for i in found])
+    )
+    lines = LineEntries(Columns(table), np.zeros(len(table), dtype=np.int64))
+    return lines.count(index, address, end, np.array(taken))
+
+
+def events(found: Entered) -> dict[str, int]:
+    counts = {}
+    for code, count in found.codes.items():
+        key = key_of(code, (".text",))
+        assert isinstance(key, CoreEvent)
+        counts[key.kind.value] = count
+    return counts
+
+
+def sequence(first: int, last: int) -> list[int]:
+    return list(range(first, last + 1))
+
+
+def test_straight_code_enters_each_line_once(assemble_riscv: Assemble) -> None:
+    found = entered(assemble_riscv, f"{NOPS}\n{NOPS}\n{NOPS}", sequence(0, 23))
+    counts = events(found)
+    assert [counts[f"line entry {size}"] for size in LINE_BYTES] == [3, 2, 1, 1]
+    # 48 bytes cover four lines of 16, at most, three of 32, two of 64 and two of 128.
+    more = [counts[f"line entry {size} realigned"] for size in LINE_BYTES]
+    assert more == [1, 1, 1, 1]
+    assert merged(found.ranges) == [(BASE, BASE + 48)]
+
+
+def test_a_loop_within_a_line_enters_it_once(assemble_riscv: Assemble) -> None:
+    source = f"c.nop\n c.nop\n c.bnez a0, i0\n{NOPS}"
+    found = entered(assemble_riscv, source, [0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4])
+    assert events(found)["line entry 16"] == 1
+    assert merged(found.ranges) == [(BASE, BASE + 10)]
+
+
+def test_a_loop_over_two_lines_enters_both_each_time(assemble_riscv: Assemble) -> None:
+    source = f"{NOPS}\n c.bnez a0, i0\n{NOPS}"
+    again = sequence(0, 8)
+    found = entered(assemble_riscv, source, [*again, *again, *again, 9])
+    # i8 lies in the second line. What is fetched in vain: behind it, when it is taken, in its own
+    # line; when it falls through, its target and what is behind that, so that both are entered.
+    assert events(found)["line entry 16"] == 3 * 2 + 2
+    assert dict(found.lines[16]) == {BASE // 16: 4, BASE // 16 + 1: 4}
+
+
+def test_what_is_fetched_in_vain_counts(assemble_riscv: Assemble) -> None:
+    source = f"c.nop\n c.nop\n c.nop\n c.nop\n c.nop\n c.jr ra\n{NOPS}"
+    found = entered(assemble_riscv, source, sequence(0, 5))
+    # Behind the return at 10 lie 12, 14 and 16: the last is in another line.
+    assert events(found)["line entry 16"] == 2
+    assert merged(found.ranges) == [(BASE, BASE + 18)]
+
+
+def test_no_code_behind_a_return_may_lead_anywhere(assemble_riscv: Assemble) -> None:
+    found = entered(assemble_riscv, "c.nop\n c.jr ra", [0, 1])
+    assert found.wild == 1
+    assert events(found)["line entry 16"] == 1 + 2
+
+
+PROGRAMS = {
+    "loop": (
+        f"{NOPS}\n c.bnez a0, i0\n{NOPS}",
+        [*sequence(0, 8), *sequence(0, 8), *sequence(9, 15)],
+    ),
+    "calls": (
+        f"jal i12\n jal i12\n c.jr ra\n addi a0, a1, 1\n{NOPS}\n addi a0, a1, 1\n c.jr ra\n{NOPS}",
+        [0, 12, 13, 1, 12, 13, 2],
+    ),
+    "branches": (
+        f"beq a0, a1, i3\n addi a0, a1, 1\n c.nop\n{NOPS}\n bne a0, a1, i1\n{NOPS}",
+        [0, *sequence(3, 11), *sequence(1, 11), 12, 13],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_address_has_more_entries_than_are_counted_for_any(
+    name: str, assemble_riscv: Assemble
+) -> None:
+    source, executed = PROGRAMS[name]
+    counts = events(entered(assemble_riscv, source, executed))
+    for moved in (2, 4, 6, 8, 10, 14, 18, 24, 30, 46, 62, 96, 126):
+        elsewhere = events(entered(assemble_riscv, source, executed, moved))
+        for size in LINE_BYTES:
+            event = f"line entry {size}"
+            assert elsewhere[event] <= counts[event] + counts.get(f"{event} realigned", 0)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_entries_by_line_add_up(name: str, assemble_riscv: Assemble) -> None:
+    found = entered(assemble_riscv, *PROGRAMS[name])
+    for size in LINE_BYTES:
+        wild = 2 * found.wild
+        assert sum(found.lines[size].values()) + wild == events(found)[f"line entry {size}"]
+
+
+def test_the_largest_of_two_windows(assemble_riscv: Assemble) -> None:
+    one = entered(assemble_riscv, NOPS, [0])
+    two = entered(assemble_riscv, f"{NOPS}\n{NOPS}", sequence(6, 9))
+    one.include(two)
+    assert events(one)["line entry 16"] == 2
+    assert merged(one.ranges) == [(BASE, BASE + 2), (BASE + 12, BASE + 20)]

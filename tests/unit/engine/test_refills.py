@@ -1,0 +1,268 @@
+"""Instruction caches in estimates: each figure by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from test_pricing import FETCH, at, cycles, exactly, kernel, profile, region
+
+from wcetchar.engine import PricingError, estimate, price_vector, worst_parameters
+from wcetchar.engine.linear import linear_prices
+from wcetchar.engine.versus import Side, versus
+from wcetchar.model.access import AccessVector, CoreEvent, EventKind
+from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.characterization import (
+    Blocking,
+    BlockingStretch,
+    Characterization,
+    CodeRange,
+    Counts,
+    EnteredLine,
+    Evidence,
+    FetchedLines,
+    Footprint,
+    SectionInfo,
+    StretchKind,
+    TablePoint,
+    TraceSection,
+    Word,
+)
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.section_map import CacheState, SectionMap
+from wcetchar.model.service import Parameter, ParameterKind, SectionKind
+
+HERE, ELSEWHERE = EventKind.LINE_ENTRY_32, EventKind.LINE_ENTRY_32_REALIGNED
+ALU = CoreEvent(".text", EventKind.ALU)
+BASE = 0x1000
+REFILL = 110
+"""ns: 11 cycles at 100 MHz."""
+
+
+def board(sets: int = 4, ways: int = 1, **cached: int) -> HardwareProfile:
+    """One cycle for the service itself. ``cached``: region to cycles of a refill."""
+    regions = [
+        replace(region(name, {FETCH: at(cycles(1))}), line_refill=cycles(price))
+        for name, price in (cached or {"flash": 11}).items()
+    ]
+    rom = region("rom", {FETCH: at(cycles(1))})
+    found = profile(*regions, rom, events={EventKind.ALU: cycles(1)})
+    core = replace(found.core, instruction_cache=CacheGeometry(32, sets, ways))
+    return replace(found, core=core)
+
+
+def entered(here: int, elsewhere: int, section: str = ".text") -> AccessVector:
+    return AccessVector({CoreEvent(section, HERE): here, CoreEvent(section, ELSEWHERE): elsewhere})
+
+
+def footprint(*lines: int, section: str = ".text", **more: object) -> Footprint:
+    """Lines of 32 bytes behind the start of the section, at one point without parameters."""
+    ranges = tuple(CodeRange(section, n * 32, n * 32 + 32) for n in lines)
+    return Footprint(((),), ranges, **more)  # type: ignore[arg-type]
+
+
+def characterized(
+    lines: FetchedLines | None, *sections: str, stretch: bool = False
+) -> Characterization:
+    plain = kernel(ALU)
+    row = TraceSection(Blocking(), AccessVector({ALU: 1}))
+    service = replace(plain.services[0], lines=lines, word=Word.HIGH_WATER_MARK)
+    if stretch:
+        blocks = BlockingStretch(
+            StretchKind.INTERRUPTS,
+            "a",
+            "b",
+            Counts((row,)),
+            goes_on_from=frozenset(),
+            goes_on_in=frozenset(),
+        )
+        service = replace(service, stretches=(blocks,))
+    infos = tuple(
+        SectionInfo(name, SectionKind.CODE, address=BASE) for name in (".text", *sections)
+    )
+    return replace(plain, sections=infos, services=(service,))
+
+
+def priced(
+    lines: FetchedLines,
+    state: CacheState = CacheState.ALWAYS_MISS,
+    at: int | None = None,
+    hardware: HardwareProfile | None = None,
+) -> Fraction:
+    """ns of all refills."""
+    address = {} if at is None else {".text": at}
+    placed = SectionMap("map", {".text": "flash"}, addresses=address, instruction_cache=state)
+    found = estimate(characterized(lines), "svc", hardware or board(), placed, {})
+    assert found.total.high == sum(row.time.high for row in found.rows)
+    assert found.total.high == sum(column.time.high for column in found.columns)
+    return found.total.high - 10
+
+
+def formula(here: int, elsewhere: int) -> Counts:
+    return Counts((TraceSection(Blocking(), entered(here, elsewhere)),))
+
+
+def test_always_miss_counts_every_entry_of_the_worst_address() -> None:
+    lines = FetchedLines(formula(5, 2), (footprint(0, 1),))
+    assert priced(lines) == 7 * REFILL
+    assert priced(lines, at=BASE + 16) == 7 * REFILL
+    assert priced(lines, at=BASE + 32 * 5) == 5 * REFILL
+
+
+def test_cold_counts_each_line_once_where_they_fit() -> None:
+    lines = FetchedLines(formula(50, 9), (footprint(0, 1, 2),))
+    assert priced(lines, CacheState.COLD, BASE) == 3 * REFILL
+    # Moved by half a line the same bytes lie in one line more.
+    assert priced(lines, CacheState.COLD, BASE + 16) == 4 * REFILL
+
+
+def test_lines_of_one_set_miss_as_often_as_they_are_entered_or_the_others_come_in_between() -> None:
+    often = (
+        EnteredLine(32, ".text", 0, 6),
+        EnteredLine(32, ".text", 4, 2),
+        EnteredLine(16, ".text", 0, 9),
+    )
+    lines = FetchedLines(formula(50, 9), (footprint(0, 1, 4, repeated=often),))
+    # Lines 0 and 4 share a set: min(6, 1 + 2) and min(2, 1 + 6); line 1 is alone.
+    assert priced(lines, CacheState.COLD, BASE) == (3 + 2 + 1) * REFILL
+    assert priced(lines, CacheState.WARM, BASE) == (3 + 2) * REFILL
+    two_ways = board(ways=2)
+    assert priced(lines, CacheState.COLD, BASE, two_ways) == 3 * REFILL
+    assert priced(lines, CacheState.WARM, BASE, two_ways) == 0
+    # How often each line is entered is known only where lines are those that were characterized.
+    assert priced(lines, CacheState.COLD, BASE + 2) == 59 * REFILL
+    few = replace(lines, entries=formula(4, 0))
+    assert priced(few, CacheState.COLD, BASE) == 4 * REFILL
+
+
+def test_a_wild_transfer_may_load_a_line_and_replace_another() -> None:
+    lines = FetchedLines(formula(50, 0), (footprint(0, wild=2),))
+    assert priced(lines, CacheState.COLD, BASE) == (1 + 4) * REFILL
+    assert priced(lines, CacheState.WARM, BASE) == 4 * REFILL
+
+
+def test_what_is_not_cached_costs_nothing_more() -> None:
+    lines = FetchedLines(formula(5, 2), (footprint(0, 1),))
+    known = characterized(lines)
+    placed = SectionMap("map", {".text": "rom"}, instruction_cache=CacheState.COLD)
+    assert estimate(known, "svc", board(), placed, {}).total == exactly(10)
+
+
+def test_each_section_has_the_price_of_its_region() -> None:
+    counts = Counts((TraceSection(Blocking(), entered(3, 0) + entered(2, 0, ".fast")),))
+    fast = CodeRange(".fast", 0, 4)
+    both = replace(footprint(0), ranges=(*footprint(0).ranges, fast))
+    known = characterized(FetchedLines(counts, (both,)), ".fast")
+    hardware = board(flash=11, sram=7)
+    address = {".text": BASE, ".fast": BASE + 32}
+    for state, expected in ((CacheState.ALWAYS_MISS, 3 * 110 + 2 * 70), (CacheState.COLD, 180)):
+        placed = SectionMap(
+            "map", {".text": "flash", ".fast": "sram"}, addresses=address, instruction_cache=state
+        )
+        found = estimate(known, "svc", hardware, placed, {})
+        assert found.total == exactly(10 + expected)
+        assert {c.region for c in found.columns} == {"core", "flash", "sram"}
+
+
+def test_blocking_is_priced_with_all_refills() -> None:
+    known = characterized(FetchedLines(formula(5, 0), (footprint(0),)), stretch=True)
+    placed = SectionMap("map", {".text": "flash"}, addresses={".text": BASE})
+    found = estimate(known, "svc", board(), placed, {})
+    assert found.blocking_interrupts == exactly(10 + 5 * REFILL)
+    assert found.blocking_preemption == found.blocking_interrupts
+    open_to_all = characterized(FetchedLines(formula(5, 0), (footprint(0),)))
+    found = estimate(open_to_all, "svc", board(), placed, {})
+    assert found.blocking_interrupts == exactly(0)
+
+
+def swept(lines: FetchedLines) -> Characterization:
+    known = characterized(lines)
+    n = Parameter("N", ParameterKind.STATE, 1, 4, "things")
+    service = replace(
+        known.services[0],
+        parameters=(n,),
+        evidence=Evidence(3, ((1,), (4,)), ((2,),)),
+    )
+    return replace(known, services=(service,))
+
+
+def test_values_that_were_not_observed_take_the_footprints_of_all() -> None:
+    points = tuple(TablePoint((n,), formula(9, 0).rows) for n in (1, 2, 4))
+    prints = (
+        replace(footprint(0), points=((1,), (2,))),
+        replace(footprint(0, 1, 2), points=((4,),)),
+    )
+    known = swept(FetchedLines(Counts(points=points), prints))
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+
+    def at_value(n: int) -> tuple[Fraction, Word]:
+        found = estimate(known, "svc", board(), placed, {"N": n})
+        return found.total.high, found.word
+
+    assert at_value(2) == (10 + REFILL, Word.HIGH_WATER_MARK)
+    assert at_value(4) == (10 + 3 * REFILL, Word.HIGH_WATER_MARK)
+    assert at_value(3) == (10 + 3 * REFILL, Word.ESTIMATE)
+    prices = price_vector(known, board(), placed)
+    assert worst_parameters(known.services[0], prices, {}).total == {"N": 3}
+    # With lines that share a set, only the entries are left.
+    crowded = board(sets=2)
+    found = estimate(known, "svc", crowded, placed, {"N": 3})
+    assert found.total == exactly(10 + 9 * REFILL)
+
+
+def refusal(known: Characterization, hardware: HardwareProfile, **given: object) -> PricingError:
+    placed = SectionMap("map", {".text": "flash"}, **given)  # type: ignore[arg-type]
+    with pytest.raises(PricingError) as caught:
+        price_vector(known, hardware, placed)
+    return caught.value
+
+
+def test_what_is_not_known_is_refused() -> None:
+    assert "which lines" in refusal(characterized(None), board()).message
+    lines = FetchedLines(formula(5, 2), (footprint(0, 1),))
+    for state in (CacheState.COLD, CacheState.WARM):
+        error = refusal(characterized(lines), board(), instruction_cache=state)
+        assert "begins is not said" in error.message
+        assert error.keys == ("instruction cache",)
+    slow = board()
+    flash = replace(slow.regions["flash"], line_refill=cycles(-1))
+    assert (
+        "line refill"
+        in refusal(characterized(lines), replace(slow, regions={"flash": flash})).message
+    )
+
+
+def test_waits_that_depend_on_what_was_before_are_not_priced_beside_it() -> None:
+    known = characterized(FetchedLines(formula(5, 2), (footprint(0, 1),)))
+    plain = board()
+    buffered = replace(plain, core=replace(plain.core, write_buffer=1))
+    counted = replace(known, successions=True)
+    assert "and a write buffer" in refusal(counted, buffered).message
+    slow = replace(plain.regions["rom"], clock_divider=2)
+    divided = replace(plain, regions={**plain.regions, "rom": slow})
+    assert "and waits of rom" in refusal(known, divided).message
+
+
+def test_caches_are_neither_fitted_nor_compared() -> None:
+    known = characterized(FetchedLines(formula(5, 2), (footprint(0, 1),)))
+    placed = SectionMap("map", {".text": "flash"})
+    with pytest.raises(PricingError, match="cannot be told"):
+        linear_prices(board(), placed, 32, [ALU])
+    side = Side(known.services[0], price_vector(known, board(), placed))
+    with pytest.raises(PricingError, match="not compared"):
+        versus([side, side], (), 0)
+
+
+def test_a_line_entry_among_other_counts_has_no_price() -> None:
+    """It would be lost without a word."""
+    placed: Mapping[str, str] = {".text": "flash"}
+    with pytest.raises(PricingError, match="no time for core event 'line entry 32'"):
+        price_vector(
+            kernel(CoreEvent(".text", HERE)),
+            profile(*board().regions.values()),
+            SectionMap("map", placed),
+        )

@@ -1,0 +1,224 @@
+"""Lines of a characterization, caches of a profile and of a map: read, written, refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_store_characterization import FULL
+
+from wcetchar.errors import InputError, InputErrors
+from wcetchar.model.access import AccessVector, CoreEvent, EventKind
+from wcetchar.model.cache import LINE_BYTES, CacheGeometry
+from wcetchar.model.characterization import (
+    Blocking,
+    Characterization,
+    CodeRange,
+    Counts,
+    EnteredLine,
+    FetchedLines,
+    Footprint,
+    SectionInfo,
+    TraceSection,
+)
+from wcetchar.model.section_map import CacheState
+from wcetchar.model.service import SectionKind
+from wcetchar.store import characterization_json, load_characterization, load_map, load_profile
+
+ENTRY = CoreEvent(".text", EventKind.LINE_ENTRY_32)
+LINES = FetchedLines(
+    Counts((TraceSection(Blocking(), AccessVector({ENTRY: 3})),)),
+    (
+        Footprint(
+            ((1,), (2,)),
+            (CodeRange(".text", -4, 8), CodeRange(".text", 40, 44)),
+            (EnteredLine(16, ".text", 2, 5), EnteredLine(32, ".text", -1, 2)),
+            wild=1,
+        ),
+        Footprint(((3,),), (CodeRange(".text", 0, 2),)),
+    ),
+)
+
+
+def with_lines(lines: FetchedLines) -> Characterization:
+    sections = (FULL.sections[0], SectionInfo(".text", SectionKind.CODE, address=0))
+    return replace(
+        FULL,
+        sections=sections,
+        services=(replace(FULL.services[0], lines=lines), *FULL.services[1:]),
+    )
+
+
+def read(text: str, folder: Path) -> Characterization:
+    path = folder / "c.json"
+    path.write_text(text)
+    return load_characterization(str(path))
+
+
+def test_lines_read_back(tmp_path: Path) -> None:
+    known = with_lines(LINES)
+    text = characterization_json(known)
+    assert read(text, tmp_path).services == known.services
+    assert read(text, tmp_path).sections == known.sections
+    assert json.loads(text)["services"][0]["lines"]["footprints"] == [
+        {
+            "points": [[1], [2]],
+            "ranges": {".text": "-4+12 40+4"},
+            "repeated": {"16": {".text": "2x5"}, "32": {".text": "-1x2"}},
+            "wild": 1,
+        },
+        {"points": [[3]], "ranges": {".text": "0+2"}},
+    ]
+
+
+RANGES = st.lists(
+    st.builds(
+        lambda a, n: CodeRange(".text", a, a + n), st.integers(-99, 9999), st.integers(1, 99)
+    ),
+    min_size=1,
+    max_size=4,
+    unique=True,
+).map(tuple)
+REPEATED = st.lists(
+    st.builds(
+        EnteredLine,
+        st.sampled_from(LINE_BYTES),
+        st.just(".text"),
+        st.integers(-9, 999),
+        st.integers(2, 2**40),
+    ),
+    max_size=4,
+    unique_by=lambda line: (line.size, line.number),
+).map(lambda lines: tuple(sorted(lines)))
+
+
+@given(RANGES, REPEATED, st.integers(0, 9))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_footprint_reads_back(tmp_path: Path, ranges: Any, repeated: Any, wild: int) -> None:
+    lines = replace(LINES, footprints=(Footprint(((1,),), ranges, repeated, wild),))
+    known = with_lines(lines)
+    assert read(characterization_json(known), tmp_path).services == known.services
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def _lines(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["services"][0]["lines"]
+    return found
+
+
+WRONG: dict[str, tuple[Change, str]] = {
+    "a range without bytes": (
+        lambda d: _lines(d)["footprints"][0]["ranges"].update({".text": "4"}),
+        "match",
+    ),
+    "a section without an address": (
+        lambda d: d["sections"][1].pop("address"),
+        "has no address",
+    ),
+    "a point twice": (
+        lambda d: _lines(d)["footprints"][1].update(points=[[1]]),
+        "this point has a footprint",
+    ),
+    "a point of other parameters": (
+        lambda d: _lines(d)["footprints"][1].update(points=[[1, 2]]),
+        "2 values for 1 parameters",
+    ),
+    "another event": (
+        lambda d: _lines(d)["entries"]["rows"][0]["counts"][0].update(event="load"),
+        "is no line entry",
+    ),
+    "a size that is none": (
+        lambda d: _lines(d)["footprints"][0]["repeated"].update({"48": {".text": "1x2"}}),
+        "48",
+    ),
+    "a repetition that is no formula": (
+        lambda d: _lines(d)["entries"]["rows"][0].update(repetition="M"),
+        "M",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_refused(name: str, tmp_path: Path) -> None:
+    change, said = WRONG[name]
+    document = json.loads(characterization_json(with_lines(LINES)))
+    change(document)
+    with pytest.raises((InputError, InputErrors)) as caught:
+        read(json.dumps(document), tmp_path)
+    assert said in str(caught.value)
+
+
+PROFILE = """\
+schema: wcetchar/hardware-profile/1
+name: board
+core:
+  name: core
+  clock: 100 MHz
+  instruction cache: {line: 32, size: 4 KiB, ways: 1}
+regions:
+  flash: {kind: memory, bus width: 32, fetch: 1 cycle, line refill: 9..11 cycles}
+"""
+
+
+def profile(folder: Path, text: str) -> Any:
+    path = folder / "p.yaml"
+    path.write_text(text)
+    return load_profile(str(path))
+
+
+def test_a_cache_of_a_profile(tmp_path: Path) -> None:
+    found = profile(tmp_path, PROFILE)
+    assert found.core.instruction_cache == CacheGeometry(32, 128)
+    assert found.regions["flash"].line_refill.high == 11
+    ways = PROFILE.replace("ways: 1", "ways: 4, replacement: lru")
+    assert profile(tmp_path, ways).core.instruction_cache == CacheGeometry(32, 32, 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("line: 32", "line: 48", "`48` bytes long"),
+        ("ways: 1", "ways: 4", "which line of a set is replaced"),
+        ("ways: 1", "ways: 4, replacement: random", "`random` is not known"),
+        ("4 KiB", "3 KiB", "power of two"),
+        ("4 KiB", "16 B", "power of two"),
+        (", line refill: 9..11 cycles", "", "no region says"),
+        ("  instruction cache: {line: 32, size: 4 KiB, ways: 1}\n", "", "no instruction cache"),
+        ("clock: 100 MHz", "clock: 100 MHz\n  events: {line entry 32: 1 cycle}", "no price of"),
+    ],
+)
+def test_caches_that_are_none(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert old in PROFILE
+    with pytest.raises((InputError, InputErrors)) as caught:
+        profile(tmp_path, PROFILE.replace(old, new))
+    assert said in str(caught.value)
+
+
+MAP = """\
+schema: wcetchar/section-map/1
+name: mine
+sections: {.text: flash}
+addresses: {.text: 0x80000000}
+instruction cache: cold
+"""
+
+
+def test_a_cache_of_a_map(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(MAP)
+    found = load_map(str(path))
+    assert (found.addresses, found.instruction_cache) == ({".text": 1 << 31}, CacheState.COLD)
+    path.write_text(MAP.replace("cold", "hot"))
+    with pytest.raises(InputError, match="the state `hot` of a cache is not known"):
+        load_map(str(path))
+    path.write_text(MAP.replace("0x80000000", "-4"))
+    with pytest.raises(InputError, match="not an address"):
+        load_map(str(path))

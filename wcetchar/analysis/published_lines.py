@@ -1,0 +1,101 @@
+"""Line entries and footprints of a service, as they are published.
+
+Entries go the way of all other counts: exact formulas over the parameters, or the observed values.
+Footprints are published for the observed points; those that are equal, once. Addresses become bytes
+behind the address that a logical section begins at: what lies in none (fetched in vain behind its
+end, say) is counted from the section before it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from wcetchar.analysis.cases import Point
+from wcetchar.analysis.columns import INSTRUCTION_BITS
+from wcetchar.analysis.line_entries import Entered, merged
+from wcetchar.analysis.repetition import publish
+from wcetchar.analysis.resolve import Resolved
+from wcetchar.model.characterization import (
+    Blocking,
+    CodeRange,
+    EnteredLine,
+    FetchedLines,
+    Footprint,
+    SectionInfo,
+)
+from wcetchar.model.service import LogicalSection, Parameter, SectionKind
+
+
+class Places:
+    """Where the logical sections of code lie in an image."""
+
+    def __init__(self, resolved: Resolved) -> None:
+        self.names = resolved.section_names
+        is_code = [s.kind is SectionKind.CODE for s in resolved.services.sections]
+        claims = zip(resolved.starts.tolist(), resolved.owners.tolist(), strict=True)
+        code = sorted((start, owner) for start, owner in claims if is_code[owner])
+        self._starts = [start for start, _ in code]
+        self._owners = [owner for _, owner in code]
+        self.address: dict[str, int] = {}
+        for start, owner in code:
+            self.address.setdefault(self.names[owner], start)
+
+    def info(self, section: LogicalSection) -> SectionInfo:
+        address = self.address.get(section.name)
+        return SectionInfo(section.name, section.kind, section.meaning, address)
+
+    def section_at(self, address: int) -> str:
+        """The section of code that begins last at or below an address; else the first."""
+        owner: int = self._owners[max(0, bisect_right(self._starts, address) - 1)]
+        return self.names[owner]
+
+    def ranges(self, found: set[tuple[int, int]]) -> tuple[CodeRange, ...]:
+        """As bytes behind their section's address, in order."""
+        apart: dict[str, set[tuple[int, int]]] = defaultdict(set)
+        for start, end in found:
+            section = self.section_at(start)
+            base = self.address[section]
+            apart[section].add((start - base, end - base))
+        return tuple(
+            CodeRange(section, start, end)
+            for section in sorted(apart)
+            for start, end in merged(apart[section])
+        )
+
+    def repeated(self, entered: Entered) -> tuple[EnteredLine, ...]:
+        """Lines that are entered more than once. A line in which two sections meet is one of
+        each."""
+        found = []
+        for size, lines in entered.lines.items():
+            for line, entries in lines.items():
+                if entries < 2:
+                    continue
+                ends = (line * size, line * size + size - 1)
+                for section in {self.section_at(address) for address in ends}:
+                    number = line - self.address[section] // size
+                    found.append(EnteredLine(size, section, number, entries))
+        return tuple(sorted(found))
+
+
+def published_lines(
+    observed: Mapping[Point, Entered], parameters: Sequence[Parameter], places: Places
+) -> FetchedLines:
+    """What was observed at each point of a service's parameters."""
+    counts = {
+        point: {code << INSTRUCTION_BITS: count for code, count in entered.codes.items()}
+        for point, entered in observed.items()
+    }
+    entries = publish(counts, parameters, [Blocking()], places.names)
+    together: dict[Footprint, list[Point]] = defaultdict(list)
+    for point, entered in sorted(observed.items()):
+        ranges, repeated = places.ranges(entered.ranges), places.repeated(entered)
+        together[Footprint((), ranges, repeated, entered.wild)].append(point)
+    return FetchedLines(
+        entries,
+        tuple(
+            Footprint(tuple(points), one.ranges, one.repeated, one.wild)
+            for one, points in together.items()
+        ),
+    )

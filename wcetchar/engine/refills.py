@@ -1,0 +1,271 @@
+"""What an instruction cache adds to a service: lines that are loaded, times the price of a line.
+
+    time = sum over lines l of  misses(l) * line refill of the region that l lies in
+
+The map says what the cache holds when the service begins:
+
+* ``always miss``: every line entry is a miss. Entries where the code was characterized, and those
+  that can be added elsewhere, unless the map's address of the section differs from that of the
+  characterization by whole lines.
+* ``cold``: anything. A line misses once if its set has room for all lines that the service fetches
+  from, else as often as ``caches.cold_misses`` says. Needs the addresses of the sections.
+* ``warm``: what the service fetches from, where it fits; so only lines of sets without room miss.
+
+Never more than with ``always miss``. Where the lines lie otherwise than where they were
+characterized, or parameter values were not observed, how often single lines are entered is not
+known: then a service of which some set has no room is priced as ``always miss``.
+
+Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
+
+Soundness: nothing else uses the cache while the service runs. What an interrupt or another thread
+makes it load again is not in the figures.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from wcetchar.engine.caches import cold_misses, fits, warm_misses
+from wcetchar.engine.counts import count
+from wcetchar.engine.errors import PricingError
+from wcetchar.engine.placement import Placement
+from wcetchar.engine.time import in_nanoseconds, span_of
+from wcetchar.model.access import LINE_ENTRIES, CoreEvent
+from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.characterization import Characterization, Footprint, ServiceCharacterization
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import CacheState, SectionMap
+from wcetchar.model.service import ParameterKind
+
+WILD_MISSES: Final = 2
+"""Of a fetch from anywhere: what it loads, and what that replaces."""
+_NOTES: Final = {
+    CacheState.ALWAYS_MISS: "instruction cache: each line that is entered counts as a miss",
+    CacheState.COLD: "assumed: nothing but the service uses the instruction cache meanwhile; "
+    "before, it may hold anything",
+    CacheState.WARM: "assumed, as the section map says: the instruction cache holds what the "
+    "service fetches from, where it fits, and nothing else uses it meanwhile",
+}
+
+
+@dataclass(frozen=True)
+class Refills:
+    """``misses``: by section; ``exact``: as observed at these parameter values."""
+
+    misses: Mapping[str, int]
+    time: Interval
+    exact: bool
+
+
+@dataclass(frozen=True)
+class RefillPrices:
+    """Prices of lines for one profile and map.
+
+    Attributes:
+        price: logical section that is cached -> region, and what one line of it takes.
+        address: of those, where they begin, as far as the map says.
+        characterized: where they began when they were characterized.
+    """
+
+    geometry: CacheGeometry
+    state: CacheState
+    price: Mapping[str, tuple[str, Interval]]
+    address: Mapping[str, int]
+    characterized: Mapping[str, int]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            _NOTES[self.state],
+            "lines that an interrupt or another thread replaces meanwhile are loaded again, and "
+            "that is not in the figures; blocking times hold all refills of the service",
+        )
+
+    def key(self, section: str) -> CoreEvent:
+        """What a miss stands as in an estimate."""
+        return CoreEvent(section, LINE_ENTRIES[self.geometry.line][0])
+
+    def of(self, service: ServiceCharacterization, values: tuple[int, ...]) -> Refills:
+        """All refills of a service at ``values`` of its parameters.
+
+        Raises:
+            InputError: the counts do not hold there.
+        """
+        always = self._always(service, values)
+        if self.state is CacheState.ALWAYS_MISS:
+            return always
+        other = self._by_lines(service, values)
+        if other is None or other.time.high >= always.time.high:
+            return always
+        return other
+
+    def _always(self, service: ServiceCharacterization, values: tuple[int, ...]) -> Refills:
+        assert service.lines is not None
+        names = tuple(parameter.name for parameter in service.parameters)
+        counted = count(service.lines.entries, names, values, service.name)
+        here, elsewhere = LINE_ENTRIES[self.geometry.line]
+        misses: dict[str, int] = defaultdict(int)
+        for row in counted.rows:
+            for key, number in row.vector.items():
+                if not isinstance(key, CoreEvent) or key.section not in self.price:
+                    continue
+                if key.kind is here or (key.kind is elsewhere and not self._in_place(key.section)):
+                    misses[key.section] += number * row.repetitions
+        return self._priced(misses, counted.exact)
+
+    def _in_place(self, section: str) -> bool:
+        """Its lines are those that were characterized."""
+        address = self.address.get(section)
+        if address is None:
+            return False
+        return (address - self.characterized[section]) % self.geometry.line == 0
+
+    def _by_lines(
+        self, service: ServiceCharacterization, values: tuple[int, ...]
+    ) -> Refills | None:
+        """``None``: not known."""
+        assert service.lines is not None
+        found = [f for f in service.lines.footprints if values in f.points]
+        exact = bool(found)
+        if not found:
+            found = self._others(service, values)
+        lines: dict[int, str] = {}
+        for footprint in found:
+            lines.update(self._lines(footprint))
+        known = exact and all(map(self._in_place, set(lines.values())))
+        entries = dict.fromkeys(lines, 1)
+        if known:
+            for line, number in self._repeated(found):
+                entries[line] = max(entries.get(line, 1), number)
+        elif not fits(self.geometry, lines):
+            return None
+        model = warm_misses if self.state is CacheState.WARM else cold_misses
+        misses: dict[str, int] = defaultdict(int)
+        for line, number in model(self.geometry, entries).items():
+            misses[lines[line]] += number
+        wild = WILD_MISSES * max((f.wild for f in found), default=0)
+        if wild:
+            dearest = max(self.price, key=lambda s: self.price[s][1].high)
+            misses[dearest] += wild
+        return self._priced(misses, exact)
+
+    @staticmethod
+    def _others(service: ServiceCharacterization, values: tuple[int, ...]) -> list[Footprint]:
+        """Those of all points of the same case."""
+        assert service.lines is not None
+        cases = [n for n, p in enumerate(service.parameters) if p.kind is ParameterKind.CASE]
+        return [
+            f
+            for f in service.lines.footprints
+            if any(all(point[n] == values[n] for n in cases) for point in f.points)
+        ]
+
+    def _lines(self, footprint: Footprint) -> dict[int, str]:
+        size = self.geometry.line
+        found = {}
+        for one in footprint.ranges:
+            if one.section not in self.price:
+                continue
+            base = self.address[one.section]
+            first, last = (base + one.start) // size, (base + one.end - 1) // size
+            found.update(dict.fromkeys(range(first, last + 1), one.section))
+        return found
+
+    def _repeated(self, footprints: Iterable[Footprint]) -> Iterable[tuple[int, int]]:
+        for footprint in footprints:
+            for line in footprint.repeated:
+                if line.size == self.geometry.line and line.section in self.price:
+                    first = self.address[line.section] // line.size
+                    yield first + line.number, line.entries
+
+    def _priced(self, misses: Mapping[str, int], exact: bool) -> Refills:
+        times = (self.price[section][1].scaled(n) for section, n in misses.items())
+        return Refills(dict(misses), sum(times, start=Interval()), exact)
+
+
+def refill_prices(
+    characterization: Characterization,
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    services: Iterable[ServiceCharacterization],
+) -> RefillPrices | None:
+    """``None``: the core has no instruction cache, or nothing of these services is in it.
+
+    Raises:
+        InputError: the characterization does not count lines, or an address that is needed is
+            missing.
+    """
+    geometry = profile.core.instruction_cache
+    if geometry is None:
+        return None
+    _alone(profile)
+    chosen = list(services)
+    unknown = [service.name for service in chosen if service.lines is None]
+    if unknown:
+        raise PricingError(
+            f"the characterization of {characterization.kernel.name} does not say which lines of "
+            f"an instruction cache {unknown[0]} fetches from",
+            expected="a characterization that counts lines, or a profile without a cache",
+            hint="characterize the kernel anew; or leave out `instruction cache`, and price each "
+            "fetch as one that misses",
+            file="profile",
+            keys=("core", "instruction cache"),
+        )
+    begins = {s.name: s.address for s in characterization.sections if s.address is not None}
+    placement = Placement(profile, section_map)
+    price: dict[str, tuple[str, Interval]] = {}
+    for section in begins:
+        region = placement.region(section)
+        if region is None or region.line_refill is None:
+            continue
+        keys = ("regions", region.name, "line refill")
+        wrong = PricingError(
+            f"profile {profile.name}: the line refill of {region.name} is not a time of zero or "
+            "more",
+            expected="ns or cycles, zero or more, and a clock above 0 Hz",
+            file="profile",
+            keys=keys,
+        )
+        span = span_of(region.line_refill, region.clock, wrong)
+        price[section] = region.name, in_nanoseconds(span, profile.core.clock)
+    if not price:
+        return None
+    address = {s: a for s, a in section_map.addresses.items() if s in price}
+    if section_map.instruction_cache is not CacheState.ALWAYS_MISS:
+        used = {r.section for s in chosen for f in _footprints(s) for r in f.ranges}
+        missing = sorted(section for section in used if section in price and section not in address)
+        if missing:
+            raise PricingError(
+                f"where {', '.join(missing)} begins is not said, and the instruction cache is "
+                f"{section_map.instruction_cache.value}",
+                expected="the address of every section of code that is cached",
+                hint=f"addresses: {{{missing[0]}: 0x...}} in the section map, or "
+                "`instruction cache: always miss`",
+                file="map",
+                keys=("addresses",) if section_map.addresses else ("instruction cache",),
+            )
+    return RefillPrices(geometry, section_map.instruction_cache, price, address, begins)
+
+
+def _alone(profile: HardwareProfile) -> None:
+    """Waits that depend on what was before are priced as if no fetch waited, and refills as if the
+    bus were free."""
+    busy = [r.name for r in profile.regions.values() if r.clock_divider > 1 or r.interferences]
+    if profile.core.write_buffer or busy:
+        raise PricingError(
+            f"profile {profile.name} has an instruction cache and "
+            + (f"waits of {busy[0]}" if busy else "a write buffer"),
+            expected="one of the two",
+            hint="price a cached region's line refill and accesses with their longest waits, and "
+            "leave write buffer, clock divider, refresh and arbitration out",
+            file="profile",
+            keys=("core", "instruction cache"),
+        )
+
+
+def _footprints(service: ServiceCharacterization) -> tuple[Footprint, ...]:
+    return service.lines.footprints if service.lines else ()

@@ -1,0 +1,170 @@
+"""What caches are priced by, in the characterization file.
+
+A footprint is text, since there are many: ``0+12 40+8`` is bytes 0..11 and 40..47 of a section, and
+``3x2 10x5`` says that line 3 is entered twice, line 10 five times::
+
+    "footprints": [
+      {"points": [[0], [1]], "ranges": {".text": "0+12 40+8"}, "repeated": {"32": {".text": "1x2"}}}
+    ]
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from wcetchar.model.access import LINE_ENTRIES
+from wcetchar.model.cache import LINE_BYTES
+from wcetchar.model.characterization import (
+    CodeRange,
+    EnteredLine,
+    FetchedLines,
+    Footprint,
+)
+from wcetchar.store.checking import Integer, JsonModel, list_at, mapping_at
+from wcetchar.store.source import Source, Steps, shown
+
+_PLACE, _SIZE, _TIMES = "-?[0-9]{1,12}", r"\+[0-9]{1,12}", "x[0-9]{1,18}"
+Ranges = Annotated[str, Field(pattern=f"^{_PLACE}{_SIZE}( {_PLACE}{_SIZE})*$")]
+Lines = Annotated[str, Field(pattern=f"^{_PLACE}{_TIMES}( {_PLACE}{_TIMES})*$")]
+Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
+LineSize = Literal["16", "32", "64", "128"]
+ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
+
+
+class FootprintDoc(JsonModel):
+    """Code that is fetched at some points of the parameters."""
+
+    points: list[list[Value]] = Field(description="values of the parameters, each a point")
+    ranges: dict[str, Ranges] = Field(
+        description="logical section to what is fetched of it: `0+12 40+8` is bytes 0..11, 40..47"
+    )
+    repeated: dict[LineSize, dict[str, Lines]] = Field(
+        default_factory=dict,
+        description="bytes of a line to section to lines that are entered more than once: `3x2` is "
+        "line 3, twice; lines are counted from the one that the section begins in",
+    )
+    wild: Annotated[Value, Field(ge=0)] = Field(
+        0, description="transfers of control that may fetch from anywhere"
+    )
+
+    def to_model(self) -> Footprint:
+        return Footprint(
+            tuple(tuple(point) for point in self.points),
+            tuple(
+                CodeRange(section, start, start + size)
+                for section, text in sorted(self.ranges.items())
+                for start, size in _pairs(text)
+            ),
+            tuple(
+                sorted(
+                    EnteredLine(int(size), section, number, entries)
+                    for size, sections in self.repeated.items()
+                    for section, text in sections.items()
+                    for number, entries in _pairs(text)
+                )
+            ),
+            self.wild,
+        )
+
+
+def _pairs(text: str) -> Iterator[tuple[int, int]]:
+    for word in text.split():
+        first, second = re.split(r"[+x]", word)
+        yield int(first), int(second)
+
+
+def plain_footprints(lines: FetchedLines) -> list[dict[str, Any]]:
+    """The footprints as plain data."""
+    return [_plain(footprint) for footprint in lines.footprints]
+
+
+def _plain(footprint: Footprint) -> dict[str, Any]:
+    ranges: dict[str, list[str]] = defaultdict(list)
+    for one in footprint.ranges:
+        ranges[one.section].append(f"{one.start}+{one.end - one.start}")
+    repeated: dict[int, dict[str, list[str]]] = {size: defaultdict(list) for size in LINE_BYTES}
+    for line in footprint.repeated:
+        repeated[line.size][line.section].append(f"{line.number}x{line.entries}")
+    data: dict[str, Any] = {
+        "points": [list(point) for point in footprint.points],
+        "ranges": {section: " ".join(words) for section, words in ranges.items()},
+    }
+    if footprint.repeated:
+        data["repeated"] = {
+            str(size): {section: " ".join(words) for section, words in sections.items()}
+            for size, sections in repeated.items()
+            if sections
+        }
+    if footprint.wild:
+        data["wild"] = footprint.wild
+    return data
+
+
+def check_lines(source: Source) -> None:
+    """What no schema says: events of other tables, points that stand twice or have other
+    parameters, sections without an address."""
+    placed = {
+        s.get("name")
+        for s in list_at(source.data, "sections")
+        if isinstance(s, dict) and s.get("address") is not None
+    }
+    for index, service in enumerate(list_at(source.data, "services")):
+        lines = mapping_at(service, "lines")
+        if not lines:
+            continue
+        at: Steps = ("services", index, "lines")
+        for steps, section, event in _counted(mapping_at(lines, "entries")):
+            if event not in ENTRY_EVENTS:
+                source.report(
+                    (*at, "entries", *steps),
+                    f"{shown(event)} is no line entry",
+                    expected="events such as `line entry 32`",
+                )
+            elif section not in placed:
+                source.report(
+                    (*at, "entries", *steps),
+                    f"the section {shown(section)} has no address",
+                    expected="an address with each section that lines are entered in",
+                )
+        parameters = len(list_at(service, "parameters"))
+        seen: set[tuple[Any, ...]] = set()
+        for number, footprint in enumerate(list_at(lines, "footprints")):
+            steps = ("footprints", number)
+            for section in mapping_at(footprint, "ranges"):
+                if section not in placed:
+                    source.report(
+                        (*at, *steps, "ranges", section),
+                        f"the section {shown(section)} has no address",
+                        expected="an address with each section that is fetched from",
+                    )
+            for count, point in enumerate(list_at(footprint, "points")):
+                here: Steps = (*at, *steps, "points", count)
+                if isinstance(point, list) and len(point) != parameters:
+                    source.report(
+                        here,
+                        f"{len(point)} values for {parameters} parameters",
+                        expected="one value for each parameter",
+                    )
+                elif isinstance(point, list) and tuple(map(str, point)) in seen:
+                    source.report(here, "this point has a footprint", expected="each point once")
+                elif isinstance(point, list):
+                    seen.add(tuple(map(str, point)))
+
+
+def _counted(entries: Mapping[str, Any]) -> Iterator[tuple[Steps, Any, Any]]:
+    for key in ("rows", "points"):
+        for number, item in enumerate(list_at(entries, key)):
+            rows: list[tuple[Steps, Any]] = [((key, number), item)]
+            if key == "points":
+                found = enumerate(list_at(item, "rows"))
+                rows = [((key, number, "rows", n), row) for n, row in found]
+            for steps, row in rows:
+                for place, count in enumerate(list_at(row, "counts")):
+                    if isinstance(count, dict):
+                        where = (*steps, "counts", place)
+                        yield where, count.get("section"), count.get("event")
