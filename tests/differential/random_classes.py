@@ -126,7 +126,7 @@ def _create_static(call: Call) -> Class:
 
 def _set_priority(call: Call) -> Class:
     f = call.facts
-    if f["own"]:
+    if f["own"] and f["new"] <= f["base"]:
         return Known("vTaskPrioritySet_own", {})
     if call.parts > 1:
         return Known("vTaskPrioritySet_switch", {})
@@ -165,8 +165,13 @@ def _delay_until(call: Call) -> Class:
 def _catch_up(call: Call) -> Class:
     f = call.facts
     if f["wrap"]:
-        return Known("xTaskCatchUpTicks_wrap", {"P": f["P"], "K": f["K"]})
-    return Known("xTaskCatchUpTicks", {"P": f["P"], "K": f["K"] + 1})
+        return Known("xTaskCatchUpTicks_wrap" + _stays(call), {"P": f["P"], "K": f["K"]})
+    return Known("xTaskCatchUpTicks" + _stays(call), {"P": f["P"], "K": f["K"] + 1})
+
+
+def _stays(call: Call) -> str:
+    """Where a switch is asked for, there is one; else no task that was woken was more urgent."""
+    return "_less_urgent" if call.parts == 1 else ""
 
 
 def _resume_all(call: Call) -> Class:
@@ -174,11 +179,13 @@ def _resume_all(call: Call) -> Class:
     if f["nested"]:
         return Known("xTaskResumeAll", {})
     if f["wrap"]:
-        return Known("xTaskResumeAll_wrap", {"R": f["R"], "P": f["P"], "K": f["K"]})
+        name = "xTaskResumeAll_wrap" + _stays(call)
+        return Known(name, {"R": f["R"], "P": f["P"], "K": f["K"]})
     if f["P"]:
-        return Known("xTaskResumeAll_ticks", {"R": f["R"], "P": f["P"], "K": f["K"]})
+        name = "xTaskResumeAll_ticks" + _stays(call)
+        return Known(name, {"R": f["R"], "P": f["P"], "K": f["K"]})
     if f["R"]:
-        name = "xTaskResumeAll_ready"
+        name = "xTaskResumeAll_ready" + _stays(call)
         return Known(name if f["stays"] else f"{name}_none_delayed", {"R": f["R"]})
     return Known("xTaskResumeAll_yield" if call.result else "xTaskResumeAll", {})
 
@@ -230,10 +237,10 @@ def _transfer_in_isr(call: Call) -> Class:
         return Known(f"{name}_fails", {})
     if f["waiting"] and name != "xQueuePeekFromISR":
         if sends and f["set"]:
-            return Known("xQueueSendFromISR_set_waiter", {"S": f["S"]})
+            return Known(f"{name}_set_waiter", {"S": f["S"]})
         return Known(f"{name}_waiter", {"S": f["S"]})
     if sends and f["set"]:
-        return Known("xQueueSendFromISR_set", {"S": f["S"]})
+        return Known(f"{name}_set", {"S": f["S"]})
     return Known(name, {"S": f["S"]})
 
 
@@ -337,7 +344,9 @@ def _notify(call: Call) -> Class:
         return Known(f"{name}_fails", {})
     if call.facts.get("action") in (SETS_BITS, COUNTS):
         name += "_bits"
-    return Known(f"{name}_waiter" if waits else name, {})
+    if not waits:
+        return Known(name, {})
+    return Known(f"{name}_waiter" + ("" if "ISR" in name else _stays(call)), {})
 
 
 def _wait_for_notification(call: Call) -> Class:
@@ -369,7 +378,7 @@ def _blocks(call: Call, known: Known) -> Class:
 def _set_bits(call: Call) -> Class:
     f = call.facts
     if f["M"]:
-        return Known("xEventGroupSetBits", {"M": f["M"], "U": f["U"]})
+        return Known("xEventGroupSetBits" + _stays(call), {"M": f["M"], "U": f["U"]})
     return Known("xEventGroupSetBits_none", {"U": f["U"]})
 
 
@@ -389,11 +398,11 @@ def _wait_for_bits(call: Call) -> Class:
 def _sync(call: Call) -> Class:
     f = call.facts
     if f["set_already"]:
-        return Known("xEventGroupSync", {"W": f["waiting"]})
+        return Known("xEventGroupSync" + _stays(call), {"W": f["waiting"]})
     others = {"M": f["M"], "U": f["U"]} if f["M"] else {"U": f["U"]}
     name = "xEventGroupSync_wakes" if f["M"] else "xEventGroupSync"
     if f["limit"] == 0:
-        return Known(f"{name}_none", others)
+        return Known(f"{name}_none" + (_stays(call) if f["M"] else ""), others)
     if call.parts > 2:
         return Gap("xEventGroupSync that blocks more than once")
     late = MASKED in call.after
@@ -403,7 +412,9 @@ def _sync(call: Call) -> Class:
 def _delete_group(call: Call) -> Class:
     f = call.facts
     if f["waiting"]:
-        return Known("vEventGroupDelete", {"N": f["below"], "W": f["waiting"]})
+        return Known(
+            "vEventGroupDelete" + _stays(call), {"N": f["below"], "W": f["waiting"]}
+        )
     return Known("vEventGroupDelete_none", {"N": f["below"]})
 
 
@@ -521,6 +532,7 @@ RULES: dict[str, Callable[[Call], Class]] = {
             "xSemaphoreCreateMutex",
             "xEventGroupCreate",
             "xStreamBufferCreate",
+            "xMessageBufferCreate",
             "xTimerCreate",
             "xQueueCreateSet",
         ),

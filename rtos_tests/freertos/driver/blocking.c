@@ -23,7 +23,9 @@
 #define DELAYED_AT_ONCE 6u
 #define WAITERS_AT_ONCE 6u
 
-static uint8_t storage[ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+/* More places than items that come before the caller's: then the queue does not wrap around at it. */
+#define PLACES (WAITERS_MAX + 3u)
+static uint8_t storage[PLACES * ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
 static uint8_t sent[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t received[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t others_item[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
@@ -39,6 +41,7 @@ static QueueHandle_t queue;
 static EventGroupHandle_t group;
 static StreamBufferHandle_t stream;
 static unsigned times;
+static unsigned places;
 static unsigned length;
 
 static BaseType_t resumes_the_driver(void *unused)
@@ -56,22 +59,22 @@ static BaseType_t notifies_the_driver(void *unused)
     return xTaskNotify(driver_handle, 1, eSetValueWithOverwrite);
 }
 
-/* The last item is for the caller. Then the task waits for room: the caller readies it. */
+/* The last item is for the caller. Then the task fills the queue and waits for room: the caller readies it. */
 static BaseType_t sends(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
-    for (unsigned i = 0; i < times; i++)
+    for (unsigned i = 0; i + 1 < times + places; i++)
         CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
     return xQueueSend(queue, others_item + 1, portMAX_DELAY);
 }
 
-/* Makes room for the caller, then waits for its item. */
+/* Makes room for the caller, empties the queue, and waits for the caller's item. */
 static BaseType_t receives(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
-    for (unsigned i = 0; i < times; i++)
+    for (unsigned i = 0; i + 1 < times + places; i++)
         CHECK(xQueueReceive(queue, others_item + 1, 0) == pdTRUE);
     return xQueueReceive(queue, others_item + 1, portMAX_DELAY);
 }
@@ -122,10 +125,12 @@ static void delay_others(helper_function *brings, unsigned delayed)
         helper_call(0, brings, NULL);
 }
 
-/* The caller has been notified and has not looked at that: a call that waits forgets it first. */
-static void notify_driver(void)
+/* The caller has been notified and has not looked at that: a call that waits forgets it first. Or it has not. */
+static void notify_driver(unsigned state)
 {
-    CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
+    (void)xTaskNotifyStateClear(NULL);
+    if (state == 0)
+        CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
 }
 
 static void set_items(unsigned bytes)
@@ -224,9 +229,15 @@ static void measure_notifications_of_driver(void)
 
         helpers_start(delayed);
         delay_others(notifies_the_driver, delayed);
-        wcet_param(0, delayed);
-        MEASURE(SERVICE_ULTASKNOTIFYTAKE_BLOCKS, value = ulTaskNotifyTake(pdFALSE, LIMIT));
-        CHECK(value == 1 && !helper_busy(0));
+        for (unsigned state = 0; state < STATES(2); state++) {
+            if (state > 0)
+                helper_call(0, notifies_the_driver, NULL);
+            wcet_param(0, delayed);
+            mark_case(1, state);
+            MEASURE(SERVICE_ULTASKNOTIFYTAKE_BLOCKS,
+                    value = ulTaskNotifyTake(state == 0 ? pdFALSE : pdTRUE, LIMIT));
+            CHECK(value == 1 && !helper_busy(0));
+        }
         helper_call(0, notifies_the_driver, NULL);
         wcet_param(0, delayed);
         MEASURE(SERVICE_XTASKNOTIFYWAIT_BLOCKS,
@@ -238,42 +249,54 @@ static void measure_notifications_of_driver(void)
 
 /* ---- queues and semaphores ------------------------------------------------------------------ */
 
+/* Of one place, which wraps around at every item, or of more, of which the first was taken. */
+static void create_queue(unsigned bytes, unsigned state)
+{
+    set_items(bytes);
+    places = state == 0 ? 1 : PLACES;
+    queue = xQueueCreateStatic(places, bytes, storage + 1, &control);
+    CHECK(xQueueSend(queue, others_item + 1, 0) == pdTRUE);
+    CHECK(xQueueReceive(queue, others_item + 1, 0) == pdTRUE);
+}
+
 /* Worst: W more urgent tasks wait already, and D tasks wake no later than the caller's time limit:
  * its place in both lists is behind them. When it goes on it finds a more urgent task that waits on
  * the other side by now. */
-static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting)
+static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting, unsigned state)
 {
     BaseType_t result;
 
-    set_items(bytes);
-    queue = xQueueCreateStatic(1, bytes, storage + 1, &control);
+    create_queue(bytes, state);
     times = waiting + 1;
     helpers_start(delayed + waiting);
     for (unsigned i = delayed; i < delayed + waiting; i++)
         helper_receive(i, queue, others_item + 1, portMAX_DELAY);
     delay_others(sends, delayed);
     mark_three(bytes, delayed, waiting);
+    mark_case(3, state);
     MEASURE(SERVICE_XQUEUERECEIVE_BLOCKS, result = xQueueReceive(queue, received + 1, LIMIT));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(!helper_busy(0) && uxQueueMessagesWaiting(queue) == 1);
+    CHECK(!helper_busy(0) && uxQueueMessagesWaiting(queue) == places);
     for (unsigned i = 1; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i < delayed));
     helpers_stop();
 }
 
-static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting, int to_front)
+static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting, int to_front,
+                         unsigned state)
 {
     BaseType_t result;
 
-    set_items(bytes);
-    queue = xQueueCreateStatic(1, bytes, storage + 1, &control);
-    CHECK(xQueueSend(queue, others_item + 1, 0) == pdTRUE);
+    create_queue(bytes, state);
+    for (unsigned i = 0; i < places; i++)
+        CHECK(xQueueSend(queue, others_item + 1, 0) == pdTRUE);
     times = waiting + 1;
     helpers_start(delayed + waiting);
     for (unsigned i = delayed; i < delayed + waiting; i++)
         helper_send(i, queue, others_item + 1, portMAX_DELAY);
     delay_others(receives, delayed);
     mark_three(bytes, delayed, waiting);
+    mark_case(3, state);
     if (to_front)
         MEASURE(SERVICE_XQUEUESENDTOFRONT_BLOCKS,
                 result = xQueueSendToFront(queue, sent + 1, LIMIT));
@@ -472,7 +495,7 @@ static void measure_mutex_time_out(unsigned delayed)
 
 /* ---- event groups and stream buffers -------------------------------------------------------- */
 
-static void measure_events_of_driver(unsigned delayed)
+static void measure_events_of_driver(unsigned delayed, unsigned state)
 {
     EventBits_t bits;
 
@@ -480,14 +503,17 @@ static void measure_events_of_driver(unsigned delayed)
     helpers_start(delayed);
     delay_others(sets_bits, delayed);
     wcet_param(0, delayed);
+    mark_case(1, state);
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_BLOCKS,
-            bits = xEventGroupWaitBits(group, 3, pdTRUE, pdTRUE, LIMIT));
-    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
+            bits = xEventGroupWaitBits(group, 3, state == 0 ? pdTRUE : pdFALSE, pdTRUE, LIMIT));
+    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == (state == 0 ? 0 : 3));
+    (void)xEventGroupClearBits(group, 3);
     helper_call(0, sets_bits, NULL);
     wcet_param(0, delayed);
+    mark_case(1, state);
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_ANY_BLOCKS,
-            bits = xEventGroupWaitBits(group, 3, pdFALSE, pdFALSE, LIMIT));
-    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 3);
+            bits = xEventGroupWaitBits(group, 3, state == 0 ? pdFALSE : pdTRUE, pdFALSE, LIMIT));
+    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == (state == 0 ? 3 : 0));
     helpers_stop();
 }
 
@@ -497,25 +523,32 @@ static BaseType_t waits_for_other_bits(void *unused)
     return xEventGroupWaitBits(group, 0x80, pdTRUE, pdFALSE, portMAX_DELAY) == 0;
 }
 
-/* The bits that the caller sets are looked at for all that wait. */
-static void measure_sync(unsigned delayed, unsigned waiting)
+static BaseType_t waits_for_more_bits(void *unused)
+{
+    (void)unused;
+    return xEventGroupWaitBits(group, 0x84, pdTRUE, pdTRUE, portMAX_DELAY) == 0;
+}
+
+/* The bits that the caller sets are looked at for all that wait: as in meetings.c. */
+static void measure_sync(unsigned delayed, unsigned waiting, unsigned state)
 {
     EventBits_t bits;
 
     group = xEventGroupCreateStatic(&group_control);
     helpers_start(delayed + waiting);
     for (unsigned i = delayed; i < delayed + waiting; i++)
-        helper_call(i, waits_for_other_bits, NULL);
+        helper_call(i, state == 0 ? waits_for_other_bits : waits_for_more_bits, NULL);
     delay_others(sets_bits, delayed);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
+    mark_case(2, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_BLOCKS, bits = xEventGroupSync(group, 4, 7, LIMIT));
     CHECK(bits == 7 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
     helpers_stop();
 }
 
 /* The data wrap around behind the first byte, as in streams.c. */
-static void measure_stream(unsigned bytes, unsigned delayed)
+static void measure_stream(unsigned bytes, unsigned delayed, unsigned state)
 {
     size_t done;
 
@@ -525,9 +558,10 @@ static void measure_stream(unsigned bytes, unsigned delayed)
     stream_control.uxDummy1[1] = ITEM_BYTES_MAX + 2;
     helpers_start(delayed);
     delay_others(sends_bytes, delayed);
-    notify_driver();
+    notify_driver(state);
     wcet_param(0, bytes);
     wcet_param(1, delayed);
+    mark_case(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS,
             done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
@@ -538,9 +572,10 @@ static void measure_stream(unsigned bytes, unsigned delayed)
     stream_control.uxDummy1[1] = ITEM_BYTES_MAX + 2;
     CHECK(xStreamBufferIsFull(stream));
     helper_call(0, receives_bytes, NULL);
-    notify_driver();
+    notify_driver(state);
     wcet_param(0, bytes);
     wcet_param(1, delayed);
+    mark_case(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
             done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
     CHECK(done == bytes && xStreamBufferIsEmpty(stream));
@@ -558,10 +593,10 @@ void measure_blocking(void)
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
-                if (swept(bytes, delayed, waiting)) {
-                    measure_receive(bytes, delayed, waiting);
-                    measure_send(bytes, delayed, waiting, 0);
-                    measure_send(bytes, delayed, waiting, 1);
+                for (unsigned state = 0; swept(bytes, delayed, waiting) && state < STATES(2); state++) {
+                    measure_receive(bytes, delayed, waiting, state);
+                    measure_send(bytes, delayed, waiting, 0, state);
+                    measure_send(bytes, delayed, waiting, 1, state);
                 }
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
@@ -569,19 +604,21 @@ void measure_blocking(void)
                 measure_take(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
-            measure_sync(delayed, waiting);
+            for (unsigned state = 0; state < STATES(2); state++)
+                measure_sync(delayed, waiting, state);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
         for (recursive = 0; recursive <= 1; recursive++) {
             measure_mutex(delayed);
             measure_mutex_again(delayed);
             measure_mutex_time_out(delayed);
         }
-        measure_events_of_driver(delayed);
+        for (unsigned state = 0; state < STATES(2); state++)
+            measure_events_of_driver(delayed, state);
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            if (swept(bytes, delayed, 1))
-                measure_stream(bytes, delayed);
+            for (unsigned state = 0; swept(bytes, delayed, 1) && state < STATES(2); state++)
+                measure_stream(bytes, delayed, state);
 }
 
 #endif

@@ -139,18 +139,64 @@ static void measure_resume_from_isr(void)
     vTaskDelete(created);
 }
 
-/* Worst of eTaskGetState: the task is in none of the lists that are compared first, and waits for
- * neither an event nor a notification. */
+static void deletes_itself(void *unused)
+{
+    (void)unused;
+    vTaskDelete(NULL);
+}
+
+static void waits_for_notification(void *unused)
+{
+    (void)unused;
+    (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+}
+
+static void is_delayed(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1000);
+}
+
+/* eTaskGetState compares the lists one after the other; which state takes longest to find is the core's: the
+ * task waits for neither an event nor a notification; for a notification; for an event; is ready; has deleted
+ * itself; is delayed. */
+static void measure_states(void)
+{
+    static const struct {
+        TaskFunction_t function;
+        UBaseType_t priority;
+        eTaskState state;
+    } ways[] = {
+        {suspends_itself, PRIORITY_DRIVER + 2, eSuspended},
+        {waits_for_notification, PRIORITY_DRIVER + 2, eBlocked},
+        {waits_for_ever, PRIORITY_DRIVER + 2, eBlocked},
+        {never_runs, PRIORITY_CREATED, eReady},
+        {deletes_itself, PRIORITY_DRIVER + 2, eDeleted},
+        {is_delayed, PRIORITY_DRIVER + 2, eBlocked},
+    };
+
+    for (unsigned way = 0; way < STATES(6); way++) {
+        eTaskState state;
+
+        created = create(ways[way].function, ways[way].priority);
+        mark_case(0, way);
+        MEASURE(SERVICE_ETASKGETSTATE, state = eTaskGetState(created));
+        CHECK(state == ways[way].state);
+        if (state == eDeleted)
+            vTaskDelay(1); /* the idle task takes its memory back */
+        else
+            vTaskDelete(created);
+    }
+}
+
 static void measure_state(void)
 {
-    eTaskState state;
     UBaseType_t count;
     const char *name;
     TaskHandle_t self;
 
+    measure_states();
     created = create(suspends_itself, PRIORITY_DRIVER + 2);
-    MEASURE(SERVICE_ETASKGETSTATE, state = eTaskGetState(created));
-    CHECK(state == eSuspended);
     MEASURE(SERVICE_UXTASKGETNUMBEROFTASKS, count = uxTaskGetNumberOfTasks());
     CHECK(count == TASKS_ALWAYS + 1);
     MEASURE(SERVICE_PCTASKGETNAME, name = pcTaskGetName(NULL));

@@ -16,28 +16,70 @@
 static StaticEventGroup_t control KERNEL_OBJECT;
 static EventGroupHandle_t group;
 
-static BaseType_t waits_for_both(void *unused)
+struct wanted {
+    EventBits_t bits;
+    BaseType_t clears;
+    BaseType_t all;
+};
+
+/* What those wait for who get it, and those who do not. Which of each takes longest to see is the core's. */
+static const struct wanted comes[] = {
+    {WAITED_FOR, pdTRUE, pdTRUE},
+    {WAITED_FOR, pdTRUE, pdFALSE},
+    {WAITED_FOR, pdFALSE, pdTRUE},
+    {WAITED_FOR, pdFALSE, pdFALSE},
+};
+static const struct wanted is_missing[] = {
+    {NEVER_SET, pdTRUE, pdFALSE},
+    {WAITED_FOR | NEVER_SET, pdTRUE, pdTRUE},
+};
+#define WAYS_TO_MISS 2u
+#define WAYS 8u
+
+static const struct wanted *get_in(unsigned state)
 {
-    (void)unused;
-    return (xEventGroupWaitBits(group, WAITED_FOR, pdTRUE, pdTRUE, portMAX_DELAY) &
-            WAITED_FOR) == WAITED_FOR;
+    return &comes[state / WAYS_TO_MISS];
 }
 
-static BaseType_t waits_in_vain(void *unused)
+static const struct wanted *miss_in(unsigned state)
 {
-    (void)unused;
-    return xEventGroupWaitBits(group, NEVER_SET, pdTRUE, pdFALSE, portMAX_DELAY) == 0;
+    return &is_missing[state % WAYS_TO_MISS];
 }
 
-/* That one of several bits is missing takes longer to see on RISC-V, that there is none of any elsewhere. */
-static BaseType_t misses_one(void *unused)
+/* Of one bit or of several: true if they came. */
+static BaseType_t waits(void *wanted)
 {
-    (void)unused;
-#if BOARD_NEEDS_STATES == 1
-    return xEventGroupWaitBits(group, WAITED_FOR | NEVER_SET, pdTRUE, pdTRUE, portMAX_DELAY) == 0;
-#else
-    return waits_in_vain(NULL);
-#endif
+    const struct wanted *want = wanted;
+
+    return (xEventGroupWaitBits(group, want->bits, want->clears, want->all, portMAX_DELAY) &
+            want->bits) == want->bits;
+}
+
+static void wait_for(unsigned helper, const struct wanted *wanted)
+{
+    helper_call(helper, waits, (void *)(uintptr_t)wanted);
+}
+
+/* Of M tasks and U, not every combination. */
+static int few(unsigned matching, unsigned waiting)
+{
+    return (matching <= 3 || matching == EVENT_WAITERS_MAX) &&
+           (waiting <= 3 || waiting == EVENT_WAITERS_MAX);
+}
+
+/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. */
+static void make_less_urgent(unsigned first, unsigned count)
+{
+    for (unsigned i = first; i < first + count; i++)
+        vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
+}
+
+static void check_less_urgent(unsigned first, unsigned count)
+{
+    for (unsigned i = first; i < first + count; i++) {
+        CHECK(helper_busy(i) && eTaskGetState(helper_handle(i)) == eReady);
+        vTaskPrioritySet(helper_handle(i), helper_priority(i));
+    }
 }
 
 static BaseType_t meets(void *unused)
@@ -46,36 +88,56 @@ static BaseType_t meets(void *unused)
     return xEventGroupSync(group, 0, WAITED_FOR, portMAX_DELAY) == WAITED_FOR;
 }
 
-/* Worst: each of M tasks gets all the bits that it waits for, and wants them cleared; each of U tasks
- * waits for any of others, which takes longer to see than that one is missing; all are more urgent than the caller. The tasks that wait in vain stand
- * first. */
-static void measure_set(unsigned matching, unsigned waiting)
+/* U tasks that wait in vain, then M that get what they wait for. */
+static void prepare(unsigned matching, unsigned waiting, unsigned state, int urgent)
 {
-    EventBits_t bits;
-
     helpers_start(matching + waiting);
     for (unsigned i = 0; i < waiting; i++)
-        helper_call(i, misses_one, NULL);
+        wait_for(i, miss_in(state));
     for (unsigned i = waiting; i < waiting + matching; i++)
-        helper_call(i, waits_for_both, NULL);
+        wait_for(i, get_in(state));
+    if (!urgent)
+        make_less_urgent(waiting, matching);
     wcet_param(0, matching);
     wcet_param(1, waiting);
-    MEASURE(SERVICE_XEVENTGROUPSETBITS, bits = xEventGroupSetBits(group, WAITED_FOR));
-    CHECK(bits == 0);
+    mark_case(2, state);
+}
+
+static void check(unsigned matching, unsigned waiting, int urgent)
+{
+    if (!urgent)
+        check_less_urgent(waiting, matching);
     for (unsigned i = 0; i < waiting + matching; i++)
         CHECK(helper_busy(i) == (i < waiting));
     helpers_stop();
+    (void)xEventGroupClearBits(group, WAITED_FOR);
+}
+
+/* Worst: each of M tasks gets all the bits that it waits for, and wants them cleared; each of U tasks
+ * waits for any of others, which takes longer to see than that one is missing; all are more urgent than
+ * the caller, or no switch follows. The tasks that wait in vain stand first. */
+static void measure_set(unsigned matching, unsigned waiting, unsigned state, int urgent)
+{
+    prepare(matching, waiting, state, urgent);
+    if (urgent)
+        MEASURE(SERVICE_XEVENTGROUPSETBITS, (void)xEventGroupSetBits(group, WAITED_FOR));
+    else
+        MEASURE(SERVICE_XEVENTGROUPSETBITS_LESS_URGENT,
+                (void)xEventGroupSetBits(group, WAITED_FOR));
+    CHECK(xEventGroupGetBits(group) == (get_in(state)->clears ? 0 : WAITED_FOR));
+    check(matching, waiting, urgent);
 }
 
 /* Nobody gets all the bits. */
-static void measure_set_in_vain(unsigned waiting)
+static void measure_set_in_vain(unsigned waiting, unsigned state)
 {
     EventBits_t bits;
 
     helpers_start(waiting);
     for (unsigned i = 0; i < waiting; i++)
-        helper_call(i, misses_one, NULL);
+        wait_for(i, miss_in(state));
     wcet_param(0, waiting);
+    mark_case(1, state);
     MEASURE(SERVICE_XEVENTGROUPSETBITS_NONE, bits = xEventGroupSetBits(group, WAITED_FOR));
     CHECK(bits == WAITED_FOR);
     for (unsigned i = 0; i < waiting; i++)
@@ -84,32 +146,41 @@ static void measure_set_in_vain(unsigned waiting)
     helpers_stop();
 }
 
-/* The caller is the last to arrive: W more urgent tasks wait for it. */
-static void measure_sync(unsigned waiting)
+/* The caller is the last to arrive: W tasks wait for it, more urgent or not. */
+static void measure_sync(unsigned waiting, int urgent)
 {
     EventBits_t bits;
 
     helpers_start(waiting);
     for (unsigned i = 0; i < waiting; i++)
         helper_call(i, meets, NULL);
+    if (!urgent)
+        make_less_urgent(0, waiting);
     wcet_param(0, waiting);
-    MEASURE(SERVICE_XEVENTGROUPSYNC,
-            bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR, portMAX_DELAY));
+    if (urgent)
+        MEASURE(SERVICE_XEVENTGROUPSYNC,
+                bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR, portMAX_DELAY));
+    else
+        MEASURE(SERVICE_XEVENTGROUPSYNC_LESS_URGENT,
+                bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR, portMAX_DELAY));
     CHECK(bits == WAITED_FOR && xEventGroupGetBits(group) == 0);
+    if (!urgent)
+        check_less_urgent(0, waiting);
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
     helpers_stop();
 }
 
 /* Others are still to arrive: the caller sets its bit and does not wait. */
-static void measure_sync_in_vain(unsigned waiting)
+static void measure_sync_in_vain(unsigned waiting, unsigned state)
 {
     EventBits_t bits;
 
     helpers_start(waiting);
     for (unsigned i = 0; i < waiting; i++)
-        helper_call(i, misses_one, NULL);
+        wait_for(i, miss_in(state));
     wcet_param(0, waiting);
+    mark_case(1, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_NONE, bits = xEventGroupSync(group, SET, WAITED_FOR, 0));
     CHECK(bits == SET);
     (void)xEventGroupClearBits(group, SET);
@@ -117,23 +188,19 @@ static void measure_sync_in_vain(unsigned waiting)
 }
 
 /* The same, but M tasks wait for the bits that it sets: as for measure_set. */
-static void measure_sync_wakes(unsigned matching, unsigned waiting)
+static void measure_sync_wakes(unsigned matching, unsigned waiting, unsigned state, int urgent)
 {
     EventBits_t bits;
 
-    helpers_start(matching + waiting);
-    for (unsigned i = 0; i < waiting; i++)
-        helper_call(i, misses_one, NULL);
-    for (unsigned i = waiting; i < waiting + matching; i++)
-        helper_call(i, waits_for_both, NULL);
-    wcet_param(0, matching);
-    wcet_param(1, waiting);
-    MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_NONE,
-            bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR | NEVER_SET, 0));
-    CHECK(bits == 0);
-    for (unsigned i = 0; i < waiting + matching; i++)
-        CHECK(helper_busy(i) == (i < waiting));
-    helpers_stop();
+    prepare(matching, waiting, state, urgent);
+    if (urgent)
+        MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_NONE,
+                bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR | NEVER_SET, 0));
+    else
+        MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_NONE_LESS_URGENT,
+                bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR | NEVER_SET, 0));
+    CHECK(bits == (get_in(state)->clears ? 0 : WAITED_FOR));
+    check(matching, waiting, urgent);
 }
 
 static void get_from_isr(void)
@@ -158,6 +225,7 @@ static void measure_plain(void)
         const BaseType_t all = state & 2 ? pdFALSE : pdTRUE;
 
         (void)xEventGroupSetBits(group, WAITED_FOR);
+        mark_case(0, state);
         MEASURE(SERVICE_XEVENTGROUPWAITBITS,
                 bits = xEventGroupWaitBits(group, WAITED_FOR, clears, all, portMAX_DELAY));
         CHECK(bits == WAITED_FOR && xEventGroupGetBits(group) == (clears ? 0 : WAITED_FOR));
@@ -168,6 +236,7 @@ static void measure_plain(void)
     for (unsigned state = 0; state < STATES(2); state++) {
         const EventBits_t asked = state == 0 ? WAITED_FOR : SET;
 
+        mark_case(0, state);
         MEASURE(SERVICE_XEVENTGROUPWAITBITS_NONE,
                 bits = xEventGroupWaitBits(group, asked, pdTRUE, state == 0, 0));
         CHECK(bits == (WAITED_FOR & ~SET));
@@ -195,8 +264,8 @@ static void measure_create(void)
     }
 }
 
-/* Worst: W more urgent tasks wait for bits and are readied; then as for vPortFree. */
-static void measure_delete(unsigned below, unsigned waiting)
+/* Worst: W tasks wait for bits and are readied, more urgent or not; then as for vPortFree. */
+static void measure_delete(unsigned below, unsigned waiting, int urgent)
 {
     struct holes holes;
 
@@ -207,17 +276,23 @@ static void measure_delete(unsigned below, unsigned waiting)
     CHECK(heap_free_blocks() == below + 1);
     helpers_start(waiting);
     for (unsigned i = 0; i < waiting; i++)
-        helper_call(i, waits_in_vain, NULL);
+        wait_for(i, &is_missing[0]);
+    if (!urgent)
+        make_less_urgent(0, waiting);
     wcet_param(0, below);
-    if (waiting > 0) {
+    if (waiting > 0)
         wcet_param(1, waiting);
-        MEASURE(SERVICE_VEVENTGROUPDELETE, vEventGroupDelete(group));
-    } else {
+    if (waiting == 0)
         MEASURE(SERVICE_VEVENTGROUPDELETE_NONE, vEventGroupDelete(group));
-    }
+    else if (urgent)
+        MEASURE(SERVICE_VEVENTGROUPDELETE, vEventGroupDelete(group));
+    else
+        MEASURE(SERVICE_VEVENTGROUPDELETE_LESS_URGENT, vEventGroupDelete(group));
     CHECK(heap_free_blocks() == below);
+    if (!urgent)
+        check_less_urgent(0, waiting);
     for (unsigned i = 0; i < waiting; i++)
-        CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
+        CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
     helpers_stop();
     holes_close(&holes);
     CHECK(heap_free_blocks() == 1);
@@ -226,23 +301,32 @@ static void measure_delete(unsigned below, unsigned waiting)
 void measure_events(void)
 {
     measure_create();
-    for (unsigned below = 1; below <= EVENT_WAITERS_MAX; below++)
-        for (unsigned waiting = 0; waiting <= EVENT_WAITERS_MAX; waiting++)
-            measure_delete(below, waiting);
+    for (unsigned below = 1; below <= EVENT_WAITERS_MAX; below++) {
+        measure_delete(below, 0, 1);
+        for (unsigned waiting = 1; waiting <= EVENT_WAITERS_MAX; waiting++) {
+            measure_delete(below, waiting, 1);
+            measure_delete(below, waiting, 0);
+        }
+    }
     MEASURE(SERVICE_XEVENTGROUPCREATESTATIC, group = xEventGroupCreateStatic(&control));
     CHECK(group != NULL);
     measure_plain();
     for (unsigned matching = 1; matching <= EVENT_WAITERS_MAX; matching++)
-        for (unsigned waiting = 0; waiting <= EVENT_WAITERS_MAX; waiting++) {
-            measure_set(matching, waiting);
-            measure_sync_wakes(matching, waiting);
+        for (unsigned waiting = 0; waiting <= EVENT_WAITERS_MAX; waiting++)
+            for (unsigned state = 0; few(matching, waiting) && state < STATES(WAYS); state++)
+                for (int urgent = 0; urgent <= 1; urgent++) {
+                    measure_set(matching, waiting, state, urgent);
+                    measure_sync_wakes(matching, waiting, state, urgent);
+                }
+    for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++)
+        for (unsigned state = 0; state < STATES(WAYS_TO_MISS); state++) {
+            measure_set_in_vain(waiting, state);
+            measure_sync_in_vain(waiting, state);
         }
     for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++) {
-        measure_set_in_vain(waiting);
-        measure_sync_in_vain(waiting);
+        measure_sync(waiting, 1);
+        measure_sync(waiting, 0);
     }
-    for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++)
-        measure_sync(waiting);
 }
 
 #endif

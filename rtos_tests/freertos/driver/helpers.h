@@ -44,6 +44,9 @@ BaseType_t helper_result(unsigned helper);
 TaskHandle_t helper_handle(unsigned helper);
 UBaseType_t helper_priority(unsigned helper); /* as it is started */
 
+/* The value of a parameter whose values are cases. */
+#define mark_case(parameter, which) ((void)(which))
+
 /* Of parameters that act at once, not every combination is measured: along each axis, and enough of what
  * lies between and at the far corner. Where there are no bytes, as many as STREAM_BYTES_MIN. */
 int swept(unsigned bytes, unsigned delayed, unsigned waiting);

@@ -21,13 +21,15 @@
 #define ITEMS control.uxDummy4[0]
 
 /* As in queues.c: beside a word boundary. */
-static uint8_t storage[ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+#define PLACES 3u
+static uint8_t storage[PLACES * ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
 static uint8_t sent[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t received[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t others_item[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static StaticQueue_t control KERNEL_OBJECT;
 static QueueHandle_t queue;
 static unsigned length;
+static unsigned now; /* which of several states is driven */
 
 static BaseType_t peeks(void *unused)
 {
@@ -54,9 +56,11 @@ static void queue_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
+    mark_case(1, now);
     MEASURE(SERVICE_XQUEUESENDFROMISR_LOCKED, result = xQueueSendFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && COUNT_SENT == 1);
     wcet_param(0, length);
+    mark_case(1, now);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR_LOCKED,
             result = xQueueReceiveFromISR(queue, received + 1, &woken));
     CHECK(result == pdPASS && COUNT_RECEIVED == 1 && woken == pdFALSE);
@@ -72,16 +76,21 @@ static void semaphore_from_isr(void)
     CHECK(result == pdPASS && COUNT_SENT == 1 && woken == pdFALSE);
 }
 
-/* Worst: fewer events were counted than there are tasks, so that the count grows. */
+/* Worst: fewer events were counted than there are tasks, so that the count grows. The queue wraps around, or
+ * does not, as in queues.c. */
 static void measure_from_isr(void)
 {
     for (length = 1; length <= ITEM_BYTES_MAX; length++) {
         for (unsigned i = 1; i <= length; i++)
             sent[i] = (uint8_t)(i + length);
-        queue = xQueueCreateStatic(1, length, storage + 1, &control);
-        CHECK(COUNT_RECEIVED == UNLOCKED && COUNT_SENT == UNLOCKED);
-        set_locked(0);
-        in_interrupt(queue_from_isr);
+        for (now = 0; now < STATES(2); now++) {
+            queue = xQueueCreateStatic(now == 0 ? 1 : PLACES, length, storage + 1, &control);
+            CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+            CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
+            CHECK(COUNT_RECEIVED == UNLOCKED && COUNT_SENT == UNLOCKED);
+            set_locked(0);
+            in_interrupt(queue_from_isr);
+        }
     }
     queue = xSemaphoreCreateBinaryStatic(&control);
     set_locked(0);

@@ -43,20 +43,48 @@ static BaseType_t sets_bits_late(void *unused)
     return pdPASS;
 }
 
+/* Of others that wait for the bits, and of those that wait for others: which takes longest to see is the
+ * core's. Those that are woken are more urgent than the caller, or not: then the caller asks for the switch
+ * itself. */
+struct state {
+    BaseType_t clears;
+    BaseType_t all;
+    int misses_any;
+    int urgent;
+};
+
+static const struct state states[] = {
+    {pdTRUE, pdTRUE, 1, 1},  {pdTRUE, pdTRUE, 0, 1},  {pdTRUE, pdTRUE, 1, 0},
+    {pdTRUE, pdTRUE, 0, 0},  {pdTRUE, pdFALSE, 1, 1}, {pdTRUE, pdFALSE, 0, 1},
+    {pdTRUE, pdFALSE, 1, 0}, {pdTRUE, pdFALSE, 0, 0}, {pdFALSE, pdTRUE, 1, 1},
+    {pdFALSE, pdTRUE, 0, 1}, {pdFALSE, pdTRUE, 1, 0}, {pdFALSE, pdTRUE, 0, 0},
+};
+/* Of the first two, where nobody is woken. */
+#define WAYS_TO_MISS 2u
+#define WAYS 12u
+
+static const struct state *now;
+
+/* Too late, too: or the bits do not come. */
+static BaseType_t sets_nothing(void *unused)
+{
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    return pdPASS;
+}
+
 static BaseType_t waits_for_mine(void *unused)
 {
     (void)unused;
-    return (xEventGroupWaitBits(group, MINE, pdTRUE, pdTRUE, portMAX_DELAY) & MINE) == MINE;
+    return (xEventGroupWaitBits(group, MINE, now->clears, now->all, portMAX_DELAY) & MINE) == MINE;
 }
 
-/* That one of several bits is missing takes longer to see on RISC-V, that there is none of any elsewhere. */
 static BaseType_t waits_for_others(void *unused)
 {
     (void)unused;
-#if BOARD_NEEDS_STATES
+    if (now->misses_any)
+        return xEventGroupWaitBits(group, NEVER_SET, pdTRUE, pdFALSE, portMAX_DELAY) == 0;
     return xEventGroupWaitBits(group, ALL | NEVER_SET, pdTRUE, pdTRUE, portMAX_DELAY) == 0;
-#endif
-    return xEventGroupWaitBits(group, NEVER_SET, pdTRUE, pdFALSE, portMAX_DELAY) == 0;
 }
 
 /* `delayed` tasks, the first of which sets the bits; then those that wait in vain, then those that wait
@@ -69,6 +97,8 @@ static void prepare(helper_function *brings, unsigned delayed, unsigned matching
         helper_call(delayed + i, waits_for_others, NULL);
     for (unsigned i = 0; i < matching; i++)
         helper_call(delayed + waiting + i, waits_for_mine, NULL);
+    for (unsigned i = 0; !now->urgent && i < matching; i++)
+        vTaskPrioritySet(helper_handle(delayed + waiting + i), PRIORITY_CREATED);
     for (unsigned i = 1; i < delayed; i++)
         helper_delay(i, brings == sets_bits ? LIMIT : IN_VAIN);
     helper_call(0, brings, NULL);
@@ -77,33 +107,42 @@ static void prepare(helper_function *brings, unsigned delayed, unsigned matching
 static void check(unsigned delayed, unsigned matching, unsigned waiting)
 {
     CHECK(!helper_busy(0) && xEventGroupGetBits(group) == 0);
-    for (unsigned i = 0; i < matching + waiting; i++)
+    for (unsigned i = 0; i < matching + waiting; i++) {
+        if (i >= waiting)
+            vTaskPrioritySet(helper_handle(delayed + i), helper_priority(delayed + i));
         CHECK(helper_busy(delayed + i) == (i < waiting));
+    }
     helpers_stop();
 }
 
 /* Worst: as for a wait that ends in vain; the bits that the caller sets are looked at for all that wait. */
-static void measure_in_vain(unsigned delayed, unsigned waiting)
+static void measure_in_vain(unsigned delayed, unsigned waiting, unsigned state, unsigned late)
 {
     EventBits_t bits;
 
-    prepare(sets_bits_late, delayed, 0, waiting);
+    now = &states[state];
+    prepare(late == 0 ? sets_bits_late : sets_nothing, delayed, 0, waiting);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
+    mark_case(2, state);
+    mark_case(3, late);
     MEASURE(SERVICE_XEVENTGROUPSYNC_TIMES_OUT, bits = xEventGroupSync(group, MINE, ALL, IN_VAIN));
-    CHECK(bits == ALL);
+    CHECK(bits == (late == 0 ? ALL : MINE));
+    (void)xEventGroupClearBits(group, MINE);
     check(delayed, 0, waiting);
 }
 
 /* Worst: M tasks get the bits that the caller sets, and want them cleared; the rest as above. */
-static void measure_wakes(unsigned delayed, unsigned matching, unsigned waiting)
+static void measure_wakes(unsigned delayed, unsigned matching, unsigned waiting, unsigned state)
 {
     EventBits_t bits;
 
+    now = &states[state];
     prepare(sets_bits, delayed, matching, waiting);
     wcet_param(0, delayed);
     wcet_param(1, matching);
     wcet_param(2, waiting);
+    mark_case(3, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_BLOCKS, bits = xEventGroupSync(group, MINE, ALL, LIMIT));
     CHECK(bits == ALL);
     check(delayed, matching, waiting);
@@ -112,22 +151,26 @@ static void measure_wakes(unsigned delayed, unsigned matching, unsigned waiting)
     wcet_param(0, delayed);
     wcet_param(1, matching);
     wcet_param(2, waiting);
+    mark_case(3, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_TIMES_OUT,
             bits = xEventGroupSync(group, MINE, ALL, IN_VAIN));
     CHECK(bits == ALL);
     check(delayed, matching, waiting);
 }
 
-/* Any bit is enough; all are there when the caller looks for the last time, and are cleared. */
-static void measure_any(unsigned delayed, BaseType_t clears)
+/* Any bit is enough; all are there when the caller looks for the last time, and are cleared; or are not
+ * cleared, or not there. */
+static void measure_any(unsigned delayed, unsigned state)
 {
     EventBits_t bits;
 
-    prepare(sets_bits_late, delayed, 0, 0);
+    now = &states[0];
+    prepare(state < 2 ? sets_bits_late : sets_nothing, delayed, 0, 0);
     wcet_param(0, delayed);
+    mark_case(1, state);
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_ANY_TIMES_OUT,
-            bits = xEventGroupWaitBits(group, ALL, clears, pdFALSE, IN_VAIN));
-    CHECK(bits == ALL);
+            bits = xEventGroupWaitBits(group, ALL, state == 1 ? pdFALSE : pdTRUE, pdFALSE, IN_VAIN));
+    CHECK(bits == (state < 2 ? ALL : 0));
     (void)xEventGroupClearBits(group, ALL);
     check(delayed, 0, 0);
 }
@@ -135,15 +178,18 @@ static void measure_any(unsigned delayed, BaseType_t clears)
 void measure_meetings(void)
 {
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-        for (unsigned state = 0; state < STATES(2); state++)
-            measure_any(delayed, state == 0 ? pdTRUE : pdFALSE);
+        for (unsigned state = 0; state < STATES(3); state++)
+            measure_any(delayed, state);
     for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
         for (unsigned waiting = 0; waiting <= WAITING_AT_ONCE; waiting++)
-            measure_in_vain(delayed, waiting);
+            for (unsigned state = 0; state < STATES(WAYS_TO_MISS); state++)
+                for (unsigned late = 0; late < STATES(2); late++)
+                    measure_in_vain(delayed, waiting, state, late);
     for (unsigned delayed = 1; delayed <= OF_THREE; delayed++)
         for (unsigned matching = 1; matching <= OF_THREE; matching++)
             for (unsigned waiting = 0; waiting <= OF_THREE; waiting++)
-                measure_wakes(delayed, matching, waiting);
+                for (unsigned state = 0; state < STATES(WAYS); state++)
+                    measure_wakes(delayed, matching, waiting, state);
 }
 
 #endif

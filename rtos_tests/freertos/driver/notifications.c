@@ -4,37 +4,61 @@
 
 static uint32_t previous CALLER_DATA;
 
-/* Worst of the actions, but for setting bits: the value is set only if the task has not been notified
- * before. */
+/* Which of the actions, and of the ways to call, takes longest is the core's: those that set the value, and those
+ * that change it, which are services of their own. */
+static const eNotifyAction sets[] = {eSetValueWithoutOverwrite, eSetValueWithOverwrite, eNoAction};
+static const eNotifyAction changes[] = {eSetBits, eIncrement};
+#define WAYS_TO_SET 3u
+#define WAYS_TO_CHANGE 2u
+static unsigned now;
+
+/* As it is: not notified, of the value 0. */
+static void forget(TaskHandle_t task)
+{
+    (void)xTaskNotifyStateClear(task);
+    (void)ulTaskNotifyValueClear(task, UINT32_MAX);
+}
+
 static void measure_notify(void)
 {
     BaseType_t result;
 
-    (void)xTaskNotifyStateClear(driver_handle);
-    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS,
-            result = xTaskNotifyAndQuery(driver_handle, 5, eSetBits, &previous));
-    CHECK(result == pdPASS);
-    (void)xTaskNotify(driver_handle, 7, eSetValueWithOverwrite);
-    (void)ulTaskNotifyTake(pdTRUE, 0);
-    MEASURE(SERVICE_XTASKNOTIFYANDQUERY,
-            result = xTaskNotifyAndQuery(driver_handle, 5, eSetValueWithoutOverwrite, &previous));
-    CHECK(result == pdPASS && previous == 0);
+    for (unsigned way = 0; way < STATES(WAYS_TO_CHANGE); way++) {
+        forget(driver_handle);
+        mark_case(0, way);
+        MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS,
+                result = xTaskNotifyAndQuery(driver_handle, 5, changes[way], &previous));
+        CHECK(result == pdPASS && previous == 0);
+    }
+    for (unsigned way = 0; way < STATES(WAYS_TO_SET); way++) {
+        forget(driver_handle);
+        mark_case(0, way);
+        MEASURE(SERVICE_XTASKNOTIFYANDQUERY,
+                result = xTaskNotifyAndQuery(driver_handle, 5, sets[way], &previous));
+        CHECK(result == pdPASS && previous == 0);
+    }
+    (void)xTaskNotify(driver_handle, 5, eSetValueWithOverwrite);
     /* There is one now. */
     MEASURE(SERVICE_XTASKNOTIFYANDQUERY_FAILS,
             result = xTaskNotifyAndQuery(driver_handle, 6, eSetValueWithoutOverwrite, &previous));
     CHECK(result == pdFAIL && previous == 5);
-    MEASURE(SERVICE_XTASKNOTIFYWAIT, result = xTaskNotifyWait(0, UINT32_MAX, &previous, 0));
-    CHECK(result == pdTRUE && previous == 5);
+    /* The caller would wait, or would not. */
+    for (unsigned state = 0; state < STATES(2); state++) {
+        (void)xTaskNotify(driver_handle, 5, eSetValueWithOverwrite);
+        mark_case(0, state);
+        MEASURE(SERVICE_XTASKNOTIFYWAIT,
+                result = xTaskNotifyWait(0, UINT32_MAX, &previous, state == 0 ? 0 : portMAX_DELAY));
+        CHECK(result == pdTRUE && previous == 5);
+    }
 
     (void)xTaskNotify(driver_handle, 3, eSetBits);
     MEASURE(SERVICE_ULTASKNOTIFYVALUECLEAR, previous = ulTaskNotifyValueClear(NULL, 1));
     CHECK(previous == 3);
-    MEASURE(SERVICE_XTASKNOTIFYSTATECLEAR, result = xTaskNotifyStateClear(NULL));
-    CHECK(result == pdTRUE);
-    if (MORE_STATES(2) == 2) {
-        /* There is none any more. */
+    /* There is one, then there is none any more. */
+    for (unsigned state = 0; state < STATES(2); state++) {
+        mark_case(0, state);
         MEASURE(SERVICE_XTASKNOTIFYSTATECLEAR, result = xTaskNotifyStateClear(NULL));
-        CHECK(result == pdFALSE);
+        CHECK(result == (state == 0));
     }
     (void)ulTaskNotifyValueClear(NULL, UINT32_MAX);
     MEASURE(SERVICE_ULTASKNOTIFYTAKE_NONE, previous = ulTaskNotifyTake(pdTRUE, 0));
@@ -42,26 +66,77 @@ static void measure_notify(void)
     previous = 1;
     MEASURE(SERVICE_XTASKNOTIFYWAIT_NONE, result = xTaskNotifyWait(0, UINT32_MAX, &previous, 0));
     CHECK(result == pdFALSE && previous == 0);
-
-    helpers_start(1);
-    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER,
-            result = xTaskNotifyAndQuery(helper_handle(0), 5, eSetValueWithoutOverwrite,
-                                         &previous));
-    CHECK(result == pdPASS && previous == 0);
-    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS_WAITER,
-            result = xTaskNotifyAndQuery(helper_handle(0), 5, eSetBits, &previous));
-    CHECK(result == pdPASS);
-    helpers_stop();
 }
+
+static BaseType_t waits(void *unused)
+{
+    (void)unused;
+    (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
+    return pdTRUE;
+}
+
+/* A task waits for a notification, which is more urgent than the caller, or not: then no switch follows. */
+static void wait_for_one(int urgent)
+{
+    helper_call(0, waits, NULL);
+    forget(helper_handle(0));
+    vTaskPrioritySet(helper_handle(0), urgent ? helper_priority(0) : PRIORITY_CREATED);
+}
+
+static void check_notified(int urgent)
+{
+    CHECK(helper_busy(0) == !urgent);
+    vTaskPrioritySet(helper_handle(0), helper_priority(0));
+    CHECK(!helper_busy(0));
+}
+
+static void measure_notify_waiter(void)
+{
+    BaseType_t result;
+
+    for (int urgent = 0; urgent <= 1; urgent++) {
+        for (unsigned way = 0; way < STATES(WAYS_TO_SET); way++) {
+            wait_for_one(urgent);
+            mark_case(0, way);
+            if (urgent)
+                MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER,
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, sets[way], &previous));
+            else
+                MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER_LESS_URGENT,
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, sets[way], &previous));
+            CHECK(result == pdPASS && previous == 0);
+            check_notified(urgent);
+        }
+        for (unsigned way = 0; way < STATES(WAYS_TO_CHANGE); way++) {
+            wait_for_one(urgent);
+            mark_case(0, way);
+            if (urgent)
+                MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS_WAITER,
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, changes[way], &previous));
+            else
+                MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS_WAITER_LESS_URGENT,
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, changes[way], &previous));
+            CHECK(result == pdPASS && previous == 0);
+            check_notified(urgent);
+        }
+    }
+    wait_for_one(0);
+    MEASURE(SERVICE_XTASKNOTIFYGIVE_WAITER_LESS_URGENT, (void)xTaskNotifyGive(helper_handle(0)));
+    check_notified(0);
+}
+
+static int is_urgent;
 
 static void set_bits_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
+    mark_case(0, now);
+    mark_case(1, !is_urgent);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS_WAITER,
-            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, eSetBits, &previous, &woken));
-    CHECK(result == pdPASS && woken == pdTRUE);
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, changes[now], &previous, &woken));
+    CHECK(result == pdPASS && woken == is_urgent);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -70,10 +145,11 @@ static void notify_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
+    mark_case(0, now);
+    mark_case(1, !is_urgent);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_WAITER,
-            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, eSetValueWithoutOverwrite,
-                                                &previous, &woken));
-    CHECK(result == pdPASS && woken == pdTRUE);
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, sets[now], &previous, &woken));
+    CHECK(result == pdPASS && woken == is_urgent);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -83,43 +159,82 @@ static void plain_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
+    mark_case(0, now);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR,
-            result = xTaskNotifyAndQueryFromISR(driver_handle, 5, eSetValueWithoutOverwrite,
-                                                &previous, &woken));
-    CHECK(result == pdPASS && previous == 0);
+            result = xTaskNotifyAndQueryFromISR(driver_handle, 5, sets[now], &previous, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void change_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    mark_case(0, now);
+    MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS,
+            result = xTaskNotifyAndQueryFromISR(driver_handle, 8, changes[now], &previous, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void plain_fails_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR, vTaskNotifyGiveFromISR(driver_handle, &woken));
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_FAILS,
             result = xTaskNotifyAndQueryFromISR(driver_handle, 6, eSetValueWithoutOverwrite,
                                                 &previous, &woken));
-    CHECK(result == pdFAIL && previous == 5);
-    MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR, vTaskNotifyGiveFromISR(driver_handle, &woken));
-    MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS,
-            result = xTaskNotifyAndQueryFromISR(driver_handle, 8, eSetBits, &previous, &woken));
-    CHECK(result == pdPASS && previous == 6 && woken == pdFALSE);
+    CHECK(result == pdFAIL && woken == pdFALSE);
 }
 
 static void give_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
 
+    mark_case(0, !is_urgent);
     MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR_WAITER,
             vTaskNotifyGiveFromISR(helper_handle(0), &woken));
-    CHECK(woken == pdTRUE);
+    CHECK(woken == is_urgent);
     BOARD_YIELD_FROM_ISR(woken);
+}
+
+static void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+
+static void wait_for_interrupt(void (*function)(void))
+{
+    wait_for_one(is_urgent);
+    in_interrupt(function);
+    check_notified(is_urgent);
 }
 
 static void measure_from_isr(void)
 {
     helpers_start(1);
-    driver_on_interrupt = notify_from_isr;
-    board_interrupt();
-    driver_on_interrupt = set_bits_from_isr;
-    board_interrupt();
-    driver_on_interrupt = give_from_isr;
-    board_interrupt();
-    driver_on_interrupt = plain_from_isr;
-    board_interrupt();
-    CHECK(ulTaskNotifyTake(pdTRUE, 0) == 14);
-    driver_on_interrupt = NULL;
+    for (unsigned less = 0; less < STATES(2); less++) {
+        is_urgent = less == 0;
+        for (now = 0; now < STATES(WAYS_TO_SET); now++)
+            wait_for_interrupt(notify_from_isr);
+        for (now = 0; now < STATES(WAYS_TO_CHANGE); now++)
+            wait_for_interrupt(set_bits_from_isr);
+        wait_for_interrupt(give_from_isr);
+    }
+    for (now = 0; now < STATES(WAYS_TO_SET); now++) {
+        forget(driver_handle);
+        in_interrupt(plain_from_isr);
+    }
+    for (now = 0; now < STATES(WAYS_TO_CHANGE); now++) {
+        forget(driver_handle);
+        in_interrupt(change_from_isr);
+    }
+    in_interrupt(plain_fails_from_isr);
+    forget(driver_handle);
+    measure_notify_waiter();
     helpers_stop();
 }
 
@@ -128,8 +243,15 @@ void measure_notifications(void)
     uint32_t count;
 
     MEASURE(SERVICE_XTASKNOTIFYGIVE, (void)xTaskNotifyGive(driver_handle));
-    MEASURE(SERVICE_ULTASKNOTIFYTAKE, count = ulTaskNotifyTake(pdFALSE, 0));
-    CHECK(count == 1);
+    /* Is the count cleared, and would the caller wait? */
+    for (unsigned state = 0; state < STATES(4); state++) {
+        mark_case(0, state);
+        MEASURE(SERVICE_ULTASKNOTIFYTAKE,
+                count = ulTaskNotifyTake(state & 1 ? pdTRUE : pdFALSE, state & 2 ? portMAX_DELAY : 0));
+        CHECK(count == 1);
+        (void)xTaskNotifyGive(driver_handle);
+    }
+    (void)ulTaskNotifyTake(pdTRUE, 0);
 
     /* A more urgent task waits: it is readied and runs before the call returns. */
     helpers_start(1);

@@ -6,7 +6,8 @@
 #include "helpers.h"
 
 /* One byte beyond a word boundary, so that memcpy has to go byte by byte. */
-static uint8_t storage[ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+#define PLACES 3u
+static uint8_t storage[PLACES * ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
 static uint8_t sent[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t received[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t helpers_item[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
@@ -25,50 +26,84 @@ static void set_items(unsigned bytes, unsigned offset)
     received[offset + bytes] = 0;
 }
 
-/* A queue of one item, so that every send and every receive wraps around its storage. */
+/* A queue of one item, so that every send and every receive wraps around its storage; or of three, of which
+ * the first was taken already, so that no send to the back does, and no receive behind it. What the core does
+ * faster is its own. */
+static QueueHandle_t queue_that(int wraps, unsigned bytes, unsigned offset)
+{
+    QueueHandle_t queue;
+
+    set_items(bytes, offset);
+    queue = xQueueCreateStatic(wraps ? 1 : PLACES, bytes, storage + offset, &control);
+    if (!wraps) {
+        CHECK(xQueueSend(queue, helpers_item + offset, 0) == pdTRUE);
+        CHECK(xQueueReceive(queue, received + offset, 0) == pdTRUE);
+        received[offset + bytes] = 0;
+    }
+    return queue;
+}
+
 static QueueHandle_t queue_of(unsigned bytes, unsigned offset)
 {
-    set_items(bytes, offset);
-    return xQueueCreateStatic(1, bytes, storage + offset, &control);
+    return queue_that(1, bytes, offset);
+}
+
+/* The same for a send to the front: of two places the last comes first. */
+static QueueHandle_t queue_whose_front(int wraps, unsigned bytes)
+{
+    set_items(bytes, 1);
+    return xQueueCreateStatic(wraps ? 1 : 2, bytes, storage + 1, &control);
 }
 
 /* Room, nobody waits. */
 static void measure_plain(unsigned bytes, unsigned offset, unsigned value, unsigned send_service,
-                          unsigned receive_service)
+                          unsigned receive_service, unsigned state)
 {
-    QueueHandle_t queue = queue_of(bytes, offset);
+    QueueHandle_t queue = queue_that(state == 0, bytes, offset);
     BaseType_t result;
 
     wcet_param(0, value);
+    mark_case(1, state);
     MEASURE(send_service, result = xQueueSend(queue, sent + offset, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
     wcet_param(0, value);
+    mark_case(1, state);
     MEASURE(receive_service, result = xQueueReceive(queue, received + offset, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 0);
     CHECK(memcmp(sent + offset, received + offset, bytes) == 0);
     CHECK(received[offset + bytes] == 0);
 }
 
-/* A more urgent task waits on the other side; it is readied and runs before the call returns. */
-static void measure_with_waiter(unsigned bytes)
+static QueueHandle_t full_queue(int wraps, unsigned bytes)
 {
-    QueueHandle_t queue = queue_of(bytes, 1);
+    QueueHandle_t queue = queue_that(wraps, bytes, 1);
+
+    for (unsigned i = 0; i < (wraps ? 1 : PLACES); i++)
+        CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    return queue;
+}
+
+/* A more urgent task waits on the other side; it is readied and runs before the call returns. */
+static void measure_with_waiter(unsigned bytes, unsigned state)
+{
+    QueueHandle_t queue = queue_that(state == 0, bytes, 1);
     BaseType_t result;
 
     helper_receive(0, queue, helpers_item + 1, portMAX_DELAY);
     wcet_param(0, bytes);
+    mark_case(1, state);
     MEASURE(SERVICE_XQUEUESEND_WAITER, result = xQueueSend(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
 
-    queue = queue_of(bytes, 1);
-    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    queue = full_queue(state == 0, bytes);
     helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
     wcet_param(0, bytes);
+    mark_case(1, state);
     MEASURE(SERVICE_XQUEUERECEIVE_WAITER, result = xQueueReceive(queue, received + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(uxQueueMessagesWaiting(queue) == 1);
+    CHECK(uxQueueMessagesWaiting(queue) == (state == 0 ? 1 : PLACES));
 }
 
 static BaseType_t receive(void *queue)
@@ -83,39 +118,37 @@ static BaseType_t peek(void *queue)
 
 /* Sends to the front and overwrites go to the place before the read position, which wraps around. What is
  * overwritten is there, or is not. */
-static void measure_front(unsigned bytes)
+static void measure_front(unsigned bytes, unsigned state)
 {
-    QueueHandle_t queue = queue_of(bytes, 1);
+    QueueHandle_t queue = queue_whose_front(state == 0, bytes);
     BaseType_t result;
 
     wcet_param(0, bytes);
+    mark_case(1, state);
     MEASURE(SERVICE_XQUEUESENDTOFRONT, result = xQueueSendToFront(queue, sent + 1, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    /* Of three items the second does not wrap around. */
+    queue = full_queue(state == 0, bytes);
     wcet_param(0, bytes);
+    mark_case(1, state);
     MEASURE(SERVICE_XQUEUEPEEK, result = xQueuePeek(queue, received + 1, 0));
-    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == (state == 0 ? 1 : PLACES));
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(xQueueSend(queue, helpers_item + 1, 0) == errQUEUE_FULL);
+    /* There is an item, or none. */
+    queue = queue_of(bytes, 1);
+    if (state == 0)
+        CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
     wcet_param(0, bytes);
+    mark_case(1, state);
     MEASURE(SERVICE_XQUEUEOVERWRITE, result = xQueueOverwrite(queue, helpers_item + 1));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
     CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
     CHECK(memcmp(helpers_item + 1, received + 1, bytes) == 0);
-    if (STATES(2) == 2) {
-        queue = queue_of(bytes, 1);
-        wcet_param(0, bytes);
-        MEASURE(SERVICE_XQUEUEOVERWRITE, result = xQueueOverwrite(queue, helpers_item + 1));
-        CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
-        queue = queue_of(bytes, 1);
-        helper_call(0, receive, queue);
-        wcet_param(0, bytes);
-        MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
-        CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
-    }
 
-    queue = queue_of(bytes, 1);
+    queue = queue_whose_front(state == 0, bytes);
     helper_call(0, receive, queue);
     wcet_param(0, bytes);
+    mark_case(1, state);
     MEASURE(SERVICE_XQUEUESENDTOFRONT_WAITER, result = xQueueSendToFront(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
@@ -123,13 +156,14 @@ static void measure_front(unsigned bytes)
 
 static QueueHandle_t isr_queue;
 static unsigned isr_bytes;
+static unsigned isr_state;
 
 /* Two tasks wait. The item that is sent readies the more urgent one, which does not run, because the
  * caller is more urgent still; then the other one is lifted above the caller. So the call finds an
  * item and a more urgent task that waits for it. */
-static QueueHandle_t full_queue_with_waiter(unsigned bytes)
+static QueueHandle_t full_queue_with_waiter(int wraps, unsigned bytes)
 {
-    QueueHandle_t queue = queue_of(bytes, 1);
+    QueueHandle_t queue = queue_that(wraps, bytes, 1);
 
     helper_call(0, peek, queue);
     helper_call(1, peek, queue);
@@ -154,6 +188,7 @@ static void overwrite_from_isr_with_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_WAITER,
             result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -167,28 +202,43 @@ static void in_interrupt(void (*function)(void))
     driver_on_interrupt = NULL;
 }
 
-/* An item is there, and a more urgent task waits for it. */
-static void measure_full_with_waiter(unsigned bytes)
+/* A more urgent task waits for an item that is there, or is not. */
+static void measure_full_with_waiter(unsigned bytes, unsigned state)
 {
-    QueueHandle_t queue = full_queue_with_waiter(bytes);
+    QueueHandle_t queue = full_queue_with_waiter(state == 0, bytes);
     BaseType_t result;
 
     wcet_param(0, bytes);
+    mark_case(1, state);
     MEASURE(SERVICE_XQUEUEPEEK_WAITER, result = xQueuePeek(queue, received + 1, 0));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
     check_waiter();
 
-    queue = full_queue_with_waiter(bytes);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
-    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
-    check_waiter();
-
     isr_bytes = bytes;
-    isr_queue = full_queue_with_waiter(bytes);
-    in_interrupt(overwrite_from_isr_with_waiter);
-    CHECK(uxQueueMessagesWaiting(isr_queue) == 1);
-    check_waiter();
+    isr_state = state;
+    if (state == 0) {
+        queue = full_queue_with_waiter(1, bytes);
+        wcet_param(0, bytes);
+        mark_case(1, state);
+        MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
+        CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+        check_waiter();
+        isr_queue = full_queue_with_waiter(1, bytes);
+        in_interrupt(overwrite_from_isr_with_waiter);
+        CHECK(uxQueueMessagesWaiting(isr_queue) == 1);
+        check_waiter();
+    } else {
+        queue = queue_of(bytes, 1);
+        helper_call(0, receive, queue);
+        wcet_param(0, bytes);
+        mark_case(1, state);
+        MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
+        CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
+        isr_queue = queue_of(bytes, 1);
+        helper_call(0, receive, isr_queue);
+        in_interrupt(overwrite_from_isr_with_waiter);
+        CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    }
 }
 
 /* Room, then an item; nobody waits. */
@@ -198,13 +248,16 @@ static void plain_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDFROMISR, result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS);
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUEPEEKFROMISR, result = xQueuePeekFromISR(isr_queue, received + 1));
     CHECK(result == pdPASS && memcmp(sent + 1, received + 1, isr_bytes) == 0);
     received[1] = (uint8_t)~sent[1];
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR,
             result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
     CHECK(result == pdPASS && memcmp(sent + 1, received + 1, isr_bytes) == 0);
@@ -217,6 +270,7 @@ static void send_from_isr_to_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDFROMISR_WAITER,
             result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -229,23 +283,35 @@ static void receive_from_isr_with_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR_WAITER,
             result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
-/* To the front of an empty queue, then in the place of that item. */
 static void front_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR,
             result = xQueueSendToFrontFromISR(isr_queue, helpers_item + 1, &woken));
-    CHECK(result == pdPASS);
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+/* An item is there, or none. */
+static void overwrite_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    if (isr_state == 0)
+        CHECK(xQueueSendToFrontFromISR(isr_queue, helpers_item + 1, &woken) == pdPASS);
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR,
             result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -257,36 +323,42 @@ static void front_from_isr_to_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
+    mark_case(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_WAITER,
             result = xQueueSendToFrontFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
-static void measure_from_isr(unsigned bytes)
+static void measure_from_isr(unsigned bytes, unsigned state)
 {
     isr_bytes = bytes;
-    isr_queue = queue_of(bytes, 1);
+    isr_state = state;
+    isr_queue = queue_that(state == 0, bytes, 1);
     in_interrupt(plain_from_isr);
 
-    isr_queue = queue_of(bytes, 1);
+    isr_queue = queue_whose_front(state == 0, bytes);
     in_interrupt(front_from_isr);
+    CHECK(xQueueReceive(isr_queue, received + 1, 0) == pdTRUE);
+    CHECK(memcmp(helpers_item + 1, received + 1, bytes) == 0);
+    isr_queue = queue_of(bytes, 1);
+    in_interrupt(overwrite_from_isr);
     CHECK(xQueueReceive(isr_queue, received + 1, 0) == pdTRUE);
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
 
+    isr_queue = queue_whose_front(state == 0, bytes);
     helper_call(0, receive, isr_queue);
     in_interrupt(front_from_isr_to_waiter);
     CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
 
-    isr_queue = queue_of(bytes, 1);
+    isr_queue = queue_that(state == 0, bytes, 1);
     helper_call(0, receive, isr_queue);
     in_interrupt(send_from_isr_to_waiter);
     CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
 
-    isr_queue = queue_of(bytes, 1);
-    CHECK(xQueueSend(isr_queue, sent + 1, 0) == pdTRUE);
+    isr_queue = full_queue(state == 0, bytes);
     helper_send(0, isr_queue, helpers_item + 1, portMAX_DELAY);
     in_interrupt(receive_from_isr_with_waiter);
     CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
@@ -354,6 +426,7 @@ static void measure_create(void)
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
+            mark_case(1, state);
             MEASURE(SERVICE_XQUEUECREATE, queue = xQueueCreate(items, state == 0 ? 7 : 4));
             CHECK(queue != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)queue > (char *)holes.guard[n - 2]);
@@ -367,25 +440,28 @@ static void measure_create(void)
 
 void measure_queues(void)
 {
-    for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
-        measure_plain(bytes, 1, bytes, SERVICE_XQUEUESEND, SERVICE_XQUEUERECEIVE);
-    for (unsigned words = 1; words <= ITEM_BYTES_MAX / 4; words++)
-        measure_plain(4 * words, 0, words, SERVICE_XQUEUESEND_ALIGNED,
-                      SERVICE_XQUEUERECEIVE_ALIGNED);
-    helpers_start(1);
-    for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
-        measure_with_waiter(bytes);
-    helpers_stop();
+    for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+            measure_plain(bytes, 1, bytes, SERVICE_XQUEUESEND, SERVICE_XQUEUERECEIVE, state);
+        for (unsigned words = 1; words <= ITEM_BYTES_MAX / 4; words++)
+            measure_plain(4 * words, 0, words, SERVICE_XQUEUESEND_ALIGNED,
+                          SERVICE_XQUEUERECEIVE_ALIGNED, state);
+        helpers_start(1);
+        for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+            measure_with_waiter(bytes, state);
+        helpers_stop();
+    }
     measure_create();
     if (DRIVER_WHOLE) {
         measure_reset();
         measure_delete();
         helpers_start(2);
-        for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++) {
-            measure_front(bytes);
-            measure_from_isr(bytes);
-            measure_full_with_waiter(bytes);
-        }
+        for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+            for (unsigned state = 0; state < STATES(2); state++) {
+                measure_front(bytes, state);
+                measure_from_isr(bytes, state);
+                measure_full_with_waiter(bytes, state);
+            }
         helpers_stop();
     }
 }

@@ -13,39 +13,64 @@ static void give_all(void)
 
     for (unsigned i = 0; i < to_give; i++)
         CHECK(xSemaphoreGiveFromISR(semaphores[i], &woken) == pdPASS);
-    CHECK(woken == pdTRUE);
 }
 
-/* Worst: an interrupt has woken R tasks while the scheduler was locked, all more urgent than the
- * caller, and some other task is delayed, or none is. */
-static void measure_resume_ready(int another_is_delayed)
+/* Worst: an interrupt has woken R tasks while the scheduler was locked, of which all are more urgent than
+ * the caller, or the first is, or none is, and no switch follows; and some other task is delayed, or none is. */
+enum urgent { ALL_URGENT, FIRST_URGENT, NONE_URGENT };
+
+static void measure_resume_ready(int another_is_delayed, enum urgent urgent)
 {
+    BaseType_t yielded;
+
     driver_on_interrupt = give_all;
+    helpers_start(to_give + 1);
+    if (another_is_delayed)
+        helper_delay(to_give, 100);
+    for (unsigned i = 0; i < to_give; i++)
+        helper_take(i, semaphores[i], portMAX_DELAY);
+    for (unsigned i = urgent == FIRST_URGENT; urgent != ALL_URGENT && i < to_give; i++)
+        vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
+    vTaskSuspendAll();
+    board_interrupt();
+    for (unsigned i = 0; i < to_give; i++)
+        CHECK(helper_busy(i));
+    wcet_param(0, to_give);
+    if (urgent != NONE_URGENT)
+        mark_case(1, urgent == FIRST_URGENT);
+    if (urgent == NONE_URGENT && another_is_delayed)
+        MEASURE(SERVICE_XTASKRESUMEALL_READY_LESS_URGENT, yielded = xTaskResumeAll());
+    else if (urgent == NONE_URGENT)
+        MEASURE(SERVICE_XTASKRESUMEALL_READY_LESS_URGENT_NONE_DELAYED, yielded = xTaskResumeAll());
+    else if (another_is_delayed)
+        MEASURE(SERVICE_XTASKRESUMEALL_READY, yielded = xTaskResumeAll());
+    else
+        MEASURE(SERVICE_XTASKRESUMEALL_READY_NONE_DELAYED, yielded = xTaskResumeAll());
+    CHECK(yielded == (urgent != NONE_URGENT));
+    for (unsigned i = 0; i < to_give; i++) {
+        CHECK(helper_busy(i) == (uxTaskPriorityGet(helper_handle(i)) == PRIORITY_CREATED));
+        vTaskPrioritySet(helper_handle(i), helper_priority(i));
+        CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
+    }
+    helpers_stop();
+    driver_on_interrupt = NULL;
+}
+
+static void measure_resumes(void)
+{
     for (unsigned i = 0; i < WOKEN_MAX; i++)
         semaphores[i] = xSemaphoreCreateBinaryStatic(&controls[i]);
     for (to_give = 1; to_give <= WOKEN_MAX; to_give++) {
-        BaseType_t yielded;
-
-        helpers_start(to_give + 1);
-        if (another_is_delayed)
-            helper_delay(to_give, 100);
-        for (unsigned i = 0; i < to_give; i++)
-            helper_take(i, semaphores[i], portMAX_DELAY);
-        vTaskSuspendAll();
-        board_interrupt();
-        for (unsigned i = 0; i < to_give; i++)
-            CHECK(helper_busy(i));
-        wcet_param(0, to_give);
-        if (another_is_delayed)
-            MEASURE(SERVICE_XTASKRESUMEALL_READY, yielded = xTaskResumeAll());
-        else
-            MEASURE(SERVICE_XTASKRESUMEALL_READY_NONE_DELAYED, yielded = xTaskResumeAll());
-        CHECK(yielded == pdTRUE);
-        for (unsigned i = 0; i < to_give; i++)
-            CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
-        helpers_stop();
+        for (unsigned state = 0; state < STATES(2); state++) {
+            measure_resume_ready(1, state == 0 ? ALL_URGENT : FIRST_URGENT);
+            if (DRIVER_WHOLE)
+                measure_resume_ready(0, state == 0 ? ALL_URGENT : FIRST_URGENT);
+        }
+        if (DRIVER_WHOLE) {
+            measure_resume_ready(0, NONE_URGENT);
+            measure_resume_ready(1, NONE_URGENT);
+        }
     }
-    driver_on_interrupt = NULL;
 }
 
 static void measure_give_from_isr(void)
@@ -72,9 +97,7 @@ void measure_scheduler(void)
     MEASURE(SERVICE_XTASKGETTICKCOUNT, ticks = xTaskGetTickCount());
     CHECK(ticks == 3);
 
-    measure_resume_ready(1);
-    if (DRIVER_WHOLE)
-        measure_resume_ready(0);
+    measure_resumes();
 
     helpers_start(1);
     helper_take(0, semaphores[0], portMAX_DELAY);

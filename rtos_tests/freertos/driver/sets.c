@@ -10,13 +10,14 @@
 #include "helpers.h"
 #include "semphr.h"
 
-/* Items as in queues.c: beside a word boundary. The set has one place, so that it wraps around. */
-static uint8_t storage[ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+/* Items as in queues.c: beside a word boundary. */
+#define PLACES_OF_QUEUE 10u
+static uint8_t storage[PLACES_OF_QUEUE * ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
 static uint8_t sent[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t received[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static StaticQueue_t control KERNEL_OBJECT;
 static StaticQueue_t set_control KERNEL_OBJECT;
-static uint8_t set_storage[sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
+static uint8_t set_storage[3 * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
 static QueueSetHandle_t set;
 static QueueHandle_t queue;
 static QueueSetMemberHandle_t selected;
@@ -24,11 +25,13 @@ static unsigned length;
 
 /* Larger sets, and tasks that wait for them. */
 #define PLACES 6u
+#define MORE_PLACES 8u
 #define LIMIT 50u
 #define WAITERS_AT_ONCE 6u
 #define IN_VAIN 2u
-static uint8_t places_storage[PLACES * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
+static uint8_t places_storage[MORE_PLACES * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
 static unsigned times;
+static unsigned now; /* which of several states is driven */
 
 static BaseType_t selects(void *unused)
 {
@@ -37,8 +40,24 @@ static BaseType_t selects(void *unused)
     return pdTRUE;
 }
 
-/* An empty set with an empty queue in it. */
-static void set_with_queue(unsigned bytes)
+/* Of one place, so that it wraps around; or of three, of which the first was taken already, so that the next
+ * does not. A semaphore did that. */
+static void create_set(int wraps)
+{
+    static StaticQueue_t other_control KERNEL_OBJECT;
+
+    set = xQueueCreateSetStatic(wraps ? 1 : 3, set_storage, &set_control);
+    CHECK(set != NULL);
+    if (!wraps) {
+        const QueueHandle_t other = xSemaphoreCreateBinaryStatic(&other_control);
+
+        CHECK(xQueueAddToSet(other, set) == pdPASS && xSemaphoreGive(other) == pdTRUE);
+        CHECK(xQueueSelectFromSet(set, 0) == other && xSemaphoreTake(other, 0) == pdTRUE);
+        CHECK(xQueueRemoveFromSet(other, set) == pdPASS);
+    }
+}
+
+static void set_items(unsigned bytes)
 {
     static uint8_t other;
 
@@ -46,27 +65,39 @@ static void set_with_queue(unsigned bytes)
     length = bytes;
     for (unsigned i = 0; i < bytes; i++)
         sent[1 + i] = (uint8_t)(i + other);
-    set = xQueueCreateSetStatic(1, set_storage, &set_control);
-    queue = xQueueCreateStatic(1, bytes, storage + 1, &control);
-    CHECK(set != NULL && queue != NULL);
-    CHECK(xQueueAddToSet(queue, set) == pdPASS);
     selected = NULL;
 }
 
-/* The first state, or the same where the queue holds one item more than what is sent, which the set
- * was asked for before. Position: where what is sent wraps around. */
-static void set_with_items(unsigned bytes, unsigned state, BaseType_t position)
-{
-    static uint8_t two[2 * ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+/* What the core decides which is dearest of: whether the queue and the set wrap around, and whether the queue
+ * holds one item more than what is sent, which the set was asked for before. */
+#define HOLDS 1u
+#define QUEUE_STAYS 2u
+#define SET_STAYS 4u
+#define WAYS 8u
+static const unsigned states[WAYS] = {
+    0, HOLDS, QUEUE_STAYS, SET_STAYS, QUEUE_STAYS | SET_STAYS, HOLDS | QUEUE_STAYS,
+    HOLDS | SET_STAYS, HOLDS | QUEUE_STAYS | SET_STAYS,
+};
 
-    set_with_queue(bytes);
-    if (state == 0)
-        return;
-    CHECK(xQueueRemoveFromSet(queue, set) == pdPASS);
-    queue = xQueueCreateStatic(2, bytes, two + 1, &control);
+/* An empty set with a queue in it. */
+static void set_with_queue(unsigned bytes, unsigned ways, BaseType_t position)
+{
+    set_items(bytes);
+    create_set(!(ways & SET_STAYS));
+    queue = xQueueCreateStatic(ways & QUEUE_STAYS ? PLACES_OF_QUEUE : ways & HOLDS ? 2 : 1, bytes,
+                               storage + 1, &control);
+    CHECK(queue != NULL);
+    if (ways & QUEUE_STAYS && position == queueSEND_TO_BACK) {
+        CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+        CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
+    }
     CHECK(xQueueAddToSet(queue, set) == pdPASS);
-    CHECK(xQueueGenericSend(queue, sent + 1, 0, position) == pdTRUE);
-    CHECK(xQueueSelectFromSet(set, 0) == queue);
+    if (ways & HOLDS) {
+        /* The set stays as it is. */
+        CHECK(xQueueRemoveFromSet(queue, set) == pdPASS);
+        CHECK(xQueueGenericSend(queue, sent + 1, 0, position) == pdTRUE);
+        control.pvDummy7 = set;
+    }
 }
 
 /* The item is there, and what was selected is the queue. */
@@ -77,38 +108,60 @@ static void check_sent(void)
     CHECK(memcmp(sent + 1, received + 1, length) == 0);
 }
 
-static void measure_send(unsigned bytes)
+static void measure_send(unsigned bytes, unsigned ways)
 {
     BaseType_t result;
 
-    for (unsigned state = 0; state < MORE_STATES(2); state++) {
-        set_with_items(bytes, state, queueSEND_TO_BACK);
-        wcet_param(0, bytes);
-        MEASURE(SERVICE_XQUEUESEND_SET, result = xQueueSend(queue, sent + 1, 0));
-        CHECK(result == pdTRUE);
-        selected = xQueueSelectFromSet(set, 0);
-        check_sent();
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
+    wcet_param(0, bytes);
+    mark_case(1, now);
+    MEASURE(SERVICE_XQUEUESEND_SET, result = xQueueSend(queue, sent + 1, 0));
+    CHECK(result == pdTRUE);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
 
-        set_with_items(bytes, state, queueSEND_TO_BACK);
-        helper_call(0, selects, NULL);
-        wcet_param(0, bytes);
-        MEASURE(SERVICE_XQUEUESEND_SET_WAITER, result = xQueueSend(queue, sent + 1, 0));
-        CHECK(result == pdTRUE && !helper_busy(0));
-        check_sent();
-
-        set_with_items(bytes, state, queueSEND_TO_FRONT);
-        helper_call(0, selects, NULL);
-        wcet_param(0, bytes);
-        MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_WAITER,
-                result = xQueueSendToFront(queue, sent + 1, 0));
-        CHECK(result == pdTRUE && !helper_busy(0));
-        check_sent();
-    }
-
-    /* A queue that holds an item has told the set already. */
-    set_with_queue(bytes);
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
     helper_call(0, selects, NULL);
     wcet_param(0, bytes);
+    mark_case(1, now);
+    MEASURE(SERVICE_XQUEUESEND_SET_WAITER, result = xQueueSend(queue, sent + 1, 0));
+    CHECK(result == pdTRUE && !helper_busy(0));
+    check_sent();
+
+    set_with_queue(bytes, ways, queueSEND_TO_FRONT);
+    wcet_param(0, bytes);
+    mark_case(1, now);
+    MEASURE(SERVICE_XQUEUESENDTOFRONT_SET, result = xQueueSendToFront(queue, sent + 1, 0));
+    CHECK(result == pdTRUE);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
+
+    set_with_queue(bytes, ways, queueSEND_TO_FRONT);
+    helper_call(0, selects, NULL);
+    wcet_param(0, bytes);
+    mark_case(1, now);
+    MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_WAITER, result = xQueueSendToFront(queue, sent + 1, 0));
+    CHECK(result == pdTRUE && !helper_busy(0));
+    check_sent();
+}
+
+/* A queue that holds an item has told the set already. */
+static void measure_overwrite(unsigned bytes, unsigned ways)
+{
+    BaseType_t result;
+
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
+    wcet_param(0, bytes);
+    mark_case(1, now);
+    MEASURE(SERVICE_XQUEUEOVERWRITE_SET, result = xQueueOverwrite(queue, sent + 1));
+    CHECK(result == pdTRUE);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
+
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
+    helper_call(0, selects, NULL);
+    wcet_param(0, bytes);
+    mark_case(1, now);
     MEASURE(SERVICE_XQUEUEOVERWRITE_SET_WAITER, result = xQueueOverwrite(queue, sent + 1));
     CHECK(result == pdTRUE && !helper_busy(0));
     check_sent();
@@ -120,7 +173,32 @@ static void send_plain_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
+    mark_case(1, now);
     MEASURE(SERVICE_XQUEUESENDFROMISR_SET, result = xQueueSendFromISR(queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void send_plain_to_front_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, length);
+    mark_case(1, now);
+    MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_SET,
+            result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void overwrite_plain_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, length);
+    mark_case(1, now);
+    MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_SET,
+            result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
 }
 
@@ -130,6 +208,7 @@ static void send_to_front_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
+    mark_case(1, now);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_SET_WAITER,
             result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -142,6 +221,7 @@ static void overwrite_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
+    mark_case(1, now);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_SET_WAITER,
             result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -153,6 +233,7 @@ static void give_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
+    mark_case(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET_WAITER,
             result = xSemaphoreGiveFromISR(queue, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -164,6 +245,7 @@ static void give_plain_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
+    mark_case(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET, result = xSemaphoreGiveFromISR(queue, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
 }
@@ -181,6 +263,7 @@ static void send_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
+    mark_case(1, now);
     MEASURE(SERVICE_XQUEUESENDFROMISR_SET_WAITER,
             result = xQueueSendFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -189,42 +272,55 @@ static void send_from_isr(void)
 
 static void select_from_isr(void)
 {
+    mark_case(0, now);
     MEASURE(SERVICE_XQUEUESELECTFROMSETFROMISR, selected = xQueueSelectFromSetFromISR(set));
 }
 
-static void measure_send_from_isr(unsigned bytes)
+static void measure_send_from_isr(unsigned bytes, unsigned ways)
 {
-    for (unsigned state = 0; state < MORE_STATES(2); state++) {
-        set_with_items(bytes, state, queueSEND_TO_BACK);
-        in_interrupt(send_plain_from_isr);
-        selected = xQueueSelectFromSet(set, 0);
-        check_sent();
-        set_with_items(bytes, state, queueSEND_TO_BACK);
-        helper_call(0, selects, NULL);
-        in_interrupt(send_from_isr);
-        CHECK(!helper_busy(0));
-        check_sent();
-        set_with_items(bytes, state, queueSEND_TO_FRONT);
-        helper_call(0, selects, NULL);
-        in_interrupt(send_to_front_from_isr);
-        CHECK(!helper_busy(0));
-        check_sent();
-    }
-    set_with_queue(bytes);
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
+    in_interrupt(send_plain_from_isr);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
+    helper_call(0, selects, NULL);
+    in_interrupt(send_from_isr);
+    CHECK(!helper_busy(0));
+    check_sent();
+    set_with_queue(bytes, ways, queueSEND_TO_FRONT);
+    in_interrupt(send_plain_to_front_from_isr);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
+    set_with_queue(bytes, ways, queueSEND_TO_FRONT);
+    helper_call(0, selects, NULL);
+    in_interrupt(send_to_front_from_isr);
+    CHECK(!helper_busy(0));
+    check_sent();
+}
+
+static void measure_overwrite_from_isr(unsigned bytes, unsigned ways)
+{
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
+    in_interrupt(overwrite_plain_from_isr);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
+    set_with_queue(bytes, ways, queueSEND_TO_BACK);
     helper_call(0, selects, NULL);
     in_interrupt(overwrite_from_isr);
     CHECK(!helper_busy(0));
     check_sent();
 }
 
-static void measure_select(void)
+static void measure_select(unsigned ways)
 {
     BaseType_t result;
 
-    set_with_queue(4);
+    set_with_queue(4, ways, queueSEND_TO_BACK);
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    mark_case(0, now);
     MEASURE(SERVICE_XQUEUESELECTFROMSET, selected = xQueueSelectFromSet(set, 0));
     check_sent();
+    set_with_queue(4, ways, queueSEND_TO_BACK);
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
     in_interrupt(select_from_isr);
     check_sent();
@@ -234,27 +330,37 @@ static void measure_select(void)
     CHECK(result == pdPASS);
 }
 
-static void measure_semaphore(void)
+static void set_with_semaphore(unsigned ways)
+{
+    create_set(!(ways & SET_STAYS));
+    queue = xSemaphoreCreateBinaryStatic(&control);
+    CHECK(xQueueAddToSet(queue, set) == pdPASS);
+    selected = NULL;
+}
+
+static void measure_semaphore(unsigned ways)
 {
     BaseType_t result;
 
-    set = xQueueCreateSetStatic(1, set_storage, &set_control);
-    queue = xSemaphoreCreateBinaryStatic(&control);
-    CHECK(xQueueAddToSet(queue, set) == pdPASS);
+    set_with_semaphore(ways);
     helper_call(0, selects, NULL);
+    mark_case(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVE_SET_WAITER, result = xSemaphoreGive(queue));
     CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
     CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
 
-    selected = NULL;
+    set_with_semaphore(ways);
     helper_call(0, selects, NULL);
     in_interrupt(give_from_isr);
     CHECK(!helper_busy(0) && selected == queue && xSemaphoreTake(queue, 0) == pdTRUE);
 
+    set_with_semaphore(ways);
+    mark_case(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVE_SET, result = xSemaphoreGive(queue));
     CHECK(result == pdTRUE && xQueueSelectFromSet(set, 0) == queue);
     CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
 
+    set_with_semaphore(ways);
     in_interrupt(give_plain_from_isr);
     CHECK(xQueueSelectFromSet(set, 0) == queue && xSemaphoreTake(queue, 0) == pdTRUE);
 }
@@ -271,12 +377,13 @@ static BaseType_t sends(void *unused)
 }
 
 /* Worst: as for xQueueReceive that blocks. Nobody can wait to send to a set. The set has one place: the
- * tasks that wait before the caller take what comes at once. */
-static void measure_select_blocks(unsigned delayed, unsigned waiting)
+ * tasks that wait before the caller take what comes at once. Or it has more than come, and does not wrap
+ * around. */
+static void measure_select_blocks(unsigned delayed, unsigned waiting, unsigned state)
 {
     QueueSetMemberHandle_t member;
 
-    set = xQueueCreateSetStatic(1, set_storage, &set_control);
+    set = xQueueCreateSetStatic(state == 0 ? 1 : MORE_PLACES, places_storage, &set_control);
     queue = xQueueCreateStatic(WAITERS_AT_ONCE + 1, 4, storage, &control);
     CHECK(xQueueAddToSet(queue, set) == pdPASS);
     times = waiting + 1;
@@ -288,6 +395,7 @@ static void measure_select_blocks(unsigned delayed, unsigned waiting)
     helper_call(0, sends, NULL);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
+    mark_case(2, state);
     MEASURE(SERVICE_XQUEUESELECTFROMSET_BLOCKS, member = xQueueSelectFromSet(set, LIMIT));
     CHECK(member == queue && uxQueueMessagesWaiting(queue) == times);
     for (unsigned i = 0; i < delayed + waiting; i++)
@@ -332,7 +440,8 @@ static BaseType_t sends_and_waits(void *unused)
     return xQueueSend(queue, received + 1, portMAX_DELAY);
 }
 
-/* The last place is for the caller. Then the task waits for the set: the caller readies it. */
+/* The last place is for the caller, behind those that wait before it. Then the task waits for the set: the
+ * caller readies it. */
 static BaseType_t makes_room(void *unused)
 {
     (void)unused;
@@ -346,13 +455,19 @@ static BaseType_t makes_room(void *unused)
     return pdPASS;
 }
 
-/* Worst: as for xQueueSend that blocks. */
-static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiting)
+/* Worst: as for xQueueSend that blocks. Where the queue or the set does not wrap around, it has more places;
+ * the queue was full before. */
+static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiting, unsigned state)
 {
+    const UBaseType_t places = state & 1 ? PLACES_OF_QUEUE : 1;
     BaseType_t result;
 
-    set_with_queue(bytes);
-    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE && xQueueSelectFromSet(set, 0) == queue);
+    set_items(bytes);
+    set = xQueueCreateSetStatic(state & 2 ? MORE_PLACES : 1, places_storage, &set_control);
+    queue = xQueueCreateStatic(places, bytes, storage + 1, &control);
+    for (unsigned i = 0; i < places; i++)
+        CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    control.pvDummy7 = set;
     times = waiting + 1;
     helpers_start(delayed + waiting);
     for (unsigned i = delayed; i < delayed + waiting; i++)
@@ -363,9 +478,10 @@ static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiti
     wcet_param(0, bytes);
     wcet_param(1, delayed);
     wcet_param(2, waiting);
+    mark_case(3, state);
     MEASURE(SERVICE_XQUEUESEND_SET_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
-    CHECK(result == pdTRUE && !helper_busy(0));
-    check_sent();
+    CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
+    CHECK(uxQueueMessagesWaiting(queue) == places);
     for (unsigned i = 1; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i < delayed));
     helpers_stop();
@@ -386,27 +502,29 @@ static BaseType_t selects_and_receives(void *unused)
 
 /* Worst: K more urgent tasks wait for the set, which is told K times and wraps around at the first. The
  * caller waits to send and is readied too; more was received than there are tasks that send. (Of those,
- * R more would cost what they cost in queue_unlock.) */
-static void measure_unlock(unsigned events)
+ * R more would cost what they cost in queue_unlock.) Or the set has places enough, and never wraps around. */
+static void measure_unlock(unsigned events, unsigned state)
 {
     BaseType_t result;
 
-    set = xQueueCreateSetStatic(PLACES, places_storage, &set_control);
+    set = xQueueCreateSetStatic(state == 0 ? PLACES : MORE_PLACES, places_storage, &set_control);
     queue = xQueueCreateStatic(1, 4, storage, &control);
     CHECK(xQueueAddToSet(queue, set) == pdPASS);
-    for (unsigned i = 0; i < PLACES - 1; i++) {
+    for (unsigned i = 0; i < (state == 0 ? PLACES - 1 : 1); i++) {
         if (i > 0)
             CHECK(xQueueReceive(queue, received, 0) == pdTRUE);
         CHECK(xQueueSend(queue, sent, 0) == pdTRUE);
         CHECK(xQueueSelectFromSet(set, 0) == queue);
     }
-    CHECK((uint8_t *)set_control.pvDummy1[1] == places_storage + (PLACES - 1) * sizeof(void *));
+    CHECK((uint8_t *)set_control.pvDummy1[1] ==
+          places_storage + (state == 0 ? PLACES - 1 : 1) * sizeof(void *));
     helpers_start(events);
     for (unsigned i = 0; i < events; i++)
         helper_call(i, selects_and_receives, NULL);
     control.ucDummy5[0] = 2;
     control.ucDummy5[1] = (uint8_t)events;
     wcet_param(0, events);
+    mark_case(1, state);
     MEASURE(SERVICE_QUEUE_UNLOCK_SET, result = xQueueSend(queue, sent, LIMIT));
     CHECK(result == pdTRUE && control.ucDummy5[0] == 0xff && control.ucDummy5[1] == 0xff);
     for (unsigned i = 0; i < events; i++)
@@ -430,6 +548,7 @@ static void measure_create(void)
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
+            mark_case(1, state);
             MEASURE(SERVICE_XQUEUECREATESET, set = xQueueCreateSet(8 + state));
             CHECK(set != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)set > (char *)holes.guard[n - 2]);
@@ -444,17 +563,26 @@ void measure_sets(void)
 {
     measure_create();
     helpers_start(1);
-    measure_select();
+    for (now = 0; now < STATES(2); now++)
+        measure_select(now == 0 ? 0 : SET_STAYS);
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++) {
-        measure_send(bytes);
-        measure_send_from_isr(bytes);
+        for (now = 0; now < STATES(WAYS); now++) {
+            measure_send(bytes, states[now]);
+            measure_send_from_isr(bytes, states[now]);
+        }
+        for (now = 0; now < STATES(2); now++) {
+            measure_overwrite(bytes, now == 0 ? 0 : SET_STAYS);
+            measure_overwrite_from_isr(bytes, now == 0 ? 0 : SET_STAYS);
+        }
     }
-    measure_semaphore();
+    for (now = 0; now < STATES(2); now++)
+        measure_semaphore(now == 0 ? 0 : SET_STAYS);
     helpers_stop();
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
-            if (swept(STREAM_BYTES_MIN, delayed, waiting))
-                measure_select_blocks(delayed, waiting);
+            for (unsigned state = 0;
+                 swept(STREAM_BYTES_MIN, delayed, waiting) && state < STATES(2); state++)
+                measure_select_blocks(delayed, waiting, state);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
             if (swept(STREAM_BYTES_MIN, delayed, waiting))
@@ -462,10 +590,11 @@ void measure_sets(void)
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
-                if (swept(bytes, delayed, waiting))
-                    measure_send_blocks(bytes, delayed, waiting);
+                for (unsigned state = 0; swept(bytes, delayed, waiting) && state < STATES(4); state++)
+                    measure_send_blocks(bytes, delayed, waiting, state);
     for (unsigned events = 1; events <= PLACES; events++)
-        measure_unlock(events);
+        for (unsigned state = 0; state < STATES(2); state++)
+            measure_unlock(events, state);
 }
 
 #endif

@@ -117,6 +117,7 @@ static void stream_from_isr(void)
     size_t done;
 
     wcet_param(0, length);
+    mark_case(1, 0);
     MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR,
             done = xStreamBufferSendFromISR(buffer, SENT, length, &woken));
     CHECK(done == length && woken == pdFALSE);
@@ -129,6 +130,7 @@ static void stream_from_isr(void)
         control.uxDummy1[0] = length;
         control.uxDummy1[1] = BUFFER_BYTES - 1;
         wcet_param(0, length);
+        mark_case(1, 1);
         MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR,
                 done = xStreamBufferSendFromISR(buffer, SENT, length + 1, &woken));
         CHECK(done == length && woken == pdFALSE && xStreamBufferIsFull(buffer));
@@ -320,12 +322,16 @@ static void measure_small(void)
     for (unsigned state = 0; state < STATES(2); state++) {
         buffer_of(8, 0, state == 0 ? 0 : BUFFER_BYTES - 1);
         CHECK(xStreamBufferSend(buffer, SENT, 8, 0) == 8);
+        mark_case(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERBYTESAVAILABLE, bytes = xStreamBufferBytesAvailable(buffer));
         CHECK(bytes == 8);
+        mark_case(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERSPACESAVAILABLE, bytes = xStreamBufferSpacesAvailable(buffer));
         CHECK(bytes == BUFFER_BYTES - 1 - 8);
+        mark_case(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERISFULL, result = xStreamBufferIsFull(buffer));
         CHECK(result == pdFALSE);
+        mark_case(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERSETTRIGGERLEVEL,
                 result = xStreamBufferSetTriggerLevel(buffer, state == 0 ? 9 : 0));
         CHECK(result == pdTRUE);
@@ -342,7 +348,8 @@ static void measure_small(void)
       ~(size_t)portBYTE_ALIGNMENT_MASK) -                                                          \
      1 - sizeof(StaticStreamBuffer_t))
 
-/* Worst: as for pvPortMalloc and vPortFree; a trigger level of 0 is made 1, or need not be. */
+/* Worst: as for pvPortMalloc, and of a size that need not be rounded; a trigger level of 0 is made 1, or need
+ * not be. And as for vPortFree. */
 static void measure_create(void)
 {
     static const size_t bytes[] = {ROUND_BYTES + 1, ROUND_BYTES};
@@ -352,16 +359,21 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned state = 0; state < STATES(4); state++) {
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            MEASURE(SERVICE_XSTREAMBUFFERCREATE, buffer = xStreamBufferCreate(bytes[state], state));
+            mark_case(1, state);
+            MEASURE(SERVICE_XSTREAMBUFFERCREATE,
+                    buffer = xStreamBufferCreate(bytes[state & 1], state >> 1));
             CHECK(buffer != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
             vStreamBufferDelete(buffer);
             xPortResetHeapMinimumEverFreeHeapSize();
+            if (state >= 2)
+                continue;
             wcet_param(0, n);
+            mark_case(1, state);
             MEASURE(SERVICE_XMESSAGEBUFFERCREATE, buffer = xMessageBufferCreate(bytes[state]));
             CHECK(buffer != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);

@@ -53,6 +53,7 @@ static void measure_create(void)
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
+            mark_case(1, state);
             MEASURE(SERVICE_XTASKCREATE,
                     result = xTaskCreate(never_runs, longest_name, STACK_WORDS + 3 * state, NULL,
                                          PRIORITY_CREATED, &created));
@@ -82,6 +83,7 @@ static void measure_create_switch(void)
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
+            mark_case(1, state);
             MEASURE(SERVICE_XTASKCREATE_SWITCH,
                     result = xTaskCreate(suspends_itself, longest_name, STACK_WORDS + 3 * state, NULL,
                                          PRIORITY_DRIVER + 2, &created));
@@ -152,18 +154,30 @@ static void measure_priority(void)
     UBaseType_t priority;
     StaticTask_t *control;
 
-    CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, PRIORITY_CREATED, &created) ==
-          pdPASS);
-    /* The index of a list stands on the task that ran last; this one must not run, so the index is
-     * put there by hand. */
-    control = (StaticTask_t *)created;
-    ((List_t *)control->xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&control->xDummy3[0];
-    MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(created, PRIORITY_CREATED + 1));
-    CHECK(uxTaskPriorityGet(created) == PRIORITY_CREATED + 1);
+    for (unsigned state = 0; state < STATES(3); state++) {
+        /* Another task is raised, or lowered, or the caller is raised. */
+        const UBaseType_t before = state == 1 ? PRIORITY_CREATED + 1 : PRIORITY_CREATED;
+        const UBaseType_t after = state == 1 ? PRIORITY_CREATED : PRIORITY_CREATED + 1;
+
+        mark_case(0, state);
+        if (state == 2) {
+            MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(NULL, PRIORITY_DRIVER + 1));
+            CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);
+            vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+            continue;
+        }
+        CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &created) == pdPASS);
+        /* The index of a list stands on the task that ran last; this one must not run, so the index is
+         * put there by hand. */
+        control = (StaticTask_t *)created;
+        ((List_t *)control->xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&control->xDummy3[0];
+        MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(created, after));
+        CHECK(uxTaskPriorityGet(created) == after);
+        vTaskDelete(created);
+    }
     /* Worst: the caller, which is looked up. */
     MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(NULL));
     CHECK(priority == PRIORITY_DRIVER);
-    vTaskDelete(created);
 }
 
 /* Worst: as for vTaskDelete; the task is resumed from the list of suspended tasks at once. */

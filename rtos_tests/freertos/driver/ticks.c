@@ -31,10 +31,34 @@ static void gives_way(void *unused)
         taskYIELD();
 }
 
-/* Another task has the driver's priority, or none has (see STATES). */
+/* Where the core decides which is dearest: another ready task has the caller's priority, or none has; the
+ * woken tasks are more urgent than the caller, or not, or one is. In the last no switch follows: it is a
+ * service of its own. */
+enum urgent { ALL_URGENT, FIRST_URGENT, NONE_URGENT };
+
+struct state {
+    int shares;
+    enum urgent urgent;
+};
+
+static const struct state states[] = {
+    {1, ALL_URGENT}, {0, ALL_URGENT}, {1, NONE_URGENT}, {0, FIRST_URGENT}, {0, NONE_URGENT},
+};
+
+#define SWITCHES 4u
+#define STAYS 4u
+
 static void share_priority(unsigned state)
 {
-    vTaskPrioritySet(equal, state == 0 ? PRIORITY_DRIVER : PRIORITY_CREATED);
+    vTaskPrioritySet(equal, states[state].shares ? PRIORITY_DRIVER : PRIORITY_CREATED);
+}
+
+/* Of the first `woken` helpers, which wait already. */
+static void set_urgency(unsigned woken, unsigned state)
+{
+    for (unsigned i = states[state].urgent == FIRST_URGENT; i < woken; i++)
+        if (states[state].urgent != ALL_URGENT)
+            vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
 }
 
 static void give_all(void)
@@ -43,7 +67,6 @@ static void give_all(void)
 
     for (unsigned i = 0; i < to_give; i++)
         CHECK(xSemaphoreGiveFromISR(semaphores[i], &woken) == pdPASS);
-    CHECK(woken == pdTRUE);
 }
 
 /* `woken` tasks wait for a semaphore as well, one for each tick from `first` on, and those that are left
@@ -63,10 +86,17 @@ static void lock_and_miss(unsigned ready, unsigned ticks)
 }
 
 /* `ready` of them were woken by an interrupt, `woken` by ticks; one is delayed still. */
-static void check_woken(unsigned ready, unsigned woken)
+static void check_woken(unsigned ready, unsigned woken, unsigned state)
 {
-    for (unsigned i = 0; i < ready + woken; i++)
+    for (unsigned i = 0; i < ready + woken; i++) {
+        CHECK(helper_busy(i) == (uxTaskPriorityGet(helper_handle(i)) == PRIORITY_CREATED));
+        if (helper_busy(i)) {
+            CHECK(states[state].urgent != ALL_URGENT);
+            CHECK(eTaskGetState(helper_handle(i)) == eReady);
+            vTaskPrioritySet(helper_handle(i), helper_priority(i));
+        }
         CHECK(!helper_busy(i) && helper_result(i) == (i < ready ? pdTRUE : pdFALSE));
+    }
     CHECK(helper_busy(ready + woken));
     helpers_stop();
 }
@@ -84,39 +114,52 @@ static void measure_resume(unsigned ready, unsigned ticks, unsigned woken, unsig
     for (unsigned i = 0; i < ready; i++)
         helper_take(i, semaphores[i], portMAX_DELAY);
     wait_for_ticks(ready, woken, 1, ticks);
+    set_urgency(ready + woken, state);
     helper_delay(ready + woken, LONG);
     lock_and_miss(ready, ticks);
     wcet_param(0, ready);
     wcet_param(1, ticks);
     wcet_param(2, woken);
-    MEASURE(SERVICE_XTASKRESUMEALL_TICKS, yielded = xTaskResumeAll());
-    CHECK(yielded == pdTRUE && xTaskGetTickCount() == before + ticks);
-    check_woken(ready, woken);
+    if (state != STAYS)
+        mark_case(3, state);
+    if (state == STAYS)
+        MEASURE(SERVICE_XTASKRESUMEALL_TICKS_LESS_URGENT, yielded = xTaskResumeAll());
+    else
+        MEASURE(SERVICE_XTASKRESUMEALL_TICKS, yielded = xTaskResumeAll());
+    CHECK(yielded == (state != STAYS) && xTaskGetTickCount() == before + ticks);
+    check_woken(ready, woken, state);
 }
 
 /* The count wraps around. Tasks wake after that; the tick at the largest count looks for some in any
  * case, for that is also the next unblock time where nobody is delayed. One tick more than P is driven:
  * so there is one beside those that wake tasks, wherever the wrap lies among P of them, and what
  * lists are empty or not when they are looked at makes less of a difference than a tick. */
-static void measure_resume_wrap(unsigned ready, unsigned ticks, unsigned woken)
+static void measure_resume_wrap(unsigned ready, unsigned ticks, unsigned woken, unsigned state)
 {
     BaseType_t yielded;
 
+    share_priority(state);
     xTickCount = portMAX_DELAY - 2;
     board_tick();
     helpers_start(ready + woken + 1);
     for (unsigned i = 0; i < ready; i++)
         helper_take(i, semaphores[i], portMAX_DELAY);
     wait_for_ticks(ready, woken, 2, ticks + 1);
+    set_urgency(ready + woken, state);
     helper_delay(ready + woken, LONG);
     CHECK(xTaskGetTickCount() == portMAX_DELAY - 1);
     lock_and_miss(ready, ticks + 1);
     wcet_param(0, ready);
     wcet_param(1, ticks);
     wcet_param(2, woken);
-    MEASURE(SERVICE_XTASKRESUMEALL_WRAP, yielded = xTaskResumeAll());
-    CHECK(yielded == pdTRUE && xTaskGetTickCount() == ticks - 1);
-    check_woken(ready, woken);
+    if (state != STAYS)
+        mark_case(3, state);
+    if (state == STAYS)
+        MEASURE(SERVICE_XTASKRESUMEALL_WRAP_LESS_URGENT, yielded = xTaskResumeAll());
+    else
+        MEASURE(SERVICE_XTASKRESUMEALL_WRAP, yielded = xTaskResumeAll());
+    CHECK(yielded == (state != STAYS) && xTaskGetTickCount() == ticks - 1);
+    check_woken(ready, woken, state);
 }
 
 /* A task that was to wake got what it waited for: the kernel looks for it at the next tick all the
@@ -138,33 +181,46 @@ static void measure_catch_up(unsigned ticks, unsigned woken, unsigned state)
     share_priority(state);
     helpers_start(woken + 2);
     wait_for_ticks(0, woken, 2, ticks);
+    set_urgency(woken, state);
     helper_delay(woken, LONG);
     leave_unblock_time(woken + 1);
     wcet_param(0, ticks);
     wcet_param(1, woken + 1);
-    MEASURE(SERVICE_XTASKCATCHUPTICKS, yielded = xTaskCatchUpTicks(ticks));
-    CHECK(yielded == pdTRUE && xTaskGetTickCount() == before + ticks);
-    check_woken(0, woken);
+    if (state != STAYS)
+        mark_case(2, state);
+    if (state == STAYS)
+        MEASURE(SERVICE_XTASKCATCHUPTICKS_LESS_URGENT, yielded = xTaskCatchUpTicks(ticks));
+    else
+        MEASURE(SERVICE_XTASKCATCHUPTICKS, yielded = xTaskCatchUpTicks(ticks));
+    CHECK(yielded == (state != STAYS) && xTaskGetTickCount() == before + ticks);
+    check_woken(0, woken, state);
 }
 
 /* Worst: as for xTaskResumeAll_wrap; before that a tick looks for a task in vain, so that there are two
  * ticks more. */
-static void measure_catch_up_wrap(unsigned ticks, unsigned woken)
+static void measure_catch_up_wrap(unsigned ticks, unsigned woken, unsigned state)
 {
     BaseType_t yielded;
 
+    share_priority(state);
     xTickCount = portMAX_DELAY - 3;
     board_tick();
     helpers_start(woken + 2);
     wait_for_ticks(0, woken, 3, ticks + 2);
+    set_urgency(woken, state);
     helper_delay(woken, LONG);
     leave_unblock_time(woken + 1);
     CHECK(xTaskGetTickCount() == portMAX_DELAY - 2);
     wcet_param(0, ticks);
     wcet_param(1, woken);
-    MEASURE(SERVICE_XTASKCATCHUPTICKS_WRAP, yielded = xTaskCatchUpTicks(ticks + 2));
-    CHECK(yielded == pdTRUE && xTaskGetTickCount() == ticks - 1);
-    check_woken(0, woken);
+    if (state != STAYS)
+        mark_case(2, state);
+    if (state == STAYS)
+        MEASURE(SERVICE_XTASKCATCHUPTICKS_WRAP_LESS_URGENT, yielded = xTaskCatchUpTicks(ticks + 2));
+    else
+        MEASURE(SERVICE_XTASKCATCHUPTICKS_WRAP, yielded = xTaskCatchUpTicks(ticks + 2));
+    CHECK(yielded == (state != STAYS) && xTaskGetTickCount() == ticks - 1);
+    check_woken(0, woken, state);
 }
 
 static void tick_count_from_isr(void)
@@ -202,25 +258,32 @@ void measure_ticks(void)
     driver_on_interrupt = give_all;
     for (unsigned ready = 1; ready <= RESUMED_MAX; ready++)
         for (unsigned ticks = 1; ticks <= RESUMED_MAX; ticks++)
-            for (unsigned woken = 1; woken <= RESUMED_MAX; woken++)
-                for (unsigned state = 0; state < STATES(2); state++)
+            for (unsigned woken = 1; woken <= RESUMED_MAX; woken++) {
+                for (unsigned state = 0; state < STATES(SWITCHES); state++)
                     measure_resume(ready, ticks, woken, state);
-    share_priority(0);
+                measure_resume(ready, ticks, woken, STAYS);
+            }
     for (unsigned ready = 1; ready <= RESUMED_AT_WRAP; ready++)
         for (unsigned ticks = 1; ticks <= RESUMED_AT_WRAP; ticks++)
-            for (unsigned woken = 0; woken <= WOKEN_AT_WRAP; woken++)
-                measure_resume_wrap(ready, ticks, woken);
+            for (unsigned woken = 0; woken <= WOKEN_AT_WRAP; woken++) {
+                for (unsigned state = 0; state < STATES(SWITCHES); state++)
+                    measure_resume_wrap(ready, ticks, woken, state);
+                measure_resume_wrap(ready, ticks, woken, STAYS);
+            }
     driver_on_interrupt = tick_count_from_isr;
     board_interrupt();
     driver_on_interrupt = NULL;
     for (unsigned ticks = 1; ticks <= PENDED_MAX; ticks++)
-        for (unsigned woken = 0; woken <= WOKEN_AT_WRAP; woken++) {
-            for (unsigned state = 0; woken > 0 && state < STATES(2); state++)
+        for (unsigned woken = 1; woken <= WOKEN_AT_WRAP; woken++) {
+            for (unsigned state = 0; state < STATES(SWITCHES); state++)
                 measure_catch_up(ticks, woken, state);
-            share_priority(0);
+            measure_catch_up(ticks, woken, STAYS);
+            for (unsigned state = 0; ticks <= CAUGHT_UP_AT_WRAP && state < STATES(SWITCHES); state++)
+                measure_catch_up_wrap(ticks, woken, state);
             if (ticks <= CAUGHT_UP_AT_WRAP)
-                measure_catch_up_wrap(ticks, woken);
+                measure_catch_up_wrap(ticks, woken, STAYS);
         }
+    share_priority(0);
     measure_ways();
     vTaskDelete(equal);
 }

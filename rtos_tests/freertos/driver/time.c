@@ -88,11 +88,40 @@ static void measure_delay_first(void)
  * takes longer for priorities from 16 on. (19 may be the timers' task.) */
 #define PRIORITY_URGENT 18
 
+/* Where the core decides which is dearest: the partner stands before the interrupted task at its priority, or
+ * is not ready there, or stands behind it, so that the choice of the next task does not pass the end of their
+ * list; and the woken tasks are more urgent than the interrupted one, or as urgent, or less. */
+enum place { BEFORE, NOWHERE, BEHIND };
+enum woken { MORE_URGENT, AS_URGENT, LESS_URGENT };
+
+static const struct state {
+    enum place partner;
+    enum woken woken;
+} states[] = {
+    {BEFORE, MORE_URGENT}, {NOWHERE, MORE_URGENT}, {BEFORE, AS_URGENT},
+    {BEHIND, AS_URGENT},   {NOWHERE, LESS_URGENT},
+};
+#define WAYS 5u
+
+static void place_partner(TaskHandle_t partner, enum place place)
+{
+    vTaskPrioritySet(partner, PRIORITY_CREATED);
+    /* Puts the index of the ready list on the driver; what is added later stands before it. */
+    taskYIELD();
+    if (place != NOWHERE)
+        vTaskPrioritySet(partner, PRIORITY_DRIVER);
+    if (place == BEHIND) {
+        /* The driver stands before the partner when it comes back. */
+        vTaskPrioritySet(NULL, PRIORITY_DRIVER + 1);
+        vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+    }
+}
+
 /* `woken` tasks wait for a semaphore until the next tick, one more is delayed beyond it. */
-static void wait_for_tick(unsigned woken)
+static void wait_for_tick(unsigned woken, const struct state *state)
 {
     helpers_start(woken + 2);
-    if (woken > 0)
+    if (woken > 0 && state->woken == MORE_URGENT)
         vTaskPrioritySet(helper_handle(woken - 1), PRIORITY_URGENT);
     helper_delay(woken, 100);
     if (woken == 0) {
@@ -104,38 +133,39 @@ static void wait_for_tick(unsigned woken)
     }
     for (unsigned i = 0; i < woken; i++)
         helper_take(i, semaphore, 1);
+    for (unsigned i = 0; state->woken != MORE_URGENT && i < woken; i++)
+        vTaskPrioritySet(helper_handle(i),
+                         state->woken == AS_URGENT ? PRIORITY_DRIVER : PRIORITY_CREATED);
 }
 
 static void check_woken(unsigned woken)
 {
-    for (unsigned i = 0; i < woken; i++)
+    for (unsigned i = 0; i < woken; i++) {
+        vTaskPrioritySet(helper_handle(i), helper_priority(i));
         CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
+    }
     CHECK(helper_busy(woken));
     helpers_stop();
 }
 
-static void stand_beside(TaskHandle_t partner, int beside)
-{
-    vTaskPrioritySet(partner, beside ? PRIORITY_DRIVER : PRIORITY_CREATED);
-}
-
 /* Worst: every woken task waits for an event as well and is more urgent than the interrupted one,
- * which also shares its priority, or is alone there; a further task stays delayed. */
+ * which also shares its priority; a further task stays delayed. */
 static void measure_tick(TaskHandle_t partner)
 {
     for (unsigned woken = 0; woken <= WOKEN_MAX; woken++) {
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned state = 0; state < STATES(WAYS); state++) {
             const TickType_t before = xTaskGetTickCount();
 
-            stand_beside(partner, state == 0);
-            wait_for_tick(woken);
+            place_partner(partner, states[state].partner);
+            wait_for_tick(woken, &states[state]);
             wcet_param(0, woken);
+            mark_case(1, state);
             MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
             CHECK(xTaskGetTickCount() == before + 1);
             check_woken(woken);
         }
     }
-    stand_beside(partner, 1);
+    place_partner(partner, BEFORE);
 }
 
 /* The same at the tick that takes the count from its largest value to 0, where the kernel swaps
@@ -143,20 +173,21 @@ static void measure_tick(TaskHandle_t partner)
 static void measure_tick_wrap(TaskHandle_t partner)
 {
     for (unsigned woken = 1; woken <= WOKEN_MAX; woken++) {
-        for (unsigned state = 0; state < STATES(2); state++) {
-            stand_beside(partner, state == 0);
+        for (unsigned state = 0; state < STATES(WAYS); state++) {
+            place_partner(partner, states[state].partner);
             /* No task is delayed now. The tick sets the next unblock time. */
             xTickCount = portMAX_DELAY - 1;
             board_tick();
             CHECK(xTaskGetTickCount() == portMAX_DELAY);
-            wait_for_tick(woken);
+            wait_for_tick(woken, &states[state]);
             wcet_param(0, woken);
+            mark_case(1, state);
             MEASURE(SERVICE_TICK_INTERRUPT_WRAP, board_tick());
             CHECK(xTaskGetTickCount() == 0);
             check_woken(woken);
         }
     }
-    stand_beside(partner, 1);
+    place_partner(partner, BEFORE);
 }
 
 /* Worst: the choice of the next task passes the end of the ready list. The partner stands before

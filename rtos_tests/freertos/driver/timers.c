@@ -140,9 +140,13 @@ static void measure_calls(void)
     TickType_t ticks;
     void *id;
 
-    MEASURE(SERVICE_XTIMERCREATESTATIC,
-            timer = xTimerCreateStatic("timer", LONG, pdTRUE, &control, does_nothing, &control));
-    CHECK(timer != NULL);
+    for (unsigned state = STATES(2); state-- > 0;) {
+        mark_case(0, state);
+        MEASURE(SERVICE_XTIMERCREATESTATIC,
+                timer = xTimerCreateStatic("timer", LONG, state == 0 ? pdTRUE : pdFALSE, &control,
+                                           does_nothing, &control));
+        CHECK(timer != NULL);
+    }
     MEASURE(SERVICE_XTIMERSTART, result = xTimerStart(timer, 0));
     CHECK(result == pdPASS);
     MEASURE(SERVICE_XTIMERISTIMERACTIVE, result = xTimerIsTimerActive(timer));
@@ -182,14 +186,18 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        CHECK(heap_free_blocks() == n);
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XTIMERCREATE,
-                made = xTimerCreate("timer", LONG, pdTRUE, NULL, does_nothing));
-        CHECK(made != NULL && heap_free_blocks() == n);
-        CHECK(n == 1 || (char *)made > (char *)holes.guard[n - 2]);
-        CHECK(xTimerDelete(made, 0) == pdPASS);
+        for (unsigned state = 0; state < STATES(2); state++) {
+            CHECK(heap_free_blocks() == n);
+            xPortResetHeapMinimumEverFreeHeapSize();
+            wcet_param(0, n);
+            mark_case(1, state);
+            MEASURE(SERVICE_XTIMERCREATE,
+                    made = xTimerCreate("timer", LONG, state == 0 ? pdTRUE : pdFALSE, NULL,
+                                        does_nothing));
+            CHECK(made != NULL && heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)made > (char *)holes.guard[n - 2]);
+            CHECK(xTimerDelete(made, 0) == pdPASS);
+        }
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }

@@ -27,7 +27,10 @@
 #define LARGE_MESSAGE (ITEM_BYTES_MAX + 2)
 #define MESSAGE_BYTES (LARGE_MESSAGE + LENGTH_BYTES)
 
-static uint8_t storage[MESSAGE_BYTES + 8] KERNEL_OBJECT __attribute__((aligned(8)));
+/* Of a queue; there and of messages. */
+#define PLACES 3u
+#define STORAGE_BYTES (PLACES * ITEM_BYTES_MAX + MESSAGE_BYTES)
+static uint8_t storage[STORAGE_BYTES + 8] KERNEL_OBJECT __attribute__((aligned(8)));
 static uint8_t sent[MESSAGE_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t received[MESSAGE_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t others_item[MESSAGE_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
@@ -66,10 +69,12 @@ static void delay_others(helper_function *brings, unsigned delayed, TickType_t t
         helper_delay(0, ticks);
 }
 
-/* The caller has been notified and has not looked at that: a call that waits forgets it first. */
-static void notify_driver(void)
+/* The caller has been notified and has not looked at that: a call that waits forgets it first. Or it has not. */
+static void notify_driver(unsigned state)
 {
-    CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
+    (void)xTaskNotifyStateClear(NULL);
+    if (state == 0)
+        CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
 }
 
 static void mark_two(unsigned first, unsigned second)
@@ -117,12 +122,15 @@ static BaseType_t sends_and_lifts(void *unused)
 
 /* Worst: W more urgent tasks wait already and D tasks wake no later, as for a receive. A less urgent
  * task waits behind the caller and becomes more urgent while it waits: the caller readies it. */
-static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting)
+static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting, unsigned state)
 {
     BaseType_t result;
 
     set_items(bytes);
-    queue = xQueueCreateStatic(1, bytes, storage + 1, &control);
+    /* As in queues.c, it wraps around or does not. */
+    queue = xQueueCreateStatic(state == 0 ? 1 : PLACES, bytes, storage + 1, &control);
+    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    CHECK(xQueueReceive(queue, others_item + 1, 0) == pdTRUE);
     last = delayed + waiting;
     helpers_start(last + 1);
     helper_call(last, peeks, NULL);
@@ -132,6 +140,7 @@ static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting)
     delay_others(sends_and_lifts, delayed, LIMIT);
     mark_two(bytes, delayed);
     wcet_param(2, waiting);
+    mark_case(3, state);
     MEASURE(SERVICE_XQUEUEPEEK_BLOCKS, result = xQueuePeek(queue, received + 1, LIMIT));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
     CHECK(uxQueueMessagesWaiting(queue) == 1);
@@ -315,18 +324,28 @@ static BaseType_t sets_bits_late(void *unused)
     return pdPASS;
 }
 
-/* Worst: the bits are there when the caller looks for the last time, and are cleared. */
-static void measure_late_events(unsigned delayed)
+static BaseType_t sets_nothing(void *unused)
+{
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    return pdPASS;
+}
+
+/* Worst: the bits are there when the caller looks for the last time, and are cleared, or are not; or they are
+ * not there. */
+static void measure_late_events(unsigned delayed, unsigned state)
 {
     EventBits_t bits;
 
     group = xEventGroupCreateStatic(&group_control);
     helpers_start(delayed);
-    delay_others(sets_bits_late, delayed, IN_VAIN);
+    delay_others(state < 2 ? sets_bits_late : sets_nothing, delayed, IN_VAIN);
     wcet_param(0, delayed);
+    mark_case(1, state);
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_TIMES_OUT,
-            bits = xEventGroupWaitBits(group, 3, pdTRUE, pdTRUE, IN_VAIN));
-    CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
+            bits = xEventGroupWaitBits(group, 3, state == 1 ? pdFALSE : pdTRUE, pdTRUE, IN_VAIN));
+    CHECK(bits == (state < 2 ? 3 : 0) && !helper_busy(0));
+    CHECK(xEventGroupGetBits(group) == (state == 1 ? 3 : 0));
     helpers_stop();
 }
 
@@ -368,7 +387,7 @@ static BaseType_t receives_all(void *unused)
 
 /* Worst: fewer bytes have come than the trigger level, and the task that sent them waits for room;
  * the caller takes the bytes and readies it. The positions are set as in streams.c. */
-static void measure_stream_receive(unsigned bytes, unsigned delayed)
+static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned state)
 {
     size_t done;
 
@@ -377,8 +396,9 @@ static void measure_stream_receive(unsigned bytes, unsigned delayed)
     set_positions(STREAM_BYTES);
     helpers_start(delayed);
     delay_others(sends_too_little, delayed, IN_VAIN);
-    notify_driver();
+    notify_driver(state);
     mark_two(bytes, delayed);
+    mark_case(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_TIMES_OUT,
             done = xStreamBufferReceive(stream, received + 1, bytes, IN_VAIN));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
@@ -388,7 +408,7 @@ static void measure_stream_receive(unsigned bytes, unsigned delayed)
 
 /* Worst: there is room for a part of the data, which the caller sends in the end, and with that part
  * there are as many bytes as another task waits for, which is readied. */
-static void measure_stream_send(unsigned bytes, unsigned delayed)
+static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state)
 {
     const unsigned before = STREAM_BYTES - bytes;
     size_t done;
@@ -402,8 +422,9 @@ static void measure_stream_send(unsigned bytes, unsigned delayed)
     CHECK(stream_control.uxDummy1[1] == STREAM_BYTES);
     clock_wraps_in(IN_VAIN + 2);
     delay_others(notifies_late, delayed, IN_VAIN);
-    notify_driver();
+    notify_driver(state);
     mark_two(bytes, delayed);
+    mark_case(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT,
             done = xStreamBufferSend(stream, sent + 1, STREAM_BYTES, IN_VAIN));
     CHECK(done == bytes && !helper_busy(delayed) && helper_result(delayed) == pdTRUE);
@@ -451,7 +472,7 @@ static void full_messages(void)
 
 /* Worst: as for streams, the caller goes on and readies the task that it waited for, which waits for
  * it now. */
-static void measure_message(unsigned bytes, unsigned delayed)
+static void measure_message(unsigned bytes, unsigned delayed, unsigned state)
 {
     size_t done;
 
@@ -459,8 +480,9 @@ static void measure_message(unsigned bytes, unsigned delayed)
     empty_messages();
     helpers_start(delayed);
     delay_others(sends_messages, delayed, LIMIT);
-    notify_driver();
+    notify_driver(state);
     mark_two(bytes, delayed);
+    mark_case(2, state);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
             done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
@@ -468,8 +490,9 @@ static void measure_message(unsigned bytes, unsigned delayed)
 
     full_messages();
     helper_call(0, receives_messages, NULL);
-    notify_driver();
+    notify_driver(state);
     mark_two(bytes, delayed);
+    mark_case(2, state);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS,
             done = xMessageBufferSend(stream, sent + 1, bytes, LIMIT));
     CHECK(done == bytes && memcmp(sent + 1, others_item + 1, bytes) == 0);
@@ -477,7 +500,7 @@ static void measure_message(unsigned bytes, unsigned delayed)
     helpers_stop();
 }
 
-static void measure_message_in_vain(unsigned delayed)
+static void measure_message_in_vain(unsigned delayed, unsigned state)
 {
     size_t done;
 
@@ -486,16 +509,18 @@ static void measure_message_in_vain(unsigned delayed)
     helpers_start(delayed);
     clock_wraps_in(IN_VAIN + 2);
     delay_others(notifies_late, delayed, IN_VAIN);
-    notify_driver();
+    notify_driver(state);
     wcet_param(0, delayed);
+    mark_case(1, state);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_TIMES_OUT,
             done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, IN_VAIN));
     CHECK(done == 0 && !helper_busy(0));
     full_messages();
     clock_wraps_in(IN_VAIN + 2);
     delay_others(notifies_late, delayed, IN_VAIN);
-    notify_driver();
+    notify_driver(state);
     wcet_param(0, delayed);
+    mark_case(1, state);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_TIMES_OUT,
             done = xMessageBufferSend(stream, sent + 1, ITEM_BYTES_MAX, IN_VAIN));
     CHECK(done == 0 && !helper_busy(0));
@@ -508,8 +533,8 @@ void measure_waits(void)
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX - 1; waiting++)
-                if (swept(bytes, delayed, waiting))
-                    measure_peek(bytes, delayed, waiting);
+                for (unsigned state = 0; swept(bytes, delayed, waiting) && state < STATES(2); state++)
+                    measure_peek(bytes, delayed, waiting, state);
     for (recursive = 0; recursive <= 1; recursive++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
@@ -520,15 +545,17 @@ void measure_waits(void)
             if (swept(STREAM_BYTES_MIN, delayed, waiting))
                 measure_in_vain(delayed, waiting);
         measure_not_notified(delayed);
-        measure_late_events(delayed);
-        measure_message_in_vain(delayed);
+        for (unsigned state = 0; state < STATES(3); state++)
+            measure_late_events(delayed, state);
+        for (unsigned state = 0; state < STATES(2); state++)
+            measure_message_in_vain(delayed, state);
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            if (swept(bytes, delayed, 1)) {
-                measure_stream_receive(bytes, delayed);
-                measure_stream_send(bytes, delayed);
-                measure_message(bytes, delayed);
+            for (unsigned state = 0; swept(bytes, delayed, 1) && state < STATES(2); state++) {
+                measure_stream_receive(bytes, delayed, state);
+                measure_stream_send(bytes, delayed, state);
+                measure_message(bytes, delayed, state);
             }
 }
 

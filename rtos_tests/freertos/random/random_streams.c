@@ -175,9 +175,11 @@ static void create(void)
         created = NULL;
         return;
     }
-    number = say_call("xStreamBufferCreate");
+    const unsigned is_stream = chance(2);
+
+    number = say_call(is_stream ? "xStreamBufferCreate" : "xMessageBufferCreate");
     say("N", free_blocks());
-    if (chance(2)) {
+    if (is_stream) {
         MEASURED(number, created = xStreamBufferCreate(bytes, chance(5)));
     } else {
         MEASURED(number, created = xMessageBufferCreate(bytes));
