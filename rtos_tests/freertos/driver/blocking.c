@@ -229,11 +229,11 @@ static void measure_notifications_of_driver(void)
 
         helpers_start(delayed);
         delay_others(notifies_the_driver, delayed);
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned state = 0; state < 2; state++) {
             if (state > 0)
                 helper_call(0, notifies_the_driver, NULL);
             wcet_param(0, delayed);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_ULTASKNOTIFYTAKE_BLOCKS,
                     value = ulTaskNotifyTake(state == 0 ? pdFALSE : pdTRUE, LIMIT));
             CHECK(value == 1 && !helper_busy(0));
@@ -273,7 +273,7 @@ static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting, 
         helper_receive(i, queue, others_item + 1, portMAX_DELAY);
     delay_others(sends, delayed);
     mark_three(bytes, delayed, waiting);
-    mark_case(3, state);
+    wcet_param(3, state);
     MEASURE(SERVICE_XQUEUERECEIVE_BLOCKS, result = xQueueReceive(queue, received + 1, LIMIT));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
     CHECK(!helper_busy(0) && uxQueueMessagesWaiting(queue) == places);
@@ -296,7 +296,7 @@ static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting, int
         helper_send(i, queue, others_item + 1, portMAX_DELAY);
     delay_others(receives, delayed);
     mark_three(bytes, delayed, waiting);
-    mark_case(3, state);
+    wcet_param(3, state);
     if (to_front)
         MEASURE(SERVICE_XQUEUESENDTOFRONT_BLOCKS,
                 result = xQueueSendToFront(queue, sent + 1, LIMIT));
@@ -503,14 +503,14 @@ static void measure_events_of_driver(unsigned delayed, unsigned state)
     helpers_start(delayed);
     delay_others(sets_bits, delayed);
     wcet_param(0, delayed);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_BLOCKS,
             bits = xEventGroupWaitBits(group, 3, state == 0 ? pdTRUE : pdFALSE, pdTRUE, LIMIT));
     CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == (state == 0 ? 0 : 3));
     (void)xEventGroupClearBits(group, 3);
     helper_call(0, sets_bits, NULL);
     wcet_param(0, delayed);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_ANY_BLOCKS,
             bits = xEventGroupWaitBits(group, 3, state == 0 ? pdFALSE : pdTRUE, pdFALSE, LIMIT));
     CHECK(bits == 3 && !helper_busy(0) && xEventGroupGetBits(group) == (state == 0 ? 3 : 0));
@@ -541,7 +541,7 @@ static void measure_sync(unsigned delayed, unsigned waiting, unsigned state)
     delay_others(sets_bits, delayed);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_BLOCKS, bits = xEventGroupSync(group, 4, 7, LIMIT));
     CHECK(bits == 7 && !helper_busy(0) && xEventGroupGetBits(group) == 0);
     helpers_stop();
@@ -561,7 +561,7 @@ static void measure_stream(unsigned bytes, unsigned delayed, unsigned state)
     notify_driver(state);
     wcet_param(0, bytes);
     wcet_param(1, delayed);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS,
             done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
@@ -575,7 +575,7 @@ static void measure_stream(unsigned bytes, unsigned delayed, unsigned state)
     notify_driver(state);
     wcet_param(0, bytes);
     wcet_param(1, delayed);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
             done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
     CHECK(done == bytes && xStreamBufferIsEmpty(stream));
@@ -593,7 +593,7 @@ void measure_blocking(void)
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
-                for (unsigned state = 0; swept(bytes, delayed, waiting) && state < STATES(2); state++) {
+                for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, waiting); state++) {
                     measure_receive(bytes, delayed, waiting, state);
                     measure_send(bytes, delayed, waiting, 0, state);
                     measure_send(bytes, delayed, waiting, 1, state);
@@ -604,7 +604,7 @@ void measure_blocking(void)
                 measure_take(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
-            for (unsigned state = 0; state < STATES(2); state++)
+            for (unsigned state = 0; state < 2; state++)
                 measure_sync(delayed, waiting, state);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
         for (recursive = 0; recursive <= 1; recursive++) {
@@ -612,12 +612,12 @@ void measure_blocking(void)
             measure_mutex_again(delayed);
             measure_mutex_time_out(delayed);
         }
-        for (unsigned state = 0; state < STATES(2); state++)
+        for (unsigned state = 0; state < 2; state++)
             measure_events_of_driver(delayed, state);
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            for (unsigned state = 0; swept(bytes, delayed, 1) && state < STATES(2); state++)
+            for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, 1); state++)
                 measure_stream(bytes, delayed, state);
 }
 

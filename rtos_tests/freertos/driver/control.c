@@ -175,11 +175,11 @@ static void measure_states(void)
         {is_delayed, PRIORITY_DRIVER + 2, eBlocked},
     };
 
-    for (unsigned way = 0; way < STATES(6); way++) {
+    for (unsigned way = 0; way < 6; way++) {
         eTaskState state;
 
         created = create(ways[way].function, ways[way].priority);
-        mark_case(0, way);
+        wcet_param(0, way);
         MEASURE(SERVICE_ETASKGETSTATE, state = eTaskGetState(created));
         CHECK(state == ways[way].state);
         if (state == eDeleted)

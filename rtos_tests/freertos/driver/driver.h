@@ -54,17 +54,8 @@ void driver_failed(const char *file, int line, const char *condition) __attribut
 
 /* Of some services it is the hardware that decides which of several states is dearest: in one the core
  * executes more, in another it jumps more. Such states are cases (`kind: case` of a parameter in the services
- * files): each is driven, at all values of the other parameters, and marked as the parameter's value.
- *
- * Not all are told apart like that yet. Where a board's compiler lays the branches out like that
- * (BOARD_NEEDS_STATES in board_config.h), these states are driven one after the other under one mark, at each
- * value of the parameters. Published is then the largest count of each instruction, which may be more than
- * any single call has, and is never less. Elsewhere the first is the dearest. */
-#ifndef BOARD_NEEDS_STATES
-#define BOARD_NEEDS_STATES 0
-#endif
-#define STATES(number) (BOARD_NEEDS_STATES ? (number) : 1u)
-#define MORE_STATES(number) (BOARD_NEEDS_STATES > 1 ? (number) : 1u)
+ * files): each is driven, at all values of the other parameters, and marked as the parameter's value after
+ * those. */
 
 extern unsigned driver_invocations;
 

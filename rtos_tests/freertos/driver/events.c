@@ -60,13 +60,6 @@ static void wait_for(unsigned helper, const struct wanted *wanted)
     helper_call(helper, waits, (void *)(uintptr_t)wanted);
 }
 
-/* Of M tasks and U, not every combination. */
-static int few(unsigned matching, unsigned waiting)
-{
-    return (matching <= 3 || matching == EVENT_WAITERS_MAX) &&
-           (waiting <= 3 || waiting == EVENT_WAITERS_MAX);
-}
-
 /* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. */
 static void make_less_urgent(unsigned first, unsigned count)
 {
@@ -100,7 +93,7 @@ static void prepare(unsigned matching, unsigned waiting, unsigned state, int urg
         make_less_urgent(waiting, matching);
     wcet_param(0, matching);
     wcet_param(1, waiting);
-    mark_case(2, state);
+    wcet_param(2, state);
 }
 
 static void check(unsigned matching, unsigned waiting, int urgent)
@@ -137,7 +130,7 @@ static void measure_set_in_vain(unsigned waiting, unsigned state)
     for (unsigned i = 0; i < waiting; i++)
         wait_for(i, miss_in(state));
     wcet_param(0, waiting);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPSETBITS_NONE, bits = xEventGroupSetBits(group, WAITED_FOR));
     CHECK(bits == WAITED_FOR);
     for (unsigned i = 0; i < waiting; i++)
@@ -180,7 +173,7 @@ static void measure_sync_in_vain(unsigned waiting, unsigned state)
     for (unsigned i = 0; i < waiting; i++)
         wait_for(i, miss_in(state));
     wcet_param(0, waiting);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_NONE, bits = xEventGroupSync(group, SET, WAITED_FOR, 0));
     CHECK(bits == SET);
     (void)xEventGroupClearBits(group, SET);
@@ -220,12 +213,12 @@ static void measure_plain(void)
     board_interrupt();
     driver_on_interrupt = NULL;
     /* All of the bits are waited for, or any; they are cleared, or not. */
-    for (unsigned state = 0; state < STATES(4); state++) {
+    for (unsigned state = 0; state < 4; state++) {
         const BaseType_t clears = state & 1 ? pdFALSE : pdTRUE;
         const BaseType_t all = state & 2 ? pdFALSE : pdTRUE;
 
         (void)xEventGroupSetBits(group, WAITED_FOR);
-        mark_case(0, state);
+        wcet_param(0, state);
         MEASURE(SERVICE_XEVENTGROUPWAITBITS,
                 bits = xEventGroupWaitBits(group, WAITED_FOR, clears, all, portMAX_DELAY));
         CHECK(bits == WAITED_FOR && xEventGroupGetBits(group) == (clears ? 0 : WAITED_FOR));
@@ -233,10 +226,10 @@ static void measure_plain(void)
     (void)xEventGroupSetBits(group, WAITED_FOR);
     MEASURE(SERVICE_XEVENTGROUPCLEARBITS, bits = xEventGroupClearBits(group, SET));
     CHECK(bits == WAITED_FOR && xEventGroupGetBits(group) == (WAITED_FOR & ~SET));
-    for (unsigned state = 0; state < STATES(2); state++) {
+    for (unsigned state = 0; state < 2; state++) {
         const EventBits_t asked = state == 0 ? WAITED_FOR : SET;
 
-        mark_case(0, state);
+        wcet_param(0, state);
         MEASURE(SERVICE_XEVENTGROUPWAITBITS_NONE,
                 bits = xEventGroupWaitBits(group, asked, pdTRUE, state == 0, 0));
         CHECK(bits == (WAITED_FOR & ~SET));
@@ -313,13 +306,13 @@ void measure_events(void)
     measure_plain();
     for (unsigned matching = 1; matching <= EVENT_WAITERS_MAX; matching++)
         for (unsigned waiting = 0; waiting <= EVENT_WAITERS_MAX; waiting++)
-            for (unsigned state = 0; few(matching, waiting) && state < STATES(WAYS); state++)
+            for (unsigned state = 0; state < WAYS && few(matching, state) && few(waiting, state); state++)
                 for (int urgent = 0; urgent <= 1; urgent++) {
                     measure_set(matching, waiting, state, urgent);
                     measure_sync_wakes(matching, waiting, state, urgent);
                 }
     for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++)
-        for (unsigned state = 0; state < STATES(WAYS_TO_MISS); state++) {
+        for (unsigned state = 0; state < WAYS_TO_MISS; state++) {
             measure_set_in_vain(waiting, state);
             measure_sync_in_vain(waiting, state);
         }

@@ -151,6 +151,24 @@ int swept(unsigned bytes, unsigned delayed, unsigned waiting)
     return (delayed == 1 && waiting == 1) || (few_bytes && few_delayed && few_waiting);
 }
 
+int few_bytes(unsigned bytes, unsigned state)
+{
+    return state == 0 || bytes <= 8 || bytes % 16 <= 1 || bytes == ITEM_BYTES_MAX - 1;
+}
+
+int few(unsigned count, unsigned state)
+{
+    return state == 0 || count <= 2 || count >= 5;
+}
+
+int swept_in(unsigned state, unsigned bytes, unsigned delayed, unsigned waiting)
+{
+    const int on_an_axis = (delayed == 1 && waiting == 1);
+
+    return swept(bytes, delayed, waiting) && few_bytes(bytes, state) &&
+           (state == 0 || on_an_axis || (delayed != 2 && delayed != 5 && waiting != 3 && waiting != 5));
+}
+
 void clock_wraps_in(TickType_t ticks)
 {
     xTickCount = portMAX_DELAY - ticks + 1;

@@ -44,12 +44,13 @@ BaseType_t helper_result(unsigned helper);
 TaskHandle_t helper_handle(unsigned helper);
 UBaseType_t helper_priority(unsigned helper); /* as it is started */
 
-/* The value of a parameter whose values are cases. */
-#define mark_case(parameter, which) ((void)(which))
-
 /* Of parameters that act at once, not every combination is measured: along each axis, and enough of what
  * lies between and at the far corner. Where there are no bytes, as many as STREAM_BYTES_MIN. */
 int swept(unsigned bytes, unsigned delayed, unsigned waiting);
+/* In further cases not each number of bytes is, nor each of what several parameters act at once. */
+int few_bytes(unsigned bytes, unsigned state);
+int few(unsigned count, unsigned state);
+int swept_in(unsigned state, unsigned bytes, unsigned delayed, unsigned waiting);
 
 /* Sets the tick count so that it wraps around `ticks` ticks from now; nobody is delayed yet. */
 void clock_wraps_in(TickType_t ticks);

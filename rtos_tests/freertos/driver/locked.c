@@ -56,11 +56,11 @@ static void queue_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESENDFROMISR_LOCKED, result = xQueueSendFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && COUNT_SENT == 1);
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR_LOCKED,
             result = xQueueReceiveFromISR(queue, received + 1, &woken));
     CHECK(result == pdPASS && COUNT_RECEIVED == 1 && woken == pdFALSE);
@@ -83,7 +83,7 @@ static void measure_from_isr(void)
     for (length = 1; length <= ITEM_BYTES_MAX; length++) {
         for (unsigned i = 1; i <= length; i++)
             sent[i] = (uint8_t)(i + length);
-        for (now = 0; now < STATES(2); now++) {
+        for (now = 0; now < 2 && few_bytes(length, now); now++) {
             queue = xQueueCreateStatic(now == 0 ? 1 : PLACES, length, storage + 1, &control);
             CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
             CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);

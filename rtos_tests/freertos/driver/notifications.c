@@ -23,16 +23,16 @@ static void measure_notify(void)
 {
     BaseType_t result;
 
-    for (unsigned way = 0; way < STATES(WAYS_TO_CHANGE); way++) {
+    for (unsigned way = 0; way < WAYS_TO_CHANGE; way++) {
         forget(driver_handle);
-        mark_case(0, way);
+        wcet_param(0, way);
         MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS,
                 result = xTaskNotifyAndQuery(driver_handle, 5, changes[way], &previous));
         CHECK(result == pdPASS && previous == 0);
     }
-    for (unsigned way = 0; way < STATES(WAYS_TO_SET); way++) {
+    for (unsigned way = 0; way < WAYS_TO_SET; way++) {
         forget(driver_handle);
-        mark_case(0, way);
+        wcet_param(0, way);
         MEASURE(SERVICE_XTASKNOTIFYANDQUERY,
                 result = xTaskNotifyAndQuery(driver_handle, 5, sets[way], &previous));
         CHECK(result == pdPASS && previous == 0);
@@ -43,9 +43,9 @@ static void measure_notify(void)
             result = xTaskNotifyAndQuery(driver_handle, 6, eSetValueWithoutOverwrite, &previous));
     CHECK(result == pdFAIL && previous == 5);
     /* The caller would wait, or would not. */
-    for (unsigned state = 0; state < STATES(2); state++) {
+    for (unsigned state = 0; state < 2; state++) {
         (void)xTaskNotify(driver_handle, 5, eSetValueWithOverwrite);
-        mark_case(0, state);
+        wcet_param(0, state);
         MEASURE(SERVICE_XTASKNOTIFYWAIT,
                 result = xTaskNotifyWait(0, UINT32_MAX, &previous, state == 0 ? 0 : portMAX_DELAY));
         CHECK(result == pdTRUE && previous == 5);
@@ -55,8 +55,8 @@ static void measure_notify(void)
     MEASURE(SERVICE_ULTASKNOTIFYVALUECLEAR, previous = ulTaskNotifyValueClear(NULL, 1));
     CHECK(previous == 3);
     /* There is one, then there is none any more. */
-    for (unsigned state = 0; state < STATES(2); state++) {
-        mark_case(0, state);
+    for (unsigned state = 0; state < 2; state++) {
+        wcet_param(0, state);
         MEASURE(SERVICE_XTASKNOTIFYSTATECLEAR, result = xTaskNotifyStateClear(NULL));
         CHECK(result == (state == 0));
     }
@@ -95,9 +95,9 @@ static void measure_notify_waiter(void)
     BaseType_t result;
 
     for (int urgent = 0; urgent <= 1; urgent++) {
-        for (unsigned way = 0; way < STATES(WAYS_TO_SET); way++) {
+        for (unsigned way = 0; way < WAYS_TO_SET; way++) {
             wait_for_one(urgent);
-            mark_case(0, way);
+            wcet_param(0, way);
             if (urgent)
                 MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER,
                         result = xTaskNotifyAndQuery(helper_handle(0), 5, sets[way], &previous));
@@ -107,9 +107,9 @@ static void measure_notify_waiter(void)
             CHECK(result == pdPASS && previous == 0);
             check_notified(urgent);
         }
-        for (unsigned way = 0; way < STATES(WAYS_TO_CHANGE); way++) {
+        for (unsigned way = 0; way < WAYS_TO_CHANGE; way++) {
             wait_for_one(urgent);
-            mark_case(0, way);
+            wcet_param(0, way);
             if (urgent)
                 MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS_WAITER,
                         result = xTaskNotifyAndQuery(helper_handle(0), 5, changes[way], &previous));
@@ -132,8 +132,8 @@ static void set_bits_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    mark_case(0, now);
-    mark_case(1, !is_urgent);
+    wcet_param(0, now);
+    wcet_param(1, !is_urgent);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS_WAITER,
             result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, changes[now], &previous, &woken));
     CHECK(result == pdPASS && woken == is_urgent);
@@ -145,8 +145,8 @@ static void notify_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    mark_case(0, now);
-    mark_case(1, !is_urgent);
+    wcet_param(0, now);
+    wcet_param(1, !is_urgent);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_WAITER,
             result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, sets[now], &previous, &woken));
     CHECK(result == pdPASS && woken == is_urgent);
@@ -159,7 +159,7 @@ static void plain_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR,
             result = xTaskNotifyAndQueryFromISR(driver_handle, 5, sets[now], &previous, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -170,7 +170,7 @@ static void change_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS,
             result = xTaskNotifyAndQueryFromISR(driver_handle, 8, changes[now], &previous, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -192,7 +192,7 @@ static void give_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
 
-    mark_case(0, !is_urgent);
+    wcet_param(0, !is_urgent);
     MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR_WAITER,
             vTaskNotifyGiveFromISR(helper_handle(0), &woken));
     CHECK(woken == is_urgent);
@@ -216,19 +216,19 @@ static void wait_for_interrupt(void (*function)(void))
 static void measure_from_isr(void)
 {
     helpers_start(1);
-    for (unsigned less = 0; less < STATES(2); less++) {
+    for (unsigned less = 0; less < 2; less++) {
         is_urgent = less == 0;
-        for (now = 0; now < STATES(WAYS_TO_SET); now++)
+        for (now = 0; now < WAYS_TO_SET; now++)
             wait_for_interrupt(notify_from_isr);
-        for (now = 0; now < STATES(WAYS_TO_CHANGE); now++)
+        for (now = 0; now < WAYS_TO_CHANGE; now++)
             wait_for_interrupt(set_bits_from_isr);
         wait_for_interrupt(give_from_isr);
     }
-    for (now = 0; now < STATES(WAYS_TO_SET); now++) {
+    for (now = 0; now < WAYS_TO_SET; now++) {
         forget(driver_handle);
         in_interrupt(plain_from_isr);
     }
-    for (now = 0; now < STATES(WAYS_TO_CHANGE); now++) {
+    for (now = 0; now < WAYS_TO_CHANGE; now++) {
         forget(driver_handle);
         in_interrupt(change_from_isr);
     }
@@ -244,8 +244,8 @@ void measure_notifications(void)
 
     MEASURE(SERVICE_XTASKNOTIFYGIVE, (void)xTaskNotifyGive(driver_handle));
     /* Is the count cleared, and would the caller wait? */
-    for (unsigned state = 0; state < STATES(4); state++) {
-        mark_case(0, state);
+    for (unsigned state = 0; state < 4; state++) {
+        wcet_param(0, state);
         MEASURE(SERVICE_ULTASKNOTIFYTAKE,
                 count = ulTaskNotifyTake(state & 1 ? pdTRUE : pdFALSE, state & 2 ? portMAX_DELAY : 0));
         CHECK(count == 1);

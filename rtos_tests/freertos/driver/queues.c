@@ -63,11 +63,11 @@ static void measure_plain(unsigned bytes, unsigned offset, unsigned value, unsig
     BaseType_t result;
 
     wcet_param(0, value);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(send_service, result = xQueueSend(queue, sent + offset, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
     wcet_param(0, value);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(receive_service, result = xQueueReceive(queue, received + offset, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 0);
     CHECK(memcmp(sent + offset, received + offset, bytes) == 0);
@@ -91,7 +91,7 @@ static void measure_with_waiter(unsigned bytes, unsigned state)
 
     helper_receive(0, queue, helpers_item + 1, portMAX_DELAY);
     wcet_param(0, bytes);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XQUEUESEND_WAITER, result = xQueueSend(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
@@ -99,7 +99,7 @@ static void measure_with_waiter(unsigned bytes, unsigned state)
     queue = full_queue(state == 0, bytes);
     helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
     wcet_param(0, bytes);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XQUEUERECEIVE_WAITER, result = xQueueReceive(queue, received + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
@@ -124,13 +124,13 @@ static void measure_front(unsigned bytes, unsigned state)
     BaseType_t result;
 
     wcet_param(0, bytes);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XQUEUESENDTOFRONT, result = xQueueSendToFront(queue, sent + 1, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
     /* Of three items the second does not wrap around. */
     queue = full_queue(state == 0, bytes);
     wcet_param(0, bytes);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XQUEUEPEEK, result = xQueuePeek(queue, received + 1, 0));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == (state == 0 ? 1 : PLACES));
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
@@ -139,7 +139,7 @@ static void measure_front(unsigned bytes, unsigned state)
     if (state == 0)
         CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
     wcet_param(0, bytes);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XQUEUEOVERWRITE, result = xQueueOverwrite(queue, helpers_item + 1));
     CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
     CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
@@ -148,7 +148,7 @@ static void measure_front(unsigned bytes, unsigned state)
     queue = queue_whose_front(state == 0, bytes);
     helper_call(0, receive, queue);
     wcet_param(0, bytes);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XQUEUESENDTOFRONT_WAITER, result = xQueueSendToFront(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
@@ -188,7 +188,7 @@ static void overwrite_from_isr_with_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_WAITER,
             result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -209,7 +209,7 @@ static void measure_full_with_waiter(unsigned bytes, unsigned state)
     BaseType_t result;
 
     wcet_param(0, bytes);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XQUEUEPEEK_WAITER, result = xQueuePeek(queue, received + 1, 0));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
     check_waiter();
@@ -219,7 +219,7 @@ static void measure_full_with_waiter(unsigned bytes, unsigned state)
     if (state == 0) {
         queue = full_queue_with_waiter(1, bytes);
         wcet_param(0, bytes);
-        mark_case(1, state);
+        wcet_param(1, state);
         MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
         CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
         check_waiter();
@@ -231,7 +231,7 @@ static void measure_full_with_waiter(unsigned bytes, unsigned state)
         queue = queue_of(bytes, 1);
         helper_call(0, receive, queue);
         wcet_param(0, bytes);
-        mark_case(1, state);
+        wcet_param(1, state);
         MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
         CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
         isr_queue = queue_of(bytes, 1);
@@ -248,16 +248,16 @@ static void plain_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDFROMISR, result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS);
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUEPEEKFROMISR, result = xQueuePeekFromISR(isr_queue, received + 1));
     CHECK(result == pdPASS && memcmp(sent + 1, received + 1, isr_bytes) == 0);
     received[1] = (uint8_t)~sent[1];
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR,
             result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
     CHECK(result == pdPASS && memcmp(sent + 1, received + 1, isr_bytes) == 0);
@@ -270,7 +270,7 @@ static void send_from_isr_to_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDFROMISR_WAITER,
             result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -283,7 +283,7 @@ static void receive_from_isr_with_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR_WAITER,
             result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -296,7 +296,7 @@ static void front_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR,
             result = xQueueSendToFrontFromISR(isr_queue, helpers_item + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -311,7 +311,7 @@ static void overwrite_from_isr(void)
     if (isr_state == 0)
         CHECK(xQueueSendToFrontFromISR(isr_queue, helpers_item + 1, &woken) == pdPASS);
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR,
             result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -323,7 +323,7 @@ static void front_from_isr_to_waiter(void)
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
-    mark_case(1, isr_state);
+    wcet_param(1, isr_state);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_WAITER,
             result = xQueueSendToFrontFromISR(isr_queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -420,13 +420,13 @@ static void measure_create(void)
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
         /* 21 bytes, then such that one is a whole number of the heap's units. */
-        for (unsigned state = 0; state < STATES(5); state++) {
+        for (unsigned state = 0; state < 5; state++) {
             const UBaseType_t items = state == 0 ? 3 : 4 + state;
 
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_XQUEUECREATE, queue = xQueueCreate(items, state == 0 ? 7 : 4));
             CHECK(queue != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)queue > (char *)holes.guard[n - 2]);
@@ -440,15 +440,17 @@ static void measure_create(void)
 
 void measure_queues(void)
 {
-    for (unsigned state = 0; state < STATES(2); state++) {
+    for (unsigned state = 0; state < 2; state++) {
         for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
-            measure_plain(bytes, 1, bytes, SERVICE_XQUEUESEND, SERVICE_XQUEUERECEIVE, state);
+            if (few_bytes(bytes, state))
+                measure_plain(bytes, 1, bytes, SERVICE_XQUEUESEND, SERVICE_XQUEUERECEIVE, state);
         for (unsigned words = 1; words <= ITEM_BYTES_MAX / 4; words++)
             measure_plain(4 * words, 0, words, SERVICE_XQUEUESEND_ALIGNED,
                           SERVICE_XQUEUERECEIVE_ALIGNED, state);
         helpers_start(1);
         for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
-            measure_with_waiter(bytes, state);
+            if (few_bytes(bytes, state))
+                measure_with_waiter(bytes, state);
         helpers_stop();
     }
     measure_create();
@@ -457,7 +459,7 @@ void measure_queues(void)
         measure_delete();
         helpers_start(2);
         for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
-            for (unsigned state = 0; state < STATES(2); state++) {
+            for (unsigned state = 0; state < 2 && few_bytes(bytes, state); state++) {
                 measure_front(bytes, state);
                 measure_from_isr(bytes, state);
                 measure_full_with_waiter(bytes, state);

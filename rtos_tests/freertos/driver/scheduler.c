@@ -37,7 +37,7 @@ static void measure_resume_ready(int another_is_delayed, enum urgent urgent)
         CHECK(helper_busy(i));
     wcet_param(0, to_give);
     if (urgent != NONE_URGENT)
-        mark_case(1, urgent == FIRST_URGENT);
+        wcet_param(1, urgent == FIRST_URGENT);
     if (urgent == NONE_URGENT && another_is_delayed)
         MEASURE(SERVICE_XTASKRESUMEALL_READY_LESS_URGENT, yielded = xTaskResumeAll());
     else if (urgent == NONE_URGENT)
@@ -61,7 +61,7 @@ static void measure_resumes(void)
     for (unsigned i = 0; i < WOKEN_MAX; i++)
         semaphores[i] = xSemaphoreCreateBinaryStatic(&controls[i]);
     for (to_give = 1; to_give <= WOKEN_MAX; to_give++) {
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned state = 0; state < 2; state++) {
             measure_resume_ready(1, state == 0 ? ALL_URGENT : FIRST_URGENT);
             if (DRIVER_WHOLE)
                 measure_resume_ready(0, state == 0 ? ALL_URGENT : FIRST_URGENT);

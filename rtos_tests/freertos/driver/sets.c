@@ -114,7 +114,7 @@ static void measure_send(unsigned bytes, unsigned ways)
 
     set_with_queue(bytes, ways, queueSEND_TO_BACK);
     wcet_param(0, bytes);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESEND_SET, result = xQueueSend(queue, sent + 1, 0));
     CHECK(result == pdTRUE);
     selected = xQueueSelectFromSet(set, 0);
@@ -123,14 +123,14 @@ static void measure_send(unsigned bytes, unsigned ways)
     set_with_queue(bytes, ways, queueSEND_TO_BACK);
     helper_call(0, selects, NULL);
     wcet_param(0, bytes);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESEND_SET_WAITER, result = xQueueSend(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0));
     check_sent();
 
     set_with_queue(bytes, ways, queueSEND_TO_FRONT);
     wcet_param(0, bytes);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESENDTOFRONT_SET, result = xQueueSendToFront(queue, sent + 1, 0));
     CHECK(result == pdTRUE);
     selected = xQueueSelectFromSet(set, 0);
@@ -139,7 +139,7 @@ static void measure_send(unsigned bytes, unsigned ways)
     set_with_queue(bytes, ways, queueSEND_TO_FRONT);
     helper_call(0, selects, NULL);
     wcet_param(0, bytes);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_WAITER, result = xQueueSendToFront(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0));
     check_sent();
@@ -152,7 +152,7 @@ static void measure_overwrite(unsigned bytes, unsigned ways)
 
     set_with_queue(bytes, ways, queueSEND_TO_BACK);
     wcet_param(0, bytes);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUEOVERWRITE_SET, result = xQueueOverwrite(queue, sent + 1));
     CHECK(result == pdTRUE);
     selected = xQueueSelectFromSet(set, 0);
@@ -161,7 +161,7 @@ static void measure_overwrite(unsigned bytes, unsigned ways)
     set_with_queue(bytes, ways, queueSEND_TO_BACK);
     helper_call(0, selects, NULL);
     wcet_param(0, bytes);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUEOVERWRITE_SET_WAITER, result = xQueueOverwrite(queue, sent + 1));
     CHECK(result == pdTRUE && !helper_busy(0));
     check_sent();
@@ -173,7 +173,7 @@ static void send_plain_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESENDFROMISR_SET, result = xQueueSendFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
 }
@@ -184,7 +184,7 @@ static void send_plain_to_front_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_SET,
             result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -196,7 +196,7 @@ static void overwrite_plain_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_SET,
             result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -208,7 +208,7 @@ static void send_to_front_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_SET_WAITER,
             result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -221,7 +221,7 @@ static void overwrite_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_SET_WAITER,
             result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -233,7 +233,7 @@ static void give_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET_WAITER,
             result = xSemaphoreGiveFromISR(queue, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -245,7 +245,7 @@ static void give_plain_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET, result = xSemaphoreGiveFromISR(queue, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
 }
@@ -263,7 +263,7 @@ static void send_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    mark_case(1, now);
+    wcet_param(1, now);
     MEASURE(SERVICE_XQUEUESENDFROMISR_SET_WAITER,
             result = xQueueSendFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdTRUE);
@@ -272,7 +272,7 @@ static void send_from_isr(void)
 
 static void select_from_isr(void)
 {
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XQUEUESELECTFROMSETFROMISR, selected = xQueueSelectFromSetFromISR(set));
 }
 
@@ -317,7 +317,7 @@ static void measure_select(unsigned ways)
 
     set_with_queue(4, ways, queueSEND_TO_BACK);
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XQUEUESELECTFROMSET, selected = xQueueSelectFromSet(set, 0));
     check_sent();
     set_with_queue(4, ways, queueSEND_TO_BACK);
@@ -344,7 +344,7 @@ static void measure_semaphore(unsigned ways)
 
     set_with_semaphore(ways);
     helper_call(0, selects, NULL);
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVE_SET_WAITER, result = xSemaphoreGive(queue));
     CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
     CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
@@ -355,7 +355,7 @@ static void measure_semaphore(unsigned ways)
     CHECK(!helper_busy(0) && selected == queue && xSemaphoreTake(queue, 0) == pdTRUE);
 
     set_with_semaphore(ways);
-    mark_case(0, now);
+    wcet_param(0, now);
     MEASURE(SERVICE_XSEMAPHOREGIVE_SET, result = xSemaphoreGive(queue));
     CHECK(result == pdTRUE && xQueueSelectFromSet(set, 0) == queue);
     CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
@@ -395,7 +395,7 @@ static void measure_select_blocks(unsigned delayed, unsigned waiting, unsigned s
     helper_call(0, sends, NULL);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XQUEUESELECTFROMSET_BLOCKS, member = xQueueSelectFromSet(set, LIMIT));
     CHECK(member == queue && uxQueueMessagesWaiting(queue) == times);
     for (unsigned i = 0; i < delayed + waiting; i++)
@@ -478,7 +478,7 @@ static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiti
     wcet_param(0, bytes);
     wcet_param(1, delayed);
     wcet_param(2, waiting);
-    mark_case(3, state);
+    wcet_param(3, state);
     MEASURE(SERVICE_XQUEUESEND_SET_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
     CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
     CHECK(uxQueueMessagesWaiting(queue) == places);
@@ -524,7 +524,7 @@ static void measure_unlock(unsigned events, unsigned state)
     control.ucDummy5[0] = 2;
     control.ucDummy5[1] = (uint8_t)events;
     wcet_param(0, events);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_QUEUE_UNLOCK_SET, result = xQueueSend(queue, sent, LIMIT));
     CHECK(result == pdTRUE && control.ucDummy5[0] == 0xff && control.ucDummy5[1] == 0xff);
     for (unsigned i = 0; i < events; i++)
@@ -544,11 +544,11 @@ static void measure_create(void)
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
         /* One of the sizes is a whole number of the heap's units. */
-        for (unsigned state = 0; state < STATES(4); state++) {
+        for (unsigned state = 0; state < 4; state++) {
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_XQUEUECREATESET, set = xQueueCreateSet(8 + state));
             CHECK(set != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)set > (char *)holes.guard[n - 2]);
@@ -563,25 +563,25 @@ void measure_sets(void)
 {
     measure_create();
     helpers_start(1);
-    for (now = 0; now < STATES(2); now++)
+    for (now = 0; now < 2; now++)
         measure_select(now == 0 ? 0 : SET_STAYS);
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++) {
-        for (now = 0; now < STATES(WAYS); now++) {
+        for (now = 0; now < WAYS && few_bytes(bytes, now); now++) {
             measure_send(bytes, states[now]);
             measure_send_from_isr(bytes, states[now]);
         }
-        for (now = 0; now < STATES(2); now++) {
+        for (now = 0; now < 2 && few_bytes(bytes, now); now++) {
             measure_overwrite(bytes, now == 0 ? 0 : SET_STAYS);
             measure_overwrite_from_isr(bytes, now == 0 ? 0 : SET_STAYS);
         }
     }
-    for (now = 0; now < STATES(2); now++)
+    for (now = 0; now < 2; now++)
         measure_semaphore(now == 0 ? 0 : SET_STAYS);
     helpers_stop();
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
             for (unsigned state = 0;
-                 swept(STREAM_BYTES_MIN, delayed, waiting) && state < STATES(2); state++)
+                 swept(STREAM_BYTES_MIN, delayed, waiting) && state < 2; state++)
                 measure_select_blocks(delayed, waiting, state);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
@@ -590,10 +590,10 @@ void measure_sets(void)
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
-                for (unsigned state = 0; swept(bytes, delayed, waiting) && state < STATES(4); state++)
+                for (unsigned state = 0; state < 4 && swept_in(state, bytes, delayed, waiting); state++)
                     measure_send_blocks(bytes, delayed, waiting, state);
     for (unsigned events = 1; events <= PLACES; events++)
-        for (unsigned state = 0; state < STATES(2); state++)
+        for (unsigned state = 0; state < 2; state++)
             measure_unlock(events, state);
 }
 

@@ -117,7 +117,7 @@ static void stream_from_isr(void)
     size_t done;
 
     wcet_param(0, length);
-    mark_case(1, 0);
+    wcet_param(1, 0);
     MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR,
             done = xStreamBufferSendFromISR(buffer, SENT, length, &woken));
     CHECK(done == length && woken == pdFALSE);
@@ -125,16 +125,14 @@ static void stream_from_isr(void)
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR,
             done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
     CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
-    if (STATES(2) == 2) {
-        /* There is room for that many bytes of more. The first of the two is where reading goes on. */
-        control.uxDummy1[0] = length;
-        control.uxDummy1[1] = BUFFER_BYTES - 1;
-        wcet_param(0, length);
-        mark_case(1, 1);
-        MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR,
-                done = xStreamBufferSendFromISR(buffer, SENT, length + 1, &woken));
-        CHECK(done == length && woken == pdFALSE && xStreamBufferIsFull(buffer));
-    }
+    /* There is room for that many bytes of more. The first of the two is where reading goes on. */
+    control.uxDummy1[0] = length;
+    control.uxDummy1[1] = BUFFER_BYTES - 1;
+    wcet_param(0, length);
+    wcet_param(1, 1);
+    MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR,
+            done = xStreamBufferSendFromISR(buffer, SENT, length + 1, &woken));
+    CHECK(done == length && woken == pdFALSE && xStreamBufferIsFull(buffer));
 }
 
 static void stream_from_isr_to_waiter(void)
@@ -319,19 +317,19 @@ static void measure_small(void)
     MEASURE(SERVICE_XMESSAGEBUFFERCREATESTATIC,
             buffer = xMessageBufferCreateStatic(BUFFER_BYTES, storage, &control));
     CHECK(buffer != NULL);
-    for (unsigned state = 0; state < STATES(2); state++) {
+    for (unsigned state = 0; state < 2; state++) {
         buffer_of(8, 0, state == 0 ? 0 : BUFFER_BYTES - 1);
         CHECK(xStreamBufferSend(buffer, SENT, 8, 0) == 8);
-        mark_case(0, state);
+        wcet_param(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERBYTESAVAILABLE, bytes = xStreamBufferBytesAvailable(buffer));
         CHECK(bytes == 8);
-        mark_case(0, state);
+        wcet_param(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERSPACESAVAILABLE, bytes = xStreamBufferSpacesAvailable(buffer));
         CHECK(bytes == BUFFER_BYTES - 1 - 8);
-        mark_case(0, state);
+        wcet_param(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERISFULL, result = xStreamBufferIsFull(buffer));
         CHECK(result == pdFALSE);
-        mark_case(0, state);
+        wcet_param(0, state);
         MEASURE(SERVICE_XSTREAMBUFFERSETTRIGGERLEVEL,
                 result = xStreamBufferSetTriggerLevel(buffer, state == 0 ? 9 : 0));
         CHECK(result == pdTRUE);
@@ -359,11 +357,11 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < STATES(4); state++) {
+        for (unsigned state = 0; state < 4; state++) {
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_XSTREAMBUFFERCREATE,
                     buffer = xStreamBufferCreate(bytes[state & 1], state >> 1));
             CHECK(buffer != NULL && heap_free_blocks() == n);
@@ -373,7 +371,7 @@ static void measure_create(void)
             if (state >= 2)
                 continue;
             wcet_param(0, n);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_XMESSAGEBUFFERCREATE, buffer = xMessageBufferCreate(bytes[state]));
             CHECK(buffer != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);

@@ -49,11 +49,11 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned state = 0; state < 2; state++) {
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_XTASKCREATE,
                     result = xTaskCreate(never_runs, longest_name, STACK_WORDS + 3 * state, NULL,
                                          PRIORITY_CREATED, &created));
@@ -79,11 +79,11 @@ static void measure_create_switch(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned state = 0; state < 2; state++) {
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_XTASKCREATE_SWITCH,
                     result = xTaskCreate(suspends_itself, longest_name, STACK_WORDS + 3 * state, NULL,
                                          PRIORITY_DRIVER + 2, &created));
@@ -154,12 +154,12 @@ static void measure_priority(void)
     UBaseType_t priority;
     StaticTask_t *control;
 
-    for (unsigned state = 0; state < STATES(3); state++) {
+    for (unsigned state = 0; state < 3; state++) {
         /* Another task is raised, or lowered, or the caller is raised. */
         const UBaseType_t before = state == 1 ? PRIORITY_CREATED + 1 : PRIORITY_CREATED;
         const UBaseType_t after = state == 1 ? PRIORITY_CREATED : PRIORITY_CREATED + 1;
 
-        mark_case(0, state);
+        wcet_param(0, state);
         if (state == 2) {
             MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(NULL, PRIORITY_DRIVER + 1));
             CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);

@@ -121,7 +121,7 @@ static void measure_resume(unsigned ready, unsigned ticks, unsigned woken, unsig
     wcet_param(1, ticks);
     wcet_param(2, woken);
     if (state != STAYS)
-        mark_case(3, state);
+        wcet_param(3, state);
     if (state == STAYS)
         MEASURE(SERVICE_XTASKRESUMEALL_TICKS_LESS_URGENT, yielded = xTaskResumeAll());
     else
@@ -153,7 +153,7 @@ static void measure_resume_wrap(unsigned ready, unsigned ticks, unsigned woken, 
     wcet_param(1, ticks);
     wcet_param(2, woken);
     if (state != STAYS)
-        mark_case(3, state);
+        wcet_param(3, state);
     if (state == STAYS)
         MEASURE(SERVICE_XTASKRESUMEALL_WRAP_LESS_URGENT, yielded = xTaskResumeAll());
     else
@@ -187,7 +187,7 @@ static void measure_catch_up(unsigned ticks, unsigned woken, unsigned state)
     wcet_param(0, ticks);
     wcet_param(1, woken + 1);
     if (state != STAYS)
-        mark_case(2, state);
+        wcet_param(2, state);
     if (state == STAYS)
         MEASURE(SERVICE_XTASKCATCHUPTICKS_LESS_URGENT, yielded = xTaskCatchUpTicks(ticks));
     else
@@ -214,7 +214,7 @@ static void measure_catch_up_wrap(unsigned ticks, unsigned woken, unsigned state
     wcet_param(0, ticks);
     wcet_param(1, woken);
     if (state != STAYS)
-        mark_case(2, state);
+        wcet_param(2, state);
     if (state == STAYS)
         MEASURE(SERVICE_XTASKCATCHUPTICKS_WRAP_LESS_URGENT, yielded = xTaskCatchUpTicks(ticks + 2));
     else
@@ -259,14 +259,14 @@ void measure_ticks(void)
     for (unsigned ready = 1; ready <= RESUMED_MAX; ready++)
         for (unsigned ticks = 1; ticks <= RESUMED_MAX; ticks++)
             for (unsigned woken = 1; woken <= RESUMED_MAX; woken++) {
-                for (unsigned state = 0; state < STATES(SWITCHES); state++)
+                for (unsigned state = 0; state < SWITCHES && few(ready, state); state++)
                     measure_resume(ready, ticks, woken, state);
                 measure_resume(ready, ticks, woken, STAYS);
             }
     for (unsigned ready = 1; ready <= RESUMED_AT_WRAP; ready++)
         for (unsigned ticks = 1; ticks <= RESUMED_AT_WRAP; ticks++)
             for (unsigned woken = 0; woken <= WOKEN_AT_WRAP; woken++) {
-                for (unsigned state = 0; state < STATES(SWITCHES); state++)
+                for (unsigned state = 0; state < SWITCHES; state++)
                     measure_resume_wrap(ready, ticks, woken, state);
                 measure_resume_wrap(ready, ticks, woken, STAYS);
             }
@@ -275,10 +275,10 @@ void measure_ticks(void)
     driver_on_interrupt = NULL;
     for (unsigned ticks = 1; ticks <= PENDED_MAX; ticks++)
         for (unsigned woken = 1; woken <= WOKEN_AT_WRAP; woken++) {
-            for (unsigned state = 0; state < STATES(SWITCHES); state++)
+            for (unsigned state = 0; state < SWITCHES; state++)
                 measure_catch_up(ticks, woken, state);
             measure_catch_up(ticks, woken, STAYS);
-            for (unsigned state = 0; ticks <= CAUGHT_UP_AT_WRAP && state < STATES(SWITCHES); state++)
+            for (unsigned state = 0; ticks <= CAUGHT_UP_AT_WRAP && state < SWITCHES; state++)
                 measure_catch_up_wrap(ticks, woken, state);
             if (ticks <= CAUGHT_UP_AT_WRAP)
                 measure_catch_up_wrap(ticks, woken, STAYS);

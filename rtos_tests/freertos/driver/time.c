@@ -153,13 +153,13 @@ static void check_woken(unsigned woken)
 static void measure_tick(TaskHandle_t partner)
 {
     for (unsigned woken = 0; woken <= WOKEN_MAX; woken++) {
-        for (unsigned state = 0; state < STATES(WAYS); state++) {
+        for (unsigned state = 0; state < WAYS; state++) {
             const TickType_t before = xTaskGetTickCount();
 
             place_partner(partner, states[state].partner);
             wait_for_tick(woken, &states[state]);
             wcet_param(0, woken);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
             CHECK(xTaskGetTickCount() == before + 1);
             check_woken(woken);
@@ -173,7 +173,7 @@ static void measure_tick(TaskHandle_t partner)
 static void measure_tick_wrap(TaskHandle_t partner)
 {
     for (unsigned woken = 1; woken <= WOKEN_MAX; woken++) {
-        for (unsigned state = 0; state < STATES(WAYS); state++) {
+        for (unsigned state = 0; state < WAYS; state++) {
             place_partner(partner, states[state].partner);
             /* No task is delayed now. The tick sets the next unblock time. */
             xTickCount = portMAX_DELAY - 1;
@@ -181,7 +181,7 @@ static void measure_tick_wrap(TaskHandle_t partner)
             CHECK(xTaskGetTickCount() == portMAX_DELAY);
             wait_for_tick(woken, &states[state]);
             wcet_param(0, woken);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_TICK_INTERRUPT_WRAP, board_tick());
             CHECK(xTaskGetTickCount() == 0);
             check_woken(woken);

@@ -140,8 +140,8 @@ static void measure_calls(void)
     TickType_t ticks;
     void *id;
 
-    for (unsigned state = STATES(2); state-- > 0;) {
-        mark_case(0, state);
+    for (unsigned state = 2; state-- > 0;) {
+        wcet_param(0, state);
         MEASURE(SERVICE_XTIMERCREATESTATIC,
                 timer = xTimerCreateStatic("timer", LONG, state == 0 ? pdTRUE : pdFALSE, &control,
                                            does_nothing, &control));
@@ -186,11 +186,11 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < STATES(2); state++) {
+        for (unsigned state = 0; state < 2; state++) {
             CHECK(heap_free_blocks() == n);
             xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            mark_case(1, state);
+            wcet_param(1, state);
             MEASURE(SERVICE_XTIMERCREATE,
                     made = xTimerCreate("timer", LONG, state == 0 ? pdTRUE : pdFALSE, NULL,
                                         does_nothing));

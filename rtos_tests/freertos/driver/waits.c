@@ -140,7 +140,7 @@ static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting, uns
     delay_others(sends_and_lifts, delayed, LIMIT);
     mark_two(bytes, delayed);
     wcet_param(2, waiting);
-    mark_case(3, state);
+    wcet_param(3, state);
     MEASURE(SERVICE_XQUEUEPEEK_BLOCKS, result = xQueuePeek(queue, received + 1, LIMIT));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
     CHECK(uxQueueMessagesWaiting(queue) == 1);
@@ -341,7 +341,7 @@ static void measure_late_events(unsigned delayed, unsigned state)
     helpers_start(delayed);
     delay_others(state < 2 ? sets_bits_late : sets_nothing, delayed, IN_VAIN);
     wcet_param(0, delayed);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPWAITBITS_TIMES_OUT,
             bits = xEventGroupWaitBits(group, 3, state == 1 ? pdFALSE : pdTRUE, pdTRUE, IN_VAIN));
     CHECK(bits == (state < 2 ? 3 : 0) && !helper_busy(0));
@@ -398,7 +398,7 @@ static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned st
     delay_others(sends_too_little, delayed, IN_VAIN);
     notify_driver(state);
     mark_two(bytes, delayed);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_TIMES_OUT,
             done = xStreamBufferReceive(stream, received + 1, bytes, IN_VAIN));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
@@ -424,7 +424,7 @@ static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state
     delay_others(notifies_late, delayed, IN_VAIN);
     notify_driver(state);
     mark_two(bytes, delayed);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT,
             done = xStreamBufferSend(stream, sent + 1, STREAM_BYTES, IN_VAIN));
     CHECK(done == bytes && !helper_busy(delayed) && helper_result(delayed) == pdTRUE);
@@ -482,7 +482,7 @@ static void measure_message(unsigned bytes, unsigned delayed, unsigned state)
     delay_others(sends_messages, delayed, LIMIT);
     notify_driver(state);
     mark_two(bytes, delayed);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
             done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
@@ -492,7 +492,7 @@ static void measure_message(unsigned bytes, unsigned delayed, unsigned state)
     helper_call(0, receives_messages, NULL);
     notify_driver(state);
     mark_two(bytes, delayed);
-    mark_case(2, state);
+    wcet_param(2, state);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS,
             done = xMessageBufferSend(stream, sent + 1, bytes, LIMIT));
     CHECK(done == bytes && memcmp(sent + 1, others_item + 1, bytes) == 0);
@@ -511,7 +511,7 @@ static void measure_message_in_vain(unsigned delayed, unsigned state)
     delay_others(notifies_late, delayed, IN_VAIN);
     notify_driver(state);
     wcet_param(0, delayed);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_TIMES_OUT,
             done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, IN_VAIN));
     CHECK(done == 0 && !helper_busy(0));
@@ -520,7 +520,7 @@ static void measure_message_in_vain(unsigned delayed, unsigned state)
     delay_others(notifies_late, delayed, IN_VAIN);
     notify_driver(state);
     wcet_param(0, delayed);
-    mark_case(1, state);
+    wcet_param(1, state);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_TIMES_OUT,
             done = xMessageBufferSend(stream, sent + 1, ITEM_BYTES_MAX, IN_VAIN));
     CHECK(done == 0 && !helper_busy(0));
@@ -533,7 +533,7 @@ void measure_waits(void)
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX - 1; waiting++)
-                for (unsigned state = 0; swept(bytes, delayed, waiting) && state < STATES(2); state++)
+                for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, waiting); state++)
                     measure_peek(bytes, delayed, waiting, state);
     for (recursive = 0; recursive <= 1; recursive++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
@@ -545,14 +545,14 @@ void measure_waits(void)
             if (swept(STREAM_BYTES_MIN, delayed, waiting))
                 measure_in_vain(delayed, waiting);
         measure_not_notified(delayed);
-        for (unsigned state = 0; state < STATES(3); state++)
+        for (unsigned state = 0; state < 3; state++)
             measure_late_events(delayed, state);
-        for (unsigned state = 0; state < STATES(2); state++)
+        for (unsigned state = 0; state < 2; state++)
             measure_message_in_vain(delayed, state);
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            for (unsigned state = 0; swept(bytes, delayed, 1) && state < STATES(2); state++) {
+            for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, 1); state++) {
                 measure_stream_receive(bytes, delayed, state);
                 measure_stream_send(bytes, delayed, state);
                 measure_message(bytes, delayed, state);

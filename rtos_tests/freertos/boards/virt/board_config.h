@@ -11,10 +11,6 @@
 /* Words that any task of the driver can do with: an interrupted task has 31 registers there. */
 #define configMINIMAL_STACK_SIZE 256
 
-/* Without conditional execution, each condition is a branch: of two states that differ by little, one
- * executes more instructions and the other jumps more, and what that costs is the core's. */
-#define BOARD_NEEDS_STATES 1
-
 /* By counting leading zeros. RV32IMC has no instruction for that; libgcc does it with a table. */
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 
