@@ -44,53 +44,14 @@ def parts_of(services: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, name + part
 
 
-STATES = {
-    "xQueueCreate": 5,
-    "xQueueCreateSet": 4,
-    "xQueueOverwrite": 2,
-    "xQueueOverwrite_waiter": 2,
-    "xTaskCreate": 2,
-    "xTaskCreate_switch": 2,
-    "xEventGroupWaitBits": 4,
-    "xStreamBufferCreate": 2,
-    "xMessageBufferCreate": 2,
-    "xStreamBufferBytesAvailable": 2,
-    "xStreamBufferSpacesAvailable": 2,
-    "xStreamBufferIsFull": 2,
-    "xStreamBufferSetTriggerLevel": 2,
-    "xStreamBufferSendFromISR": 2,
-    "xTaskCatchUpTicks": 2,
-    "tick_interrupt": 2,
-    "tick_interrupt_wrap": 2,
-}
-"""Services that the driver calls in several states at each value of their parameters, on boards
-with BOARD_NEEDS_STATES, and in how many: which of them is dearest depends on the hardware.
-Published is the largest count of each instruction."""
-
-
-MORE_STATES = {
-    "xTaskNotifyStateClear": 2,
-    "xQueueSend_set": 2,
-    "xQueueSend_set_waiter": 2,
-    "xQueueSendToFront_set_waiter": 2,
-    "xQueueSendFromISR_set": 2,
-    "xQueueSendFromISR_set_waiter": 2,
-    "xQueueSendToFrontFromISR_set_waiter": 2,
-}
-"""The same of Armv4T in Thumb state alone."""
-
-
-def states_of(service: str, services: dict[str, Any]) -> int:
-    compiler = services["kernel"]["configuration"]["compiler"]
-    if "arm7tdmi -mthumb" in compiler:
-        return MORE_STATES.get(service) or STATES.get(service, 1)
-    return STATES.get(service, 1) if "riscv" in compiler else 1
-
-
 def is_driven(parameters: dict[str, Any], point: tuple[int, ...]) -> bool:
-    """Where a call that waits has several parameters, not every combination is driven
-    (``swept`` of the firmware): each by itself, and with the others these."""
+    """Not every combination is driven, by rules of the firmware's ``helpers.h``: where several
+    parameters act at once (``swept``), and in cases behind the first (``few``, ``few_bytes``,
+    ``swept_in``)."""
     given = dict(zip(parameters, point, strict=True))
+    further = any(given.pop(name) > 0 for name, p in parameters.items() if p["kind"] == "case")
+    if further and not _is_among_few(parameters, given):
+        return False
     if len(given) < 2 or not given.keys() <= {"S", "D", "W"} or "D" not in given:
         return True
     if parameters["D"]["range"] != "1..12":
@@ -98,12 +59,25 @@ def is_driven(parameters: dict[str, Any], point: tuple[int, ...]) -> bool:
     length, waiting = given.get("S", 2), given.get("W", 1)
     if given["D"] == 1 and waiting == 1:
         return True
+    if further and (given["D"] in (2, 5) or waiting in (3, 5)):
+        return False
     return length in (2, 64) and given["D"] in (1, 2, 3, 5, 12) and waiting in (0, 1, 2, 3, 5, 6)
+
+
+def _is_among_few(parameters: dict[str, Any], given: dict[str, int]) -> bool:
+    """In a further case."""
+    length = given.get("S", 1)
+    if not (length <= 8 or length % 16 <= 1 or length == 63):
+        return False
+    if given.keys() == {"D", "M", "U"}:
+        return given["D"] != 2 and given["U"] != 2
+    few = given.keys() == {"M", "U"} or parameters.get("R", {}).get("range") == "1..5"
+    return not (few and any(given.get(name) in (3, 4) for name in ("R", "M", "U")))
 
 
 def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:
     """Each service, or part, has a window at each combination of its parameters' values that is
-    driven, in their order, and no other; those of ``STATES`` have several."""
+    driven, in their order, and no other."""
     seen: dict[str, list[tuple[int, ...]]] = {}
     for window in oracle.windows:
         seen.setdefault(window.service, []).append(window.values)
@@ -112,12 +86,11 @@ def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:
         spans = [p["range"].split("..") for p in parameters.values()]
         ranges = [range(int(low), int(high) + 1) for low, high in spans]
         points = [point for point in product(*ranges) if is_driven(parameters, point)]
-        wanted = sorted(points * states_of(service, services))
-        if sorted(seen.pop(part, [])) != wanted:
-            yield f"{part}: not one window at each value, and in each state"
+        if sorted(seen.pop(part, [])) != sorted(points):
+            yield f"{part}: not one window at each value, and in each case"
         between = f"{service}/between"  # where it is switched away twice, and then at each value
-        if between in seen and sorted(seen.pop(between)) != wanted:
-            yield f"{between}: not one window at each value, and in each state"
+        if between in seen and sorted(seen.pop(between)) != sorted(points):
+            yield f"{between}: not one window at each value, and in each case"
     yield from (f"{name} is no service" for name in seen)
 
 

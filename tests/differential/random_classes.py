@@ -412,9 +412,7 @@ def _sync(call: Call) -> Class:
 def _delete_group(call: Call) -> Class:
     f = call.facts
     if f["waiting"]:
-        return Known(
-            "vEventGroupDelete" + _stays(call), {"N": f["below"], "W": f["waiting"]}
-        )
+        return Known("vEventGroupDelete" + _stays(call), {"N": f["below"], "W": f["waiting"]})
     return Known("vEventGroupDelete_none", {"N": f["below"]})
 
 

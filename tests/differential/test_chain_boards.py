@@ -8,7 +8,6 @@ marked ``long``.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -96,23 +95,6 @@ def test_a_window_that_is_missing_is_seen(made: Made) -> None:
         assert list(chain_compare.values(fewer, made.services))
 
 
-@each([Firmware("virt")])
-@pytest.mark.parametrize("name", ["tick_interrupt"])
-def test_the_largest_of_several_states(made: Made, name: str) -> None:
-    """Neither state alone is what is published, nor is more than both."""
-    service = chain_compare.service_of(made.published, name)
-    windows = made.oracle.of(name)
-    states = chain_compare.by_values(windows)
-    assert {len(found) for found in states.values()} == {2}
-    assert list(chain_compare.counts(service, windows)) == []
-    for state in (0, 1):
-        twice = [found[state] for found in states.values()] * 2
-        assert list(chain_compare.counts(service, twice))
-    more = copy.deepcopy(service)
-    more["counts"]["rows"][0]["counts"][0]["count"] += 1
-    assert list(chain_compare.counts(more, windows))
-
-
 @each(LONG)
 def test_what_only_the_larger_configurations_have(made: Made) -> None:
     """Locks of the scheduler inside a lock, calls that block (once or twice) or never return, calls
@@ -161,12 +143,11 @@ def test_handlers_are_masked_as_a_whole(made: Made) -> None:
     """From trap entry to return, both included."""
     handlers = ("tick_interrupt", "context_switch")
     found = [w for w in made.oracle.windows if w.service.startswith(handlers)]
-    # 17 ticks in each state, and a switch at each number of priorities that the port passes over,
+    # 17 ticks in each of five cases, and a switch at each number of priorities that the port passes over,
     # where it does.
     switches = [w.values for w in found if w.service == "context_switch"]
     assert switches in ([()], [(passed,) for passed in range(20)])
-    states = chain_compare.states_of("tick_interrupt", made.services)
-    assert len(found) == 17 * states + len(switches)
+    assert len(found) == 17 * 5 + len(switches)
     for window in found:
         assert set(window.forms) == {(ALL_INTERRUPTS, True)}
 

@@ -324,6 +324,8 @@ static void measure_select(unsigned ways)
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
     in_interrupt(select_from_isr);
     check_sent();
+    if (now > 0)
+        return;
     MEASURE(SERVICE_XQUEUEREMOVEFROMSET, result = xQueueRemoveFromSet(queue, set));
     CHECK(result == pdPASS);
     MEASURE(SERVICE_XQUEUEADDTOSET, result = xQueueAddToSet(queue, set));
@@ -581,7 +583,7 @@ void measure_sets(void)
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
             for (unsigned state = 0;
-                 swept(STREAM_BYTES_MIN, delayed, waiting) && state < 2; state++)
+                 state < 2 && swept_in(state, STREAM_BYTES_MIN, delayed, waiting); state++)
                 measure_select_blocks(delayed, waiting, state);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)

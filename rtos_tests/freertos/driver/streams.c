@@ -125,6 +125,8 @@ static void stream_from_isr(void)
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR,
             done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
     CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
+    if (!few_bytes(length, 1))
+        return;
     /* There is room for that many bytes of more. The first of the two is where reading goes on. */
     control.uxDummy1[0] = length;
     control.uxDummy1[1] = BUFFER_BYTES - 1;
