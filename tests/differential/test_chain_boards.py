@@ -8,6 +8,7 @@ marked ``long``.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -143,8 +144,8 @@ def test_handlers_are_masked_as_a_whole(made: Made) -> None:
     """From trap entry to return, both included."""
     handlers = ("tick_interrupt", "context_switch")
     found = [w for w in made.oracle.windows if w.service.startswith(handlers)]
-    # 17 ticks in each of five cases, and a switch at each number of priorities that the port passes over,
-    # where it does.
+    # 17 ticks in each of five cases, and a switch at each number of priorities that the port
+    # passes over, where it does.
     switches = [w.values for w in found if w.service == "context_switch"]
     assert switches in ([()], [(passed,) for passed in range(20)])
     assert len(found) == 17 * 5 + len(switches)
