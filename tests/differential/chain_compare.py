@@ -50,7 +50,7 @@ def is_driven(parameters: dict[str, Any], point: tuple[int, ...]) -> bool:
     ``swept_in``)."""
     given = dict(zip(parameters, point, strict=True))
     further = any(given.pop(name) > 0 for name, p in parameters.items() if p["kind"] == "case")
-    if further and not _is_among_few(parameters, given):
+    if further and not _is_among_few(given):
         return False
     if len(given) < 2 or not given.keys() <= {"S", "D", "W"} or "D" not in given:
         return True
@@ -59,20 +59,15 @@ def is_driven(parameters: dict[str, Any], point: tuple[int, ...]) -> bool:
     length, waiting = given.get("S", 2), given.get("W", 1)
     if given["D"] == 1 and waiting == 1:
         return True
-    if further and (given["D"] in (2, 5) or waiting in (3, 5)):
-        return False
     return length in (2, 64) and given["D"] in (1, 2, 3, 5, 12) and waiting in (0, 1, 2, 3, 5, 6)
 
 
-def _is_among_few(parameters: dict[str, Any], given: dict[str, int]) -> bool:
+def _is_among_few(given: dict[str, int]) -> bool:
     """In a further case."""
     length = given.get("S", 1)
     if not (length <= 8 or length % 16 <= 1 or length == 63):
         return False
-    if given.keys() == {"D", "M", "U"}:
-        return given["D"] != 2 and given["U"] != 2
-    few = given.keys() == {"M", "U"} or parameters.get("R", {}).get("range") == "1..5"
-    return not (few and any(given.get(name) in (3, 4) for name in ("R", "M", "U")))
+    return given.keys() != {"M", "U"} or not {given["M"], given["U"]} & {3, 4}
 
 
 def values(oracle: Oracle, services: dict[str, Any]) -> Iterator[str]:

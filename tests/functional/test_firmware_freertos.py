@@ -190,28 +190,21 @@ DELAYED = {1, 2, 3, 5, 12}
 WAITING = {0, 1, 2, 3, 5, 6}
 
 
-def is_driven(point: dict[str, int], further: bool) -> bool:
+def is_driven(point: dict[str, int]) -> bool:
     """Where a call that waits has several parameters, not every combination is driven: each by
-    itself, from its least value to its greatest, and these together; fewer in a ``further`` case
-    than the first."""
+    itself, from its least value to its greatest, and these together."""
     length, waiting = point.get("S", 2), point.get("W", 1)
     if point["D"] == 1 and waiting == 1:
         return True
-    if further and (point["D"] in (2, 5) or waiting in (3, 5)):
-        return False
     return length in LENGTHS and point["D"] in DELAYED and waiting in WAITING
 
 
-def is_among_few(ranges: dict[str, range], point: dict[str, int]) -> bool:
-    """Whether a further case is driven there."""
+def is_among_few(point: dict[str, int]) -> bool:
+    """Whether cases behind the first are driven there."""
     length = point.get("S", 1)
     if length > 8 and length % 16 > 1 and length != 63:
         return False
-    if point.keys() == {"D", "M", "U"}:
-        return point["D"] != 2 and point["U"] != 2
-    if point.keys() == {"M", "U"}:
-        return not {point["M"], point["U"]} & {3, 4}
-    return ranges.get("R") != range(1, 6) or point["R"] not in (3, 4)
+    return point.keys() != {"M", "U"} or not {point["M"], point["U"]} & {3, 4}
 
 
 def values(service: dict[str, Any]) -> int:
@@ -224,12 +217,9 @@ def values(service: dict[str, Any]) -> int:
         of[name] = range(int(low), int(high) + 1)
     points = [dict(zip(ranges, point, strict=True)) for point in product(*ranges.values())]
     if ranges.get("D") == range(1, 13) and ranges.keys() & {"S", "W"}:
-        first = [point for point in points if is_driven(point, further=False)]
-        more = [point for point in points if is_driven(point, further=True)]
-    else:
-        first = more = points
+        points = [point for point in points if is_driven(point)]
     number = prod(len(of) for of in cases.values())
-    return len(first) + (number - 1) * sum(is_among_few(ranges, point) for point in more)
+    return len(points) + (number - 1) * sum(map(is_among_few, points))
 
 
 # ---- the run ------------------------------------------------------------------------------------

@@ -557,22 +557,25 @@ static void measure_stream(unsigned bytes, unsigned delayed, unsigned state)
     stream_control.uxDummy1[0] = ITEM_BYTES_MAX + 2;
     stream_control.uxDummy1[1] = ITEM_BYTES_MAX + 2;
     helpers_start(delayed);
-    delay_others(sends_bytes, delayed);
-    notify_driver(state);
-    wcet_param(0, bytes);
-    wcet_param(1, delayed);
-    wcet_param(2, state);
-    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS,
-            done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
-    CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    delay_others(state < 2 ? sends_bytes : receives_bytes, delayed);
+    if (state < 2) {
+        notify_driver(state);
+        wcet_param(0, bytes);
+        wcet_param(1, delayed);
+        wcet_param(2, state);
+        MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS,
+                done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
+        CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
+        CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+        helper_call(0, receives_bytes, NULL);
+    }
 
-    /* Full, and the next byte that is written is the last before the end. */
-    stream_control.uxDummy1[0] = 0;
-    stream_control.uxDummy1[1] = ITEM_BYTES_MAX + 2;
+    /* Full, and the next byte that is written is the last before the end, or the one before that, so that the
+     * data have wrapped around. */
+    stream_control.uxDummy1[0] = state < 2 ? 0 : ITEM_BYTES_MAX + 2;
+    stream_control.uxDummy1[1] = ITEM_BYTES_MAX + (state < 2 ? 2 : 1);
     CHECK(xStreamBufferIsFull(stream));
-    helper_call(0, receives_bytes, NULL);
-    notify_driver(state);
+    notify_driver(state & 1);
     wcet_param(0, bytes);
     wcet_param(1, delayed);
     wcet_param(2, state);
@@ -617,7 +620,7 @@ void measure_blocking(void)
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, 1); state++)
+            for (unsigned state = 0; state < 4 && swept_in(state, bytes, delayed, 1); state++)
                 measure_stream(bytes, delayed, state);
 }
 

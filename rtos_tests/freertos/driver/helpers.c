@@ -163,10 +163,7 @@ int few(unsigned count, unsigned state)
 
 int swept_in(unsigned state, unsigned bytes, unsigned delayed, unsigned waiting)
 {
-    const int on_an_axis = (delayed == 1 && waiting == 1);
-
-    return swept(bytes, delayed, waiting) && few_bytes(bytes, state) &&
-           (state == 0 || on_an_axis || (delayed != 2 && delayed != 5 && waiting != 3 && waiting != 5));
+    return swept(bytes, delayed, waiting) && few_bytes(bytes, state);
 }
 
 void clock_wraps_in(TickType_t ticks)

@@ -47,7 +47,8 @@ UBaseType_t helper_priority(unsigned helper); /* as it is started */
 /* Of parameters that act at once, not every combination is measured: along each axis, and enough of what
  * lies between and at the far corner. Where there are no bytes, as many as STREAM_BYTES_MIN. */
 int swept(unsigned bytes, unsigned delayed, unsigned waiting);
-/* In further cases not each number of bytes is, nor each of what several parameters act at once. */
+/* In cases behind the first not each number of bytes is, nor each number of tasks that get their bits or do
+ * not. */
 int few_bytes(unsigned bytes, unsigned state);
 int few(unsigned count, unsigned state);
 int swept_in(unsigned state, unsigned bytes, unsigned delayed, unsigned waiting);
