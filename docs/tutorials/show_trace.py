@@ -39,7 +39,8 @@ def main(firmware: str, trace: str, n: int) -> None:
                 print(f"            {kind.name.lower()} of {size} bytes at {address:08x}")
 
     rest = events()
-    for _ in range(n):  # the driver calls it with 1, 2, 3 ... free blocks
+    # The driver calls it with 1, 2, 3 ... free blocks, each time in two cases; the first is shown.
+    for _ in range(2 * n - 1):
         rest = dropwhile(lambda event: event[:2] != begin_mark, rest)
         mark = next(rest)
     print(f"begin mark   {mark[0].name.lower()} of {mark[2]} byte at {mark[1]:08x}")

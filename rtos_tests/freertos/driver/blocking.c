@@ -570,10 +570,10 @@ static void measure_stream(unsigned bytes, unsigned delayed, unsigned state)
         helper_call(0, receives_bytes, NULL);
     }
 
-    /* Full, and the next byte that is written is the last before the end, or the one before that, so that the
-     * data have wrapped around. */
-    stream_control.uxDummy1[0] = state < 2 ? 0 : ITEM_BYTES_MAX + 2;
-    stream_control.uxDummy1[1] = ITEM_BYTES_MAX + (state < 2 ? 2 : 1);
+    /* Full, and the next byte that is written is the last before the end; or the data have wrapped around, and
+     * what is written does not. */
+    stream_control.uxDummy1[0] = state < 2 ? 0 : 2;
+    stream_control.uxDummy1[1] = state < 2 ? ITEM_BYTES_MAX + 2 : 1;
     CHECK(xStreamBufferIsFull(stream));
     notify_driver(state & 1);
     wcet_param(0, bytes);
