@@ -88,7 +88,7 @@ def _malloc(call: Call) -> Class:
 
 def _calloc(call: Call) -> Class:
     words, beyond = divmod(call.facts["bytes"], 4)
-    return Known("pvPortCalloc", {"N": call.facts["N"], "W": words + beyond + (beyond > 0)})
+    return Known("pvPortCalloc", {"N": call.facts["N"], "W": words + beyond + 2 * (beyond > 0)})
 
 
 def _delete_task(call: Call) -> Class:

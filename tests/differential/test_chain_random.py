@@ -161,7 +161,7 @@ def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> 
     ("made", "expected"),
     [
         (call("pvPortMalloc", N=3, bytes=9), Known("pvPortMalloc", {"N": 3})),
-        (call("pvPortCalloc", N=1, bytes=23), Known("pvPortCalloc", {"N": 1, "W": 9})),
+        (call("pvPortCalloc", N=1, bytes=23), Known("pvPortCalloc", {"N": 1, "W": 10})),
         (
             call("vTaskDelete", stack_below=1, control_below=4, delayed=1),
             Known("vTaskDelete", {"N": 5}),
