@@ -167,8 +167,16 @@ def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> 
             Known("vTaskDelete", {"N": 5}),
         ),
         (
-            call("xTaskResumeAll", nested=0, wrap=0, P=2, R=0, K=1, stays=1),
+            call("xTaskResumeAll", parts=2, nested=0, wrap=0, P=2, R=0, K=1, stays=1),
             Known("xTaskResumeAll_ticks", {"R": 0, "P": 2, "K": 1}),
+        ),
+        (
+            call("xTaskResumeAll", nested=0, wrap=0, P=2, R=0, K=1, stays=1),
+            Known("xTaskResumeAll_ticks_less_urgent", {"R": 0, "P": 2, "K": 1}),
+        ),
+        (
+            call("vTaskPrioritySet", own=1, base=8, new=10),
+            Known("vTaskPrioritySet", {}),
         ),
         (call("xTaskResumeAll", nested=1, wrap=0, P=2, R=0, K=1), Known("xTaskResumeAll", {})),
         (
