@@ -123,7 +123,7 @@ static void measure_calloc(void)
 }
 
 /* Worst: each block is larger than those before it, so that the largest size is noted anew, or smaller,
- * so that the smallest is. */
+ * so that the smallest is, or neither. */
 static void measure_stats(void)
 {
     size_t bytes;
@@ -135,9 +135,9 @@ static void measure_stats(void)
         void *block[HEAP_BLOCKS_MAX];
         void *guard[HEAP_BLOCKS_MAX];
 
-        for (unsigned which = 0; which < 2; which++) {
+        for (unsigned which = 0; which < 3; which++) {
             for (unsigned i = 0; i + 1 < n; i++) {
-                block[i] = heap_take(SMALL_BYTES * (which == 0 ? i + 1 : n - 1 - i));
+                block[i] = heap_take(SMALL_BYTES * (which == 0 ? i + 1 : which == 1 ? n - 1 - i : 2));
                 guard[i] = heap_take(1);
             }
             for (unsigned i = 0; i + 1 < n; i++)

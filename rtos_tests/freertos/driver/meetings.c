@@ -49,12 +49,18 @@ static BaseType_t sets_bits_late(void *unused)
 struct state {
     int misses_any;
     int urgent;
+    BaseType_t clears;
+    BaseType_t all;
 };
 
-static const struct state states[] = {{1, 1}, {0, 1}, {1, 0}, {0, 0}};
+static const struct state states[] = {
+    {1, 1, pdTRUE, pdTRUE},  {0, 1, pdTRUE, pdTRUE},  {1, 0, pdTRUE, pdTRUE},  {0, 0, pdTRUE, pdTRUE},
+    {1, 0, pdTRUE, pdFALSE}, {0, 0, pdTRUE, pdFALSE}, {1, 0, pdFALSE, pdTRUE}, {0, 0, pdFALSE, pdTRUE},
+    {1, 0, pdFALSE, pdFALSE}, {0, 0, pdFALSE, pdFALSE},
+};
 /* Of the first two, where nobody is woken. */
 #define WAYS_TO_MISS 2u
-#define WAYS 4u
+#define WAYS 10u
 
 static const struct state *now;
 
@@ -69,7 +75,7 @@ static BaseType_t sets_nothing(void *unused)
 static BaseType_t waits_for_mine(void *unused)
 {
     (void)unused;
-    return (xEventGroupWaitBits(group, MINE, pdTRUE, pdTRUE, portMAX_DELAY) & MINE) == MINE;
+    return (xEventGroupWaitBits(group, MINE, now->clears, now->all, portMAX_DELAY) & MINE) == MINE;
 }
 
 static BaseType_t waits_for_others(void *unused)
