@@ -137,7 +137,7 @@ static void measure_stats(void)
 
         for (unsigned which = 0; which < 3; which++) {
             for (unsigned i = 0; i + 1 < n; i++) {
-                block[i] = heap_take(SMALL_BYTES * (which == 0 ? i + 1 : which == 1 ? n - 1 - i : 2));
+                block[i] = heap_take(SMALL_BYTES * (which == 0 ? i + 1 : which == 1 ? n - 1 - i : 1));
                 guard[i] = heap_take(1);
             }
             for (unsigned i = 0; i + 1 < n; i++)
