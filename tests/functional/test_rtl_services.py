@@ -13,13 +13,19 @@ from rtl_bench import ROOT, bench, firmware
 ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) % \| (.*?) % \|")
 
 
-def test_no_service_takes_longer_than_its_figure() -> None:
-    """On the board whose memory waits in every way that there is."""
+STATES = [
+    "imc, board C, caches ideal, refresh, second master",  # waits in every way that there is
+    pytest.param("imc, board A, caches cold", marks=pytest.mark.long),
+    "imc, board B, caches cold",
+]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_no_service_takes_longer_than_its_figure(state: str) -> None:
     need("qemu-system-riscv32", "qemu-system-misc")
     need("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf")
     bench()
     firmware()
-    state = "imc, board C, caches ideal, refresh, second master"
     command = [sys.executable, ROOT / "rtl_boards" / "validate.py", "--config", "basic"]
     done = subprocess.run([*command, "--only", state], capture_output=True, text=True)
     if "bench-imc" in done.stderr:

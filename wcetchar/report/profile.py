@@ -142,6 +142,13 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
         yield f"{_time(quantity)} of each {operation.value} is hidden behind what executes then"
     if Operation.FETCH not in profile.core.overlap:
         yield "every fetch is paid in full: nothing is hidden behind what executes then"
+    cache = profile.core.instruction_cache
+    if cache is not None:
+        ways = "direct mapped" if cache.ways == 1 else f"{cache.ways} ways, LRU"
+        yield f"instruction cache of {cache.size} bytes in lines of {cache.line}, {ways}"
+    for region in profile.regions.values():
+        if region.line_refill is not None:
+            yield f"{_time(region.line_refill)} to load a line from {one_line(region.name)}"
     for kind, count in profile.core.discarded_fetches.items():
         fetches = "one fetch" if count == 1 else f"{count} fetches"
         yield f"each {kind.value} may wait for {fetches} of no use any more"

@@ -64,7 +64,10 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
             ("rv32", ("two-stage",)),
             (
                 "vexriscv",
-                ("imc-board-b", *beside_b, "imc-board-c", *beside_c, "imc-cached", "imc-zero-wait"),
+                (
+                    *("imc-board-b", "imc-board-b-cached", *beside_b),
+                    *("imc-board-c", *beside_c, "imc-cached", "imc-zero-wait"),
+                ),
             ),
         )
         for name in (

@@ -46,6 +46,7 @@ def test_names() -> None:
         "renaux2010/platform3",
         "rv32/two-stage",
         "vexriscv/imc-board-b",
+        "vexriscv/imc-board-b-cached",
         "vexriscv/imc-board-b-shared",
         "vexriscv/imc-board-c",
         "vexriscv/imc-board-c-refresh",

@@ -1,0 +1,13 @@
+"""An instruction cache in words."""
+
+from __future__ import annotations
+
+from wcetchar import store
+from wcetchar.report.profile import view_of
+
+
+def test_a_cache_in_words() -> None:
+    words = view_of(store.load_profile("vexriscv/imc-board-b-cached"), ()).words
+    assert "instruction cache of 4096 bytes in lines of 32, direct mapped" in words
+    assert "22 cycles to load a line from code" in words
+    assert not any("cache" in w for w in view_of(store.load_profile("rv32/two-stage"), ()).words)
