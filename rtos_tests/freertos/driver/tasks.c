@@ -3,6 +3,7 @@
 
 #include "heap.h"
 #include "helpers.h"
+#include "semphr.h"
 
 /* An odd number of words, so that the size of the stack has to be rounded up; of three more it need not be. */
 #define STACK_WORDS 129u
@@ -147,6 +148,26 @@ static void measure_delete(void)
     }
 }
 
+/* The caller has inherited a priority, and raises its own to that. */
+static void measure_inherited_priority(void)
+{
+    static StaticQueue_t mutex_control KERNEL_OBJECT;
+    const SemaphoreHandle_t mutex = xSemaphoreCreateMutexStatic(&mutex_control);
+    const UBaseType_t inherited = PRIORITY_DRIVER + 1;
+
+    CHECK(xSemaphoreTake(mutex, 0) == pdTRUE);
+    helpers_start(1);
+    helper_take(0, mutex, portMAX_DELAY);
+    CHECK(uxTaskPriorityGet(NULL) == inherited);
+    wcet_param(0, 3);
+    MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(NULL, inherited));
+    CHECK(uxTaskPriorityGet(NULL) == inherited);
+    vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+    CHECK(xSemaphoreGive(mutex) == pdTRUE && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    CHECK(!helper_busy(0));
+    helpers_stop();
+}
+
 /* Worst: the task is in a ready list alone, the list's index stands on it, and the new priority
  * is higher, but not higher than the caller's. */
 static void measure_priority(void)
@@ -175,6 +196,7 @@ static void measure_priority(void)
         CHECK(uxTaskPriorityGet(created) == after);
         vTaskDelete(created);
     }
+    measure_inherited_priority();
     /* Worst: the caller, which is looked up. */
     MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(NULL));
     CHECK(priority == PRIORITY_DRIVER);
