@@ -10,6 +10,8 @@ import pytest
 from needs import need
 from rtl_bench import ROOT, bench, firmware
 
+from wcetchar.store import load_map
+
 ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) % \| (.*?) % \|")
 
 
@@ -37,3 +39,21 @@ def test_no_service_takes_longer_than_its_figure(state: str) -> None:
     assert int(row[2].replace(",", "")) > 600
     assert int(row[4]) == 0
     print(row[0])
+
+
+@pytest.mark.parametrize("folder", ["freertos-virt", "freertos-virt-full"])
+@pytest.mark.parametrize("name", ["imc-cached", "imc-board-b-cached"])
+def test_the_map_says_where_the_code_lies(name: str, folder: str) -> None:
+    """By objdump: the figures with a cache rest on it."""
+    elf = ROOT / "build" / "firmware" / folder / "freertos.elf"
+    need("riscv64-unknown-elf-objdump", "binutils-riscv64-unknown-elf")
+    if not elf.exists():
+        pytest.skip(f"{elf} is not built")
+    command = ["riscv64-unknown-elf-objdump", "-h", elf]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = {r[1]: int(r[3], 16) for r in map(str.split, listing.splitlines()) if len(r) == 7}
+    addresses = dict(load_map(f"vexriscv/map-{name}").addresses)
+    addresses[".caller_text"] = addresses.pop("caller.text")
+    there = addresses.keys() & found.keys()
+    assert {".text", ".fast_text"} <= there
+    assert {section: found[section] for section in there} == {s: addresses[s] for s in there}

@@ -50,16 +50,15 @@ class Vain:
     """What one instruction fetches in vain, counted.
 
     Attributes:
-        fetched: anything at all.
-        entries: line entries, by size of lines.
-        lines: those entered, by size of lines.
+        ranges: all of it.
+        lines: those that are entered, by size of lines.
         last: line that was fetched from last; ``NO_LINE``: not known.
         tail: bytes that follow the instruction without a gap.
         groups: bytes of each other group without a gap.
+        wild: it may be more, anywhere: two entries.
     """
 
-    fetched: bool
-    entries: tuple[int, ...]
+    ranges: tuple[Range, ...]
     lines: tuple[tuple[int, ...], ...]
     last: tuple[int, ...]
     tail: int
@@ -100,7 +99,14 @@ class LineEntries:
         self._columns = columns
         self._section_of = section_of
         self._ahead = FetchAhead(columns.table)
-        self._known: dict[tuple[int, bool], Vain] = {}
+        # By 2 * index + taken, filled in as such are met.
+        pairs = 2 * len(columns.table)
+        self._known: dict[int, Vain] = {}
+        self._fetched = np.zeros(pairs, dtype=bool)
+        self._tail = np.zeros(pairs, dtype=np.int64)
+        self._in_vain, self._left_at, self._apart = (
+            np.zeros((len(LINE_BYTES), pairs), dtype=np.int64) for _ in range(3)
+        )
 
     def count(
         self, index: Codes, address: Codes, end: Codes, taken: npt.NDArray[np.bool_]
@@ -112,11 +118,10 @@ class LineEntries:
             address, end: where it begins and ends.
             taken: it sent control elsewhere than to the next one; of the last one, too.
         """
-        pairs, where, often = np.unique(2 * index + taken, return_inverse=True, return_counts=True)
-        vains = [self._vain(pair >> 1, bool(pair & 1)) for pair in pairs.tolist()]
-        granules = self._columns.granule[pairs >> 1].tolist()
-        fetched = np.array([v.fetched for v in vains])[where]
-        tail = np.array([v.tail for v in vains])[where]
+        pair = 2 * index + taken
+        pairs, often = (one.tolist() for one in np.unique(pair, return_counts=True))
+        vains = [self._vain(one) for one in pairs]
+        fetched, tail = self._fetched[pair], self._tail[pair]
         opens = np.ones(len(index), dtype=bool)
         opens[1:] = fetched[:-1] | taken[:-1]
         firsts = np.flatnonzero(opens)
@@ -126,39 +131,45 @@ class LineEntries:
         run_bytes = end[lasts] - address[firsts] + tail[lasts]
         entered = Entered(Counter(), set(), {}, 0)
         instructions = self._columns.table.instructions
-        for pair in pairs.tolist():
-            one = instructions[pair >> 1]
-            entered.ranges.add((one.address, one.end))
-            touches = self._ahead.of(pair >> 1, bool(pair & 1)).touches
-            entered.ranges.update((t.start, t.end) for t in touches)
-        entered.wild = sum(n for v, n in zip(vains, often.tolist(), strict=True) if v.wild)
+        for one, vain in zip(pairs, vains, strict=True):
+            instruction = instructions[one >> 1]
+            entered.ranges.add((instruction.address, instruction.end))
+            entered.ranges.update(vain.ranges)
+        entered.wild = sum(n for v, n in zip(vains, often, strict=True) if v.wild)
+        entering = [(v.lines, n) for v, n in zip(vains, often, strict=True) if any(v.lines)]
         for number, line in enumerate(LINE_BYTES):
-            in_vain = np.array([v.entries[number] for v in vains])[where]
-            left_at = np.array([v.last[number] for v in vains])[where]
             before = np.full(len(index), NO_LINE)
+            left_at = self._left_at[number, pair]
             before[1:] = np.where(fetched, left_at, (end - 1) // line)[:-1]
             begins, crosses = address // line != before, (end - 1) // line != address // line
-            here = begins.astype(np.int64) + crosses + in_vain
+            here = begins.astype(np.int64) + crosses + self._in_vain[number, pair]
             each = Counter((address[begins] // line).tolist())
             each.update(((end - 1)[crosses] // line).tolist())
-            for vain, times in zip(vains, often.tolist(), strict=True):
-                for one_line in vain.lines[number]:
-                    each[one_line] += times
+            for lines, times in entering:
+                for entered_line in lines[number]:
+                    each[entered_line] += times
             entered.lines[line] = each
-            apart = np.array([_apart(v, line, g) for v, g in zip(vains, granules, strict=True)])
-            covered = -(-(run_bytes + line - granule[firsts]) // line) + apart[where][lasts]
+            covered = -(-(run_bytes + line - granule[firsts]) // line)
+            covered += self._apart[number, pair[lasts]]
             more = covered - np.add.reduceat(here, firsts)
             kind, elsewhere = LINE_ENTRIES[line]
             _tally(entered.codes, event_code(section, KIND[kind]), here)
             _tally(entered.codes, event_code(section[firsts], KIND[elsewhere]), more)
         return entered
 
-    def _vain(self, index: int, taken: bool) -> Vain:
-        known = self._known.get((index, taken))
+    def _vain(self, pair: int) -> Vain:
+        known = self._known.get(pair)
         if known is None:
+            index, taken = pair >> 1, bool(pair & 1)
             instruction = self._columns.table.instructions[index]
-            found = self._ahead.of(index, taken)
-            known = self._known[index, taken] = _counted(instruction, found)
+            known = _counted(instruction, self._ahead.of(index, taken))
+            self._known[pair] = known
+            self._fetched[pair], self._tail[pair] = bool(known.ranges), known.tail
+            granule = int(self._columns.granule[index])
+            for number, line in enumerate(LINE_BYTES):
+                self._in_vain[number, pair] = len(known.lines[number]) + 2 * known.wild
+                self._left_at[number, pair] = known.last[number]
+                self._apart[number, pair] = _apart(known, line, granule)
         return known
 
 
@@ -182,8 +193,7 @@ def _counted(instruction: Instruction, found: InVain) -> Vain:
         lines.append(tuple(entered))
         last.append(NO_LINE if lost else at)
     return Vain(
-        bool(found.touches),
-        tuple(len(one) + 2 * found.wild for one in lines),
+        tuple((touch.start, touch.end) for touch in found.touches),
         tuple(lines),
         tuple(last),
         groups[0][1] - groups[0][0],
