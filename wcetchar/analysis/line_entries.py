@@ -43,6 +43,10 @@ from wcetchar.model.instruction import Flow, Instruction
 Range = tuple[int, int]
 """Addresses start..end - 1."""
 NO_LINE: Final = -1
+NO_SECTION: Final = -1
+NEAR: Final = 64
+"""What is fetched in vain so many bytes behind an instruction at most lies behind its section's
+end, even if another one begins there now."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,14 @@ class Entered:
 
     Attributes:
         codes: entries, here and elsewhere, by packed event.
-        ranges: the footprint, in ranges that may overlap.
+        ranges: the footprint, in ranges that may overlap: number of the logical section that they
+            stay with wherever that lies (``NO_SECTION``: that which they lie in), start, end.
         lines: size of a line -> number of the line -> entries.
         wild: transfers that may fetch from anywhere.
     """
 
     codes: Counter[int]
-    ranges: set[Range]
+    ranges: set[tuple[int, int, int]]
     lines: dict[int, Counter[int]]
     wild: int
 
@@ -133,8 +138,12 @@ class LineEntries:
         instructions = self._columns.table.instructions
         for one, vain in zip(pairs, vains, strict=True):
             instruction = instructions[one >> 1]
-            entered.ranges.add((instruction.address, instruction.end))
-            entered.ranges.update(vain.ranges)
+            own = int(self._section_of[one >> 1])
+            entered.ranges.add((own, instruction.address, instruction.end))
+            entered.ranges.update(
+                (own if 0 <= first - instruction.end < NEAR else NO_SECTION, first, last)
+                for first, last in vain.ranges
+            )
         entered.wild = sum(n for v, n in zip(vains, often, strict=True) if v.wild)
         entering = [(v.lines, n) for v, n in zip(vains, often, strict=True) if any(v.lines)]
         for number, line in enumerate(LINE_BYTES):
@@ -142,6 +151,7 @@ class LineEntries:
             left_at = self._left_at[number, pair]
             before[1:] = np.where(fetched, left_at, (end - 1) // line)[:-1]
             begins, crosses = address // line != before, (end - 1) // line != address // line
+            begins[1:] |= section[1:] != section[:-1]  # which may share a line only here
             here = begins.astype(np.int64) + crosses + self._in_vain[number, pair]
             each = Counter((address[begins] // line).tolist())
             each.update(((end - 1)[crosses] // line).tolist())

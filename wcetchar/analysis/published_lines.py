@@ -8,13 +8,13 @@ end, say) is counted from the section before it.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.columns import INSTRUCTION_BITS
-from wcetchar.analysis.line_entries import Entered, merged
+from wcetchar.analysis.line_entries import NO_SECTION, Entered, merged
 from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.model.characterization import (
@@ -51,18 +51,27 @@ class Places:
         owner: int = self._owners[max(0, bisect_right(self._starts, address) - 1)]
         return self.names[owner]
 
-    def ranges(self, found: set[tuple[int, int]]) -> tuple[CodeRange, ...]:
+    def _sections_in(self, start: int, end: int) -> set[str]:
+        """All that have a part between these addresses."""
+        first, last = bisect_right(self._starts, start), bisect_left(self._starts, end)
+        inside = {self.names[self._owners[n]] for n in range(first, last)}
+        return {self.section_at(start), *inside}
+
+    def ranges(self, found: set[tuple[int, int, int]]) -> tuple[CodeRange, ...]:
         """As bytes behind their section's address, in order."""
         apart: dict[str, set[tuple[int, int]]] = defaultdict(set)
-        for start, end in found:
-            section = self.section_at(start)
-            base = self.address[section]
-            apart[section].add((start - base, end - base))
+        for stays, start, end in found:
+            for section in {self.section_at(start), *self._stays(stays)}:
+                base = self.address[section]
+                apart[section].add((start - base, end - base))
         return tuple(
             CodeRange(section, start, end)
             for section in sorted(apart)
             for start, end in merged(apart[section])
         )
+
+    def _stays(self, section: int) -> tuple[str, ...]:
+        return () if section == NO_SECTION else (self.names[section],)
 
     def repeated(self, entered: Entered) -> tuple[EnteredLine, ...]:
         """Lines that are entered more than once. A line in which two sections meet is one of
@@ -72,8 +81,14 @@ class Places:
             for line, entries in lines.items():
                 if entries < 2:
                     continue
-                ends = (line * size, line * size + size - 1)
-                for section in {self.section_at(address) for address in ends}:
+                first, last = line * size, line * size + size
+                behind = {
+                    name
+                    for stays, start, end in entered.ranges
+                    if start < last and end > first
+                    for name in self._stays(stays)
+                }
+                for section in self._sections_in(first, last) | behind:
                     number = line - self.address[section] // size
                     found.append(EnteredLine(size, section, number, entries))
         return tuple(sorted(found))

@@ -136,11 +136,13 @@ class RefillPrices:
         lines: dict[int, str] = {}
         for footprint in found:
             lines.update(self._lines(footprint))
-        known = exact and all(map(self._in_place, set(lines.values())))
+        sections = {r.section for f in found for r in f.ranges if r.section in self.price}
+        known = exact and all(map(self._in_place, sections))
         entries = dict.fromkeys(lines, 1)
         if known:
             for line, number in self._repeated(found):
-                entries[line] = max(entries.get(line, 1), number)
+                if line in entries:  # else of a section that shares it, and is elsewhere now
+                    entries[line] = max(entries[line], number)
         elif not fits(self.geometry, lines):
             return None
         model = warm_misses if self.state is CacheState.WARM else cold_misses

@@ -266,3 +266,18 @@ def test_a_line_entry_among_other_counts_has_no_price() -> None:
             profile(*board().regions.values()),
             SectionMap("map", placed),
         )
+
+
+def test_a_line_that_two_sections_shared_counts_where_it_is_fetched() -> None:
+    """The end of .text and the beginning of .fast were one line; here they lie apart."""
+    often = tuple(EnteredLine(32, section, 0, 5) for section in (".fast", ".text"))
+    known = characterized(FetchedLines(formula(50, 0), (footprint(0, 4, repeated=often),)), ".fast")
+    placed = SectionMap(
+        "map",
+        {".text": "flash", ".fast": "flash"},
+        addresses={".text": BASE, ".fast": BASE + 32 * 9},
+        instruction_cache=CacheState.COLD,
+    )
+    found = estimate(known, "svc", board(), placed, {})
+    # Lines 0 and 4 share a set: min(5, 1 + 1) and min(1, 1 + 5).
+    assert found.total == exactly(10 + 3 * REFILL)

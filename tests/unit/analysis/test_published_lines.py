@@ -1,0 +1,52 @@
+"""Lines and ranges by section: where sections meet within a line, and what lies in none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from wcetchar.analysis.line_entries import Entered
+from wcetchar.analysis.published_lines import Places
+from wcetchar.model.characterization import CodeRange, EnteredLine
+from wcetchar.model.service import SectionKind
+
+
+def places(**starts: int) -> Places:
+    """Sections of code that begin at these addresses, in order."""
+    sections = [SimpleNamespace(kind=SectionKind.CODE, name=name, meaning="") for name in starts]
+    resolved: Any = SimpleNamespace(
+        section_names=tuple(starts),
+        services=SimpleNamespace(sections=sections),
+        starts=np.array(list(starts.values()), dtype=np.uint64),
+        owners=np.arange(len(starts)),
+    )
+    return Places(resolved)
+
+
+def test_a_line_of_several_sections_is_one_of_each() -> None:
+    """A tiny section in the middle of a line, too."""
+    found = places(a=0, b=70, c=80, d=128).repeated(
+        Entered(Counter(), set(), {64: Counter({1: 3, 2: 1})}, 0)
+    )
+    assert found == (
+        EnteredLine(64, "a", 1, 3),
+        EnteredLine(64, "b", 0, 3),
+        EnteredLine(64, "c", 0, 3),
+    )
+
+
+def test_ranges_count_from_their_section_and_from_the_one_before_what_is_in_none() -> None:
+    found = places(a=100, b=200).ranges(
+        {(-1, 96, 104), (0, 190, 198), (0, 198, 202), (-1, 202, 204), (1, 300, 302), (0, 210, 212)}
+    )
+    assert found == (
+        CodeRange("a", -4, 4),
+        CodeRange("a", 90, 102),
+        CodeRange("a", 110, 112),
+        CodeRange("b", 2, 4),
+        CodeRange("b", 10, 12),
+        CodeRange("b", 100, 102),
+    )
