@@ -5,6 +5,11 @@ wcetchar capture build/firmware/freertos-full/freertos.elf --machine mps2-an385 
 wcetchar characterize build/firmware/freertos-full/freertos.elf full.trace -o full.json \
     --services ... (make -s -C rtos_tests/freertos CONFIG=full services)
 python docs/generate_services.py full.json
+
+and docs/reference/freertos-services-more.md, what other configurations and boards have that this
+one has not, or has in another state, from the folder of `make campaign`:
+
+python docs/generate_services.py --more build/campaign
 """
 
 from __future__ import annotations
@@ -64,8 +69,9 @@ instructions; *preemption* the same with other threads held off.
 Worst states are reasoned from the kernel's source and checked by the driver before and after each
 call; they are not proven. A service that stands for several (`_waiter`, `_blocks`, ...) does so
 because the worst of all is no formula of one set of parameters: to be safe in any state, take the
-largest. Every public function and macro of the kernel's headers is one of these, or stands at the
-end of this page, where a test finds it.
+largest. Every public function and macro of the kernel's headers is one of these, or one of
+[other configurations and boards](freertos-services-more.md), or stands at the end of this page; a
+test goes through the headers.
 """
 
 
@@ -180,7 +186,8 @@ def section(name: str, parts: list[ServiceCharacterization], entries: Iterable[s
     """What is said of one service."""
     first = parts[0]
     called = ", ".join(f"`{entry}`" for entry in entries)
-    lines = [f"### {name}", "", f"{sentence(first.description)} Function: {called}.", ""]
+    function = f" Function: {called}." if called else ""
+    lines = [f"### {name}", "", f"{sentence(first.description)}{function}", ""]
     lines += [f"*Worst state.* {sentence(first.worst_state)}", ""]
     lines += [
         f"* `{p.name}` = {p.minimum}..{p.maximum} ({p.kind.value}): {p.meaning}"
@@ -205,9 +212,7 @@ def page(characterization: Characterization) -> str:
     """
     described = store.load_services(*(str(SUITE / name) for name in FILES))
     entries = {service.name: service.entries for service in described.services}
-    parts: dict[str, list[ServiceCharacterization]] = {}
-    for service in characterization.services:
-        parts.setdefault(service.name.split(PART_SEPARATOR)[0], []).append(service)
+    parts = described_of(characterization)
     kernel = characterization.kernel
     published = characterization.services
     formula = sum(service.counts.is_formula for service in published)
@@ -226,5 +231,63 @@ def page(characterization: Characterization) -> str:
     return text + "\n" + other_calls()
 
 
+MORE = PAGE.with_name("freertos-services-more.md")
+BASE = "mps2-an385+full"
+CELLS = (
+    *(f"mps2-an385+{config}" for config in ("tickless", "timers", "watch")),
+    *(f"{board}+full" for board in ("mps2-an386", "virt", "versatilepb", "versatilepb-thumb")),
+)
+MORE_INTRODUCTION = """\
+# FreeRTOS: services of other configurations and boards
+
+<!-- Written by docs/generate_services.py --more; do not edit. -->
+
+Beside [those of `full` on a Cortex-M3](freertos-services.md): services that only another
+configuration or board has, and those whose parameters or worst state differ there. All others are
+driven in the same states everywhere; their figures are in the characterizations that `make
+campaign` writes, and the [matrix](freertos-matrix.md) counts them. Columns as there.
+"""
+
+
+def described_of(characterization: Characterization) -> dict[str, list[ServiceCharacterization]]:
+    """Parts by the name of their service."""
+    parts: dict[str, list[ServiceCharacterization]] = {}
+    for service in characterization.services:
+        parts.setdefault(service.name.split(PART_SEPARATOR)[0], []).append(service)
+    return parts
+
+
+def what(service: ServiceCharacterization) -> tuple[object, ...]:
+    """What tells whether it is the same service in the same state."""
+    return service.parameters, " ".join(service.worst_state.split())
+
+
+def more(base: Characterization, cells: Mapping[str, Characterization]) -> str:
+    """The whole page of other cells."""
+    known = {name: [what(parts[0])] for name, parts in described_of(base).items()}
+    text = MORE_INTRODUCTION
+    for cell, characterization in cells.items():
+        found = []
+        for name, parts in described_of(characterization).items():
+            if what(parts[0]) in known.setdefault(name, []):
+                continue
+            known[name].append(what(parts[0]))
+            found.append(section(name, parts, ()))
+        if found:
+            text += f"\n## {cell}\n\n" + "\n".join(found)
+    return text
+
+
+def write_more(folder: Path) -> None:
+    made = {
+        name: store.load_characterization(str(folder / name / "characterization.json"))
+        for name in (BASE, *CELLS)
+    }
+    MORE.write_text(more(made.pop(BASE), made), encoding="utf-8")
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "--more":
+        write_more(Path(sys.argv[2]))
+        sys.exit()
     PAGE.write_text(page(store.load_characterization(sys.argv[1])), encoding="utf-8")

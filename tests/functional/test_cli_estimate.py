@@ -30,7 +30,14 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.service import Kernel, Parameter, ParameterKind, SectionKind, ServiceKind
+from wcetchar.model.service import (
+    Kernel,
+    Parameter,
+    ParameterKind,
+    Part,
+    SectionKind,
+    ServiceKind,
+)
 from wcetchar.store import characterization_json
 
 PROFILE = """\
@@ -368,3 +375,20 @@ def test_a_value_that_several_services_need_is_asked_for_once() -> None:
     assert "copy needs a value for M" in result.stderr
     assert result.stderr.count("next: --set") == 2
     assert "map.yaml" not in result.stderr
+
+
+def test_the_name_of_a_call_that_is_cut_stands_for_its_parts() -> None:
+    whole = published()
+    walk, copy = whole.services
+    names = []
+    for part in (Part.UNTIL_SWITCH, Part.UNTIL_RETURN):
+        names.append(replace(walk, name=part.of("walk"), kind=ServiceKind.BLOCKING_CALL, part=part))
+    Path("k.json").write_text(characterization_json(replace(whole, services=(*names, copy))))
+    both = ("k.json", "--profile", "board.yaml", "--map", "map.yaml", "--set", "N=2")
+    found = estimated(*both, "--service", "walk")
+    assert [one["service"] for one in found] == ["walk/call", "walk/resume"]
+    found = estimated(*both, "--service", "walk", "--service", "walk/call")
+    assert [one["service"] for one in found] == ["walk/call", "walk/resume"]
+    assert [one["service"] for one in estimated(*both, "--service", "walk/resume")] == [
+        "walk/resume"
+    ]

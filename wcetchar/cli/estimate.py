@@ -39,7 +39,11 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     help="Section map: one for all profiles or one for each. Default: the profile's own.",
 )
 @click.option(
-    "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
+    "services",
+    "--service",
+    multiple=True,
+    metavar="NAME",
+    help="Only this service, with all parts of one that another thread cuts; repeatable.",
 )
 @click.option(
     "values",

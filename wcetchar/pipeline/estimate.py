@@ -21,6 +21,7 @@ from wcetchar.errors import InputError, InputErrors, Location, UsageError
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.section_map import SectionMap
+from wcetchar.model.service import PART_SEPARATOR
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,14 @@ def _services(
         )
     if not request.services:
         return list(characterization.services)
+    parts: dict[str, list[str]] = {}
+    for service in characterization.services:
+        if PART_SEPARATOR in service.name:
+            parts.setdefault(service.name.split(PART_SEPARATOR)[0], []).append(service.name)
+    # The name of a call that another thread cuts stands for all of its parts.
+    names = [name for asked in request.services for name in parts.get(asked, [asked])]
     try:
-        return [service_named(characterization, n) for n in dict.fromkeys(request.services)]
+        return [service_named(characterization, n) for n in dict.fromkeys(names)]
     except InputError as error:
         error.where = error.where or Location("--service")
         raise
