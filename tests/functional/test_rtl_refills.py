@@ -220,7 +220,7 @@ FIRMWARE = ["freertos-virt", pytest.param("freertos-virt-full", marks=pytest.mar
 
 
 @pytest.mark.xfail(
-    reason="open: with the firmware that drives cases, 56 instructions wait for refills that are not "
+    reason="open: on the firmware that drives cases 56 instructions wait for refills that are not "
     "foretold, and with emptied caches a fifth of the refills is not"
 )
 @pytest.mark.parametrize("folder", FIRMWARE)
