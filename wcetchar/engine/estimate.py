@@ -106,9 +106,12 @@ def estimate_given(
     if not searched:
         return estimate_at(service, prices, values_of(service, given), following)
     worst = worst_parameters(service, prices, given, following)
-    total, interrupts, preemption = (
-        estimate_at(service, prices, values_of(service, values), following)
-        for values in (worst.total, worst.interrupts, worst.preemption)
+    total = estimate_at(service, prices, values_of(service, worst.total), following)
+    interrupts, preemption = (
+        total
+        if values == worst.total
+        else estimate_at(service, prices, values_of(service, values), following)
+        for values in (worst.interrupts, worst.preemption)
     )
     ranges = ", ".join(p.name for p in searched if p.kind is not ParameterKind.CASE)
     notes = [*total.notes, *([f"largest total over the whole range of {ranges}"] if ranges else [])]
@@ -161,7 +164,7 @@ def estimate_at(
         for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
     )
     word, reasons = _word(service, values, counted.exact, interrupts.exact and preemption.exact)
-    columns = _columns(counted, prices)
+    columns = _columns(rows, prices)
     if prices.refills is not None:
         refills = prices.refills.of(service, values)
         rows += (_refilled(prices.refills, refills, len(rows) + 1),)
@@ -226,10 +229,10 @@ def _happens(service: ServiceCharacterization, counted: Counted) -> Counted:
     return replace(counted, rows=rows)
 
 
-def _columns(counted: Counted, prices: PriceVector) -> tuple[EstimateColumn, ...]:
+def _columns(rows: tuple[EstimateRow, ...], prices: PriceVector) -> tuple[EstimateColumn, ...]:
     totals: dict[Key, int] = {}
-    for row in counted.rows:
-        for key, number in prices.priced(row.vector).items():
+    for row in rows:
+        for key, number in row.vector.items():
             totals[key] = totals.get(key, 0) + number * row.repetitions
     return tuple(
         EstimateColumn(
