@@ -15,45 +15,12 @@ import riscv_run
 import stall_text
 from chain_made import Firmware
 from stall_count import One
+from stall_table import as_one
 
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
-from wcetchar.model.instruction import Flow, Instruction, InstructionTable
 
 pytestmark = pytest.mark.firmware
-LEADS = {
-    Flow.JUMP_INDIRECT: "jump",
-    Flow.JUMP_TABLE: "jump",
-    Flow.CALL_INDIRECT: "call",
-    Flow.RETURN: "return",
-}
-
-
-def one(instruction: Instruction, table: InstructionTable) -> One:
-    unit, memory, uses = instruction.fetch, instruction.memory, instruction.uses
-    return One(
-        address=instruction.address,
-        length=instruction.length,
-        event=instruction.issue.value,
-        defs=frozenset(n for n in range(32) if instruction.defs >> n & 1),
-        uses=frozenset(n for n in range(32) if instruction.uses >> n & 1),
-        loaded=frozenset(
-            t.register for t in memory.transfers[: memory.reads] if t.register is not None
-        )
-        if memory
-        else frozenset(),
-        place=frozenset(n for n in (memory.base, memory.index) if n is not None and uses >> n & 1)
-        if memory
-        else frozenset(),
-        access=memory is not None,
-        shift=instruction.shift,
-        jumps=instruction.flow in (Flow.JUMP, Flow.CALL, *LEADS),
-        target=instruction.target,
-        leads=LEADS.get(instruction.flow, ""),
-        conditional=instruction.conditional,
-        unit=unit.bytes if unit else table.fetch_bytes,
-        granule=unit.granule if unit else table.granule,
-    )
 
 
 def from_text(firmware: Firmware) -> stall_text.Program:
@@ -78,7 +45,7 @@ def test_the_text_says_what_the_table_says(firmware: Firmware) -> None:
     if not firmware.elf.exists():
         pytest.skip(f"{firmware.name} is not built")
     table = decode_image(load_image(str(firmware.elf)))
-    stated = {i.address: one(i, table) for i in table.instructions}
+    stated = {i.address: as_one(i, table) for i in table.instructions}
     text = from_text(firmware)
     assert stated.keys() == text.keys()
     assert len(text) > 5000

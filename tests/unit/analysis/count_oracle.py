@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stall_count import One, StallCount
+from stall_count import StallCount
+from stall_table import as_one
 
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import Instruction, InstructionTable
@@ -41,40 +42,7 @@ class Oracle:
         self.image, self.table, self.services = image, table, services
         self.instructions = {i.address: i for i in table.instructions}
         self._sections: dict[int, str] = {}
-        self.stalls = StallCount({i.address: self._one(i) for i in table.instructions})
-
-    def _one(self, instruction: Instruction) -> One:
-        unit, memory, uses = instruction.fetch, instruction.memory, instruction.uses
-        return One(
-            address=instruction.address,
-            length=instruction.length,
-            event=instruction.issue.value,
-            defs=frozenset(n for n in range(32) if instruction.defs >> n & 1),
-            uses=frozenset(n for n in range(32) if instruction.uses >> n & 1),
-            loaded=frozenset(
-                t.register for t in memory.transfers[: memory.reads] if t.register is not None
-            )
-            if memory
-            else frozenset(),
-            place=frozenset(
-                n for n in (memory.base, memory.index) if n is not None and uses >> n & 1
-            )
-            if memory
-            else frozenset(),
-            access=memory is not None,
-            shift=instruction.shift,
-            jumps=instruction.flow.value in GOES_ELSEWHERE,
-            target=instruction.target,
-            leads={
-                "indirect jump": "jump",
-                "table jump": "jump",
-                "indirect call": "call",
-                "return": "return",
-            }.get(instruction.flow.value, ""),
-            conditional=instruction.conditional,
-            unit=unit.bytes if unit else self.table.fetch_bytes,
-            granule=unit.granule if unit else self.table.granule,
-        )
+        self.stalls = StallCount({i.address: as_one(i, table) for i in table.instructions})
 
     def section(self, address: int) -> str:
         """The most specific rule that claims an address: symbols, ranges, linker sections."""
@@ -188,7 +156,7 @@ class Oracle:
     def stalls_of(self, done: Sequence[Done]) -> Iterator[tuple[int, str]]:
         """(position, kind)."""
         anew = [one.jumped or one.instruction.issue.value == "barrier" for one in done]
-        ones = [self._one(one.instruction) for one in done]
+        ones = [as_one(step.instruction, self.table) for step in done]
         return self.stalls.of(list(zip(ones, anew, strict=True)))
 
     def event(self, one: Done) -> str:
