@@ -141,6 +141,7 @@ class Activities(Recorder):
         if after is not before:
             self._lock = 0 if frame is None else frame.lock
             before.unlocking.clear()
+            before.left = before.left.switched()
             if before.window is not None:
                 before.window.yields += handler.called
                 before.window.exact = False

@@ -3,6 +3,8 @@
 For each window, the maximal runs of its own instructions under a blocking form that masks some
 interrupt (kind ``interrupts``), and those under one that holds off preemption (kind ``preemption``:
 scheduler locked, a handler running, or interrupts masked, which holds off the switch as well).
+Where a thread is switched away, its lock of the scheduler is over, whatever unlocks it: the switch
+that it held off happens. Masks are the core's and last.
 
 Fetches of a stretch are those of its instructions where the image lies, and ``realigned`` those
 that the same instructions can need more at another address modulo the fetch width. That is not a

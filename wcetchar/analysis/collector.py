@@ -118,13 +118,15 @@ class Collector:
                 "activation before or after"
             )
         first, last = (labeller.blockings[int(labelled.blocking[i])] for i in (0, -1))
+        switch = is_activation or window.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
+        if switch:
+            last = window.end.blocking
         if (
             window.exception is None
             and last.holds_preemption
             and not first.holds_preemption
             and not window.held
         ):
-            switch = is_activation or window.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
             self.notes[name].add(
                 f"it leaves the processor with {last} held off; the switch adds to that stretch"
                 if switch

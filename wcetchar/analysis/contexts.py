@@ -9,7 +9,7 @@ names the thread.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,11 @@ class Edge:
 
     joint: Joint = Joint.CALLER
     blocking: Blocking = Blocking()  # noqa: RUF009  (frozen)
+
+    def switched(self) -> Edge:
+        """The same where another thread goes on: that preemption was locked is over, for here it
+        happens. The masks are the core's and stay."""
+        return replace(self, blocking=replace(self.blocking, preemption=False))
 
 
 RESUMED = Edge(Joint.THREAD, Blocking(interrupts=True))

@@ -81,9 +81,9 @@ class Switching(Activities):
         for each in self._nested:
             if each.window is not None:
                 each.window.exact = False  # a handler interrupted it
-        if context.window is not None and self._blocking.holds_preemption:
-            context.window.held.append(self._blocking)
-        context.left = Edge(Joint.THREAD, self._blocking)
+        context.left = Edge(Joint.THREAD, self._blocking).switched()
+        if context.window is not None and context.left.blocking.holds_preemption:
+            context.window.held.append(context.left.blocking)
         for each in contexts:
             self._note_cut(each, switched=True)
             self._cut(each)

@@ -175,7 +175,8 @@ class LogicalSection:
 @dataclass(frozen=True)
 class SchedulerLock:
     """Functions that lock and unlock the scheduler; calls nest. Preemption counts as locked from
-    the first instruction of ``lock`` to the return of the ``unlock`` that matches it."""
+    the first instruction of ``lock`` to the return of the ``unlock`` that matches it; where the
+    thread is switched away before, to its last instruction: what was held off happens there."""
 
     lock: tuple[str, ...]
     unlock: tuple[str, ...]

@@ -436,6 +436,9 @@ def test_each_thread_has_its_own_scheduler_lock(blocking: Resolved, at: Labels) 
     rows += [*run(at, "service_3", "service_4"), *end(at)]
     windows = find(blocking, rows)
     assert all(piece.blocking.preemption for window in windows for piece in window.pieces)
+    # What goes on with another thread is the mask: that thread holds no lock.
+    assert [str(held) for held in windows[0].held] == ["all interrupts"]
+    assert str(windows[0].end.blocking) == "all interrupts"
     free = [i(at["driver_call"]), i(at["unlock"]), i(at["driver_3"])]
     (*_, until, after) = find(blocking, [*rows, *free, *yields(at, *again(at))])
     assert not any(p.blocking.preemption for window in (until, after) for p in window.pieces)
