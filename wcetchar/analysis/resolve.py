@@ -88,22 +88,32 @@ class Resolved:
         return self.sections_of(self.table.address)
 
     def place(self, address: int) -> str:
-        """``function+offset (file:line)`` for people."""
+        """``function+offset (file:line)`` for people; behind a call that was inlined there
+        ``, inlined file:line``."""
         place = self.place_of(address)
         name = f"0x{address:08x}"
         if place.function:
             name = place.function + (f"+{place.offset}" if place.offset else "")
-        return f"{name} ({place.file}:{place.line})" if place.line else name
+        if not place.line:
+            return name
+        inlined = f", inlined {place.inlined_file}:{place.inlined_line}"
+        return f"{name} ({place.file}:{place.line}{inlined if place.inlined_line else ''})"
 
     def place_of(self, address: int) -> Place:
         """The same for programs."""
         function = self.image.label_at(address)
         line = self.image.line_at(address)
+        known = [call for call in self.image.inlined_at(address) if call.line]
+        at = (known[-1].file, known[-1].line) if known else ("", 0)
+        here = (line.file, line.line) if line is not None else ("", 0)
+        inside = here if known and here != at else ("", 0)
         return Place(
             function=function.name if function is not None else "",
             offset=address - function.address if function is not None else 0,
-            file=line.file if line is not None else "",
-            line=line.line if line is not None else 0,
+            file=at[0] if known else here[0],
+            line=at[1] if known else here[1],
+            inlined_file=inside[0],
+            inlined_line=inside[1],
         )
 
 

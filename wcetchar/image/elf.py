@@ -142,6 +142,7 @@ def _read(elf: Any, path: str) -> Image:
         if isinstance(table, SymbolTableSection) and table["sh_type"] == "SHT_SYMTAB"
         for symbol in table.iter_symbols()
     ]
+    lines, inlined = source_lines(elf, path)
     return Image(
         path=path,
         machine=machine,
@@ -151,7 +152,8 @@ def _read(elf: Any, path: str) -> Image:
         sections=sections,
         symbols=tuple(_symbols(elf, raw_symbols, machine)),
         code=code_ranges(sections, raw_symbols, machine, _executable(elf)),
-        lines=source_lines(elf, path),
+        lines=lines,
+        inlined=inlined,
         sha256=_loadable_hash(elf, path),
         build_id=_build_id(elf),
     )

@@ -1,35 +1,39 @@
-"""The line table (DWARF 2 to 5, section 6.2): address -> source file and line."""
+"""Source places (DWARF 2 to 5): the line table (6.2), address -> file and line; inlined calls."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from wcetchar.errors import InputError, Location
-from wcetchar.model.image import SourceLine
+from wcetchar.image.inlined import inlined_calls
+from wcetchar.model.image import InlinedCall, SourceLine
 
 MAXIMUM_DEBUG: Final = 1 << 29
 
 
-def source_lines(elf: Any, path: str) -> tuple[SourceLine, ...]:
-    """All line table entries sorted by address; line 0 ends a sequence. Empty without DWARF.
+def source_lines(elf: Any, path: str) -> tuple[tuple[SourceLine, ...], tuple[InlinedCall, ...]]:
+    """All line table entries sorted by address, where line 0 ends a sequence; all inlined calls.
+    Both are empty without DWARF.
 
     Raises:
         InputError: the debug information unpacks to more than ``MAXIMUM_DEBUG`` bytes, or is
             compressed in the GNU format that does not say its size in the section header.
     """
     if not elf.has_dwarf_info():
-        return ()
+        return (), ()
     _check_sizes(elf, path)
     # The linker has relocated an executable; where it kept the relocations as well (-q), a second
     # time would move every address. Links to further files are not followed.
     dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False, follow_links=False)
     # Where two sequences meet, the start of the next wins over the end of the one before.
     found: dict[int, SourceLine] = {}
+    inlined: list[InlinedCall] = []
     for unit in dwarf.iter_CUs():
         program = dwarf.line_program_for_CU(unit)
+        names = {} if program is None else _file_names(program)
+        inlined += inlined_calls(dwarf, unit, names)
         if program is None:
             continue
-        names = _file_names(program)
         for entry in program.get_entries():
             state = entry.state
             if state is None:
@@ -40,7 +44,7 @@ def source_lines(elf: Any, path: str) -> tuple[SourceLine, ...]:
                 # Later rows for one address replace earlier ones, as in every debugger.
                 name = names.get(state.file, "?")
                 found[state.address] = SourceLine(state.address, name, state.line)
-    return tuple(found[address] for address in sorted(found))
+    return tuple(found[address] for address in sorted(found)), tuple(inlined)
 
 
 def _check_sizes(elf: Any, path: str) -> None:

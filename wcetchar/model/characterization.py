@@ -103,13 +103,16 @@ class StretchKind(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where an instruction lies: bytes behind the start of a function, and its source line. What
-    is not known is empty or 0."""
+    """Where an instruction lies: bytes behind the start of a function, and the function's source
+    line; where other code was inlined there (another line, another file), its line as well. What is
+    not known is empty or 0."""
 
     function: str = ""
     offset: int = 0
     file: str = ""
     line: int = 0
+    inlined_file: str = ""
+    inlined_line: int = 0
 
 
 class Joint(StrEnum):

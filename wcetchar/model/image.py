@@ -57,6 +57,19 @@ class SourceLine:
 
 
 @dataclass(frozen=True)
+class InlinedCall:
+    """Addresses start..end hold a function that was inlined where ``file`` calls it in ``line``
+    (0: not known). ``depth`` is 1 for a call by the function that has the addresses, 2 for one by a
+    function that was inlined itself, and so on."""
+
+    start: int
+    end: int
+    depth: int
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
 class CodeRange:
     """Addresses that hold instructions (ELF for Arm: between mapping symbols $t or $a and the
     next). ``state`` is ``thumb``, ``arm`` or ``riscv``."""
@@ -76,6 +89,7 @@ class Image:
             ``armv7e-m+fp``; ``""`` if it does not.
         sha256: of the loadable contents (addresses and bytes of every loaded segment, in order).
         build_id: GNU build-id in hex, where there is one.
+        inlined: what the debug information says of inlined calls, in any order.
         bits: 32 or 64.
     """
 
@@ -90,6 +104,7 @@ class Image:
     lines: tuple[SourceLine, ...] = field(repr=False)
     sha256: str
     build_id: str | None = None
+    inlined: tuple[InlinedCall, ...] = field(default=(), repr=False)
 
     @cached_property
     def _by_name(self) -> dict[str, list[Symbol]]:
@@ -193,6 +208,26 @@ class Image:
         line 0 ends a sequence."""
         i = bisect_right(self._line_starts, address) - 1
         return self.lines[i] if i >= 0 and self.lines[i].line > 0 else None
+
+    @cached_property
+    def _inlined(self) -> tuple[list[int], list[tuple[InlinedCall, ...]]]:
+        """Addresses from which on other calls hold than before, and these calls."""
+        changes: dict[int, tuple[list[InlinedCall], list[InlinedCall]]] = {}
+        for call in self.inlined:
+            changes.setdefault(call.start, ([], []))[0].append(call)
+            changes.setdefault(call.end, ([], []))[1].append(call)
+        starts, held, now = sorted(changes), [], list[InlinedCall]()
+        for address in starts:
+            begin, end = changes[address]
+            now = sorted([c for c in now if c not in end] + begin, key=lambda c: -c.depth)
+            held.append(tuple(now))
+        return starts, held
+
+    def inlined_at(self, address: int) -> tuple[InlinedCall, ...]:
+        """Inlined calls that an address is inside of, the innermost first."""
+        starts, held = self._inlined
+        i = bisect_right(starts, address) - 1
+        return held[i] if i >= 0 else ()
 
     def read(self, address: int, size: int) -> bytes:
         """Initialised contents at an address.

@@ -44,13 +44,16 @@ def _supervisor_calls(vector: AccessVector) -> int:
 
 @dataclass(frozen=True)
 class PlaceRow:
-    """``text`` is for people and also says which call led here; ``None``: not known."""
+    """``text`` is for people and also says which call led here; ``None``: not known.
+    ``inlined_file`` and ``inlined_line``: of the code that was inlined at the line."""
 
     text: str
     function: str | None
     offset: int | None
     file: str | None
     line: int | None
+    inlined_file: str | None = None
+    inlined_line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -211,4 +214,6 @@ def _place(text: str, place: Place | None) -> PlaceRow:
         offset=place.offset if known else None,
         file=one_line(place.file) or None,
         line=place.line or None,
+        inlined_file=one_line(place.inlined_file) or None,
+        inlined_line=place.inlined_line or None,
     )

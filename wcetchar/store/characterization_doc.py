@@ -200,9 +200,13 @@ class PlaceDoc(JsonModel):
     offset: Count = Field(0, description="bytes behind the start of the function")
     file: str = ""
     line: Count = 0
+    inlined_file: str = Field("", description="of the code that was inlined at that line")
+    inlined_line: Count = 0
 
     def to_model(self) -> Place:
-        return Place(self.function, self.offset, self.file, self.line)
+        return Place(
+            self.function, self.offset, self.file, self.line, self.inlined_file, self.inlined_line
+        )
 
 
 class StretchDoc(JsonModel):
@@ -544,6 +548,8 @@ def _place(place: Place | None) -> dict[str, Any]:
         "offset": place.offset,
         "file": place.file,
         "line": place.line,
+        "inlined_file": place.inlined_file,
+        "inlined_line": place.inlined_line,
     }
     return _sparse(data, *data)
 

@@ -132,6 +132,8 @@ def test_the_summary_counts_every_wanted_service() -> None:
         "offset": 0,
         "file": "k.c",
         "line": 3,
+        "inlined_file": None,
+        "inlined_line": None,
     }
     assert (found["service"], found["parameters"], found["instructions"]) == ("f", {"N": 1}, 8)
     text = summary.render(made)
