@@ -12,14 +12,29 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from counted_calls import CHARACTERIZED, NOT, Group, calls_table
+from ruamel.yaml import YAML
+
+from wcetchar.report.summary import published, share
+
+SUITE = Path(__file__).resolve().parents[1] / "rtos_tests" / "zephyr"
 PAGES = Path(__file__).parent / "reference"
 BEGIN, END = "<!-- tables: begin -->\n", "<!-- tables: end -->\n"
 NAMES = ("dumb", "multiq", "scalable")
+
+CALLS = """\
+*Not at all* are services that a run should show and does not. Functions of
+`include/zephyr/kernel.h` that no service calls stand in
+[`not-characterized.yaml`](../../rtos_tests/zephyr/not-characterized.yaml), each with its reason;
+all of its functions, counted:
+"""
 
 Summary = dict[str, Any]
 
@@ -96,17 +111,57 @@ Options = dict[str, dict[str, Summary]]
 
 def counted(boards: Boards, options: Options) -> list[str]:
     lines = [
-        "| board | scheduler | services and parts | by exact formula | by table | not at all |",
-        "|---|---|---|---|---|---|",
+        "| board | scheduler | services and parts | by exact formula | of all | by table "
+        "| estimates | not at all |",
+        "|---|---|---|---|---|---|---|---|",
     ]
+    all_of_them: Counter[str] = Counter()
     for board, summaries in boards.items():
         with_option = {f"dumb, {name}": s for name, s in options.get(board, {}).items()}
         for name, found in {**dict(zip(NAMES, summaries, strict=False)), **with_option}.items():
-            formula, table = found["by_formula"], found["by_table"]
-            missing = len(found["not_characterized"])
-            total = formula + table + missing
-            lines.append(f"| {board} | {name} | {total} | {formula} | {table} | {missing} |")
-    return lines
+            forms = Counter(published(s["form"], s["word"]) for s in found["services"])
+            forms["missing"] = len(found["not_characterized"])
+            lines.append(f"| {board} | {name} | {_row(forms)} |")
+            all_of_them += forms
+    return [*lines, f"| all | | {_row(all_of_them)} |"]
+
+
+def _row(forms: Counter[str]) -> str:
+    total = forms.total()
+    formula, table, estimates = (forms[form] for form in ("formula", "table", "estimate"))
+    cells = (total, formula, share(formula, total), table, estimates, forms["missing"])
+    return " | ".join(map(str, cells))
+
+
+def calls() -> str:
+    """Functions of the kernel's header by what became of them: those that a service drives, and
+    those that are listed. A test in a workspace shows that the header has no other."""
+    entries: set[str] = set()
+    names: set[str] = set()
+    for path in sorted(SUITE.glob("*.yaml")):
+        described = YAML(typ="safe", pure=True).load(path).get("services")
+        for name, service in (described if isinstance(described, dict) else {}).items():
+            names.add(name)
+            entries.update(service.get("entries", ()))
+    driver = "".join(path.read_text(encoding="utf-8") for path in SUITE.glob("src/*.[ch]"))
+    listed = YAML(typ="safe", pure=True).load(SUITE / "not-characterized.yaml")
+    left_out = {name for group in listed.values() for name in group["functions"]}
+    driven = {
+        call
+        for call in re.findall(r"\b(k_[a-z0-9_]+)\(", driver)
+        if {call, f"z_impl_{call}"} & entries
+        or any(name == call or name.startswith(f"{call}_") for name in names)
+    }
+    groups = [Group(CHARACTERIZED, "a service calls it", len(driven - left_out))]
+    groups += [Group(NOT, group["reason"], len(group["functions"])) for group in listed.values()]
+    return calls_table(groups)
+
+
+def place(end: dict[str, Any]) -> str:
+    text = f"{Path(end['file']).name}:{end['line']}"
+    if end.get("inlined_line"):
+        text += f", inlined {Path(end['inlined_file']).name}:{end['inlined_line']}"
+    return text
 
 
 def longest(board: str, scheduler: str, summary: Summary) -> list[str]:
@@ -119,8 +174,7 @@ def longest(board: str, scheduler: str, summary: Summary) -> list[str]:
         for stretch in summary[key]:
             at = ", ".join(f"{k} = {v}" for k, v in stretch["parameters"].items())
             ends = [
-                f"`{end['function']}` ({Path(end['file']).name}:{end['line']})"
-                for end in (stretch["begin"], stretch["end"])
+                f"`{end['function']}` ({place(end)})" for end in (stretch["begin"], stretch["end"])
             ]
             where = f"{stretch['service']}" + (f" at {at}" if at else "")
             length = f"{stretch['whole']:,}"
@@ -160,7 +214,7 @@ def brought(board: str, options: dict[str, Summary]) -> list[str]:
 
 
 def tables(boards: Boards, options: Options) -> str:
-    lines = [*counted(boards, options), ""]
+    lines = [*counted(boards, options), "", CALLS, calls()]
     for number, (board, summaries) in enumerate(boards.items()):
         if number == 0 or len(summaries) > 1:
             for scheduler, summary in zip(NAMES, summaries, strict=False):

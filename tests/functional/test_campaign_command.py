@@ -90,7 +90,13 @@ def test_the_index_says_what_is_there(results: Path) -> None:
     index = load(results / "campaign.json")
     assert (index["kind"], index["schema_version"]) == ("wcetchar campaign", 1)
     assert index["axes"] == {"board": ["mps2-an385"], "optimize": ["O2", "Os"]}
-    assert index["services"] == {"all": 2, "by_formula": 2, "by_table": 0, "not_at_all": 0}
+    assert index["services"] == {
+        "all": 2,
+        "by_formula": 2,
+        "by_table": 0,
+        "estimates": 0,
+        "not_at_all": 0,
+    }
     assert [cell["cell"] for cell in index["cells"]] == CELLS
     for cell in index["cells"]:
         assert (cell["status"], cell["architecture"], cell["windows"]) == ("done", "armv7-m", 16)
@@ -154,7 +160,13 @@ def test_services_that_the_firmware_does_not_call(example: Path, tmp_path: Path)
     assert done.returncode == 0
     assert "made characterization\n" in done.stderr, "the trace was there already"
     (cell,) = load(output / "campaign.json")["cells"]
-    assert cell["services"] == {"all": 2, "by_formula": 1, "by_table": 0, "not_at_all": 1}
+    assert cell["services"] == {
+        "all": 2,
+        "by_formula": 1,
+        "by_table": 0,
+        "estimates": 0,
+        "not_at_all": 1,
+    }
     (missing,) = cell["not_characterized"]
     assert missing["service"] == "other"
     said = f"mps2-an385+O2: not at all: other: {missing['reason']}"

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from wcetchar.errors import one_line
 from wcetchar.report.markdown import escaped, table_lines
-from wcetchar.report.summary import stretch_lines, sum_text
+from wcetchar.report.summary import published, share, stretch_lines, sum_text
 from wcetchar.report.terminal import text_of
 
 SCHEMA_VERSION: Final = 1
@@ -28,7 +28,10 @@ DONE: Final = "done"
 FAILED: Final = "failed"
 PENDING: Final = "pending"
 
-_FIGURES: Final = ("services", "by formula", "by table", "not at all", "windows", "instructions")
+_FIGURES: Final = (
+    *("services", "by formula", "by table", "estimates", "not at all"),
+    *("windows", "instructions"),
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class CellRow:
     """One cell. ``status``: ``done``, ``failed``, or ``pending`` where it was never made.
 
     Attributes:
+        by_formula: how many services have exact formulas that are no estimates.
         by_table: services that are published by a table.
+        estimates: those whose counts are an estimate, by formula or by table.
         not_characterized: (service, reason).
         longest_interrupts, longest_preemption: as the summary's JSON has them.
     """
@@ -49,6 +54,7 @@ class CellRow:
     firmware_sha256: str | None = None
     by_formula: int = 0
     by_table: tuple[str, ...] = ()
+    estimates: tuple[str, ...] = ()
     not_characterized: tuple[tuple[str, str], ...] = ()
     windows: int = 0
     traced: int = 0
@@ -59,7 +65,8 @@ class CellRow:
 
     @property
     def services(self) -> int:
-        return self.by_formula + len(self.by_table) + len(self.not_characterized)
+        counted = (self.by_table, self.estimates, self.not_characterized)
+        return self.by_formula + sum(map(len, counted))
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,9 @@ def row_of(
     if summary is None:
         return CellRow(cell, named, PENDING)
     services = summary["services"]
+    names: dict[str, list[str]] = {"formula": [], "table": [], "estimate": []}
+    for service in services:
+        names[published(service["form"], service["word"])].append(service["service"])
     return CellRow(
         cell,
         named,
@@ -96,8 +106,9 @@ def row_of(
         kernel=summary["kernel"],
         architecture=summary["architecture"],
         firmware_sha256=firmware_sha256,
-        by_formula=summary["by_formula"],
-        by_table=tuple(s["service"] for s in services if s["form"] == "table"),
+        by_formula=len(names["formula"]),
+        by_table=tuple(names["table"]),
+        estimates=tuple(names["estimate"]),
         not_characterized=tuple((m["service"], m["reason"]) for m in summary["not_characterized"]),
         windows=sum(s["windows"] for s in services),
         traced=summary["traced"],
@@ -119,6 +130,7 @@ def document(index: Index) -> str:
             "all": sum(row.services for row in done),
             "by_formula": sum(row.by_formula for row in done),
             "by_table": sum(len(row.by_table) for row in done),
+            "estimates": sum(len(row.estimates) for row in done),
             "not_at_all": sum(len(row.not_characterized) for row in done),
         },
         "cells": [_cell(row) for row in index.cells],
@@ -149,9 +161,11 @@ def _cell(row: CellRow) -> dict[str, Any]:
             "all": row.services,
             "by_formula": row.by_formula,
             "by_table": len(row.by_table),
+            "estimates": len(row.estimates),
             "not_at_all": len(row.not_characterized),
         },
         "by_table": list(row.by_table),
+        "estimates": list(row.estimates),
         "not_characterized": [
             {"service": name, "reason": reason} for name, reason in row.not_characterized
         ],
@@ -164,13 +178,16 @@ def _cell(row: CellRow) -> dict[str, Any]:
 
 def render(index: Index, width: int = 120, color: bool = False) -> str:
     """The table of the cells, what is not by formula, the longest stretches, and what failed."""
+    done = [row for row in index.cells if row.status == DONE]
     parts: list[RenderableType] = [Text(one_line(index.campaign), style="bold"), _table(index), ""]
+    if done:
+        parts += [Text(_share(done)), ""]
     for row in index.cells:
         parts += [Text(f"{row.cell}: by table: {name}") for name in row.by_table]
+        parts += [Text(f"{row.cell}: estimate: {name}") for name in row.estimates]
         parts += [
             Text(f"{row.cell}: not at all: {name}: {why}") for name, why in row.not_characterized
         ]
-    done = [row for row in index.cells if row.status == DONE]
     for title, key in (
         ("longest stretches with interrupts masked", "longest_interrupts"),
         ("longest stretches with preemption held off", "longest_preemption"),
@@ -197,16 +214,26 @@ def markdown(index: Index) -> str:
     done = [row for row in index.cells if row.status == DONE]
     lines = [f"## {escaped(index.campaign)}", ""]
     rows = [
-        [row.cell, row.status, row.architecture, *(_figures([row]) if row in done else [""] * 6)]
+        [
+            row.cell,
+            row.status,
+            row.architecture,
+            *(_figures([row]) if row in done else [""] * len(_FIGURES)),
+        ]
         for row in index.cells
     ]
     rows.append(["all cells", f"{len(done)} done", "", *_figures(done)])
     headings = [("cell", False), ("status", False), ("architecture", False)]
     lines += [*table_lines([*headings, *((h, True) for h in _FIGURES)], rows)]
-    if any(row.by_table or row.not_characterized or row.error for row in index.cells):
+    if done:
+        lines += ["", f"{_share(done)}."]
+    if any(
+        row.by_table or row.estimates or row.not_characterized or row.error for row in index.cells
+    ):
         lines.append("")
     for row in index.cells:
         lines += [f"* {escaped(row.cell)}: by table: {escaped(name)}" for name in row.by_table]
+        lines += [f"* {escaped(row.cell)}: estimate: {escaped(name)}" for name in row.estimates]
         lines += [
             f"* {escaped(row.cell)}: not at all: {escaped(name)}: {escaped(why)}"
             for name, why in row.not_characterized
@@ -247,7 +274,7 @@ def _table(index: Index) -> Table:
     for heading in _FIGURES:
         table.add_column(heading, justify="right")
     for row in index.cells:
-        figures = _figures([row]) if row.status == DONE else [""] * 6
+        figures = _figures([row]) if row.status == DONE else [""] * len(_FIGURES)
         table.add_row(Text(row.cell), row.status, Text(row.architecture), *figures)
     done = [row for row in index.cells if row.status == DONE]
     if len(index.cells) > 1:
@@ -268,8 +295,14 @@ def _figures(rows: Sequence[CellRow]) -> list[str]:
             [row.services for row in rows],
             [row.by_formula for row in rows],
             [len(row.by_table) for row in rows],
+            [len(row.estimates) for row in rows],
             [len(row.not_characterized) for row in rows],
             [row.windows for row in rows],
             [row.traced for row in rows],
         )
     ]
+
+
+def _share(rows: Sequence[CellRow]) -> str:
+    formula, services = sum(r.by_formula for r in rows), sum(r.services for r in rows)
+    return f"by exact formula: {formula:,} of {services:,} services ({share(formula, services)})"

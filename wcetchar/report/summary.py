@@ -19,6 +19,7 @@ from wcetchar.model.characterization import (
     Characterization,
     ServiceCharacterization,
     StretchKind,
+    Word,
 )
 from wcetchar.report.longest import LongStretch, longest_stretches
 from wcetchar.report.terminal import text_of
@@ -28,8 +29,8 @@ JSON_SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class ServiceRow:
-    """``form`` is ``formula`` or ``table``; ``sections`` are its trace sections as
-    (repetition, blocking, instructions for one repetition)."""
+    """``form`` is ``formula`` or ``table``, ``word`` what counts are; ``sections`` are its trace
+    sections as (repetition, blocking, instructions for one repetition)."""
 
     service: str
     parameters: tuple[str, ...]
@@ -62,16 +63,34 @@ class Summary:
 
     @property
     def by_formula(self) -> int:
-        return sum(row.form == "formula" for row in self.services)
+        """Services with exact formulas that are no estimates."""
+        return sum(published(row.form, row.word) == "formula" for row in self.services)
 
     @property
     def by_table(self) -> int:
-        return len(self.services) - self.by_formula
+        """Services with tables of observed values that are no estimates."""
+        return sum(published(row.form, row.word) == "table" for row in self.services)
+
+    @property
+    def estimates(self) -> int:
+        """Services whose counts are an estimate, by formula or by table."""
+        return len(self.services) - self.by_formula - self.by_table
 
     @property
     def wanted(self) -> int:
         """Services of the vendor's list, characterized or not."""
         return len(self.services) + len(self.not_characterized)
+
+
+def published(form: str, word: str) -> str:
+    """How a service is counted: ``formula``, ``table`` or ``estimate``."""
+    return form if word != Word.ESTIMATE.value else "estimate"
+
+
+def share(part: int, whole: int) -> str:
+    """Percent, rounded down: what it says is reached is reached."""
+    tenths = 1000 * part // whole if whole else 0
+    return f"{tenths // 10}.{tenths % 10} %"
 
 
 def summary_of(characterization: Characterization) -> Summary:
@@ -125,6 +144,7 @@ def json_of(summary: Summary) -> str:
     document: dict[str, Any] = {"schema_version": JSON_SCHEMA_VERSION, **asdict(summary)}
     document["by_formula"] = summary.by_formula
     document["by_table"] = summary.by_table
+    document["estimates"] = summary.estimates
     document["not_characterized"] = [
         {"service": name, "reason": reason} for name, reason in summary.not_characterized
     ]
@@ -159,8 +179,9 @@ def render(summary: Summary, width: int = 120, color: bool = False) -> str:
         Text(f"{summary.kernel} on {summary.architecture}", style="bold"),
         table,
         Text(
-            f"services: {summary.wanted}, {summary.by_formula} by exact formula, "
-            f"{summary.by_table} by table of observed values, "
+            f"services: {summary.wanted}, {summary.by_formula} by exact formula "
+            f"({share(summary.by_formula, summary.wanted)}), "
+            f"{summary.by_table} by table of observed values, {summary.estimates} estimates, "
             f"{len(summary.not_characterized)} not at all"
         ),
         *(Text(f"not at all: {name}: {why}") for name, why in summary.not_characterized),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from wcetchar import formula
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind
 from wcetchar.model.characterization import (
@@ -114,13 +116,15 @@ def test_the_summary_counts_every_wanted_service() -> None:
             service("f", stretch(Counts(rows=(row(8),)), kind=StretchKind.PREEMPTION)),
             service("g", known=False),
             service("t", counts=table),
+            replace(service("u"), word=Word.ESTIMATE),
             missing=missing,
         )
     )
-    assert (made.wanted, made.by_formula, made.by_table) == (4, 2, 1)
+    assert (made.wanted, made.by_formula, made.by_table, made.estimates) == (5, 2, 1, 1)
     document = json.loads(summary.json_of(made))
     assert document["by_formula"] == 2
     assert document["by_table"] == 1
+    assert document["estimates"] == 1
     assert document["not_characterized"] == [
         {"service": "gone", "reason": "no \\x1btrace shows it"}
     ]
@@ -137,7 +141,10 @@ def test_the_summary_counts_every_wanted_service() -> None:
     }
     assert (found["service"], found["parameters"], found["instructions"]) == ("f", {"N": 1}, 8)
     text = summary.render(made)
-    assert "services: 4, 2 by exact formula, 1 by table of observed values, 1 not at all" in text
+    assert (
+        "services: 5, 2 by exact formula (40.0 %), 1 by table of observed values, 1 estimates, "
+        "1 not at all" in text
+    )
     assert "not at all: gone: no \\x1btrace shows it" in text
     assert "longest stretches with interrupts masked: none" in text
     assert "        8  f at N=1" in text
@@ -195,3 +202,18 @@ def test_handlers_inside_a_stretch_are_added() -> None:
     found = longest_stretches(kernel(*services), StretchKind.INTERRUPTS)[0]
     assert (found.service, found.whole) == ("twice", 2 + 130 + 100)
     assert [f.instructions for f in found.follows] == [130, 100]
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [
+        (9, 10, "90.0 %"),
+        (8999, 10000, "89.9 %"),
+        (1, 1, "100.0 %"),
+        (999, 1000, "99.9 %"),
+        (0, 3, "0.0 %"),
+        (0, 0, "0.0 %"),
+    ],
+)
+def test_a_share_is_never_more_than_the_truth(part: int, whole: int, text: str) -> None:
+    assert summary.share(part, whole) == text

@@ -26,11 +26,13 @@ def stretch(service: str, also: list[str]) -> dict[str, Any]:
 SUMMARY: dict[str, Any] = {
     "kernel": "K 1",
     "architecture": "armv7-m",
-    "by_formula": 2,
+    "by_formula": 9,  # by a version that counted estimates with them
     "services": [
-        {"service": "a", "form": "formula", "windows": 3},
-        {"service": "b", "form": "formula", "windows": 4},
-        {"service": "c_d", "form": "table", "windows": 5},
+        {"service": "a", "form": "formula", "word": "high-water mark", "windows": 3},
+        {"service": "b", "form": "formula", "word": "bound", "windows": 4},
+        {"service": "c_d", "form": "table", "word": "high-water mark", "windows": 5},
+        {"service": "g", "form": "formula", "word": "estimate", "windows": 1},
+        {"service": "h", "form": "table", "word": "estimate", "windows": 1},
     ],
     "not_characterized": [{"service": "e", "reason": "no trace"}],
     "traced": 5000,
@@ -61,10 +63,17 @@ def index() -> matrix.Index:
 
 def test_every_service_is_counted(index: matrix.Index) -> None:
     document = json.loads(matrix.document(index))
-    assert document["services"] == {"all": 4, "by_formula": 2, "by_table": 1, "not_at_all": 1}
+    assert document["services"] == {
+        "all": 6,
+        "by_formula": 2,
+        "by_table": 1,
+        "estimates": 2,
+        "not_at_all": 1,
+    }
     done, failed, pending = document["cells"]
     assert done["services"] == document["services"]
-    assert (done["by_table"], done["windows"], done["traced"]) == (["c_d"], 12, 5000)
+    assert (done["by_table"], done["windows"], done["traced"]) == (["c_d"], 14, 5000)
+    assert done["estimates"] == ["g", "h"]
     assert done["longest_interrupts"] == SUMMARY["longest_interrupts"]
     assert (failed["status"], failed["exit_code"], failed["log"]) == ("failed", 3, "2/log.txt")
     assert "characterization" not in failed
@@ -72,13 +81,15 @@ def test_every_service_is_counted(index: matrix.Index) -> None:
 
 
 def test_the_table_says_the_same(index: matrix.Index) -> None:
-    text = matrix.render(index)
+    text = matrix.render(index, width=140)
     lines = [line.split() for line in text.splitlines()]
-    assert ["1", "done", "armv7-m", "4", "2", "1", "1", "12", "5,000"] in lines
+    assert ["1", "done", "armv7-m", "6", "2", "1", "2", "1", "14", "5,000"] in lines
     assert ["2", "failed"] in lines
     assert ["3", "pending"] in lines
     assert "all cells  1 done, 1 failed, 1 pending" in text
+    assert "\nby exact formula: 2 of 6 services (33.3 %)\n" in text
     assert "1: by table: c_d" in text
+    assert "1: estimate: g\n1: estimate: h\n" in text
     assert "1: not at all: e: no trace" in text
     assert "1: longest stretches with preemption held off: none" in text
     assert "    1,234  a at N=3, and in 1 more\n           from f+2 (k.c:7)\n" in text
@@ -89,8 +100,10 @@ def test_the_table_says_the_same(index: matrix.Index) -> None:
 def test_markdown_says_the_same(index: matrix.Index) -> None:
     text = matrix.markdown(index)
     assert text.startswith("## my \\| kernel\n\n| cell | status |")
-    assert "| 1 | done | armv7-m | 4 | 2 | 1 | 1 | 12 | 5,000 |" in text
+    assert "| 1 | done | armv7-m | 6 | 2 | 1 | 2 | 1 | 14 | 5,000 |" in text
+    assert "\nby exact formula: 2 of 6 services (33.3 %).\n" in text
     assert "* 1: by table: c\\_d" in text
+    assert "* 1: estimate: g\n" in text
     assert "* 2: failed: c.yaml:1:2: it\\\\x1b failed" in text
     assert "| 1,234 | a, and in 1 more | N=3 | f+2 (k.c:7) | f+2 (k.c:7) |" in text
     assert "\nNone.\n" in text
