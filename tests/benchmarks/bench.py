@@ -257,13 +257,25 @@ def freertos(folder: Path) -> list[tuple[str, str, str]]:
     def quiet(command: tuple[str, ...]) -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    hardware = ("--profile", "cortex-m3/flash-3ws", "--map", "cortex-m3/map-flash-3ws")
+    comparing = (*WCETCHAR, "compare", str(output), str(output), *hardware)
     first = timed(lambda: quiet(capturing))
     second = timed(lambda: quiet((*counting, "-o", str(output))))
+    third = timed(lambda: quiet(comparing))
     start = timed(lambda: quiet((*WCETCHAR, "--version")))
+    rows_of_full = []
+    full = ROOT / "build/campaign/mps2-an385+full/characterization.json"
+    if full.exists():
+        large = (*WCETCHAR, "compare", str(full), str(full), *hardware)
+        took = timed(lambda: quiet(large), repeat=1)
+        name = "FreeRTOS `full`: compare of two characterizations, whole process"
+        rows_of_full.append((name, f"{took:.1f} s", ""))
     return [
         ("FreeRTOS: capture, whole process", f"{first:.2f} s", ""),
         ("FreeRTOS: characterize, whole process", f"{second:.2f} s", ""),
-        ("  `wcetchar --version`, of that", f"{start / second:.3f}", ""),
+        ("FreeRTOS: compare of two characterizations, whole process", f"{third:.2f} s", ""),
+        *rows_of_full,
+        ("  `wcetchar --version`, of characterize", f"{start / second:.3f}", ""),
     ]
 
 

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 from bad_input import PROGRAM, need, process, refused, run
+from terminal import on_terminal
 
 from wcetchar.model.campaign import expand
 from wcetchar.pipeline import characterize as characterizing
@@ -25,6 +27,7 @@ from wcetchar.store import characterization_json, load_campaign
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "howto" / "vendor-example"
 CELLS = ["mps2-an385+O2", "mps2-an385+Os"]
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 MADE = (
     "campaign.json",
     *(f"{c}/{f}" for c in CELLS for f in ("characterization.json", "cell.json")),
@@ -358,3 +361,45 @@ def test_freertos_as_by_the_other_verbs(firmware: Path, tmp_path: Path) -> None:
             assert stretch[end]["function"]
             assert stretch[end]["file"].endswith((".c", ".h"))
             assert stretch[end]["line"] > 0
+
+
+def test_a_bar_on_a_terminal_that_reaches_the_end(
+    results: Path, example: Path, tmp_path: Path
+) -> None:
+    """Cells that are made, and one that fails; the result itself is not on that terminal."""
+    campaign, output = changed(example, tmp_path)
+    code, printed, shown = on_terminal("campaign", campaign, "-o", str(output), "--jobs", "2")
+    assert code == 0
+    assert "all cells" in printed
+    assert "\x1b" not in printed
+    assert ESCAPE.search(shown)
+    text = ESCAPE.sub("", shown)
+    for part in ("campaign ", "━", " 0/2 ", " 2/2 "):
+        assert part in text, part
+    # What each cell is at, behind the time.
+    assert re.search(
+        r"[01]/2 0:\d\d:\d\d .*mps2-an385\+O[2s] (builds|captures|characterizes)", text
+    )
+    assert text.rindex(" 2/2 ") > text.rindex(" 0/2 ")
+    assert re.search(r"\[1/2\] mps2-an385\+O[2s]: made trace and characterization", text)
+    assert re.search(r"\[2/2\] mps2-an385\+O[2s]: made trace and characterization", text)
+    # What is left of the bar is erased: the last line is taken back.
+    assert shown.rstrip("\r\n").endswith("\x1b[2K")
+
+
+def test_a_cell_that_fails_is_named_above_the_bar(example: Path, tmp_path: Path) -> None:
+    campaign, output = changed(example, tmp_path, ("    Os: {}", "    nonsense: {}"))
+    code, _, shown = on_terminal("campaign", campaign, "-o", str(output), "--jobs", "1")
+    assert code != 0
+    text = ESCAPE.sub("", shown)
+    assert " 2/2 " in text
+    assert re.search(r"\[[12]/2\] mps2-an385\+nonsense: failed: ", text)
+
+
+def test_no_bar_in_a_pipe(results: Path, example: Path) -> None:
+    done = process("campaign", str(example / "campaign.yaml"), "-o", str(results))
+    assert done.returncode == 0
+    lines = sorted(line.partition("] ")[2] for line in done.stderr.splitlines())
+    assert lines == [f"{cell}: up to date" for cell in CELLS]
+    assert not ESCAPE.search(done.stderr + done.stdout)
+    assert "━" not in done.stderr

@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bad_input import refused, run
+from bad_input import process, refused, run
+from terminal import on_terminal
 
 from wcetchar.pipeline.compare import labels_of
-from wcetchar.store.names import characterization_path
+from wcetchar.store.names import (
+    characterization_path,
+    map_names,
+    maps_of,
+    profile_names,
+)
 
 HARDWARE = ("--profile", "renaux2010/platform1", "--map", "renaux2010/map1")
 THREE = tuple(
@@ -277,3 +283,30 @@ def test_a_section_without_a_place_is_located(copy: Copy, tmp_path: Path) -> Non
 )
 def test_labels_tell_apart(paths: tuple[str, ...], labels: tuple[str, ...]) -> None:
     assert labels_of(paths) == labels
+
+
+def test_progress_on_a_terminal_and_none_in_a_pipe(copy: Copy) -> None:
+    files = (copy("one", second_service), copy("two", second_service))
+    code, printed, shown = on_terminal("compare", *files, *HARDWARE)
+    assert code == 0
+    assert "comparing" in shown
+    assert "2 services" in shown
+    assert "━" in shown
+    piped = process("compare", *files, *HARDWARE)
+    assert (piped.returncode, piped.stderr) == (0, "")
+    assert piped.stdout == printed
+
+
+def test_the_shipped_map_is_named_where_there_is_none() -> None:
+    """No shipped profile has a default map; the map that goes with it is told."""
+    names = [name for name in profile_names() if maps_of(name)]
+    assert set(names) == set(profile_names())
+    for name in names:
+        assert set(maps_of(name)) <= set(map_names())
+    assert maps_of("vexriscv/imc-board-b-shared") == ("vexriscv/map-imc-board-b",)
+    assert maps_of("vexriscv/imc-board-b-cached") == ("vexriscv/map-imc-board-b-cached",)
+    assert maps_of("renaux2010/platform1") == tuple(f"renaux2010/map{n}" for n in (1, 2, 3))
+    assert maps_of("my/board.yaml") == maps_of("board") == ()
+    for name in ("cortex-m3/flash-3ws", "renaux2010/platform1"):
+        found = run("compare", "renaux2010", "renaux2010", "--profile", name)
+        refused(found, 2, "has no default map", f"--map {' or '.join(maps_of(name))}")

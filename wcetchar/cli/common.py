@@ -187,10 +187,9 @@ def on_terminal(output: str | None) -> bool:
 
 
 @contextlib.contextmanager
-def progress_bar(
-    title: str, unit: str, total: int | None = None
-) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, shown only on a terminal; yields ``advance_to(done)``."""
+def progress_bar(title: str, unit: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """A progress bar on standard error, shown only on a terminal; yields ``advance_to(done)``,
+    which may be told the total as well."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -205,4 +204,8 @@ def progress_bar(
         disable=not console.is_terminal,
     ) as progress:
         task = progress.add_task(title, total=total)
-        yield lambda done: progress.update(task, completed=done)
+
+        def advance_to(done: int, total: int | None = None) -> None:
+            progress.update(task, completed=done, total=total)
+
+        yield advance_to

@@ -14,6 +14,7 @@ from wcetchar.cli.common import (
     emit,
     json_option,
     output_option,
+    progress_bar,
     say,
     table_color,
     table_width,
@@ -117,9 +118,9 @@ def command(
             "--fail-if-slower compares times, and without hardware there are none",
             hint="--profile NAME, and --map NAME",
         )
-    result = pipeline.run(
-        pipeline.Request(characterizations, profiles, maps, paired, services, values)
-    )
+    request = pipeline.Request(characterizations, profiles, maps, paired, services, values)
+    with progress_bar("comparing", "services") as advance:
+        result = pipeline.run(request, advance)
     view = versus.view_of(
         result.labels, result.characterizations, result.hardware, result.services, changed
     )

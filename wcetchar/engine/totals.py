@@ -48,6 +48,13 @@ class Totals:
             price = self.coefficients.get(row.repetition, Fraction(0))
             self.coefficients[row.repetition] = price + prices.time_of(row.vector).high
         self._table: dict[tuple[bool, tuple[int, ...]], Fraction] = {}
+        used = frozenset[str]().union(*map(formula.names, self.coefficients))
+        self._used = tuple(i for i, name in enumerate(names) if name in used)
+        if counts.points:
+            self._used = tuple(range(len(names)))
+        """The places of the parameters that the counts depend on."""
+        self._known: dict[tuple[int, ...], Fraction] = {}
+        """Of formulas: times by the values of these."""
 
     def __call__(self, values: tuple[int, ...]) -> Fraction:
         """The time at ``values``, in the order of ``names``.
@@ -55,6 +62,15 @@ class Totals:
         Raises:
             InputError: the counts do not hold there.
         """
+        if not self.counts.is_formula:
+            return self._time(values)
+        key = tuple([values[i] for i in self._used])
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._time(values)
+        return known
+
+    def _time(self, values: tuple[int, ...]) -> Fraction:
         own = self._own(values)
         if self.per_call:
             calls = supervisor_calls(self._at(values)) - self.last
@@ -62,6 +78,11 @@ class Totals:
         if self.rest and (own or counts_something(self._at(values))):
             return own + self.rest
         return own
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """Places in ``names`` of the parameters that the time can depend on."""
+        return self._used
 
     @property
     def line(self) -> Mapping[Expression, Fraction] | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +37,7 @@ from wcetchar.model.characterization import (
     StretchKind,
     Word,
 )
+from wcetchar.model.estimate import Estimate
 from wcetchar.model.expression import Expression
 from wcetchar.model.service import ParameterKind
 from wcetchar.model.versus import Against, Basis, Metric, MetricVersus, Range, Times, Verdict
@@ -43,6 +45,8 @@ from wcetchar.model.versus import Against, Basis, Metric, MetricVersus, Range, T
 MOST_CORNERS: Final = 64
 
 Point = tuple[int, ...]
+
+_NOTHING: Final = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,10 @@ def versus(sides: Sequence[Side], ranges: Sequence[Range], hardware: int) -> lis
         if size <= LARGEST_GRID
         else _sample(sides, ranges, names, corners)
     )
-    return [_metric(metric, hardware, sides, names, points, corners, size) for metric in Metric]
+    seen: Seen = {}
+    return [
+        _metric(metric, hardware, sides, names, points, corners, size, seen) for metric in Metric
+    ]
 
 
 def _corners(ranges: Sequence[Range]) -> list[Point]:
@@ -155,12 +162,14 @@ class _Curve:
             )
         )
         self.parts = _parts(side, own, metric)
+        used = {self._order[i] for part in self.parts for i in part.used}
+        self._used = sorted(i for i in used if i is not None)
         self._known: dict[Point, tuple[Fraction, Point] | None] = {}
 
     def own(self, point: Point) -> Point:
         """Values of the service's parameters there, in its dearest case."""
         found = self._dearest(point)
-        return found[1] if found else self._in(point, self._cases[0])
+        return self._in(point, found[1] if found else self._cases[0])
 
     def at(self, point: Point) -> Fraction | None:
         """``None``: the counts do not hold there."""
@@ -168,23 +177,27 @@ class _Curve:
         return found[0] if found else None
 
     def _in(self, point: Point, case: Point) -> Point:
+        if not case:
+            return tuple([point[i] for i in self._order if i is not None])
         open_cases = iter(case)
-        return tuple(next(open_cases) if i is None else point[i] for i in self._order)
+        return tuple([next(open_cases) if i is None else point[i] for i in self._order])
 
     def _dearest(self, point: Point) -> tuple[Fraction, Point] | None:
-        key = self._in(point, self._cases[0])
-        if key not in self._known:
-            try:
-                self._known[key] = max(
-                    (
-                        (max((part(values) for part in self.parts), default=Fraction(0)), values)
-                        for values in (self._in(point, case) for case in self._cases)
-                    ),
-                    key=lambda found: found[0],
-                )
-            except InputError:
-                self._known[key] = None
-        return self._known[key]
+        """The time and the case, the same wherever the parameters that count are."""
+        key = tuple([point[i] for i in self._used])
+        if key in self._known:
+            return self._known[key]
+        found = None
+        try:
+            for case in self._cases:
+                values = self._in(point, case)
+                time = max([part(values) for part in self.parts], default=_NOTHING)
+                if found is None or time > found[0]:
+                    found = time, case
+        except InputError:
+            found = None
+        self._known[key] = found
+        return found
 
     @property
     def coefficients(self) -> list[Mapping[Expression, Fraction]] | None:
@@ -217,23 +230,24 @@ def _metric(
     points: Sequence[Point],
     corners: Sequence[Point],
     size: int,
+    seen: Seen,
 ) -> MetricVersus:
     curves = [_Curve(side, metric, names) for side in sides]
-    rows = [Times(point, tuple(curve.at(point) for curve in curves)) for point in points]
+    rows = _rows(curves, points)
     against = []
     for number in range(1, len(sides)):
-        found = _against(metric, number, sides, curves, rows, size)
+        found = _against(metric, number, sides, curves, rows, size, seen)
         if found is not None:
             against.append(found)
     best = [0] * len(sides)
     complete = 0
-    for row in rows:
+    for row, alike in rows:
         times = [time for time in row.times if time is not None]
         if len(times) == len(sides):
-            complete += 1
+            complete += alike
             least = min(times)
             for number, time in enumerate(times):
-                best[number] += time == least
+                best[number] += alike if time == least else 0
     return MetricVersus(
         metric=metric,
         hardware=hardware,
@@ -245,24 +259,44 @@ def _metric(
     )
 
 
+Rows = Sequence[tuple[Times, int]]
+"""Times at a point, and at how many points they are these; of those it is the first."""
+
+
+def _rows(curves: Sequence[_Curve], points: Sequence[Point]) -> Rows:
+    """Where a formula does not depend on a parameter, many points share one time, the very same
+    object: one of them stands for all, which need not be compared again."""
+    first: dict[tuple[int, ...], Times] = {}
+    alike: Counter[tuple[int, ...]] = Counter()
+    for point in points:
+        times = tuple([curve.at(point) for curve in curves])
+        # The curves keep every time that they gave, so no two have one identity.
+        key = tuple([id(time) for time in times])
+        if key not in first:
+            first[key] = Times(point, times)
+        alike[key] += 1
+    return [(times, alike[key]) for key, times in first.items()]
+
+
 def _against(
     metric: Metric,
     number: int,
     sides: Sequence[Side],
     curves: Sequence[_Curve],
-    rows: Sequence[Times],
+    rows: Rows,
     size: int,
+    seen: Seen,
 ) -> Against | None:
     """``None``: there is no point at which both have a figure."""
     checked = slower = faster = 0
     worst: tuple[tuple[bool, Fraction, Fraction], Times] | None = None
-    for row in rows:
+    for row, alike in rows:
         base, other = row.times[0], row.times[number]
         if base is None or other is None:
             continue
-        checked += 1
-        slower += other > base
-        faster += other < base
+        checked += alike
+        slower += alike if other > base else 0
+        faster += alike if other < base else 0
         # Something where there was nothing is the largest change there is.
         change = (other - base) / base if base else Fraction(0)
         rank = (not base and other > 0, change, other)
@@ -277,18 +311,30 @@ def _against(
         basis = Basis.FORMULAS if by_formulas else Basis.SOME_POINTS
     at = worst[1]
     (first, here), (second, there) = (
-        _seen(sides[n], curves[n].own(at.values), metric) for n in (0, number)
+        _seen(sides, n, curves[n].own(at.values), metric, seen) for n in (0, number)
     )
     return Against(
         number, verdict, basis, checked, slower, faster, at, (first, second), (here, there)
     )
 
 
-def _seen(side: Side, values: Point, metric: Metric) -> tuple[Word, str]:
+Seen = dict[tuple[int, Point], Estimate | None]
+"""Estimates by the number of a side and its values; several metrics may ask for one."""
+
+
+def _seen(
+    sides: Sequence[Side], number: int, values: Point, metric: Metric, seen: Seen
+) -> tuple[Word, str]:
     """What a figure is, and where the longest stretch begins and ends."""
-    try:
-        found = estimate_at(side.service, side.prices, values, side.following)
-    except InputError:  # another kind of time than the compared one has no figure there
+    if (number, values) not in seen:
+        side = sides[number]
+        try:
+            made = estimate_at(side.service, side.prices, values, side.following)
+        except InputError:  # another kind of time than the compared one has no figure there
+            made = None
+        seen[number, values] = made
+    found = seen[number, values]
+    if found is None:
         return Word.ESTIMATE, ""
     if metric is Metric.TOTAL:
         return found.word, ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -47,8 +47,11 @@ class Result:
     services: tuple[ServiceVersus, ...]
 
 
-def run(request: Request) -> Result:
+def run(request: Request, progress: Callable[[int, int], None] | None = None) -> Result:
     """Compare.
+
+    Args:
+        progress: called with how many services are done, and of how many.
 
     Raises:
         UsageError: fewer than two characterizations, or profiles and maps that do not pair.
@@ -64,9 +67,13 @@ def run(request: Request) -> Result:
     owners = _owners(request, found)
     _refuse_strangers(request, found)
     platforms = _platforms(request, pairs, found, owners)
-    services = tuple(
-        _service(name, sides, found, platforms, request.values) for name, sides in owners.items()
-    )
+    services = []
+    for done, (name, sides) in enumerate(owners.items()):
+        if progress is not None:
+            progress(done, len(owners))
+        services.append(_service(name, sides, found, platforms, request.values))
+    if progress is not None:
+        progress(len(owners), len(owners))
     hardware = []
     for of_each in platforms:
         hardware.append(
@@ -75,7 +82,9 @@ def run(request: Request) -> Result:
                 tuple(p.section_map.name if p else "" for p in of_each),
             )
         )
-    return Result(labels_of(request.characterizations), tuple(found), tuple(hardware), services)
+    return Result(
+        labels_of(request.characterizations), tuple(found), tuple(hardware), tuple(services)
+    )
 
 
 def labels_of(paths: Sequence[str]) -> tuple[str, ...]:

@@ -220,8 +220,11 @@ def platform_of(
     elif profile.default_map:
         section_map = SectionMap(f"default of {profile.name}", {})
     else:
+        shipped = store.maps_of(profile_file)
         raise UsageError(
-            f"profile {profile.name} has no default map", hint="--map FILE says what lies where"
+            f"profile {profile.name} has no default map",
+            hint="--map FILE says what lies where"
+            + (f"; for the shipped firmware: --map {' or '.join(shipped)}" if shipped else ""),
         )
     try:
         prices = price_vector(

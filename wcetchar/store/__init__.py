@@ -11,7 +11,7 @@ from wcetchar.store.files import write_atomically
 from wcetchar.store.locate import Locator, locate
 from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
 from wcetchar.store.measurement_table import load_measurement_table
-from wcetchar.store.names import characterization_names, map_names, profile_names
+from wcetchar.store.names import characterization_names, map_names, maps_of, profile_names
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
 from wcetchar.store.runs import RunsFile, load_runs
@@ -37,6 +37,7 @@ __all__ = [
     "load_services",
     "locate",
     "map_names",
+    "maps_of",
     "profile_names",
     "write_atomically",
 ]

@@ -31,6 +31,15 @@ def map_names() -> tuple[str, ...]:
     return tuple(name for name in _yaml_names() if _is_map(name))
 
 
+def maps_of(profile: str) -> tuple[str, ...]:
+    """Shipped section maps for a shipped profile, by its name: the one that has its name, or the
+    longest beginning of it; else all of its folder. Empty for other profiles."""
+    folder, _, name = profile.rpartition("/")
+    near = [other for other in map_names() if folder and other.startswith(f"{folder}/")]
+    same = [other for other in near if name.startswith(other.partition("/map-")[2] or "/")]
+    return (max(same, key=len),) if same else tuple(near)
+
+
 def characterization_names() -> tuple[str, ...]:
     """Names of the published characterizations, sorted."""
     return tuple(sorted(path.stem for path in PUBLISHED.glob("*.json")))

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wcetchar.engine import PricingError, price_vector
-from wcetchar.engine.pricing import TIME_ASLEEP
+from wcetchar.engine.pricing import TIME_ASLEEP, Price, PriceVector
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.access import (
     AccessClass,
@@ -437,3 +439,28 @@ def test_a_map_that_places_what_is_not_there_is_told() -> None:
     (note,) = vector.notes
     assert ".txet" in note
     assert "unused" not in note
+
+
+ends = st.lists(st.fractions(0, 50, max_denominator=720), min_size=3, max_size=3).map(sorted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(ends, st.integers(0, 10**12)), max_size=6))
+def test_a_time_is_the_sum_of_counts_times_prices(parts: list[tuple[list[Fraction], int]]) -> None:
+    """Exactly, whatever the denominators."""
+    keys = [CoreEvent(f"s{number}", EventKind.ALU) for number in range(len(parts))]
+    made = {
+        key: Price("core", Interval(*times)) for key, (times, _) in zip(keys, parts, strict=True)
+    }
+    prices = PriceVector(profile(), SectionMap("m", {}), made)
+    vector = AccessVector({key: count for key, (_, count) in zip(keys, parts, strict=True)})
+    found = prices.time_of(vector)
+    for place, end in enumerate((found.low, found.nominal, found.high)):
+        assert end == sum((Fraction(times[place]) * n for times, n in parts), Fraction(0))
+
+
+def test_what_has_no_price_has_no_time() -> None:
+    prices = PriceVector(profile(), SectionMap("m", {}), {})
+    assert prices.time_of(AccessVector()) == Interval()
+    with pytest.raises(KeyError):
+        prices.time_of(AccessVector({CoreEvent("t", EventKind.ALU): 1}))
