@@ -245,13 +245,16 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        CHECK(heap_free_blocks() == n);
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XEVENTGROUPCREATE, group = xEventGroupCreate());
-        CHECK(group != NULL && heap_free_blocks() == n);
-        CHECK(n == 1 || (char *)group > (char *)holes.guard[n - 2]);
-        vEventGroupDelete(group);
+        for (unsigned kept = 0; kept < HEAP_MINIMA; kept++) {
+            heap_minimum(kept);
+            CHECK(heap_free_blocks() == n);
+            wcet_param(0, n);
+            wcet_param(1, kept);
+            MEASURE(SERVICE_XEVENTGROUPCREATE, group = xEventGroupCreate());
+            CHECK(group != NULL && heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)group > (char *)holes.guard[n - 2]);
+            vEventGroupDelete(group);
+        }
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }

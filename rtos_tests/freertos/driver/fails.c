@@ -181,6 +181,8 @@ static void set_positions(unsigned at)
     stream_control.uxDummy1[1] = at;
 }
 
+static unsigned straight; /* what is in the buffer has not wrapped around */
+
 static void receive_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
@@ -196,12 +198,13 @@ static void send_from_isr(void)
     BaseType_t woken = pdFALSE;
     size_t done;
 
+    wcet_param(0, straight);
     MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR_FAILS,
             done = xStreamBufferSendFromISR(stream, item, ITEM_BYTES, &woken));
     CHECK(done == 0 && woken == pdFALSE);
 }
 
-/* Worst: a batching buffer, which is looked at longest; empty, then full, the data wrapping around. */
+/* Worst: a batching buffer, which is looked at longest; empty, then full, the data wrapping around or not. */
 static void measure_stream(void)
 {
     size_t done;
@@ -212,11 +215,16 @@ static void measure_stream(void)
             done = xStreamBufferReceive(stream, item, ITEM_BYTES, 0));
     CHECK(done == 0);
     in_interrupt(receive_from_isr);
-    CHECK(xStreamBufferSend(stream, item, STREAM_BYTES, 0) == STREAM_BYTES);
-    MEASURE(SERVICE_XSTREAMBUFFERSEND_FAILS,
-            done = xStreamBufferSend(stream, item, ITEM_BYTES, 0));
-    CHECK(done == 0);
-    in_interrupt(send_from_isr);
+    for (straight = 0; straight <= 1; straight++) {
+        CHECK(xStreamBufferReset(stream) == pdPASS);
+        set_positions(straight ? 0 : STREAM_BYTES / 2);
+        CHECK(xStreamBufferSend(stream, item, STREAM_BYTES, 0) == STREAM_BYTES);
+        wcet_param(0, straight);
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_FAILS,
+                done = xStreamBufferSend(stream, item, ITEM_BYTES, 0));
+        CHECK(done == 0);
+        in_interrupt(send_from_isr);
+    }
 }
 
 static void receive_message_from_isr(void)
@@ -234,13 +242,15 @@ static void send_message_from_isr(void)
     BaseType_t woken = pdFALSE;
     size_t done;
 
+    wcet_param(0, straight);
     MEASURE(SERVICE_XMESSAGEBUFFERSENDFROMISR_FAILS,
             done = xMessageBufferSendFromISR(stream, item, ITEM_BYTES, &woken));
     CHECK(done == 0 && woken == pdFALSE);
 }
 
 /* Worst: a message is there, but it is longer than what the caller has room for, who would wait; its length
- * wraps around behind the first byte. Then there is too little room for another one. */
+ * wraps around behind the first byte. Then there is too little room for another one, the data wrapping around
+ * or not. */
 static void measure_message(void)
 {
     const unsigned bytes = STREAM_BYTES - LENGTH_BYTES;
@@ -253,10 +263,16 @@ static void measure_message(void)
             done = xMessageBufferReceive(stream, item, ITEM_BYTES, portMAX_DELAY));
     CHECK(done == 0);
     in_interrupt(receive_message_from_isr);
-    MEASURE(SERVICE_XMESSAGEBUFFERSEND_FAILS,
-            done = xMessageBufferSend(stream, item, STREAM_BYTES, portMAX_DELAY));
-    CHECK(done == 0);
-    in_interrupt(send_message_from_isr);
+    for (straight = 0; straight <= 1; straight++) {
+        CHECK(xMessageBufferReset(stream) == pdPASS);
+        set_positions(straight ? 0 : STREAM_BYTES);
+        CHECK(xMessageBufferSend(stream, item, bytes, 0) == bytes);
+        wcet_param(0, straight);
+        MEASURE(SERVICE_XMESSAGEBUFFERSEND_FAILS,
+                done = xMessageBufferSend(stream, item, STREAM_BYTES, portMAX_DELAY));
+        CHECK(done == 0);
+        in_interrupt(send_message_from_isr);
+    }
 }
 
 void measure_fails(void)

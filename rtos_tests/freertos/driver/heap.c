@@ -2,8 +2,11 @@
 #include "heap.h"
 
 #define CALLOC_BLOCKS_MAX 8u
-#define CALLOC_WORDS_MIN 5u
-#define CALLOC_WORDS_MAX 16u
+#define CALLOC_WORDS_MIN 9u
+#define CALLOC_WORDS_MAX 20u
+#define CALLOC_RESTS 4u /* bytes behind the last whole word */
+#define CALLOC_WORDS (CALLOC_WORDS_MAX - CALLOC_WORDS_MIN + 1)
+#define MORE_THAN_ANY_BYTES 4096u /* than any call takes whose allocation is measured */
 
 unsigned heap_free_blocks(void)
 {
@@ -19,6 +22,13 @@ void *heap_take(size_t bytes)
 
     CHECK(block != NULL);
     return block;
+}
+
+void heap_minimum(unsigned kept)
+{
+    xPortResetHeapMinimumEverFreeHeapSize();
+    if (kept)
+        vPortFree(heap_take(MORE_THAN_ANY_BYTES));
 }
 
 void holes_take(struct holes *holes, unsigned count, int last_guard)
@@ -44,7 +54,7 @@ void holes_close(struct holes *holes)
 }
 
 /* Worst: the last of N free blocks is the first that fits, and it is split; the size has to be
- * rounded up, or need not be; the heap has never been so full. */
+ * rounded up, or need not be; the heap has never been so full, or has. */
 static void measure_malloc(void)
 {
     static const size_t bytes[] = {101, 112};
@@ -55,16 +65,17 @@ static void measure_malloc(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned which = 0; which < 2; which++) {
+        for (unsigned which = 0; which < 2 * HEAP_MINIMA; which++) {
+            heap_minimum(which >> 1);
             CHECK(heap_free_blocks() == n);
-            xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
-            wcet_param(1, which);
-            MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(bytes[which]));
+            wcet_param(1, which & 1);
+            wcet_param(2, which >> 1);
+            MEASURE(SERVICE_PVPORTMALLOC, block = pvPortMalloc(bytes[which & 1]));
             CHECK(block != NULL);
             CHECK(heap_free_blocks() == n);
             CHECK(n == 1 || (char *)block > (char *)holes.guard[n - 2]);
-            CHECK(xPortGetMinimumEverFreeHeapSize() == xPortGetFreeHeapSize());
+            CHECK((xPortGetMinimumEverFreeHeapSize() < xPortGetFreeHeapSize()) == which >> 1);
             vPortFree(block);
         }
         holes_close(&holes);
@@ -92,8 +103,9 @@ static void measure_free(void)
     }
 }
 
-/* Worst: as for pvPortMalloc; the block is filled with zeros. No hole is large enough for the least
- * size. */
+/* Worst: as for pvPortMalloc; the block is filled with zeros. The bytes behind the last whole word take as long
+ * as a word each and two more; what comes first is rounded up, or need not be. No hole is large enough for the
+ * least size that is measured. */
 static void measure_calloc(void)
 {
     for (unsigned n = 1; n <= CALLOC_BLOCKS_MAX; n++) {
@@ -101,19 +113,24 @@ static void measure_calloc(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned words = CALLOC_WORDS_MIN; words <= CALLOC_WORDS_MAX; words++) {
-            uint32_t *block;
+        for (unsigned state = 0; state < CALLOC_RESTS * HEAP_MINIMA * CALLOC_WORDS; state++) {
+            const unsigned rest = state / HEAP_MINIMA % CALLOC_RESTS;
+            const unsigned words = CALLOC_WORDS_MIN + state / HEAP_MINIMA / CALLOC_RESTS;
+            const unsigned bytes = rest == 0 ? 4 * words : 4 * (words - 2 - rest) + rest;
+            uint8_t *block;
 
+            heap_minimum(state % HEAP_MINIMA);
             CHECK(heap_free_blocks() == n);
-            xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
             wcet_param(1, words);
-            MEASURE(SERVICE_PVPORTCALLOC, block = pvPortCalloc(words, sizeof(uint32_t)));
+            wcet_param(2, rest);
+            wcet_param(3, state % HEAP_MINIMA);
+            MEASURE(SERVICE_PVPORTCALLOC, block = pvPortCalloc(1, bytes));
             CHECK(block != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)block > (char *)holes.guard[n - 2]);
-            for (unsigned i = 0; i < words; i++) {
+            for (unsigned i = 0; i < bytes; i++) {
                 CHECK(block[i] == 0);
-                block[i] = i + 1;
+                block[i] = (uint8_t)(i + 1);
             }
             vPortFree(block);
         }

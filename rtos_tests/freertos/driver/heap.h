@@ -29,6 +29,11 @@ void holes_open(struct holes *holes);
 /* Gives the guards back. */
 void holes_close(struct holes *holes);
 
+/* Before an allocation: of the two, the first sets a new minimum of free memory, the second does not.
+ * Needs an unfragmented heap, but for small blocks. */
+#define HEAP_MINIMA 2u
+void heap_minimum(unsigned kept);
+
 /* Takes a block that must be had. */
 void *heap_take(size_t bytes);
 

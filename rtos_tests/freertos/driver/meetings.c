@@ -146,15 +146,19 @@ static void measure_wakes(unsigned delayed, unsigned matching, unsigned waiting,
     CHECK(bits == ALL);
     check(delayed, matching, waiting);
 
-    prepare(sets_bits_late, delayed, matching, waiting);
-    wcet_param(0, delayed);
-    wcet_param(1, matching);
-    wcet_param(2, waiting);
-    wcet_param(3, state);
-    MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_TIMES_OUT,
-            bits = xEventGroupSync(group, MINE, ALL, IN_VAIN));
-    CHECK(bits == ALL);
-    check(delayed, matching, waiting);
+    for (unsigned late = 0; late < 2; late++) {
+        prepare(late == 0 ? sets_bits_late : sets_nothing, delayed, matching, waiting);
+        wcet_param(0, delayed);
+        wcet_param(1, matching);
+        wcet_param(2, waiting);
+        wcet_param(3, state);
+        wcet_param(4, late);
+        MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_TIMES_OUT,
+                bits = xEventGroupSync(group, MINE, ALL, IN_VAIN));
+        CHECK((bits == ALL) == (late == 0));
+        (void)xEventGroupClearBits(group, MINE);
+        check(delayed, matching, waiting);
+    }
 }
 
 /* Any bit is enough; all are there when the caller looks for the last time, and are cleared; or are not

@@ -153,26 +153,29 @@ static void measure_create(void)
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
         CHECK(heap_free_blocks() == n);
+        for (unsigned kept = 0; kept < HEAP_MINIMA; kept++) {
+            heap_minimum(kept);
+            wcet_param(0, n);
+            wcet_param(1, kept);
+            MEASURE(SERVICE_XSEMAPHORECREATEBINARY, semaphore = xSemaphoreCreateBinary());
+            CHECK(semaphore != NULL && heap_free_blocks() == n);
+            vSemaphoreDelete(semaphore);
 
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XSEMAPHORECREATEBINARY, semaphore = xSemaphoreCreateBinary());
-        CHECK(semaphore != NULL && heap_free_blocks() == n);
-        vSemaphoreDelete(semaphore);
+            heap_minimum(kept);
+            wcet_param(0, n);
+            wcet_param(1, kept);
+            MEASURE(SERVICE_XSEMAPHORECREATECOUNTING, semaphore = xSemaphoreCreateCounting(5, 2));
+            CHECK(semaphore != NULL && heap_free_blocks() == n);
+            vSemaphoreDelete(semaphore);
 
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XSEMAPHORECREATECOUNTING, semaphore = xSemaphoreCreateCounting(5, 2));
-        CHECK(semaphore != NULL && heap_free_blocks() == n);
-        vSemaphoreDelete(semaphore);
-
-        xPortResetHeapMinimumEverFreeHeapSize();
-        wcet_param(0, n);
-        MEASURE(SERVICE_XSEMAPHORECREATEMUTEX, semaphore = xSemaphoreCreateMutex());
-        CHECK(semaphore != NULL && heap_free_blocks() == n);
-        CHECK(n == 1 || (char *)semaphore > (char *)holes.guard[n - 2]);
-        vSemaphoreDelete(semaphore);
-
+            heap_minimum(kept);
+            wcet_param(0, n);
+            wcet_param(1, kept);
+            MEASURE(SERVICE_XSEMAPHORECREATEMUTEX, semaphore = xSemaphoreCreateMutex());
+            CHECK(semaphore != NULL && heap_free_blocks() == n);
+            CHECK(n == 1 || (char *)semaphore > (char *)holes.guard[n - 2]);
+            vSemaphoreDelete(semaphore);
+        }
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }

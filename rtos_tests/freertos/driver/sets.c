@@ -546,11 +546,14 @@ static void measure_create(void)
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
         /* One of the sizes is a whole number of the heap's units. */
-        for (unsigned state = 0; state < 4; state++) {
+        for (unsigned both = 0; both < 4 * HEAP_MINIMA; both++) {
+            const unsigned state = both / HEAP_MINIMA;
+
+            heap_minimum(both % HEAP_MINIMA);
             CHECK(heap_free_blocks() == n);
-            xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
             wcet_param(1, state);
+            wcet_param(2, both % HEAP_MINIMA);
             MEASURE(SERVICE_XQUEUECREATESET, set = xQueueCreateSet(8 + state));
             CHECK(set != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)set > (char *)holes.guard[n - 2]);

@@ -359,21 +359,25 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < 4; state++) {
+        for (unsigned both = 0; both < 4 * HEAP_MINIMA; both++) {
+            const unsigned state = both / HEAP_MINIMA, kept = both % HEAP_MINIMA;
+
+            heap_minimum(kept);
             CHECK(heap_free_blocks() == n);
-            xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
             wcet_param(1, state);
+            wcet_param(2, kept);
             MEASURE(SERVICE_XSTREAMBUFFERCREATE,
                     buffer = xStreamBufferCreate(bytes[state & 1], state >> 1));
             CHECK(buffer != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);
             vStreamBufferDelete(buffer);
-            xPortResetHeapMinimumEverFreeHeapSize();
             if (state >= 2)
                 continue;
+            heap_minimum(kept);
             wcet_param(0, n);
             wcet_param(1, state);
+            wcet_param(2, kept);
             MEASURE(SERVICE_XMESSAGEBUFFERCREATE, buffer = xMessageBufferCreate(bytes[state]));
             CHECK(buffer != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)buffer > (char *)holes.guard[n - 2]);

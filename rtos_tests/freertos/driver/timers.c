@@ -186,11 +186,14 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned state = 0; state < 2; state++) {
+        for (unsigned both = 0; both < 2 * HEAP_MINIMA; both++) {
+            const unsigned state = both / HEAP_MINIMA;
+
+            heap_minimum(both % HEAP_MINIMA);
             CHECK(heap_free_blocks() == n);
-            xPortResetHeapMinimumEverFreeHeapSize();
             wcet_param(0, n);
             wcet_param(1, state);
+            wcet_param(2, both % HEAP_MINIMA);
             MEASURE(SERVICE_XTIMERCREATE,
                     made = xTimerCreate("timer", LONG, state == 0 ? pdTRUE : pdFALSE, NULL,
                                         does_nothing));

@@ -407,7 +407,8 @@ static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned st
 }
 
 /* Worst: there is room for a part of the data, which the caller sends in the end, and with that part
- * there are as many bytes as another task waits for, which is readied. */
+ * there are as many bytes as another task waits for, which is readied. What is in the buffer has wrapped
+ * around and what is sent does not, or the reverse. */
 static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state)
 {
     const unsigned before = STREAM_BYTES - bytes;
@@ -415,14 +416,14 @@ static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state
 
     set_items(bytes);
     stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
-    set_positions(bytes);
+    set_positions(state < 2 ? bytes : STREAM_BYTES);
     helpers_start(delayed + 1);
     helper_call(delayed, receives_all, NULL);
     CHECK(xStreamBufferSend(stream, sent + 1, before, 0) == before && helper_busy(delayed));
-    CHECK(stream_control.uxDummy1[1] == STREAM_BYTES);
+    CHECK(stream_control.uxDummy1[1] == (state < 2 ? STREAM_BYTES : before - 1));
     clock_wraps_in(IN_VAIN + 2);
     delay_others(notifies_late, delayed, IN_VAIN);
-    notify_driver(state);
+    notify_driver(state & 1);
     mark_two(bytes, delayed);
     wcet_param(2, state);
     MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT,
@@ -461,13 +462,14 @@ static void empty_messages(void)
     CHECK(xMessageBufferIsEmpty(stream) == pdTRUE);
 }
 
-static void full_messages(void)
+/* The next message is written as above; or what is in the buffer has not wrapped around. */
+static void full_messages(int straight)
 {
     stream = xMessageBufferCreateStatic(MESSAGE_BYTES + 1, storage, &stream_control);
-    set_positions(MESSAGE_BYTES - LENGTH_BYTES + 1);
+    set_positions(straight ? 0 : MESSAGE_BYTES - LENGTH_BYTES + 1);
     CHECK(xMessageBufferSend(stream, sent + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE);
     CHECK(xMessageBufferSpacesAvailable(stream) == 0);
-    CHECK(stream_control.uxDummy1[1] == MESSAGE_BYTES - LENGTH_BYTES);
+    CHECK(stream_control.uxDummy1[1] == (straight ? MESSAGE_BYTES : MESSAGE_BYTES - LENGTH_BYTES));
 }
 
 /* Worst: as for streams, the caller goes on and readies the task that it waited for, which waits for
@@ -479,18 +481,22 @@ static void measure_message(unsigned bytes, unsigned delayed, unsigned state)
     set_items(bytes);
     empty_messages();
     helpers_start(delayed);
-    delay_others(sends_messages, delayed, LIMIT);
-    notify_driver(state);
-    mark_two(bytes, delayed);
-    wcet_param(2, state);
-    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
-            done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
-    CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-
-    full_messages();
-    helper_call(0, receives_messages, NULL);
-    notify_driver(state);
+    if (state < 2) {
+        delay_others(sends_messages, delayed, LIMIT);
+        notify_driver(state);
+        mark_two(bytes, delayed);
+        wcet_param(2, state);
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
+                done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
+        CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
+        CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+        full_messages(0);
+        helper_call(0, receives_messages, NULL);
+    } else {
+        full_messages(1);
+        delay_others(receives_messages, delayed, LIMIT);
+    }
+    notify_driver(state & 1);
     mark_two(bytes, delayed);
     wcet_param(2, state);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS,
@@ -505,20 +511,22 @@ static void measure_message_in_vain(unsigned delayed, unsigned state)
     size_t done;
 
     set_items(ITEM_BYTES_MAX);
-    empty_messages();
     helpers_start(delayed);
+    if (state < 2) {
+        empty_messages();
+        clock_wraps_in(IN_VAIN + 2);
+        delay_others(notifies_late, delayed, IN_VAIN);
+        notify_driver(state);
+        wcet_param(0, delayed);
+        wcet_param(1, state);
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_TIMES_OUT,
+                done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, IN_VAIN));
+        CHECK(done == 0 && !helper_busy(0));
+    }
+    full_messages(state >= 2);
     clock_wraps_in(IN_VAIN + 2);
     delay_others(notifies_late, delayed, IN_VAIN);
-    notify_driver(state);
-    wcet_param(0, delayed);
-    wcet_param(1, state);
-    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_TIMES_OUT,
-            done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, IN_VAIN));
-    CHECK(done == 0 && !helper_busy(0));
-    full_messages();
-    clock_wraps_in(IN_VAIN + 2);
-    delay_others(notifies_late, delayed, IN_VAIN);
-    notify_driver(state);
+    notify_driver(state & 1);
     wcet_param(0, delayed);
     wcet_param(1, state);
     MEASURE(SERVICE_XMESSAGEBUFFERSEND_TIMES_OUT,
@@ -547,13 +555,14 @@ void measure_waits(void)
         measure_not_notified(delayed);
         for (unsigned state = 0; state < 3; state++)
             measure_late_events(delayed, state);
-        for (unsigned state = 0; state < 2; state++)
+        for (unsigned state = 0; state < 4; state++)
             measure_message_in_vain(delayed, state);
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, 1); state++) {
-                measure_stream_receive(bytes, delayed, state);
+            for (unsigned state = 0; state < 4 && swept_in(state, bytes, delayed, 1); state++) {
+                if (state < 2)
+                    measure_stream_receive(bytes, delayed, state);
                 measure_stream_send(bytes, delayed, state);
                 measure_message(bytes, delayed, state);
             }
