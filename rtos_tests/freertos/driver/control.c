@@ -115,6 +115,8 @@ static void measure_priority_switch(void)
     vTaskDelete(created);
 }
 
+static unsigned less_urgent;
+
 static void resume_from_isr(void)
 {
     BaseType_t needed;
@@ -122,21 +124,26 @@ static void resume_from_isr(void)
 
     MEASURE(SERVICE_UXTASKPRIORITYGETFROMISR, priority = uxTaskPriorityGetFromISR(NULL));
     CHECK(priority == PRIORITY_DRIVER);
+    wcet_param(0, less_urgent);
     MEASURE(SERVICE_XTASKRESUMEFROMISR, needed = xTaskResumeFromISR(created));
-    CHECK(needed == pdTRUE);
+    CHECK(needed == !less_urgent);
     BOARD_YIELD_FROM_ISR(needed);
 }
 
-/* Worst: the task is more urgent than the interrupted one, and the scheduler is not locked. */
+/* Worst: the task is more urgent than the interrupted one, or less, and the scheduler is not locked. */
 static void measure_resume_from_isr(void)
 {
-    created = create(suspends_itself, PRIORITY_DRIVER + 2);
-    CHECK(eTaskGetState(created) == eSuspended);
-    driver_on_interrupt = resume_from_isr;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-    CHECK(eTaskGetState(created) == eSuspended);
-    vTaskDelete(created);
+    for (less_urgent = 0; less_urgent <= 1; less_urgent++) {
+        created = create(suspends_itself, PRIORITY_DRIVER + 2);
+        CHECK(eTaskGetState(created) == eSuspended);
+        if (less_urgent)
+            vTaskPrioritySet(created, PRIORITY_CREATED);
+        driver_on_interrupt = resume_from_isr;
+        board_interrupt();
+        driver_on_interrupt = NULL;
+        CHECK(eTaskGetState(created) == (less_urgent ? eReady : eSuspended));
+        vTaskDelete(created);
+    }
 }
 
 static void deletes_itself(void *unused)
