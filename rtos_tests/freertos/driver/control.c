@@ -122,8 +122,10 @@ static void resume_from_isr(void)
     BaseType_t needed;
     UBaseType_t priority;
 
-    MEASURE(SERVICE_UXTASKPRIORITYGETFROMISR, priority = uxTaskPriorityGetFromISR(NULL));
-    CHECK(priority == PRIORITY_DRIVER);
+    if (!less_urgent) {
+        MEASURE(SERVICE_UXTASKPRIORITYGETFROMISR, priority = uxTaskPriorityGetFromISR(NULL));
+        CHECK(priority == PRIORITY_DRIVER);
+    }
     wcet_param(0, less_urgent);
     MEASURE(SERVICE_XTASKRESUMEFROMISR, needed = xTaskResumeFromISR(created));
     CHECK(needed == !less_urgent);
