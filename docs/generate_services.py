@@ -45,6 +45,7 @@ FILES = (
     "activities.yaml",
     "boards/mps2-an385/image.yaml",
     "boards/armv7m.yaml",
+    "boards/critical.yaml",
 )
 _GROUP = re.compile(r"  # (\S.*)\.$")
 _NAME = re.compile(r"  ([A-Za-z]\w*):$")

@@ -35,8 +35,11 @@ KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
 NO_KERNEL = 5
 FILES = {
     "basic": (),
-    "whole": ("more.yaml", "activities.yaml", "boards/armv7m.yaml"),
-    "full": ("more.yaml", "activities.yaml", "timer_task.yaml", "boards/armv7m.yaml"),
+    "whole": ("more.yaml", "activities.yaml", "boards/armv7m.yaml", "boards/critical.yaml"),
+    "full": (
+        *("more.yaml", "activities.yaml", "timer_task.yaml"),
+        *("boards/armv7m.yaml", "boards/critical.yaml"),
+    ),
     "timers": (),
     "tickless": (),
     "watch": (),
@@ -433,11 +436,43 @@ def test_memcpy_does_not_call_itself(elf: Path) -> None:
 
 def test_mark_ids_are_those_of_the_header() -> None:
     header = defines(SOURCE / "driver" / "service_ids.h", "SERVICE_")
-    assert {
+    found = {
         f"SERVICE_{name.upper()}": str(service["mark"])
         for configuration in CONFIGURATIONS
         for name, service in services_of(configuration)["services"].items()
-    } == header
+    }
+    for name in ("riscv", "armv4t", "thumb"):
+        document = YAML(typ="safe", pure=True).load(SOURCE / "boards" / f"{name}.yaml")
+        for service, described in document["services"].items():
+            key, mark = f"SERVICE_{service.upper()}", str(described["mark"])
+            assert found.setdefault(key, mark) == mark
+    assert found == header
+
+
+@pytest.mark.parametrize("board", ["virt", "versatilepb", "versatilepb-thumb"])
+def test_other_boards_have_services_for_interrupts(board: str) -> None:
+    """In `whole` and `full`, by `make services` and in the campaign."""
+    campaign = YAML(typ="safe", pure=True).load(SOURCE / "campaign.yaml")
+    for configuration in CONFIGURATIONS[:3]:
+        given = (f"BOARD={board}", f"CONFIG={configuration}", "services")
+        done = shell(tool("make"), "-s", "-C", SOURCE, *given)
+        files = {Path(word).relative_to("rtos_tests/freertos") for word in done.stdout.split()}
+        names = {s.name for s in load_services(*(str(SOURCE / file) for file in files)).services}
+        own = {"interrupt_minimal", "interrupt_switch", "context_switch_interrupt"}
+        if board != "virt":
+            own |= {"vPortEnterCritical", "vPortExitCritical"}
+        if board == "versatilepb-thumb":
+            own |= {"vPortDisableInterruptsFromThumb", "vPortEnableInterruptsFromThumb"}
+        assert names & own == (own if configuration != "basic" else set())
+        here = {"board": board, "config": configuration}
+        further = {
+            Path(file)
+            for group in campaign["further services"]
+            for file in group["files"]
+            if all(here[a] in ([v] if isinstance(v, str) else v) for a, v in group["cells"].items())
+        }
+        always = {"services.yaml", f"config/{configuration}.yaml", f"boards/{board}/image.yaml"}
+        assert further == files - set(map(Path, always))
 
 
 def test_marks_are_those_of_the_header(

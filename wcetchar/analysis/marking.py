@@ -77,6 +77,8 @@ class Marking(Unmarked):
                     hint="correct the range in the services file, or the firmware",
                 )
             values.append(value)
+        # Not only at the end mark: another thread may leave that one.
+        context.parameters.clear()
         if service.name in self._ended:
             raise self._error(
                 f"a second begin mark of {service.name}",

@@ -18,9 +18,14 @@ void board_tick(void);
 /* The same for external interrupt 0, whose handler is driver_interrupt(). */
 void board_interrupt(void);
 
-/* The same for external interrupt 1, whose handler, board_minimal_handler(), does nothing. It lies in
- * .caller_text, as a handler of the application. */
+/* The same for an interrupt whose handler does nothing, but withdraw the interrupt where software has to. The
+ * handler lies in .caller_text, as one of the application, and so does the next one. */
 void board_minimal_interrupt(void);
+
+#ifdef BOARD_SWITCHES_IN_HANDLERS
+/* The same, but then the handler asks for a switch. */
+void board_switching_interrupt(void);
+#endif
 
 #if configUSE_TICKLESS_IDLE != 0
 /* Called by the first task that runs, before anything else: stops the timer that the port started. */

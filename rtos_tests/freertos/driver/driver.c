@@ -71,6 +71,11 @@ static void driver_task(void *unused)
 #endif
 #ifdef DRIVER_HEAP_ALONE
     measure_heap_alone();
+#elif DRIVER_INTERRUPTS_ALONE
+    measure_time();
+#if DRIVER_WHOLE
+    measure_interrupts();
+#endif
 #else
 #if configUSE_TIMERS == 1 && !DRIVER_WHOLE
     measure_timer_task();
@@ -112,8 +117,6 @@ static void driver_task(void *unused)
     measure_fails();
     measure_queries();
     measure_idle();
-#endif
-#if DRIVER_WHOLE && defined(BOARD_HAS_MINIMAL_INTERRUPT)
     measure_interrupts();
 #endif
 #ifdef BOARD_HAS_SERVICES

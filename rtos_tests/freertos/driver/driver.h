@@ -75,6 +75,11 @@ extern TaskHandle_t xIdleTaskHandles[];
 extern void (*driver_on_interrupt)(void);
 void driver_interrupt(void);
 
+/* Nothing but what interrupts and switches cost (ONLY=interrupts). */
+#ifndef DRIVER_INTERRUPTS_ALONE
+#define DRIVER_INTERRUPTS_ALONE 0
+#endif
+
 /* One function for each family of services; each leaves the kernel as it found it. */
 void measure_heap(void);
 void measure_heap_alone(void); /* where DRIVER_HEAP_ALONE is defined, instead of all others */
@@ -92,7 +97,7 @@ void measure_locked(void);
 void measure_meetings(void);
 void measure_queries(void);
 void measure_watching(void); /* where DRIVER_WATCHES is 1 */
-void measure_interrupts(void); /* where BOARD_HAS_MINIMAL_INTERRUPT is defined */
+void measure_interrupts(void);
 #if configUSE_QUEUE_SETS == 1
 void measure_sets(void);
 #endif

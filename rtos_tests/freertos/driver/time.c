@@ -3,38 +3,26 @@
 #include "helpers.h"
 #include "semphr.h"
 
-#if DRIVER_WHOLE && defined(BOARD_HAS_MINIMAL_INTERRUPT)
-#define SWITCHES_BY_INTERRUPT 1
-#else
-#define SWITCHES_BY_INTERRUPT 0
-#endif
-
 #define PARTNER_STACK_WORDS configMINIMAL_STACK_SIZE
 
 static StaticTask_t partner_control KERNEL_OBJECT;
 static StackType_t partner_stack[PARTNER_STACK_WORDS] TASK_STACK;
 static StaticQueue_t semaphore_control KERNEL_OBJECT;
 static SemaphoreHandle_t semaphore;
-static volatile int switch_is_measured;
-#if SWITCHES_BY_INTERRUPT
-static volatile int switch_by_interrupt;
-#endif
+static volatile unsigned measured_switch; /* 0: none */
+static volatile unsigned partner_turns;
+static volatile unsigned passed_over; /* priorities without a ready task */
 
 /* A task of the driver's priority that gives the processor back at once. */
 static void partner_task(void *unused)
 {
     (void)unused;
     for (;;) {
-        if (switch_is_measured) {
-            wcet_end(SERVICE_CONTEXT_SWITCH);
-            switch_is_measured = 0;
+        partner_turns++;
+        if (measured_switch != 0) {
+            wcet_end(measured_switch);
+            measured_switch = 0;
         }
-#if SWITCHES_BY_INTERRUPT
-        if (switch_by_interrupt) {
-            wcet_end(SERVICE_CONTEXT_SWITCH_INTERRUPT);
-            switch_by_interrupt = 0;
-        }
-#endif
         taskYIELD();
     }
 }
@@ -190,25 +178,76 @@ static void measure_tick_wrap(TaskHandle_t partner)
     place_partner(partner, BEFORE);
 }
 
-/* Worst: the choice of the next task passes the end of the ready list. The partner stands before
- * the driver in it and leaves the end mark. */
-static void switch_once(void)
+/* By who asks for the switch: what an interrupt marks is not what a task does. */
+static void mark_passed_over(void)
 {
-    driver_invocations++;
-    switch_is_measured = 1;
-    wcet_begin(SERVICE_CONTEXT_SWITCH);
-    taskYIELD();
-    CHECK(!switch_is_measured);
+    if (configUSE_PORT_OPTIMISED_TASK_SELECTION == 0)
+        wcet_param(0, passed_over);
 }
 
-#if configUSE_PORT_OPTIMISED_TASK_SELECTION == 1
-static void measure_switch(TaskHandle_t partner)
+/* The partner leaves the end mark. */
+static void begin_switch(unsigned service)
 {
+    mark_passed_over();
+    driver_invocations++;
+    measured_switch = service;
+    wcet_begin(service);
+}
+
+static void switch_by_call(void)
+{
+    begin_switch(SERVICE_CONTEXT_SWITCH);
+    taskYIELD();
+}
+
+#if DRIVER_WHOLE
+/* Runs as an interrupt handler. Where the switch is made inside of it, it is a call that returns. */
+static void ask_for_switch(void)
+{
+#ifdef BOARD_SWITCHES_IN_HANDLERS
+    mark_passed_over();
+    MEASURE(SERVICE_CONTEXT_SWITCH_INTERRUPT, BOARD_YIELD_FROM_ISR(pdTRUE));
+#else
+    begin_switch(SERVICE_CONTEXT_SWITCH_INTERRUPT);
+    BOARD_YIELD_FROM_ISR(pdTRUE);
+#endif
+}
+
+static void switch_by_interrupt(void)
+{
+    driver_on_interrupt = ask_for_switch;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+#endif
+
+#if DRIVER_WHOLE && defined(BOARD_SWITCHES_IN_HANDLERS)
+static void switch_in_interrupt(void)
+{
+    begin_switch(SERVICE_INTERRUPT_SWITCH);
+    board_switching_interrupt();
+}
+#endif
+
+static void check_switch(unsigned turns)
+{
+    CHECK(measured_switch == 0 && partner_turns == turns + 1);
+}
+
+/* Worst: the choice of the next task passes the end of the ready list, in which the partner stands before
+ * the driver. */
+#if configUSE_PORT_OPTIMISED_TASK_SELECTION == 1
+static void measure_switch(TaskHandle_t partner, void (*switch_once)(void))
+{
+    unsigned turns;
+
     vTaskPrioritySet(NULL, PRIORITY_URGENT);
     /* Puts the index of the ready list on the driver; what is added later stands before it. */
     taskYIELD();
     vTaskPrioritySet(partner, PRIORITY_URGENT);
+    turns = partner_turns;
     switch_once();
+    check_switch(turns);
     vTaskPrioritySet(partner, PRIORITY_DRIVER);
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
 }
@@ -216,9 +255,10 @@ static void measure_switch(TaskHandle_t partner)
 /* This choice goes down one by one from the most urgent priority at which a task was ready when the kernel
  * last looked: the one that waits now may have been alone there, and nobody is ready down to the idle
  * task's priority. Both tasks get that, and the idle task stands aside, so that it is not chosen. */
-static void measure_switch(TaskHandle_t partner)
+static void measure_switch(TaskHandle_t partner, void (*switch_once)(void))
 {
     const TaskHandle_t idle = xIdleTaskHandles[0];
+    unsigned turns;
 
     for (unsigned empty = 0; empty < configMAX_PRIORITIES; empty++) {
         vTaskSuspend(idle);
@@ -230,8 +270,10 @@ static void measure_switch(TaskHandle_t partner)
         vTaskResume(partner);
         CHECK(uxTopReadyPriority == tskIDLE_PRIORITY);
         uxTopReadyPriority = empty;
-        wcet_param(0, empty);
+        turns = partner_turns;
+        passed_over = empty;
         switch_once();
+        check_switch(turns);
         CHECK(uxTopReadyPriority == tskIDLE_PRIORITY);
         vTaskPrioritySet(NULL, PRIORITY_DRIVER);
         vTaskPrioritySet(partner, PRIORITY_DRIVER);
@@ -240,48 +282,31 @@ static void measure_switch(TaskHandle_t partner)
 }
 #endif
 
-#if SWITCHES_BY_INTERRUPT
-static void ask_for_switch(void)
-{
-    switch_by_interrupt = 1;
-    wcet_begin(SERVICE_CONTEXT_SWITCH_INTERRUPT);
-    BOARD_YIELD_FROM_ISR(pdTRUE);
-}
-
-/* The same, but an interrupt handler asks for it. */
-static void measure_switch_by_interrupt(TaskHandle_t partner)
-{
-    vTaskPrioritySet(NULL, PRIORITY_URGENT);
-    taskYIELD();
-    vTaskPrioritySet(partner, PRIORITY_URGENT);
-    driver_invocations++;
-    driver_on_interrupt = ask_for_switch;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-    CHECK(!switch_by_interrupt);
-    vTaskPrioritySet(partner, PRIORITY_DRIVER);
-    vTaskPrioritySet(NULL, PRIORITY_DRIVER);
-}
-#endif
-
 void measure_time(void)
 {
     TaskHandle_t partner;
 
-    measure_delay();
-    measure_delay_first();
-    if (DRIVER_WHOLE)
-        measure_delay_last_tick();
+    if (!DRIVER_INTERRUPTS_ALONE) {
+        measure_delay();
+        measure_delay_first();
+        if (DRIVER_WHOLE)
+            measure_delay_last_tick();
+    }
 
     semaphore = xSemaphoreCreateBinaryStatic(&semaphore_control);
     partner = xTaskCreateStatic(partner_task, "partner", PARTNER_STACK_WORDS, NULL,
                                 PRIORITY_DRIVER, partner_stack, &partner_control);
     CHECK(partner != NULL);
-    measure_switch(partner);
-#if SWITCHES_BY_INTERRUPT
-    measure_switch_by_interrupt(partner);
+    measure_switch(partner, switch_by_call);
+#if DRIVER_WHOLE
+    measure_switch(partner, switch_by_interrupt);
+#ifdef BOARD_SWITCHES_IN_HANDLERS
+    measure_switch(partner, switch_in_interrupt);
 #endif
-    measure_tick(partner);
-    measure_tick_wrap(partner);
+#endif
+    if (!DRIVER_INTERRUPTS_ALONE) {
+        measure_tick(partner);
+        measure_tick_wrap(partner);
+    }
     vTaskDelete(partner);
 }

@@ -256,6 +256,25 @@ def test_parameters_belong_to_a_thread(resolved: Resolved, at: Labels) -> None:
     assert [f.values for f in found] == [(9,), (3,)]
 
 
+def test_parameters_are_those_of_one_begin_mark(resolved: Resolved, at: Labels) -> None:
+    """The thread that is switched to leaves the end mark of the switch; what was marked before it
+    is no parameter of what the first thread begins next."""
+    service, tick, again = resolved.services.services
+    switch = replace(tick, name="switch", mark=11, entries=("switch",), exceptions=())
+    switch = replace(switch, parameters=service.parameters)
+    services = replace(resolved.services, services=(service, tick, again, switch))
+    with_switch = resolve(services, resolved.image, resolved.table)
+    rows = [
+        i(at["start"]), mark(PARAMETER, 3), i(at["start_2"]), mark(BEGIN, 11),
+        *switched(at, ONE, TWO), i(at["start_4"]), mark(END, 11), *switched(at, TWO, ONE),
+        i(at["start_2"]),
+    ]  # fmt: skip
+    (window,), _ = find(with_switch, rows)
+    assert (window.service.name, window.values) == ("switch", (3,))
+    with pytest.raises(InputError, match="service begins, but parameter N was not marked"):
+        find(with_switch, [*rows, mark(BEGIN, 7)])
+
+
 def test_the_first_thread_is_started_by_a_handler(resolved: Resolved, at: Labels) -> None:
     restore = [i(at["svc"]), *(r(ONE + 4 * k) for k in range(8)), i(at["svc_2"])]
     rows = [i(at["copied_2"]), w(TABLE), *exception(11, *restore), *call(at, [i(at["lock"])])]

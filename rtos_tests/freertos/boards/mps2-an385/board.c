@@ -83,6 +83,7 @@ CALLER_TEXT void board_minimal_handler(void)
 {
 }
 
+/* External interrupt 1. */
 void board_minimal_interrupt(void)
 {
     NVIC_ISPR0 = 2;

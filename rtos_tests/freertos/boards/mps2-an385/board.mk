@@ -14,5 +14,5 @@ PORT_SOURCES := portable/GCC/ARM_CM3/port.c
 PORT_INCLUDES := portable/GCC/ARM_CM3
 RUN = $(QEMU) -M mps2-an385 -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
-BOARD_MORE := boards/armv7m.yaml
+BOARD_MORE := boards/armv7m.yaml boards/critical.yaml
 BOARD_HAS_TICKLESS := 1

@@ -14,8 +14,7 @@
 /* The processor counts leading zeros. */
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 
-/* There is board_minimal_interrupt(), critical sections are functions of the port, and a switch is a
- * handler of its own, also when an interrupt asks for it. */
-#define BOARD_HAS_MINIMAL_INTERRUPT 1
+/* Critical sections are functions of the port. */
+#define BOARD_HAS_CRITICAL_FUNCTIONS 1
 
 #endif

@@ -9,5 +9,5 @@ PORT_INCLUDES := portable/GCC/ARM_CM4F
 BOARD_LINK := $(HERE)/boards/mps2-an385/link.ld
 RUN = $(QEMU) -M mps2-an386 -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
-BOARD_MORE := boards/armv7m.yaml
+BOARD_MORE := boards/armv7m.yaml boards/critical.yaml
 BOARD_HAS_TICKLESS := 1

@@ -7,3 +7,4 @@ CPU := -mcpu=arm7tdmi -mthumb -mthumb-interwork -DTHUMB_INTERWORK -fno-strict-al
 FLAGS_portISR := -marm
 FLAGS_board := -marm
 BOARD_LINK := $(HERE)/boards/versatilepb/link.ld
+BOARD_MORE += boards/thumb.yaml

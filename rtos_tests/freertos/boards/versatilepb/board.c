@@ -28,6 +28,8 @@ volatile uint32_t board_timer[4];
 void board_start(void) __attribute__((noreturn));
 void board_fault(void) __attribute__((noreturn));
 void board_served(void);
+void board_minimal_served(void);
+void board_switching_served(void);
 
 /* Semihosting calls (Arm, Semihosting for AArch32 and AArch64). */
 #define SYS_WRITE0 0x04u
@@ -96,6 +98,34 @@ static __attribute__((naked)) void interrupt_handler(void)
     portRESTORE_CONTEXT();
 }
 
+/* What a handler must do: withdraw the interrupt, and tell the interrupt controller. */
+CALLER_TEXT void board_minimal_served(void)
+{
+    VICSOFTINTCLEAR = INTERRUPT;
+    VICVectAddr = 0;
+}
+
+CALLER_TEXT __attribute__((naked)) static void minimal_handler(void)
+{
+    portSAVE_CONTEXT();
+    __asm volatile("bl board_minimal_served");
+    portRESTORE_CONTEXT();
+}
+
+CALLER_TEXT void board_switching_served(void)
+{
+    VICSOFTINTCLEAR = INTERRUPT;
+    VICVectAddr = 0;
+    portYIELD_FROM_ISR();
+}
+
+CALLER_TEXT __attribute__((naked)) static void switching_handler(void)
+{
+    portSAVE_CONTEXT();
+    __asm volatile("bl board_switching_served");
+    portRESTORE_CONTEXT();
+}
+
 void board_tick(void)
 {
     raise(TICK, vTickISR);
@@ -104,6 +134,16 @@ void board_tick(void)
 void board_interrupt(void)
 {
     raise(INTERRUPT, interrupt_handler);
+}
+
+void board_minimal_interrupt(void)
+{
+    raise(INTERRUPT, minimal_handler);
+}
+
+void board_switching_interrupt(void)
+{
+    raise(INTERRUPT, switching_handler);
 }
 
 void board_fault(void)

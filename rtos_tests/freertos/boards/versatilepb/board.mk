@@ -11,3 +11,4 @@ CPU := -mcpu=arm7tdmi -marm -fno-strict-aliasing
 PORT_SOURCES := portable/GCC/ARM7_LPC2000/port.c portable/GCC/ARM7_LPC2000/portISR.c
 PORT_INCLUDES := portable/GCC/ARM7_LPC2000
 RUN = $(HERE)/boards/versatilepb/run.sh $(QEMU)
+BOARD_MORE := boards/armv4t.yaml boards/critical.yaml

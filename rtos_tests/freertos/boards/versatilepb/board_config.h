@@ -13,6 +13,14 @@
 /* Armv4T has no instruction that counts leading zeros, and this port no other way. */
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 0
 
+/* A handler that asks for a switch makes it itself. Critical sections are functions of the port; masking alone
+ * is one where the kernel is in Thumb state. */
+#define BOARD_SWITCHES_IN_HANDLERS 1
+#define BOARD_HAS_CRITICAL_FUNCTIONS 1
+#ifdef THUMB_INTERWORK
+#define BOARD_HAS_MASKING_FUNCTIONS 1
+#endif
+
 /* What the port takes from a header of the LPC2000. Its interrupt controller is a PrimeCell PL190 (DDI
  * 0181), and so is the board's. */
 #define BOARD_VIC(offset) (*(volatile uint32_t *)(0x10140000u + (offset)))

@@ -16,7 +16,6 @@
 #define MTIMECMP ((volatile uint32_t *)configMTIMECMP_BASE_ADDRESS)
 #define MSIP (*(volatile uint32_t *)0x02000000u)
 #define MIE_MSIE (1u << 3)
-#define MCAUSE_SOFTWARE_INTERRUPT 0x80000003u
 
 extern uint32_t __data_load[], __data_start[], __data_end[];
 extern uint32_t __bss_start[], __bss_end[];
@@ -96,10 +95,38 @@ void board_tick(void)
     let_in();
 }
 
-void board_interrupt(void)
+/* What the application's handler calls when it has withdrawn the interrupt. */
+static void (*volatile interrupt_function)(void) CALLER_DATA;
+
+static void raise(void (*function)(void))
 {
+    interrupt_function = function;
     MSIP = 1;
     let_in();
+}
+
+void board_interrupt(void)
+{
+    raise(driver_interrupt);
+}
+
+CALLER_TEXT static void does_nothing(void)
+{
+}
+
+void board_minimal_interrupt(void)
+{
+    raise(does_nothing);
+}
+
+CALLER_TEXT static void asks_for_switch(void)
+{
+    portYIELD_FROM_ISR(pdTRUE);
+}
+
+void board_switching_interrupt(void)
+{
+    raise(asks_for_switch);
 }
 
 /* Takes the place of the port's weak function: no timer, see above. The scheduler enables the
@@ -113,13 +140,13 @@ void vPortSetupTimerInterrupt(void)
     __asm volatile("csrs mie, %0" ::"r"(MIE_MSIE));
 }
 
-/* What the port's trap handler does not serve itself. */
-void freertos_risc_v_application_interrupt_handler(uint32_t cause)
+/* What the port's trap handler does not serve itself. There is one such interrupt, the one that is enabled
+ * above: its pending bit stays set until software clears it, which is all that a handler must do. */
+CALLER_TEXT void freertos_risc_v_application_interrupt_handler(uint32_t cause)
 {
-    if (cause != MCAUSE_SOFTWARE_INTERRUPT)
-        board_fault();
+    (void)cause;
     MSIP = 0;
-    driver_interrupt();
+    interrupt_function();
 }
 
 void freertos_risc_v_application_exception_handler(uint32_t cause)

@@ -14,3 +14,4 @@ PORT_INCLUDES := portable/GCC/RISC-V \
 	portable/GCC/RISC-V/chip_specific_extensions/RISCV_MTIME_CLINT_no_extensions
 RUN = $(QEMU) -M virt -cpu rv32 -bios none -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
+BOARD_MORE := boards/riscv.yaml

@@ -14,4 +14,7 @@
 /* By counting leading zeros. RV32IMC has no instruction for that; libgcc does it with a table. */
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 
+/* A handler that asks for a switch makes it itself. */
+#define BOARD_SWITCHES_IN_HANDLERS 1
+
 #endif
