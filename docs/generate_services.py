@@ -234,10 +234,12 @@ def page(characterization: Characterization) -> str:
 
 MORE = PAGE.with_name("freertos-services-more.md")
 BASE = "mps2-an385+full"
+OTHER_BOARDS = ("mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
 CELLS = (
     *(f"mps2-an385+{config}" for config in ("tickless", "timers", "watch")),
-    *(f"{board}+full" for board in ("mps2-an386", "virt", "versatilepb", "versatilepb-thumb")),
+    *(f"{board}+full" for board in OTHER_BOARDS),
 )
+HEAPS = ("heap_1", "heap_2", "heap_3", "heap_5")
 MORE_INTRODUCTION = """\
 # FreeRTOS: services of other configurations and boards
 
@@ -247,6 +249,9 @@ Beside [those of `full` on a Cortex-M3](freertos-services.md): services that onl
 configuration or board has, and those whose parameters or worst state differ there. All others are
 driven in the same states everywhere; their figures are in the characterizations that `make
 campaign` writes, and the [matrix](freertos-matrix.md) counts them. Columns as there.
+
+Then the kernel's other heaps: all that takes memory from them or gives it back, in the
+configuration `full`. Figures are those of a Cortex-M3.
 """
 
 
@@ -263,8 +268,43 @@ def what(service: ServiceCharacterization) -> tuple[object, ...]:
     return service.parameters, " ".join(service.worst_state.split())
 
 
-def more(base: Characterization, cells: Mapping[str, Characterization]) -> str:
-    """The whole page of other cells."""
+def of_heap(
+    heap: str, base: Characterization, cells: Mapping[str, Characterization]
+) -> Iterable[str]:
+    """What is said of one heap: figures of the first cell, and what its services, or those of a
+    further cell, have in other states than before."""
+    known = {name: [what(parts[0])] for name, parts in described_of(base).items()}
+    for number, (cell, characterization) in enumerate(cells.items()):
+        parts = described_of(characterization)
+        if number == 0:
+            yield f"\n## {cell}\n"
+            for assumption in characterization.assumptions:
+                if assumption not in base.assumptions:
+                    yield f"{sentence(assumption)}\n"
+            yield "| | instructions | accesses to data | " + " | ".join(StretchKind) + " |"
+            yield "|---|---|---|---|---|"
+            yield from (result(part) for part in characterization.services)
+            yield ""
+        found = []
+        for name, services in parts.items():
+            if what(services[0]) not in known.setdefault(name, []):
+                known[name].append(what(services[0]))
+                found.append(section(name, services, ()))
+        if found and number > 0:
+            yield f"\n## {cell}\n"
+        yield from found
+    listed = YAML(typ="safe", pure=True).load(SUITE / "not-characterized.yaml")
+    for group in listed["not with this heap"].get(heap, ()):
+        names = ", ".join(f"`{name}`" for name in group["services"])
+        yield f"Not characterized with `{heap}`, because {group['because']}: {names}.\n"
+
+
+def more(
+    base: Characterization,
+    cells: Mapping[str, Characterization],
+    heaps: Mapping[str, Mapping[str, Characterization]],
+) -> str:
+    """The whole page of other cells; ``heaps``: the cells of each heap."""
     known = {name: [what(parts[0])] for name, parts in described_of(base).items()}
     text = MORE_INTRODUCTION
     for cell, characterization in cells.items():
@@ -276,15 +316,19 @@ def more(base: Characterization, cells: Mapping[str, Characterization]) -> str:
             found.append(section(name, parts, ()))
         if found:
             text += f"\n## {cell}\n\n" + "\n".join(found)
+    for heap, those in heaps.items():
+        text += "\n".join(of_heap(heap, base, those))
     return text
 
 
 def write_more(folder: Path) -> None:
-    made = {
-        name: store.load_characterization(str(folder / name / "characterization.json"))
-        for name in (BASE, *CELLS)
-    }
-    MORE.write_text(more(made.pop(BASE), made), encoding="utf-8")
+    def made(*cells: str) -> dict[str, Characterization]:
+        files = {cell: folder / cell / "characterization.json" for cell in cells}
+        return {cell: store.load_characterization(str(file)) for cell, file in files.items()}
+
+    boards = (BASE.partition("+")[0], *OTHER_BOARDS)
+    heaps = {heap: made(*(f"{board}+{heap}" for board in boards)) for heap in HEAPS}
+    MORE.write_text(more(made(BASE)[BASE], made(*CELLS), heaps), encoding="utf-8")
 
 
 if __name__ == "__main__":

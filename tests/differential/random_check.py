@@ -428,8 +428,8 @@ def make(board: str, build: Path, *words: str) -> str:
     return done.stdout + done.stderr
 
 
-def services_files(board: str, build: Path) -> list[Path]:
-    return [ROOT / name for name in make(board, build, "services").split()]
+def services_files(board: str, build: Path, *words: str) -> list[Path]:
+    return [ROOT / name for name in make(board, build, *words, "services").split()]
 
 
 def wcetchar(*words: str | Path) -> None:

@@ -22,9 +22,7 @@ from ruamel.yaml import YAML
 
 from wcetchar.engine import price_vector
 from wcetchar.engine.pricing import TIME_ASLEEP
-from wcetchar.formula import evaluate
 from wcetchar.model.characterization import StretchKind, Word
-from wcetchar.model.service import ParameterKind, ServiceKind
 from wcetchar.pipeline import capture as capturing
 from wcetchar.pipeline import characterize as characterizing
 from wcetchar.store import load_map, load_profile, load_services
@@ -243,52 +241,6 @@ def test_every_value_of_every_service_is_driven_once(
 def test_the_kernels_own_assertions_hold(built: Callable[[str], Path], configuration: str) -> None:
     done = run(built(configuration) / "freertos-check.elf")
     assert done.returncode == 0, said(done)
-
-
-HEAPS = {
-    # Instructions: at the least N, and for one more. The loops of heap_5 are those of heap_4, which
-    # the tutorial counts by hand; heap_2 passes its list twice; heap_1 has none.
-    "heap_1": {"pvPortMalloc": (80, 0)},
-    "heap_2": {"pvPortMalloc": (127, 12), "vPortFree": (84, 5)},
-    "heap_3": {"pvPortMalloc": (63, 0), "vPortFree": (62, 0)},
-    "heap_5": {"pvPortMalloc": (113, 7), "vPortFree": (107, 4)},
-}
-
-
-@pytest.mark.parametrize("heap", HEAPS)
-def test_other_heaps(tmp_path: Path, heap: str) -> None:
-    tool("arm-none-eabi-gcc")
-    done = make(SOURCE, tmp_path, f"HEAP={heap}", "all", "check-elf")
-    assert done.returncode == 0, done.stderr
-    names = (f"heaps/{heap}.yaml", "boards/mps2-an385/image.yaml")
-    services = load_services(*(str(SOURCE / name) for name in names)).services
-    calls = [service for service in services if service.kind is ServiceKind.CALL]
-    expected = sum(prod(p.maximum - p.minimum + 1 for p in s.parameters) for s in calls)
-    for elf in ("freertos.elf", "freertos-check.elf"):
-        done = run(tmp_path / elf)
-        assert done.returncode == 0, said(done)
-        assert f"done: {expected} invocations" in said(done)
-    elf, trace = tmp_path / "freertos.elf", tmp_path / "run.trace"
-    capturing.run(capturing.Request(str(elf), str(trace), "mps2-an385"))
-    found = characterizing.run(
-        characterizing.Request(
-            str(elf), (str(trace),), tuple(str(SOURCE / name) for name in names), partial=True
-        )
-    )
-    for service in found.services:
-        assert service.counts.is_formula, service.name
-        first, more = HEAPS[heap][service.name]
-        cases = {p.name: 0 for p in service.parameters if p.kind is ParameterKind.CASE}
-        for parameter in [p for p in service.parameters if p.name not in cases] or (None,):
-            least = parameter.minimum if parameter else 0
-            for n in (least, least + 1):
-                at = {**cases, **({parameter.name: n} if parameter else {})}
-                total = sum(
-                    evaluate(row.repetition, at) * row.vector.instructions
-                    for row in service.counts.rows
-                )
-                assert total == first + more * (n - least), (service.name, n)
-    assert {service.name for service in found.services} == HEAPS[heap].keys()
 
 
 def test_stretches_of_tickless_idle(built: Callable[[str], Path], tmp_path: Path) -> None:

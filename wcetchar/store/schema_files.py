@@ -17,7 +17,7 @@ from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
 from wcetchar.store.measured import MeasuredDoc
-from wcetchar.store.parts import INSTEAD
+from wcetchar.store.parts import INSTEAD, ONLY, SETTINGS_INSTEAD
 from wcetchar.store.profile import ProfileDoc
 from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
@@ -59,6 +59,20 @@ def _part_of_services() -> dict[str, Any]:
         "description": "keys of services of another file, in the place of those there",
         "title": "Instead",
         "type": "object",
+    }
+    configuration = schema["$defs"]["KernelDoc"]["properties"]["configuration"]
+    schema["properties"][SETTINGS_INSTEAD] = {
+        "additionalProperties": configuration["additionalProperties"],
+        "description": "settings of another file, with other values",
+        "title": "Configuration Instead",
+        "type": "object",
+    }
+    schema["properties"][ONLY] = {
+        "description": "the services that are read; those of other files are left out",
+        "items": {"minLength": 1, "type": "string"},
+        "minItems": 1,
+        "title": "Only Services",
+        "type": "array",
     }
     return schema
 

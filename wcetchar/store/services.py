@@ -246,18 +246,21 @@ class ServicesDoc(YamlModel):
 
 CONTINUED: Final[tuple[Steps, ...]] = (("services",), ("sections",), ("kernel", "configuration"))
 """Mappings that may have entries in several files."""
+GROWING: Final = ("assumptions",)
+"""Lists that may have items in several files."""
 
 
 def load_services(*paths: str) -> ServicesFile:
     """Read a services file, or several that make one together.
 
-    Each key stands in one of the files; only the mappings of ``CONTINUED`` may go on in another,
-    and keys of a service may be given ``instead`` of those in another.
+    Each key stands in one of the files; only the mappings of ``CONTINUED`` and the lists of
+    ``GROWING`` may go on in another, keys of a service and settings may be given ``instead`` of
+    those in another, and one file may say which services are read.
 
     Raises:
         InputError: no such file, or mistakes in it; all of them at once as ``InputErrors``.
     """
-    source = read_parts(paths, SERVICES, CONTINUED, amended="services")
+    source = read_parts(paths, SERVICES, CONTINUED, "services", GROWING)
     document = validate(ServicesDoc, source, _CHECKS)
     source.fail_on_mistakes()
     assert document is not None
