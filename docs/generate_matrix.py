@@ -28,11 +28,11 @@ What `make campaign` makes of every board and configuration of
 [`rtos_tests/freertos/`](../../rtos_tests/freertos/README.md), and of the kernel's other heaps
 (`heap_1` to `heap_5`, in the configuration `full`, with what takes memory from them or gives it
 back): services whose counts are exact formulas, those published by a table, those that are
-estimates, and those not characterized with the reason; then, for each, the longest stretches with interrupts masked and with preemption held
-off. Lengths are in instructions at the parameter values where they are most; a stretch that
-occurs in several services stands once. Where another activity goes on with what a stretch holds
-off, the longest that can follow is added, and named ([chains](../explanation/model.md#chains)).
-How to read and compare:
+estimates, and those not characterized with the reason; then, for each, the longest stretches with
+interrupts masked and with preemption held off. Lengths are in instructions at the parameter
+values where they are most; a stretch that occurs in several services stands once. Where another
+activity goes on with what a stretch holds off, the longest that can follow is added, and named
+([chains](../explanation/model.md#chains)). How to read and compare:
 [characterize a matrix of firmware](../howto/campaign.md).
 
 """
