@@ -81,12 +81,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Build:
-    """What makes the firmware. All texts with placeholders; ``timeout`` in seconds."""
+    """What makes the firmware. All texts with placeholders; ``timeout`` in seconds. ``needs``:
+    environment variables that the user has to set, with what for, without placeholders."""
 
     command: tuple[str, ...]
     directory: str = "."
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout: int = 3600
+    needs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

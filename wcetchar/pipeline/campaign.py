@@ -80,11 +80,13 @@ def run(request: Request, progress: Progress) -> Result:
     A cell that fails stops no other. The index is written anew after each cell.
 
     Raises:
-        InputError: as :func:`plans`; the folder cannot be used, or another run uses it.
+        InputError: as :func:`plans`; the folder cannot be used, or another run uses it; an
+            environment variable that the build needs is not set.
         UsageError: no cell is chosen.
     """
     campaign = store.load_campaign(request.campaign)
     chosen_plans = _plans(request, campaign)
+    _check_needs(campaign)
     output = Path(request.output)
     with _owned(output):
         failures: dict[str, Failure] = {}
@@ -279,6 +281,25 @@ def _firmware(record: dict[str, Any]) -> str | None:
     with contextlib.suppress(KeyError, TypeError):
         return str(record["trace"]["inputs"]["firmware"])
     return None
+
+
+def _check_needs(campaign: Campaign) -> None:
+    """Before anything runs, rather than in every cell's log."""
+    needs = campaign.build.needs if campaign.build else {}
+    missing = [
+        InputError(
+            f"{name} is not set in the environment, and the build needs it",
+            where=campaign.where("build", "needs", name),
+            expected=meaning,
+            hint=f"export {name}=...",
+        )
+        for name, meaning in needs.items()
+        if not os.environ.get(name)
+    ]
+    if len(missing) > 1:
+        raise InputErrors(missing)
+    if missing:
+        raise missing[0]
 
 
 @contextlib.contextmanager

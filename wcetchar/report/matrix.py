@@ -268,7 +268,8 @@ def _cells(stretch: Mapping[str, Any]) -> list[str]:
 
 def _table(index: Index) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("cell")
+    # Names of cells tell them apart: other columns give way first.
+    table.add_column("cell", min_width=max((len(row.cell) for row in index.cells), default=0))
     table.add_column("status")
     table.add_column("architecture")
     for heading in _FIGURES:

@@ -72,6 +72,10 @@ class BuildDoc(YamlModel):
     environment: dict[Text, Text] = Field(
         default_factory=dict, description="variables beside those that wcetchar itself was given"
     )
+    needs: dict[Text, Text] = Field(
+        default_factory=dict,
+        description="environment variables that the user has to set, with what for",
+    )
     timeout: Seconds = Field(default=3600, description="in seconds")
 
 
@@ -142,6 +146,7 @@ class CampaignDoc(YamlModel):
                 self.build.directory,
                 dict(self.build.environment),
                 self.build.timeout,
+                dict(self.build.needs),
             )
             if self.build
             else None,

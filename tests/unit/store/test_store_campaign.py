@@ -210,3 +210,16 @@ further services:
         (first + 2, "`c` is no value of the axis `board`"),
         (first + 3, "this names no axis"),
     ]
+
+
+def test_what_a_build_needs(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "schema: wcetchar/campaign/1\nname: n\naxes: {a: {one: {}}}\nfirmware: f.elf\n"
+        "services: [s.yaml]\nmachine: virt\nbuild:\n  command: [make]\n"
+        "  needs: {SDK: where the kit is, OTHER: a second one}\n"
+    )
+    found = load_campaign(str(path))
+    assert found.build is not None
+    assert found.build.needs == {"SDK": "where the kit is", "OTHER": "a second one"}
+    assert found.where("build", "needs", "SDK").line == 9
