@@ -517,6 +517,12 @@ static void measure_events_of_driver(unsigned delayed, unsigned state)
     helpers_stop();
 }
 
+/* Of the tasks that wait: all for any of others, or all for several; or the last in the other way. */
+static int waits_for_any(unsigned state, unsigned i, unsigned count)
+{
+    return (state & 1) == (state >> 1 && i + 1 == count);
+}
+
 static BaseType_t waits_for_other_bits(void *unused)
 {
     (void)unused;
@@ -536,8 +542,10 @@ static void measure_sync(unsigned delayed, unsigned waiting, unsigned state)
 
     group = xEventGroupCreateStatic(&group_control);
     helpers_start(delayed + waiting);
-    for (unsigned i = delayed; i < delayed + waiting; i++)
-        helper_call(i, state == 0 ? waits_for_other_bits : waits_for_more_bits, NULL);
+    for (unsigned i = 0; i < waiting; i++)
+        helper_call(delayed + i,
+                    waits_for_any(state, i, waiting) ? waits_for_other_bits : waits_for_more_bits,
+                    NULL);
     delay_others(sets_bits, delayed);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
@@ -607,7 +615,7 @@ void measure_blocking(void)
                 measure_take(delayed, waiting);
     for (unsigned delayed = 1; delayed <= DELAYED_AT_ONCE; delayed++)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
-            for (unsigned state = 0; state < 2; state++)
+            for (unsigned state = 0; state < 4; state++)
                 measure_sync(delayed, waiting, state);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
         for (recursive = 0; recursive <= 1; recursive++) {

@@ -33,17 +33,25 @@ static const struct wanted is_missing[] = {
     {NEVER_SET, pdTRUE, pdFALSE},
     {WAITED_FOR | NEVER_SET, pdTRUE, pdTRUE},
 };
-#define WAYS_TO_MISS 2u
-#define WAYS 8u
+/* Those who do not get it all miss it in one way, or the last of them in the other, with which the kernel
+ * leaves its loop if they stand behind those who get it. */
+#define WAYS_TO_MISS 4u
+#define WAYS_IN_FRONT 8u
+#define WAYS (WAYS_IN_FRONT + 4u * WAYS_TO_MISS)
+
+static int stand_behind(unsigned state)
+{
+    return state >= WAYS_IN_FRONT;
+}
 
 static const struct wanted *get_in(unsigned state)
 {
-    return &comes[state / WAYS_TO_MISS];
+    return &comes[stand_behind(state) ? (state - WAYS_IN_FRONT) / WAYS_TO_MISS : state / 2];
 }
 
-static const struct wanted *miss_in(unsigned state)
+static const struct wanted *miss_in(unsigned way, unsigned i, unsigned count)
 {
-    return &is_missing[state % WAYS_TO_MISS];
+    return &is_missing[(way & 1) ^ (way >> 1 && i + 1 == count)];
 }
 
 /* Of one bit or of several: true if they came. */
@@ -81,14 +89,16 @@ static BaseType_t meets(void *unused)
     return xEventGroupSync(group, 0, WAITED_FOR, portMAX_DELAY) == WAITED_FOR;
 }
 
-/* U tasks that wait in vain, then M that get what they wait for. */
+/* U tasks that wait in vain and M that get what they wait for, or the reverse. */
 static void prepare(unsigned matching, unsigned waiting, unsigned state, int urgent)
 {
     helpers_start(matching + waiting);
-    for (unsigned i = 0; i < waiting; i++)
-        wait_for(i, miss_in(state));
+    for (unsigned i = 0; !stand_behind(state) && i < waiting; i++)
+        wait_for(i, miss_in(state % 2, i, waiting));
     for (unsigned i = waiting; i < waiting + matching; i++)
         wait_for(i, get_in(state));
+    for (unsigned i = 0; stand_behind(state) && i < waiting; i++)
+        wait_for(i, miss_in((state - WAYS_IN_FRONT) % WAYS_TO_MISS, i, waiting));
     if (!urgent)
         make_less_urgent(waiting, matching);
     wcet_param(0, matching);
@@ -128,7 +138,7 @@ static void measure_set_in_vain(unsigned waiting, unsigned state)
 
     helpers_start(waiting);
     for (unsigned i = 0; i < waiting; i++)
-        wait_for(i, miss_in(state));
+        wait_for(i, miss_in(state, i, waiting));
     wcet_param(0, waiting);
     wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPSETBITS_NONE, bits = xEventGroupSetBits(group, WAITED_FOR));
@@ -171,7 +181,7 @@ static void measure_sync_in_vain(unsigned waiting, unsigned state)
 
     helpers_start(waiting);
     for (unsigned i = 0; i < waiting; i++)
-        wait_for(i, miss_in(state));
+        wait_for(i, miss_in(state, i, waiting));
     wcet_param(0, waiting);
     wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_NONE, bits = xEventGroupSync(group, SET, WAITED_FOR, 0));

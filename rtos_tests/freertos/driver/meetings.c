@@ -58,11 +58,24 @@ static const struct state states[] = {
     {1, 0, pdTRUE, pdFALSE}, {0, 0, pdTRUE, pdFALSE}, {1, 0, pdFALSE, pdTRUE}, {0, 0, pdFALSE, pdTRUE},
     {1, 0, pdFALSE, pdFALSE}, {0, 0, pdFALSE, pdFALSE},
 };
-/* Of the first two, where nobody is woken. */
-#define WAYS_TO_MISS 2u
-#define WAYS 10u
+/* Those who do not get their bits stand before those who do, or behind; then the kernel leaves its loop with
+ * them, and the last of them waits as the others, or in the other way. */
+#define WAYS_TO_MISS 4u
+#define WAYS_IN_FRONT 10u
+#define WAYS (WAYS_IN_FRONT + WAYS_IN_FRONT / 2 * WAYS_TO_MISS)
 
 static const struct state *now;
+static int stand_behind;
+static int last_differs;
+
+static void set_state(unsigned way)
+{
+    const unsigned behind = way - WAYS_IN_FRONT;
+
+    stand_behind = way >= WAYS_IN_FRONT;
+    last_differs = stand_behind && behind % WAYS_TO_MISS > 1;
+    now = &states[stand_behind ? behind / WAYS_TO_MISS * 2 + behind % 2 : way];
+}
 
 /* Too late, too: or the bits do not come. */
 static BaseType_t sets_nothing(void *unused)
@@ -78,24 +91,31 @@ static BaseType_t waits_for_mine(void *unused)
     return (xEventGroupWaitBits(group, MINE, now->clears, now->all, portMAX_DELAY) & MINE) == MINE;
 }
 
-static BaseType_t waits_for_others(void *unused)
+static BaseType_t waits_for_others(void *is_last)
 {
-    (void)unused;
-    if (now->misses_any)
+    if (now->misses_any ^ (is_last != NULL && last_differs))
         return xEventGroupWaitBits(group, NEVER_SET, pdTRUE, pdFALSE, portMAX_DELAY) == 0;
     return xEventGroupWaitBits(group, ALL | NEVER_SET, pdTRUE, pdTRUE, portMAX_DELAY) == 0;
 }
 
-/* `delayed` tasks, the first of which sets the bits; then those that wait in vain, then those that wait
- * for the caller's bits. */
+static void wait_for_others(unsigned first, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        helper_call(first + i, waits_for_others, i + 1 == count ? &last_differs : NULL);
+}
+
+/* `delayed` tasks, the first of which sets the bits; then those that wait in vain and those that wait
+ * for the caller's bits, or the reverse. */
 static void prepare(helper_function *brings, unsigned delayed, unsigned matching, unsigned waiting)
 {
     group = xEventGroupCreateStatic(&control);
     helpers_start(delayed + matching + waiting);
-    for (unsigned i = 0; i < waiting; i++)
-        helper_call(delayed + i, waits_for_others, NULL);
+    if (!stand_behind)
+        wait_for_others(delayed, waiting);
     for (unsigned i = 0; i < matching; i++)
         helper_call(delayed + waiting + i, waits_for_mine, NULL);
+    if (stand_behind)
+        wait_for_others(delayed, waiting);
     for (unsigned i = 0; !now->urgent && i < matching; i++)
         vTaskPrioritySet(helper_handle(delayed + waiting + i), PRIORITY_CREATED);
     for (unsigned i = 1; i < delayed; i++)
@@ -119,7 +139,7 @@ static void measure_in_vain(unsigned delayed, unsigned waiting, unsigned state, 
 {
     EventBits_t bits;
 
-    now = &states[state];
+    set_state(WAYS_IN_FRONT + state);
     prepare(late == 0 ? sets_bits_late : sets_nothing, delayed, 0, waiting);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
@@ -136,7 +156,7 @@ static void measure_wakes(unsigned delayed, unsigned matching, unsigned waiting,
 {
     EventBits_t bits;
 
-    now = &states[state];
+    set_state(state);
     prepare(sets_bits, delayed, matching, waiting);
     wcet_param(0, delayed);
     wcet_param(1, matching);
@@ -167,7 +187,7 @@ static void measure_any(unsigned delayed, unsigned state)
 {
     EventBits_t bits;
 
-    now = &states[0];
+    set_state(0);
     prepare(state < 2 ? sets_bits_late : sets_nothing, delayed, 0, 0);
     wcet_param(0, delayed);
     wcet_param(1, state);
