@@ -33,7 +33,7 @@ from wcetchar.engine.counts import (
     counts_something,
     supervisor_calls,
 )
-from wcetchar.engine.pricing import PriceVector
+from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.model.characterization import (
     Blocking,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from wcetchar import formula
 from wcetchar.engine.counts import LARGEST_GRID, count, supervisor_calls
-from wcetchar.engine.pricing import PriceVector, can_follow
+from wcetchar.engine.prices import PriceVector
+from wcetchar.engine.pricing import can_follow
 from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.chain import FOLLOWED, Candidate, Chains, Gap

@@ -24,7 +24,8 @@ from wcetchar.engine.blocking import blocking_at
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import Counted, check_values, count, values_of
 from wcetchar.engine.maximum import worst_parameters
-from wcetchar.engine.pricing import PriceVector, price_vector
+from wcetchar.engine.prices import PriceVector
+from wcetchar.engine.pricing import price_vector
 from wcetchar.engine.refills import RefillPrices, Refills
 from wcetchar.errors import InputError
 from wcetchar.model.access import AccessVector, Key, key_order

@@ -16,7 +16,7 @@ from fractions import Fraction
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import LARGEST_GRID, values_of
-from wcetchar.engine.pricing import PriceVector
+from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization, StretchKind

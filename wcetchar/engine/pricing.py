@@ -1,78 +1,24 @@
-"""The price vector: what a hardware profile and a section map make of access classes and events.
-
-Price of one access of class (section, operation, width, pattern), in exact nanoseconds::
-
-    region = map(section)                      beats = max(1, ceil(width / bus width))
-    full   = first + (beats - 1) * next        pattern single or first
-           = beats * next                      pattern next (and realigned)
-    price  = max(0, full - overlap(operation)) + edge
-
-``width`` is at least the core's least width for the operation. ``edge``: with a clock divider, an
-access begins with a cycle of the region's clock, divider - 1 cycles of the core later at most. One
-access has one overlap, however many beats it takes. Price of one core event::
-
-    price  = event + discarded fetches * full first fetch in the region of the event's section
-
-A stall that the profile does not price costs nothing: the times of instructions hold it. A profile
-that prices stalls needs a characterization that counts them.
-
-Where successions are counted, a single access of known direction is priced without its edge, and
-where the core has a write buffer a single write costs nothing: what they make the next access wait
-is the price of the succession (``waits``). A write buffer needs them, for what is under way when a
-service begins waits for nobody else.
-
-A region that refreshes itself or is taken by another master makes an access wait. Interference i
-takes t_i at least T_i apart, so within a time x it happens at most x / T_i + 1 times::
-
-    x <= (sum of counts * prices + sum of t_i) / (1 - sum of t_i / T_i)
-
-so prices are divided by the last factor, and the t_i added once, where a window begins. Without T_i
-or without successions, each access to the region waits once: its price has t_i added.
-
-Inputs are intervals; a price is the interval of everything that they allow, so its upper end is
-safe. Cycles of the core's clock are subtracted as cycles before they become time: an access and
-the event that hides it run on the same edges of the same clock. Cycles of a region's own clock
-are independent of them.
-
-What cannot be known is priced at the dearest: an unknown width at the dearest width, an unknown
-direction at the dearer of read and write (unless the region states a price for it), an unknown
-section at the dearest region that permits the operation. The low end then is the cheapest choice.
-
-Lines that an instruction cache loads come on top, service by service (``refills``).
-
-Caveat: prices add up. That is safe as long as no access is made dearer by the ones before it
-beyond what ``first`` and the above state (no data caches).
-"""
+"""The price vector: everything that services touch, priced by a hardware profile and a section map
+(``pricer``), and what was assumed for it. All problems of the three files come at once."""
 
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
-from typing import NoReturn
 
 from wcetchar.engine.errors import PricingError
-from wcetchar.engine.interference import rate_of
-from wcetchar.engine.placement import Placement, operations
-from wcetchar.engine.refills import RefillPrices, refill_prices
-from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
-from wcetchar.engine.waits import ISSUES, Bus, edge_wait, is_posted, wait_of
+from wcetchar.engine.pricer import Pricer, listed
+from wcetchar.engine.prices import Price, PriceVector
+from wcetchar.engine.refills import refill_prices
 from wcetchar.errors import several
 from wcetchar.model.access import (
     STALLS,
     UNKNOWN_SECTION,
-    WIDTHS,
     AccessClass,
-    AccessVector,
     CoreEvent,
     EventKind,
     Key,
-    Operation,
     Pattern,
-    Succession,
 )
 from wcetchar.model.chain import FOLLOWED
 from wcetchar.model.characterization import (
@@ -82,93 +28,12 @@ from wcetchar.model.characterization import (
     Joint,
     ServiceCharacterization,
 )
-from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
-from wcetchar.model.interval import Interval
+from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.section_map import Assumption, SectionMap
 
-CORE = "core"
-"""What stands in the place of a region for core events."""
 TIME_ASLEEP = (
     "the time asleep in an instruction that waits is no execution time: it is in no figure"
 )
-
-
-@dataclass(frozen=True)
-class Price:
-    """What one access or event costs, in nanoseconds, and where."""
-
-    region: str
-    time: Interval
-
-
-@dataclass(frozen=True)
-class PriceVector(Mapping[Key, Price]):
-    """Prices of every class that the priced services touch, and what was assumed for them."""
-
-    profile: HardwareProfile
-    section_map: SectionMap
-    prices: Mapping[Key, Price]
-    notes: tuple[str, ...] = ()
-    refills: RefillPrices | None = None
-    """``None``: no instruction cache."""
-
-    def __getitem__(self, key: Key) -> Price:
-        return self.prices[key]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self.prices)
-
-    def __len__(self) -> int:
-        return len(self.prices)
-
-    def priced(self, vector: AccessVector) -> AccessVector:
-        """Without stalls that the profile does not price: its times of instructions hold them; and
-        without successions in which nothing waits."""
-        return AccessVector(
-            (key, count) for key, count in vector.items() if not self._is_left_out(key)
-        )
-
-    def _is_left_out(self, key: Key) -> bool:
-        if isinstance(key, Succession):
-            return not self.prices[key].time.high
-        core = self.profile.core
-        return (
-            isinstance(key, CoreEvent)
-            and key.kind.is_stall
-            and key.kind.priced_as not in core.events
-            and key.kind.priced_as not in core.discarded_fetches
-        )
-
-    def time_of(self, vector: AccessVector) -> Interval:
-        """Counts times prices, summed, in nanoseconds."""
-        denominator, numerators = self._numerators
-        low = nominal = high = 0
-        for key, count in vector.items():
-            if count < 0:
-                raise ValueError(f"a count cannot be negative: {key}: {count}")
-            price = numerators[key]
-            low += price[0] * count
-            nominal += price[1] * count
-            high += price[2] * count
-        return Interval(
-            Fraction(low, denominator), Fraction(nominal, denominator), Fraction(high, denominator)
-        )
-
-    @cached_property
-    def _numerators(self) -> tuple[int, dict[Key, tuple[int, int, int]]]:
-        """One denominator of all times, and their numerators over it: sums of whole numbers take a
-        tenth of what sums of fractions do."""
-        times = {key: price.time for key, price in self.prices.items()}
-        ends = {key: (time.low, time.nominal, time.high) for key, time in times.items()}
-        denominator = math.lcm(1, *(end.denominator for each in ends.values() for end in each))
-
-        def over(end: Fraction) -> int:
-            return end.numerator * (denominator // end.denominator)
-
-        return denominator, {
-            key: (over(low), over(nominal), over(high))
-            for key, (low, nominal, high) in ends.items()
-        }
 
 
 def price_vector(
@@ -195,7 +60,7 @@ def price_vector(
         for service in characterization.services:
             for key in _following_keys(service):
                 users.setdefault(key, []).append(service.name)
-    pricer = _Pricer(profile, section_map, characterization, users)
+    pricer = Pricer(profile, section_map, characterization, users)
     problems: list[PricingError] = pricer.unknown_regions()
     problems.extend(_uncounted_stalls(characterization, profile))
     problems.extend(_uncounted_writes(characterization, profile))
@@ -264,315 +129,6 @@ def can_follow(stretch: BlockingStretch) -> bool:
     return bool((stretch.goes_on_from or frozenset()) & FOLLOWED)
 
 
-class _Pricer:
-    """Prices single keys and collects the sections that the map leaves out."""
-
-    def __init__(
-        self,
-        profile: HardwareProfile,
-        section_map: SectionMap,
-        characterization: Characterization,
-        keys: Iterable[Key],
-    ) -> None:
-        self.profile = profile
-        self.clock = profile.core.clock
-        self.map = section_map
-        self.fetch_width = characterization.fetch_width
-        self.successions = characterization.successions
-        self.placement = Placement(profile, section_map)
-        self.unmapped: dict[str, None] = {}
-        if self.clock.unit is not Unit.HERTZ or self.clock.low <= 0:
-            raise self._profile_error("core", "clock")
-        for kind, count in profile.core.discarded_fetches.items():
-            if count < 0:
-                raise PricingError(
-                    f"profile {profile.name}: a number of discarded fetches cannot be negative: "
-                    f"{kind.value} {count}",
-                    file="profile",
-                    keys=("core", "discarded_fetches"),
-                )
-        for region in profile.regions.values():
-            for one in region.interferences:
-                if one.every is not None and one.every.low <= 0:
-                    raise self._profile_error("regions", region.name)
-        self.rate, self._each = rate_of(profile, self.successions, self._region_span)
-        self._keys = tuple(keys)
-
-    def _region_span(self, region: Region, quantity: Quantity) -> Span:
-        """A time of a region; its cycles are the region's."""
-        wrong = self._profile_error("regions", region.name)
-        if region.clock_divider < 1:
-            raise wrong
-        return times(span_of(quantity, region.clock, wrong), region.clock_divider)
-
-    def notes(self) -> Iterator[str]:
-        """What the prices assume."""
-        core, regions = self.profile.core, self.profile.regions.values()
-        if core.write_buffer:
-            yield (
-                "a write goes on behind the core, and its next access waits for it; when a service "
-                "begins, one to the slowest region is under way"
-            )
-        if any(region.clock_divider > 1 for region in regions):
-            yield (
-                "an access waits for the edge of its bus's clock, the longest where that is not "
-                "known"
-            )
-        if self.rate.factor != 1:
-            yield (
-                "refresh and other masters come as often as they can: prices hold their share, and "
-                "each begin of a service or stretch one time of each"
-            )
-        elif any(region.interferences for region in regions):
-            yield "each access waits for refresh and for other masters of its region"
-
-    def unknown_regions(self) -> list[PricingError]:
-        """Placements into regions that the profile does not have, used or not."""
-        problems = []
-        for section, region in sorted(self.placement.placed.items()):
-            if region not in self.profile.regions:
-                own = section in self.map.sections
-                problems.append(
-                    PricingError(
-                        f"section {section} is placed in region {region}, which profile "
-                        f"{self.profile.name} does not have",
-                        expected=f"one of {_listed(self.profile.regions)}",
-                        file="map" if own else "profile",
-                        keys=("sections" if own else "default_map", section),
-                    )
-                )
-        return problems
-
-    def unmapped_error(self) -> PricingError:
-        names = _listed(self.unmapped)
-        return PricingError(
-            f"no region holds {'section' if len(self.unmapped) == 1 else 'sections'} {names}",
-            expected=f"under sections: a region of {_listed(self.profile.regions)} for each",
-            hint=f"add them to the section map {self.map.name}",
-            file="map",
-            keys=("sections",),
-        )
-
-    def price(self, key: Key) -> Price:
-        if isinstance(key, Succession):
-            return self._succession(key)
-        return self._access(key) if isinstance(key, AccessClass) else self._event(key)
-
-    def _access(self, access: AccessClass) -> Price:
-        if access.pattern is Pattern.REALIGNED and access.operation is not Operation.FETCH:
-            raise PricingError(
-                f"only fetches can be {Pattern.REALIGNED.value}: {access}", file="map", keys=()
-            )
-        regions = self._regions(access.section, access.operation)
-        if regions is None:
-            return Price("", Interval())
-        if access.pattern is Pattern.REALIGNED and (
-            Assumption.CODE_ALIGNMENT in self.map.assumptions
-        ):
-            return Price(_places(regions), Interval())
-        if self._waits_later(access):
-            waits = [in_nanoseconds(self._each[region.name], self.clock) for region in regions]
-            return Price(_places(regions), _dearest(waits))
-        choices = [
-            less(full, hidden, self.clock)
-            + in_nanoseconds(self._beside(access, region), self.clock)
-            for region in regions
-            for operation in operations(region, access.operation)
-            for full in self._full_times(region, operation, access.width, access.pattern)
-            for hidden in self._overlaps(operation)
-        ]
-        return Price(_places(regions), _dearest(choices))
-
-    def _waits_later(self, access: AccessClass) -> bool:
-        """The next access waits for it, not the core."""
-        return bool(self.profile.core.write_buffer) and self.successions and is_posted(access)
-
-    def _beside(self, access: AccessClass, region: Region) -> Span:
-        """What an access may wait for beside its full time."""
-        waits = self._each[region.name]
-        single = access.pattern is Pattern.SINGLE and access.operation is not Operation.FETCH
-        if self.successions and single:
-            return waits  # which edge it finds is the succession's
-        edge = edge_wait(region)
-        return plus(waits, Span(Interval(Fraction(0), edge / 2, edge), Interval()))
-
-    def _succession(self, succession: Succession) -> Price:
-        access = succession.access
-        regions = [] if access is None else self._regions(access.section, access.operation)
-        if succession.before is not None:
-            self._regions(succession.before.section, succession.before.operation)
-        if regions is None or self.unmapped:
-            return Price("", Interval())  # reported elsewhere
-        where = _places(regions) if regions else CORE
-        return Price(where, wait_of(succession, self._bus))
-
-    @cached_property
-    def _bus(self) -> Bus:
-        core = self.profile.core
-        return Bus(
-            clock=self.clock,
-            posted=bool(core.write_buffer),
-            edges_known=self._edges_known(),
-            widest=core.data_width,
-            overlap=self._overlaps(Operation.WRITE)[0],
-            turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),
-            held=self._own(EventKind.FETCH_HELD_LATE),
-            event=lambda event: self._own(event.kind),
-            reached=lambda access: self._regions(access.section, access.operation) or [],
-            writable=lambda: self.placement.permitting(Operation.WRITE),
-            full=lambda region, operation, width: self._full_times(
-                region, operation, width, Pattern.SINGLE
-            ),
-        )
-
-    def _edges_known(self) -> bool:
-        """Nothing but prices in cycles lies between two accesses."""
-        core = self.profile.core
-        fetches = [
-            k for k in self._keys if isinstance(k, AccessClass) and k.operation is Operation.FETCH
-        ]
-        issues = {k.kind for k in self._keys if isinstance(k, CoreEvent) and k.kind in ISSUES}
-        return (
-            not any(self._access(key).time.high for key in fetches)
-            and not any(core.discarded_fetches.values())
-            and all(self._own(kind) == self._overlaps(ISSUES[kind])[0] for kind in issues)
-        )
-
-    def _own(self, kind: EventKind) -> Span:
-        """The time of an event beside what it fetches in vain; zero if it has none."""
-        if kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:
-            return ZERO_SPAN
-        quantity = self.profile.core.events.get(kind.priced_as)
-        if quantity is None:
-            return ZERO_SPAN
-        return span_of(quantity, None, self._profile_error("core", "events", kind.value))
-
-    def _overlaps(self, operation: Operation) -> list[Span]:
-        """How much of an access may be hidden behind the event that makes it."""
-        overlap = self.profile.core.overlap
-        if operation is Operation.ACCESS and operation not in overlap:
-            return [*self._overlaps(Operation.READ), *self._overlaps(Operation.WRITE)]
-        if operation not in overlap:
-            return [ZERO_SPAN]
-        wrong = self._profile_error("core", "overlap", operation.value)
-        return [span_of(overlap[operation], None, wrong)]
-
-    def _full_times(
-        self, region: Region, operation: Operation, width: int, pattern: Pattern
-    ) -> list[Span]:
-        """Full time of an access, for each width that it may have."""
-        if region.bus_width < 1:
-            raise PricingError(
-                f"region {region.name} has a bus of {region.bus_width} bits",
-                expected="at least 1",
-                file="profile",
-                keys=("regions", region.name),
-            )
-        time = region.times[operation]
-        first = self._region_span(region, time.first)
-        following = self._region_span(region, time.next)
-        least = self.profile.core.least_width.get(operation, 0)
-        found = []
-        for one in [width] if width else [w for w in WIDTHS if w]:
-            beats = max(1, -(-max(one, least) // region.bus_width))
-            if pattern in (Pattern.NEXT, Pattern.REALIGNED):
-                found.append(times(following, beats))
-            else:
-                found.append(plus(first, times(following, beats - 1)))
-        return found
-
-    def _event(self, event: CoreEvent) -> Price:
-        core = self.profile.core
-        kind = event.kind.priced_as
-        if event.kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:
-            return Price(CORE, Interval())
-        quantity = core.events.get(kind)
-        discarded = core.discarded_fetches.get(kind, 0)
-        if quantity is None and kind.is_stall and not discarded:
-            return Price(CORE, Interval())  # the times of instructions hold it
-        if quantity is None and not kind.is_stall:
-            raise PricingError(
-                f"profile {self.profile.name} has no time for core event "
-                f"{event.kind.value!r} of core {core.name}",
-                expected="a time for every core event that is counted",
-                hint="add it to core.events; 0 if the core takes no time for it",
-                file="profile",
-                keys=("core", "events"),
-            )
-        own = self._own(kind)
-        if not discarded:
-            return Price(CORE, in_nanoseconds(own, self.clock))
-        regions = self._fetched_from(event.section)
-        if regions is None:
-            return Price(CORE, Interval())
-        fetch = AccessClass(event.section, Operation.FETCH, self.fetch_width, Pattern.FIRST)
-        choices = [
-            in_nanoseconds(
-                plus(own, times(plus(full, self._beside(fetch, region)), discarded)), self.clock
-            )
-            for region in regions
-            for full in self._full_times(region, Operation.FETCH, self.fetch_width, Pattern.FIRST)
-        ]
-        return Price(f"{CORE}, {_places(regions)}", _dearest(choices))
-
-    def _fetched_from(self, section: str) -> list[Region] | None:
-        """Where a discarded fetch of an event may go; ``None``: reported elsewhere already."""
-        if section and section != UNKNOWN_SECTION and self._region(section) is None:
-            return None
-        return self.placement.fetched_from(section) or self._no_region(Operation.FETCH)
-
-    def _regions(self, section: str, operation: Operation) -> list[Region] | None:
-        """Regions that an access may reach; ``None``: reported elsewhere already."""
-        region = None if section == UNKNOWN_SECTION else self._region(section)
-        if section != UNKNOWN_SECTION and region is None:
-            return None
-        regions = self.placement.reached(section, operation)
-        if region is None:
-            return regions or self._no_region(operation)
-        if not regions:
-            own = section in self.map.sections
-            raise PricingError(
-                f"section {section} needs {operation.value}, which region {region.name} of profile "
-                f"{self.profile.name} does not permit",
-                expected=f"a region with a time for {operation.value}",
-                hint=f"place {section} elsewhere, or give {region.name} such a time in the profile",
-                file="map" if own else "profile",
-                keys=("sections" if own else "default_map", section),
-            )
-        return regions
-
-    def _region(self, section: str) -> Region | None:
-        """Of a known section; ``None``: noted as unmapped, or reported by ``unknown_regions``."""
-        if section not in self.placement.placed:
-            self.unmapped[section] = None
-        return self.placement.region(section)
-
-    def _no_region(self, operation: Operation) -> NoReturn:
-        raise PricingError(
-            f"profile {self.profile.name} has no region that permits {operation.value}",
-            file="profile",
-            keys=("regions",),
-        )
-
-    def _profile_error(self, *keys: str) -> PricingError:
-        """The error to raise if the quantity at ``keys`` turns out to be no time."""
-        return PricingError(
-            f"profile {self.profile.name}: {'.'.join(keys)} is not a time of zero or more",
-            expected="ns or cycles, zero or more, and a clock above 0 Hz",
-            file="profile",
-            keys=keys,
-        )
-
-
-def _dearest(choices: list[Interval]) -> Interval:
-    """One of these, it is not known which: safe upwards, and the low end stays a low end."""
-    return Interval(
-        min(choice.low for choice in choices),
-        max(choice.nominal for choice in choices),
-        max(choice.high for choice in choices),
-    )
-
-
 def _notes(
     characterization: Characterization, section_map: SectionMap, users: Mapping[Key, list[str]]
 ) -> tuple[str, ...]:
@@ -595,7 +151,7 @@ def _notes(
     strangers = [name for name in section_map.sections if name not in known]
     if strangers:
         notes.append(
-            f"section map {section_map.name} places {_listed(strangers)}, which this "
+            f"section map {section_map.name} places {listed(strangers)}, which this "
             "characterization does not have"
         )
     return tuple(notes)
@@ -653,21 +209,11 @@ def _misspelt(
         if close:
             yield PricingError(
                 f"the characterization of {characterization.kernel.name} has no section {name}",
-                expected=f"one of {_listed(sorted(known))}",
+                expected=f"one of {listed(sorted(known))}",
                 hint=f"did you mean {close[0]!r}?",
                 file="map",
                 keys=("sections", name),
             )
-
-
-def _places(regions: list[Region]) -> str:
-    return (
-        regions[0].name if len(regions) == 1 else f"dearest of {_listed(r.name for r in regions)}"
-    )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
 
 
 def _some(names: list[str], limit: int = 3) -> str:

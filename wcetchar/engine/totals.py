@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from wcetchar import formula
 from wcetchar.engine.counts import Counted, count, counts_something, looked_up, supervisor_calls
-from wcetchar.engine.pricing import PriceVector
+from wcetchar.engine.prices import PriceVector
 from wcetchar.model.characterization import Counts
 from wcetchar.model.expression import ONE, Expression
 

@@ -29,7 +29,7 @@ from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import LARGEST_GRID
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.estimate import estimate_at
-from wcetchar.engine.pricing import PriceVector
+from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wcetchar.engine import PricingError, price_vector
-from wcetchar.engine.pricing import TIME_ASLEEP, Price, PriceVector
+from wcetchar.engine.prices import Price, PriceVector
+from wcetchar.engine.pricing import TIME_ASLEEP
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.access import (
     AccessClass,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from wcetchar import formula
 from wcetchar.engine import estimate_at, price_vector
-from wcetchar.engine.pricing import PriceVector
+from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.errors import InputError
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind

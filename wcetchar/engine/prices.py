@@ -1,0 +1,93 @@
+"""What a hardware profile and a section map make of access classes and events, and sums of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from wcetchar.engine.refills import RefillPrices
+from wcetchar.model.access import AccessVector, CoreEvent, Key, Succession
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import SectionMap
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one access or event costs, in nanoseconds, and where."""
+
+    region: str
+    time: Interval
+
+
+@dataclass(frozen=True)
+class PriceVector(Mapping[Key, Price]):
+    """Prices of every class that the priced services touch, and what was assumed for them."""
+
+    profile: HardwareProfile
+    section_map: SectionMap
+    prices: Mapping[Key, Price]
+    notes: tuple[str, ...] = ()
+    refills: RefillPrices | None = None
+    """``None``: no instruction cache."""
+
+    def __getitem__(self, key: Key) -> Price:
+        return self.prices[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.prices)
+
+    def __len__(self) -> int:
+        return len(self.prices)
+
+    def priced(self, vector: AccessVector) -> AccessVector:
+        """Without stalls that the profile does not price: its times of instructions hold them; and
+        without successions in which nothing waits."""
+        return AccessVector(
+            (key, count) for key, count in vector.items() if not self._is_left_out(key)
+        )
+
+    def _is_left_out(self, key: Key) -> bool:
+        if isinstance(key, Succession):
+            return not self.prices[key].time.high
+        core = self.profile.core
+        return (
+            isinstance(key, CoreEvent)
+            and key.kind.is_stall
+            and key.kind.priced_as not in core.events
+            and key.kind.priced_as not in core.discarded_fetches
+        )
+
+    def time_of(self, vector: AccessVector) -> Interval:
+        """Counts times prices, summed, in nanoseconds."""
+        denominator, numerators = self._numerators
+        low = nominal = high = 0
+        for key, count in vector.items():
+            if count < 0:
+                raise ValueError(f"a count cannot be negative: {key}: {count}")
+            price = numerators[key]
+            low += price[0] * count
+            nominal += price[1] * count
+            high += price[2] * count
+        return Interval(
+            Fraction(low, denominator), Fraction(nominal, denominator), Fraction(high, denominator)
+        )
+
+    @cached_property
+    def _numerators(self) -> tuple[int, dict[Key, tuple[int, int, int]]]:
+        """One denominator of all times, and their numerators over it: sums of whole numbers take a
+        tenth of what sums of fractions do."""
+        times = {key: price.time for key, price in self.prices.items()}
+        ends = {key: (time.low, time.nominal, time.high) for key, time in times.items()}
+        denominator = math.lcm(1, *(end.denominator for each in ends.values() for end in each))
+
+        def over(end: Fraction) -> int:
+            return end.numerator * (denominator // end.denominator)
+
+        return denominator, {
+            key: (over(low), over(nominal), over(high))
+            for key, (low, nominal, high) in ends.items()
+        }
