@@ -36,6 +36,15 @@ static void waits_for_ever(void *unused)
     CHECK(!"something was received from a queue that nobody sends to");
 }
 
+static void waits_long(void *unused)
+{
+    uint32_t item;
+
+    (void)unused;
+    (void)xQueueReceive(empty, &item, 1000);
+    CHECK(!"the time was over");
+}
+
 static void suspends_itself(void *unused)
 {
     (void)unused;
@@ -93,7 +102,7 @@ static void measure_static(void)
     MEASURE(SERVICE_VTASKDELETE_STATIC, vTaskDelete(created));
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 1);
     another_delayed(0);
-    created = create(waits_for_ever, PRIORITY_DRIVER + 2);
+    created = create(waits_long, PRIORITY_DRIVER + 2);
     MEASURE(SERVICE_VTASKDELETE_STATIC_NONE_DELAYED, vTaskDelete(created));
 }
 

@@ -29,13 +29,21 @@ static void suspends_itself(void *unused)
         vTaskSuspend(NULL);
 }
 
-static void waits_for_ever(void *unused)
+/* `limit`: as a pointer; none: for ever. */
+static void waits_for(void *limit)
 {
     uint32_t item;
 
-    (void)unused;
-    (void)xQueueReceive(empty, &item, portMAX_DELAY);
+    (void)xQueueReceive(empty, &item, limit == NULL ? portMAX_DELAY : (TickType_t)(uintptr_t)limit);
     CHECK(!"something was received from a queue that nobody sends to");
+}
+
+/* Where another task is delayed, the victim is the only one in the list of suspended tasks; else the
+ * timers' task may be there, and the victim is the only one that is delayed. */
+#define LIMIT ((void *)1000)
+static void *limit_of(int another_is_delayed)
+{
+    return another_is_delayed ? NULL : LIMIT;
 }
 
 /* Worst: the last of N free blocks is the only one that holds the stack, and after it the only one
@@ -110,8 +118,8 @@ static void measure_create_switch(void)
  *
  *     ... small N | stack | gap | control block | rest of the heap
  *
- * Worst for the scheduler: the task waits for an event without a time limit, alone in the list of
- * suspended tasks, and is alone at its priority. Another task is delayed, or none is. */
+ * Worst for the scheduler: the task waits for an event, alone in its list (limit_of), and is alone at its
+ * priority. Another task is delayed, or none is. */
 static void measure_delete_at(unsigned n, int another_is_delayed)
 {
     struct holes holes;
@@ -126,8 +134,8 @@ static void measure_delete_at(unsigned n, int another_is_delayed)
     control = heap_take(sizeof(StaticTask_t));
     vPortFree(stack);
     vPortFree(control);
-    CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2, &created) ==
-          pdPASS);
+    CHECK(xTaskCreate(waits_for, "victim", STACK_WORDS, limit_of(another_is_delayed),
+                      PRIORITY_DRIVER + 2, &created) == pdPASS);
     CHECK((void *)created == control);
     CHECK(((StaticTask_t *)created)->pxDummy6 == stack);
     vPortFree(gap);
@@ -212,13 +220,13 @@ static void measure_priority(void)
 static void measure_suspend(void)
 {
     if (DRIVER_WHOLE) {
-        CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
+        CHECK(xTaskCreate(waits_for, "victim", STACK_WORDS, limit_of(0), PRIORITY_DRIVER + 2,
                           &created) == pdPASS);
         MEASURE(SERVICE_VTASKSUSPEND_NONE_DELAYED, vTaskSuspend(created));
         vTaskDelete(created);
     }
     another_delayed(1);
-    CHECK(xTaskCreate(waits_for_ever, "victim", STACK_WORDS, NULL, PRIORITY_DRIVER + 2,
+    CHECK(xTaskCreate(waits_for, "victim", STACK_WORDS, limit_of(1), PRIORITY_DRIVER + 2,
                       &created) == pdPASS);
     MEASURE(SERVICE_VTASKSUSPEND, vTaskSuspend(created));
     vTaskDelete(created);
