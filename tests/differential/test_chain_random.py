@@ -1,6 +1,6 @@
 """Random calls in random states against the published figures: none takes longer.
 
-A few hundred calls by `make test`; by `make test-long` thousands, of several seeds.
+By `make test-long`, thousands of calls of several seeds: the figures of configuration full take minutes.
 The figures are those of the suite as it stands, made once and kept in ``build/random``."""
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def checked() -> Callable[[str, int, int], Outcome]:
     return check
 
 
+@pytest.mark.long
 def test_no_call_takes_longer_than_published(
     checked: Callable[[str, int, int], Outcome],
 ) -> None:
@@ -68,6 +69,7 @@ def test_no_call_takes_longer_than_published(
     assert len(outcome.services) > 100
 
 
+@pytest.mark.long
 def test_figures_that_are_too_low_are_found(
     checked: Callable[[str, int, int], Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_instructions_of_one_path_of_each_scheme(published: Published, folder: P
 # ---- by chance -----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("heap", HEAPS)
 def test_random_takes_and_gives_cost_no_more(published: Published, folder: Path, heap: str) -> None:
     found = windows(BOARD, heap, folder / f"{heap}-random", 1, CALLS)
