@@ -34,19 +34,19 @@ static const struct wanted is_missing[] = {
     {WAITED_FOR | NEVER_SET, pdTRUE, pdTRUE},
 };
 /* Those who do not get it all miss it in one way, or the last of them in the other, with which the kernel
- * leaves its loop if they stand behind those who get it. */
+ * leaves its loop if that one stands behind those who get it. */
 #define WAYS_TO_MISS 4u
 #define WAYS_IN_FRONT 8u
 #define WAYS (WAYS_IN_FRONT + 4u * WAYS_TO_MISS)
 
-static int stand_behind(unsigned state)
+static int last_stands_behind(unsigned state)
 {
     return state >= WAYS_IN_FRONT;
 }
 
 static const struct wanted *get_in(unsigned state)
 {
-    return &comes[stand_behind(state) ? (state - WAYS_IN_FRONT) / WAYS_TO_MISS : state / 2];
+    return &comes[last_stands_behind(state) ? (state - WAYS_IN_FRONT) / WAYS_TO_MISS : state / 2];
 }
 
 static const struct wanted *miss_in(unsigned way, unsigned i, unsigned count)
@@ -89,16 +89,19 @@ static BaseType_t meets(void *unused)
     return xEventGroupSync(group, 0, WAITED_FOR, portMAX_DELAY) == WAITED_FOR;
 }
 
-/* U tasks that wait in vain and M that get what they wait for, or the reverse. */
+/* U tasks that wait in vain, the last of them perhaps behind M that get what they wait for. */
 static void prepare(unsigned matching, unsigned waiting, unsigned state, int urgent)
 {
+    const unsigned behind = last_stands_behind(state);
+    const unsigned way = behind ? (state - WAYS_IN_FRONT) % WAYS_TO_MISS : state % 2;
+
     helpers_start(matching + waiting);
-    for (unsigned i = 0; !stand_behind(state) && i < waiting; i++)
-        wait_for(i, miss_in(state % 2, i, waiting));
+    for (unsigned i = 0; i < waiting - behind; i++)
+        wait_for(i, miss_in(way, i, waiting));
     for (unsigned i = waiting; i < waiting + matching; i++)
         wait_for(i, get_in(state));
-    for (unsigned i = 0; stand_behind(state) && i < waiting; i++)
-        wait_for(i, miss_in((state - WAYS_IN_FRONT) % WAYS_TO_MISS, i, waiting));
+    if (behind)
+        wait_for(waiting - 1, miss_in(way, waiting - 1, waiting));
     if (!urgent)
         make_less_urgent(waiting, matching);
     wcet_param(0, matching);
@@ -318,7 +321,7 @@ void measure_events(void)
     CHECK(group != NULL);
     measure_plain();
     for (unsigned matching = 1; matching <= EVENT_WAITERS_MAX; matching++)
-        for (unsigned waiting = 0; waiting <= EVENT_WAITERS_MAX; waiting++)
+        for (unsigned waiting = 1; waiting <= EVENT_WAITERS_MAX; waiting++)
             for (unsigned state = 0; state < WAYS && few(matching, state) && few(waiting, state); state++)
                 for (int urgent = 0; urgent <= 1; urgent++) {
                     measure_set(matching, waiting, state, urgent);
