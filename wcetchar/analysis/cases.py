@@ -2,9 +2,10 @@
 
     count(p, case) = common(p) + sum over cases c of (case == c) * extra_c(p)
 
-with ``common`` the part of each repetition that all cases share. Where a service was never seen in
-a case, it counts nothing there: the part that another thread cuts off may exist in one case alone.
-That a whole service was seen in all of its cases is checked by who characterizes it.
+with ``common`` the part of each repetition that all cases share; of several such parameters, what
+depends on one alone stands by itself. Where a service was never seen in a case, it counts nothing
+there: the part that another thread cuts off may exist in one case alone. That a whole service was
+seen in all of its cases is checked by who characterizes it.
 """
 
 from __future__ import annotations
@@ -75,24 +76,37 @@ class Cases:
                 of = counts[packed, repetition]
                 of[case] = of.get(case, 0) + number
         for (packed, repetition), of in counts.items():
-            common = min(of.get(case, 0) for case in rows)
-            if common:
-                yield packed, common, repetition
-            for case, number in sorted(of.items()):
-                if number > common:
-                    yield packed, number - common, self._guarded(case, repetition)
+            rest = {case: of.get(case, 0) for case in rows}
+            for number, known in self._common(rest):
+                yield packed, number, self._guarded(known, repetition)
+
+    def _common(self, rest: dict[Point, int]) -> Iterator[tuple[int, dict[int, int]]]:
+        """``rest``, a number for each case, as a sum of numbers for all cases, for those with one
+        value of one parameter, and for single cases: as few as are needed. With each, the values
+        that it is for, by the parameter's position."""
+        among: list[tuple[dict[int, int], list[Point]]] = [({}, list(rest))]
+        for at in range(len(self._cases)) if len(self._cases) > 1 else ():
+            for value in sorted({case[at] for case in rest}):
+                among.append(({at: value}, [case for case in rest if case[at] == value]))
+        among += [(dict(enumerate(case)), [case]) for case in sorted(rest)]
+        for known, cases in among:
+            number = min(rest[case] for case in cases)
+            if number:
+                yield number, known
+                for case in cases:
+                    rest[case] -= number
 
     def _parts(self, point: Point) -> tuple[Point, Point]:
         case = tuple(point[i] for i in self._at)
         return case, tuple(value for i, value in enumerate(point) if i not in self._at)
 
-    def _guarded(self, case: Point, repetition: Expression) -> Expression:
-        """``repetition`` where the case holds, else 0."""
+    def _guarded(self, known: Mapping[int, int], repetition: Expression) -> Expression:
+        """``repetition`` where the parameters of cases have these values, else 0."""
         factors: list[Expression] = [
-            Compare(Comparison.EQUAL, Name(p.name), Number(value))
-            for p, value in zip(self._cases, case, strict=True)
+            Compare(Comparison.EQUAL, Name(self._cases[at].name), Number(value))
+            for at, value in known.items()
         ]
-        if repetition != ONE:
+        if repetition != ONE or not factors:
             factors.append(repetition)
         product, *others = factors
         for factor in others:
