@@ -128,7 +128,7 @@ def test_the_lock_ends_with_the_switch(loaded: Loaded, at: Labels) -> None:
     assert not any("held off" in note for note in call.notes + resume.notes)
     (longest,) = longest_stretches(found, StretchKind.PREEMPTION)
     assert (longest.whole, longest.not_bounded) == (len(LOCKED), ())
-    assert (longest.begin.function, longest.end.offset) == ("lock", 12)
+    assert (longest.begin.function, longest.end.offset) == ("lock", 10)
 
 
 def test_the_lock_lasts_over_a_handler_that_comes_back(loaded: Loaded, at: Labels) -> None:
