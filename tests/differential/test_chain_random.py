@@ -1,7 +1,7 @@
 """Random calls in random states against the published figures: none takes longer.
 
-By `make test-long`, thousands of calls of several seeds: the figures take minutes. They are those of
-the suite as it stands, made once and kept in ``build/random``."""
+By `make test-long`, thousands of calls of several seeds: the figures take minutes. They are those
+of the suite as it stands, made once and kept in ``build/random``."""
 
 from __future__ import annotations
 
