@@ -127,7 +127,8 @@ def _create_static(call: Call) -> Class:
 def _set_priority(call: Call) -> Class:
     f = call.facts
     if f["own"] and f["new"] <= f["base"]:
-        return Known("vTaskPrioritySet_own", {})
+        kept = f["his"] > f["base"] and call.parts == 1
+        return Known("vTaskPrioritySet_own_inherited" if kept else "vTaskPrioritySet_own", {})
     if call.parts > 1:
         return Known("vTaskPrioritySet_switch", {})
     return Known("vTaskPrioritySet", {})

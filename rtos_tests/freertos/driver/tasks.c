@@ -162,7 +162,8 @@ static void measure_delete(void)
     }
 }
 
-/* The caller has inherited a priority, and raises its own to that. */
+/* The caller has inherited a priority. It lowers its own, after which the kernel asks for a switch that finds
+ * the caller again; or raises its own to the one that it has inherited. */
 static void measure_inherited_priority(void)
 {
     static StaticQueue_t mutex_control KERNEL_OBJECT;
@@ -173,6 +174,11 @@ static void measure_inherited_priority(void)
     helpers_start(1);
     helper_take(0, mutex, portMAX_DELAY);
     CHECK(uxTaskPriorityGet(NULL) == inherited);
+    if (DRIVER_WHOLE) {
+        MEASURE(SERVICE_VTASKPRIORITYSET_OWN_INHERITED, vTaskPrioritySet(NULL, PRIORITY_CREATED));
+        CHECK(uxTaskPriorityGet(NULL) == inherited);
+        vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+    }
     wcet_param(0, 3);
     MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(NULL, inherited));
     CHECK(uxTaskPriorityGet(NULL) == inherited);
