@@ -181,12 +181,14 @@ def follow(sequence: Sequence, ran: Ran, emptied: Codes) -> Followed:
     held = [-1] * CACHE.sets
     refills, began = ran.refills.tolist(), ran.began.tolist()
     retires = ran.cycle[sequence.position].tolist()
+    next_retires = np.append(ran.cycle, 1 << 62)[sequence.position + 1].tolist()
     pending, empties = -1, [*emptied.tolist(), 1 << 62]
     found = Followed([], [], [])
     j = at = 0
-    for number, (line, before, cycle) in enumerate(
-        zip(sequence.line.tolist(), sequence.before.tolist(), retires, strict=True)
-    ):
+    fetches = zip(
+        sequence.line.tolist(), sequence.before.tolist(), retires, next_retires, strict=True
+    )
+    for number, (line, before, cycle, until) in enumerate(fetches):
         while cycle > empties[at]:
             if pending >= 0:
                 held = [-1] * CACHE.sets
@@ -196,9 +198,9 @@ def follow(sequence: Sequence, ran: Ran, emptied: Codes) -> Followed:
             held, pending = [-1] * CACHE.sets, -1
         if held[line % CACHE.sets] == line:
             continue
+        if before >= 0 and not (asked and began[j] < until):
+            continue
         if not asked:
-            if before >= 0:
-                continue
             if line not in refills[j : j + AHEAD]:
                 found.absent.append(number)
                 held[line % CACHE.sets] = line
