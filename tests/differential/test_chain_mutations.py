@@ -218,8 +218,8 @@ def remarked(step: Step, distance: int) -> Step:
 
 
 def test_marks_that_do_not_pair(trial: Trial, malloc: list[list[Step]], listing: Listing) -> None:
-    call = malloc[2]
-    parameter, _, begin, end = marks(call, listing)  # the second is its case
+    call = malloc[4]
+    parameter, _, _, begin, end = marks(call, listing)  # the other two are its cases
 
     def without(at: int) -> list[Step]:
         return [*call[:at], replace(call[at], data=()), *call[at + 1 :]]
@@ -230,7 +230,7 @@ def test_marks_that_do_not_pair(trial: Trial, malloc: list[list[Step]], listing:
     refused(trial, without(parameter), "was not marked")
     refused(trial, without(begin), "without its begin mark")
     refused(trial, without(end), "ends inside|without its end|before the end mark")
-    refused(trial, flat([without(end), malloc[3]]), "inside pvPortMalloc")
+    refused(trial, flat([without(end), malloc[5]]), "inside pvPortMalloc")
     refused(trial, call[:end] + call[begin:], "inside pvPortMalloc")
     refused(trial, call + call[end:], "without its begin mark")
     refused(trial, moved(parameter, 20), "N = 22")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wcetchar.model.image import CodeRange, Image, Section
@@ -84,6 +84,16 @@ def halves(code: bytes) -> list[int]:
 # The plugin's own stream.
 
 
+def _event_chunks(words: list[int], operands: list[int]) -> Iterator[tuple[bytes, bytes]]:
+    """Of no more than 65,536 events each, with the operands of those below 32."""
+    left = iter(operands)
+    for start in range(0, len(words), 65536):
+        some = words[start : start + 65536]
+        held = [next(left) for word in some if word < 32]
+        counts = struct.pack("<II", len(some), len(held))
+        yield b"EVNT", counts + struct.pack(f"<{len(some) + len(held)}I", *some, *held)
+
+
 def stream(run: Run) -> bytes:
     shift = {1: 0, 2: 1, 4: 2, 8: 3}
     numbers: dict[tuple[int, bytes], int] = {}
@@ -103,12 +113,7 @@ def stream(run: Run) -> bytes:
     chunks = [
         (b"HEAD", json.dumps({"arguments": []}).encode()),
         (b"CODE", b"".join(struct.pack("<QI12s", pc, len(c), c) for pc, c in numbers)),
-        (
-            b"EVNT",
-            struct.pack(
-                f"<II{len(words)}I{len(operands)}I", len(words), len(operands), *words, *operands
-            ),
-        ),
+        *_event_chunks(words, operands),
         (
             b"DONE",
             struct.pack(
