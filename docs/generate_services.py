@@ -32,7 +32,7 @@ from wcetchar.model.characterization import (
     StretchKind,
     TraceSection,
 )
-from wcetchar.model.service import PART_SEPARATOR, ParameterKind
+from wcetchar.model.service import ParameterKind, whole_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "freertos"
@@ -259,7 +259,7 @@ def described_of(characterization: Characterization) -> dict[str, list[ServiceCh
     """Parts by the name of their service."""
     parts: dict[str, list[ServiceCharacterization]] = {}
     for service in characterization.services:
-        parts.setdefault(service.name.split(PART_SEPARATOR)[0], []).append(service)
+        parts.setdefault(whole_of(service.name), []).append(service)
     return parts
 
 

@@ -1,8 +1,8 @@
 """The instruction cache in RTL: which lines the core loads, and what that costs.
 
-The bench writes down each refill and each instruction that retires. Of the same instructions, the
-replay says which lines must be loaded, those for fetches in vain included; and with the prices of
-stalls and of a refill, what each instruction may take.
+The bench writes down each refill and each instruction that retires. Which lines those instructions
+fetch, in vain or not, is followed beside the refills; and with the prices of stalls and of a
+refill, what each instruction may take.
 """
 
 from __future__ import annotations
@@ -199,9 +199,9 @@ def follow(sequence: Sequence, ran: Ran, emptied: Codes) -> Followed:
             held, pending = [-1] * CACHE.sets, -1
         if held[line % CACHE.sets] == line:
             continue
-        if not asked and before >= 0:
-            continue
         if not asked:
+            if before >= 0:
+                continue
             if line not in refills[j : j + AHEAD]:
                 found.absent.append(number)
                 held[line % CACHE.sets] = line

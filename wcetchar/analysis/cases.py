@@ -82,10 +82,10 @@ class Cases:
 
     def _common(self, rest: dict[Point, int]) -> Iterator[tuple[int, dict[int, int]]]:
         """``rest``, a number for each case, as a sum of numbers for all cases, for those with one
-        value of one parameter, and for single cases: as few as are needed. With each, the values
-        that it is for, by the parameter's position."""
+        value of one parameter, and for single cases, as much as can be to the former. With each,
+        the values that it is for, by the parameter's position."""
         among: list[tuple[dict[int, int], list[Point]]] = [({}, list(rest))]
-        for at in range(len(self._cases)) if len(self._cases) > 1 else ():
+        for at in range(len(self._cases)):
             for value in sorted({case[at] for case in rest}):
                 among.append(({at: value}, [case for case in rest if case[at] == value]))
         among += [(dict(enumerate(case)), [case]) for case in sorted(rest)]

@@ -13,8 +13,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from wcetchar import formula
-from wcetchar.engine.counts import LARGEST_GRID, count, supervisor_calls
+from wcetchar.engine.counts import LARGEST_GRID, count, supervisor_calls, used_parameters
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import can_follow
 from wcetchar.engine.totals import Totals
@@ -155,7 +154,7 @@ class Following:
         what = f"{service.name}, blocking from {where}"
         per_call = inside.time.high
         total = Totals(counts, names, self.prices, what, per_call=per_call, last=last)
-        used = _used(counts, names)
+        used = used_parameters(counts, names)
         problems = []
         ranges = []
         for parameter in service.parameters:
@@ -242,13 +241,6 @@ def continuation(
     if following is not None:
         return following.after(kind, joints)
     return UNKNOWN if joints & FOLLOWED else NOTHING
-
-
-def _used(counts: Counts, names: tuple[str, ...]) -> frozenset[str]:
-    """Parameters that the counts depend on."""
-    if not counts.is_formula:
-        return frozenset(names)
-    return frozenset().union(*(formula.names(row.repetition) for row in counts.rows))
 
 
 def _project(

@@ -53,6 +53,13 @@ class Counted:
     exact: bool
 
 
+def used_parameters(counts: Counts, names: tuple[str, ...]) -> frozenset[str]:
+    """Those of ``names`` that the counts depend on: all, where there is a table."""
+    if not counts.is_formula:
+        return frozenset(names)
+    return frozenset().union(*(formula.names(row.repetition) for row in counts.rows))
+
+
 def counts_something(counted: Counted) -> bool:
     """It is not empty: at these values it happens."""
     return any(row.repetitions and row.vector for row in counted.rows)

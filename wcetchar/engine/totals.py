@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from wcetchar import formula
-from wcetchar.engine.counts import Counted, count, counts_something, looked_up, supervisor_calls
+from wcetchar.engine.counts import (
+    Counted,
+    count,
+    counts_something,
+    looked_up,
+    supervisor_calls,
+    used_parameters,
+)
 from wcetchar.engine.prices import PriceVector
 from wcetchar.model.characterization import Counts
 from wcetchar.model.expression import ONE, Expression
@@ -48,11 +55,9 @@ class Totals:
             price = self.coefficients.get(row.repetition, Fraction(0))
             self.coefficients[row.repetition] = price + prices.time_of(row.vector).high
         self._table: dict[tuple[bool, tuple[int, ...]], Fraction] = {}
-        used = frozenset[str]().union(*map(formula.names, self.coefficients))
-        self._used = tuple(i for i, name in enumerate(names) if name in used)
-        if counts.points:
-            self._used = tuple(range(len(names)))
-        """The places of the parameters that the counts depend on."""
+        used = used_parameters(counts, names)
+        self.used = tuple(i for i, name in enumerate(names) if name in used)
+        """Places in ``names`` of the parameters that the time can depend on."""
         self._known: dict[tuple[int, ...], Fraction] = {}
         """Of formulas: times by the values of these."""
 
@@ -64,7 +69,7 @@ class Totals:
         """
         if not self.counts.is_formula:
             return self._time(values)
-        key = tuple([values[i] for i in self._used])
+        key = tuple([values[i] for i in self.used])
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._time(values)
@@ -78,11 +83,6 @@ class Totals:
         if self.rest and (own or counts_something(self._at(values))):
             return own + self.rest
         return own
-
-    @property
-    def used(self) -> tuple[int, ...]:
-        """Places in ``names`` of the parameters that the time can depend on."""
-        return self._used
 
     @property
     def line(self) -> Mapping[Expression, Fraction] | None:

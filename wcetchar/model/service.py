@@ -80,6 +80,11 @@ PART_SEPARATOR = "/"
 """Stands in no name of a services file, so that the names of parts are unique."""
 
 
+def whole_of(name: str) -> str:
+    """The service that a published name is, or that it is a part of."""
+    return name.partition(PART_SEPARATOR)[0]
+
+
 PARTS: dict[ServiceKind, tuple[Part, ...]] = {
     ServiceKind.CALL: (Part.WHOLE,),
     ServiceKind.HANDLER: (Part.WHOLE,),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from wcetchar import __version__, capture, store
-from wcetchar.errors import InputError, InputErrors, Location, UsageError
+from wcetchar.errors import InputError, InputErrors, Location, UsageError, several
 from wcetchar.model.campaign import Campaign, Cell, expand
 from wcetchar.pipeline import cell as cells
 from wcetchar.pipeline.workers import Lost, run_all
@@ -296,10 +296,8 @@ def _check_needs(campaign: Campaign) -> None:
         for name, meaning in needs.items()
         if not os.environ.get(name)
     ]
-    if len(missing) > 1:
-        raise InputErrors(missing)
     if missing:
-        raise missing[0]
+        raise several(missing)
 
 
 @contextlib.contextmanager

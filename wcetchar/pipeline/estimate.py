@@ -21,7 +21,7 @@ from wcetchar.errors import InputError, InputErrors, Location, UsageError
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.section_map import SectionMap
-from wcetchar.model.service import PART_SEPARATOR
+from wcetchar.model.service import whole_of
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,7 @@ def _services(
         return list(characterization.services)
     parts: dict[str, list[str]] = {}
     for service in characterization.services:
-        if PART_SEPARATOR in service.name:
-            parts.setdefault(service.name.split(PART_SEPARATOR)[0], []).append(service.name)
+        parts.setdefault(whole_of(service.name), []).append(service.name)
     # The name of a call that another thread cuts stands for all of its parts.
     names = [name for asked in request.services for name in parts.get(asked, [asked])]
     try:
