@@ -162,8 +162,8 @@ static void measure_delete(void)
     }
 }
 
-/* The caller has inherited a priority. It lowers its own, after which the kernel asks for a switch that finds
- * the caller again; or raises its own to the one that it has inherited. */
+/* The caller has inherited a priority and lowers its own, after which the kernel asks for a switch that finds
+ * the caller again. */
 static void measure_inherited_priority(void)
 {
     static StaticQueue_t mutex_control KERNEL_OBJECT;
@@ -174,13 +174,7 @@ static void measure_inherited_priority(void)
     helpers_start(1);
     helper_take(0, mutex, portMAX_DELAY);
     CHECK(uxTaskPriorityGet(NULL) == inherited);
-    if (DRIVER_WHOLE) {
-        MEASURE(SERVICE_VTASKPRIORITYSET_OWN_INHERITED, vTaskPrioritySet(NULL, PRIORITY_CREATED));
-        CHECK(uxTaskPriorityGet(NULL) == inherited);
-        vTaskPrioritySet(NULL, PRIORITY_DRIVER);
-    }
-    wcet_param(0, 3);
-    MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(NULL, inherited));
+    MEASURE(SERVICE_VTASKPRIORITYSET_OWN_INHERITED, vTaskPrioritySet(NULL, PRIORITY_CREATED));
     CHECK(uxTaskPriorityGet(NULL) == inherited);
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
     CHECK(xSemaphoreGive(mutex) == pdTRUE && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
@@ -188,35 +182,70 @@ static void measure_inherited_priority(void)
     helpers_stop();
 }
 
-/* Worst: the task is in a ready list alone, the list's index stands on it, and the new priority
- * is higher, but not higher than the caller's. */
+/* On what the kernel's way depends when it changes a priority: whose it is and whether its event item tells
+ * bits of an event group, which direction it takes and whether a priority was inherited, as which the task
+ * keeps or surpasses it. Where it was, base and new priority lie so far from the task's present one. */
+static const struct {
+    enum { ANOTHER, CALLER, WOKEN } whose;
+    int base, after;
+} changes[] = {
+    {ANOTHER, 0, 1}, {ANOTHER, -1, 0}, {ANOTHER, -1, 1}, {ANOTHER, 0, -1}, {ANOTHER, -1, -2},
+    {CALLER, 0, 1},  {CALLER, -1, 0},  {CALLER, -1, 1},
+    {WOKEN, 0, 1},   {WOKEN, -1, 0},   {WOKEN, -1, 1},   {WOKEN, 0, -1},   {WOKEN, -1, -2},
+};
+
+#define CHANGES (sizeof changes / sizeof changes[0])
+#define PRIORITY_CHANGED (PRIORITY_CREATED + 1)
+
+/* The task stands in its ready list alone or before another, and the list's index stands on it or does not. What
+ * it takes many calls to reach is written by hand: the index, which stands on the task that ran last, an
+ * inherited priority, and the value of the event item, which lasts until the woken task runs. */
+static void measure_priority_change(unsigned change, unsigned place)
+{
+    const int own = changes[change].whose == CALLER;
+    const UBaseType_t before = own ? PRIORITY_DRIVER : PRIORITY_CHANGED;
+    const UBaseType_t after = before + changes[change].after;
+    const int shares = place >= 2, indexed = place % 2 == 0;
+    TaskHandle_t beside;
+    StaticTask_t *control;
+    List_t *list;
+
+    created = NULL;
+    if (!own)
+        CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &created) == pdPASS);
+    if (shares)
+        CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &beside) == pdPASS);
+    control = (StaticTask_t *)(own ? driver_handle : created);
+    list = (List_t *)control->xDummy3[0].pvDummy3[3];
+    CHECK(listCURRENT_LIST_LENGTH(list) == (shares ? 2 : 1));
+    list->pxIndex = indexed ? (ListItem_t *)&control->xDummy3[0] : (ListItem_t *)&list->xListEnd;
+    CHECK(control->uxDummy12[0] == before);
+    control->uxDummy12[0] = before + changes[change].base;
+    if (changes[change].whose == WOKEN)
+        control->xDummy3[1].xDummy2 |= ~(~(TickType_t)0 >> 1);
+    wcet_param(0, change);
+    wcet_param(1, place);
+    MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(created, after));
+    CHECK(uxTaskPriorityGet(created) == (after > before ? after : changes[change].base == 0 ? after : before));
+    CHECK(control->uxDummy12[0] == after);
+    if (shares)
+        vTaskDelete(beside);
+    if (own)
+        vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+    else
+        vTaskDelete(created);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+}
+
 static void measure_priority(void)
 {
     UBaseType_t priority;
-    StaticTask_t *control;
 
-    for (unsigned state = 0; state < 3; state++) {
-        /* Another task is raised, or lowered, or the caller is raised. */
-        const UBaseType_t before = state == 1 ? PRIORITY_CREATED + 1 : PRIORITY_CREATED;
-        const UBaseType_t after = state == 1 ? PRIORITY_CREATED : PRIORITY_CREATED + 1;
-
-        wcet_param(0, state);
-        if (state == 2) {
-            MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(NULL, PRIORITY_DRIVER + 1));
-            CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);
-            vTaskPrioritySet(NULL, PRIORITY_DRIVER);
-            continue;
-        }
-        CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &created) == pdPASS);
-        /* The index of a list stands on the task that ran last; this one must not run, so the index is
-         * put there by hand. */
-        control = (StaticTask_t *)created;
-        ((List_t *)control->xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&control->xDummy3[0];
-        MEASURE(SERVICE_VTASKPRIORITYSET, vTaskPrioritySet(created, after));
-        CHECK(uxTaskPriorityGet(created) == after);
-        vTaskDelete(created);
-    }
-    measure_inherited_priority();
+    for (unsigned change = 0; change < CHANGES; change++)
+        for (unsigned place = 0; place < 4; place++)
+            measure_priority_change(change, place);
+    if (DRIVER_WHOLE)
+        measure_inherited_priority();
     /* Worst: the caller, which is looked up. */
     MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(NULL));
     CHECK(priority == PRIORITY_DRIVER);

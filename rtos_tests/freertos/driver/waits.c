@@ -262,53 +262,116 @@ static BaseType_t takes_and_gives(void *unused)
     return give();
 }
 
-/* The holder, which is delayed, is less urgent than the caller by itself, and has inherited more than the
- * caller could give it: from W more urgent tasks that wait already. D tasks, the holder among them, wake
- * no later than the caller. */
-static void mutex_behind(helper_function *holds, unsigned delayed, unsigned waiting,
-                         TickType_t ticks)
+/* Holds the mutex while it waits for something else; then it is ready. */
+static void holds_and_lends(void *in_vain)
 {
+    CHECK(take(0) == pdTRUE);
+    CHECK(ulTaskNotifyTake(pdTRUE, portMAX_DELAY) == 1);
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    while (in_vain != NULL)
+        board_tick();
+    (void)give();
+    vTaskSuspend(NULL);
+}
+
+/* What the holder of a mutex has inherited from W more urgent tasks that wait already. The caller could give it
+ * no more, and the holder waits for something else. Or nothing, because those tasks were less urgent when
+ * they began to wait: it is ready, inherits the caller's priority, and when that has waited in vain, the
+ * first one's. Or more than the first one has still, whose priority was lowered: the holder, which waits for
+ * something else, has to give it back when the caller has waited in vain. */
+enum { INHERITED, NOTHING_INHERITED, MORE_INHERITED, BEHIND };
+
+/* The kernel looks at who waits only when somebody begins to wait or gives up. So that they need not be made
+ * urgent one by one, the holder's priority is written back by hand; and its list's index on it, as where it
+ * ran last. */
+static TaskHandle_t mutex_lent(TickType_t ticks, unsigned delayed, unsigned waiting)
+{
+    static StaticTask_t holder_control KERNEL_OBJECT;
+    static StackType_t holder_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
+    TaskHandle_t holder;
+
+    holder = xTaskCreateStatic(holds_and_lends, "holder", configMINIMAL_STACK_SIZE,
+                               ticks == IN_VAIN ? holds_and_lends : NULL, PRIORITY_DRIVER + 1,
+                               holder_stack, &holder_control);
+    vTaskPrioritySet(holder, PRIORITY_CREATED);
+    delay_others(ticks == IN_VAIN ? lets_clock_wrap : NULL, delayed, ticks);
+    for (unsigned i = delayed; i < delayed + waiting; i++)
+        helper_call(i, takes_and_gives, NULL);
+    CHECK(uxTaskPriorityGet(holder) == uxTaskPriorityGet(helper_handle(delayed + waiting - 1)));
+    holder_control.uxDummy5 = PRIORITY_CREATED;
+    holder_control.xDummy3[1].xDummy2 = configMAX_PRIORITIES - PRIORITY_CREATED;
+    CHECK(xTaskNotifyGive(holder) == pdPASS && eTaskGetState(holder) == eReady);
+    ((List_t *)holder_control.xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&holder_control.xDummy3[0];
+    return holder;
+}
+
+/* D tasks, a holder that waits for something else among them, wake no later than the caller. */
+static TaskHandle_t mutex_behind(unsigned state, TickType_t ticks, unsigned delayed, unsigned waiting)
+{
+    const unsigned first = delayed + waiting - 1;
+    UBaseType_t inherited;
+    TaskHandle_t holder;
+
     queue = recursive ? xSemaphoreCreateRecursiveMutexStatic(&control)
                       : xSemaphoreCreateMutexStatic(&control);
     if (ticks == IN_VAIN)
         clock_wraps_in(IN_VAIN + 2);
     helpers_start(delayed + waiting);
-    delay_others(holds, delayed, ticks);
-    vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
-    for (unsigned i = delayed; i < delayed + waiting; i++)
-        helper_call(i, takes_and_gives, NULL);
-    CHECK(uxTaskPriorityGet(helper_handle(0)) ==
-          uxTaskPriorityGet(helper_handle(delayed + waiting - 1)));
     mark_two(delayed, waiting);
+    wcet_param(2, state);
+    if (state == NOTHING_INHERITED)
+        return mutex_lent(ticks, delayed, waiting);
+    delay_others(ticks == IN_VAIN ? holds_for_ever : holds_for_a_tick, delayed, ticks);
+    holder = helper_handle(0);
+    vTaskPrioritySet(holder, PRIORITY_CREATED);
+    inherited = state == MORE_INHERITED ? configMAX_PRIORITIES - 1 : helper_priority(first);
+    vTaskPrioritySet(helper_handle(first), inherited);
+    for (unsigned i = delayed; i <= first; i++)
+        helper_call(i, takes_and_gives, NULL);
+    CHECK(uxTaskPriorityGet(holder) == inherited);
+    vTaskPrioritySet(helper_handle(first), helper_priority(first));
+    return holder;
 }
 
-static void measure_mutex(unsigned delayed, unsigned waiting)
+static void measure_mutex(unsigned state, unsigned delayed, unsigned waiting)
 {
+    TaskHandle_t holder = mutex_behind(state, LIMIT, delayed, waiting);
     BaseType_t result;
 
-    mutex_behind(holds_for_a_tick, delayed, waiting, LIMIT);
     if (recursive)
         MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_BLOCKS_BEHIND,
                 result = xSemaphoreTakeRecursive(queue, LIMIT));
     else
         MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_BLOCKS_BEHIND, result = xSemaphoreTake(queue, LIMIT));
     CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(queue) == driver_handle);
-    vTaskPrioritySet(helper_handle(0), PRIORITY_DRIVER + 1);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
+    if (state == INHERITED)
+        vTaskPrioritySet(holder, PRIORITY_DRIVER + 1);
+    else
+        vTaskDelete(holder);
     for (unsigned i = 0; i < delayed + waiting; i++)
-        CHECK(helper_busy(i) == (i > 0 && i < delayed));
+        CHECK(helper_busy(i) == (i >= (state == INHERITED) && i < delayed));
     CHECK(give() == pdTRUE);
     helpers_stop();
+}
 
-    mutex_behind(holds_for_ever, delayed, waiting, IN_VAIN);
+static void measure_mutex_in_vain(unsigned state, unsigned delayed, unsigned waiting)
+{
+    TaskHandle_t holder = mutex_behind(state, IN_VAIN, delayed, waiting);
+    BaseType_t result;
+
     if (recursive)
         MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_TIMES_OUT_BEHIND,
                 result = xSemaphoreTakeRecursive(queue, IN_VAIN));
     else
         MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT_BEHIND,
                 result = xSemaphoreTake(queue, IN_VAIN));
-    CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == helper_handle(0));
+    CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
+    CHECK(uxTaskPriorityGet(holder) == helper_priority(delayed + waiting - 1));
     for (unsigned i = 0; i < delayed + waiting; i++)
-        CHECK(helper_busy(i) == (i == 0 || i >= delayed));
+        CHECK(helper_busy(i) == ((i == 0 && state != NOTHING_INHERITED) || i >= delayed));
+    if (state == NOTHING_INHERITED)
+        vTaskDelete(holder);
     helpers_stop();
     clock_far_from_wrap();
 }
@@ -546,8 +609,11 @@ void measure_waits(void)
     for (recursive = 0; recursive <= 1; recursive++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
-                if (swept(STREAM_BYTES_MIN, delayed, waiting))
-                    measure_mutex(delayed, waiting);
+                for (unsigned state = 0; state < BEHIND && swept(STREAM_BYTES_MIN, delayed, waiting); state++) {
+                    if (state != MORE_INHERITED)
+                        measure_mutex(state, delayed, waiting);
+                    measure_mutex_in_vain(state, delayed, waiting);
+                }
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
         for (unsigned waiting = 0; waiting <= WAITERS_MAX; waiting++)
             if (swept(STREAM_BYTES_MIN, delayed, waiting))
