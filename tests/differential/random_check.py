@@ -23,7 +23,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import random_corners
@@ -31,6 +30,7 @@ from random_classes import AGAIN, MASKED, Call, Gap, Known, classify
 from random_windows import Invocation, Prices, Taken, Vector, invocations
 
 from wcetchar import store
+from wcetchar.analysis.cases import Cases
 from wcetchar.engine import Following, PriceVector, price_vector
 from wcetchar.engine.chains import continuation
 from wcetchar.engine.totals import Totals
@@ -40,7 +40,7 @@ from wcetchar.model.characterization import (
     ServiceCharacterization,
     StretchKind,
 )
-from wcetchar.model.service import ParameterKind, Part
+from wcetchar.model.service import Part
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "rtos_tests" / "freertos"
@@ -137,15 +137,10 @@ class Figures:
 
 def in_each_case(
     service: ServiceCharacterization, values: tuple[int, ...]
-) -> Iterator[tuple[int, ...]]:
+) -> list[tuple[int, ...]]:
     """``values`` of the other parameters, with each value of those that are cases."""
-    given = iter(values)
-    yield from product(
-        *(
-            range(p.minimum, p.maximum + 1) if p.kind is ParameterKind.CASE else (next(given),)
-            for p in service.parameters
-        )
-    )
+    cases = Cases(service.parameters)
+    return [cases.joined(case, values) for case in cases.all]
 
 
 WHOLE = " with what follows"
@@ -316,7 +311,7 @@ class Checker:
     ) -> bool:
         service = self.services[compared[0][0][0]]
         values = []
-        asked = [p for p in service.parameters if p.kind is not ParameterKind.CASE]
+        asked = Cases(service.parameters).free
         for parameter in asked:
             if parameter.name not in known.values:
                 outcome.gaps[f"no value of {parameter.name} for {known.service}"] += 1
