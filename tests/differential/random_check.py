@@ -183,6 +183,32 @@ def read_console(
     return calls, results
 
 
+def called(console: str, found: Iterable[Invocation]) -> Iterator[tuple[Invocation, Call]]:
+    """What the trace shows, with what the driver says of it; without ticks behind the last call."""
+    calls, results = read_console(console)
+    seen = set()
+    ticks = iter(sorted(number for number, (name, _) in calls.items() if name == "tick"))
+    for invocation in found:
+        if invocation.service == "tick":  # in order
+            invocation.number = next(ticks, None)
+            if invocation.number is None:
+                continue
+        number = invocation.number
+        if number is None:
+            yield invocation, Call(invocation.service, invocation.facts, None, 1)
+            continue
+        seen.add(number)
+        name, facts = calls[number]
+        after = [piece.functions for piece in invocation.pieces[1:]]
+        if any(StretchKind.INTERRUPTS in p.stretches for p in invocation.pieces[1:]):
+            after.append(frozenset([MASKED]))
+        again = len(rounds(name, invocation))
+        parts = len(invocation.pieces) - again
+        executed = frozenset().union(*after)
+        yield invocation, Call(name, facts, results.get(number), parts, executed, again)
+    assert seen == set(calls), f"not in the trace: {sorted(set(calls) - seen)[:5]}"
+
+
 @dataclass(frozen=True)
 class Finding:
     seed: int
@@ -250,35 +276,10 @@ class Checker:
         self.services = {service.name: service for service in published.services}
 
     def check(self, seed: int, console: str, found: Iterable[Invocation]) -> Outcome:
-        calls, results = read_console(console)
         outcome = Outcome()
-        seen = set()
-        ticks = iter(sorted(number for number, (name, _) in calls.items() if name == "tick"))
-        for invocation in found:
-            if invocation.service == "tick":  # in order; those after the last call say nothing
-                invocation.number = next(ticks, None)
-                if invocation.number is None:
-                    continue
+        for invocation, call in called(console, found):
             outcome.calls += 1
-            number = invocation.number
-            if number is None:
-                call = Call(invocation.service, invocation.facts, None, 1)
-            else:
-                seen.add(number)
-                name, facts = calls[number]
-                after = [piece.functions for piece in invocation.pieces[1:]]
-                if any(StretchKind.INTERRUPTS in p.stretches for p in invocation.pieces[1:]):
-                    after.append(frozenset([MASKED]))
-                call = Call(
-                    name,
-                    facts,
-                    results.get(number),
-                    len(invocation.pieces) - len(_rounds(name, invocation)),
-                    frozenset().union(*after),
-                    len(_rounds(name, invocation)),
-                )
             self._one(outcome, seed, call, invocation)
-        assert seen == set(calls), f"not in the trace: {sorted(set(calls) - seen)[:5]}"
         return outcome
 
     def _one(self, outcome: Outcome, seed: int, call: Call, invocation: Invocation) -> None:
@@ -286,7 +287,7 @@ class Checker:
         if isinstance(known, Gap):
             outcome.gaps[known.state] += 1
             return
-        again = _rounds(call.name, invocation)
+        again = rounds(call.name, invocation)
         compared = list(self._pairs(known, invocation, again))
         if not compared:
             outcome.gaps[f"no service {known.service}"] += 1
@@ -380,7 +381,7 @@ class Checker:
             yield tuple(parts.values()), whole
 
 
-def _rounds(name: str, invocation: Invocation) -> list[Taken]:
+def rounds(name: str, invocation: Invocation) -> list[Taken]:
     """Pieces in which the call was woken in vain and went to wait again."""
     return [
         piece

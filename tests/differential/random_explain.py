@@ -13,14 +13,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from random_check import MACHINES, PROFILES, ROOT, run, services_files, wcetchar
+from random_windows import suite_windows
 
 from wcetchar import isa, store
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved, resolve
-from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.image import load_image
 from wcetchar.model.image import Image
-from wcetchar.readers import open_trace
 
 Lines = Counter[str]
 
@@ -37,17 +36,10 @@ def lines_of(image: Image, resolved: Resolved, windows: Iterable[Window]) -> Lin
 def suite_lines(board: str, folder: Path, service: str, values: tuple[int, ...]) -> Lines:
     elf, trace = folder / "suite" / "freertos.elf", folder / "suite.trace"
     wcetchar("capture", elf, "--machine", MACHINES[board], "-o", trace)
-    services = store.load_services(*map(str, services_files(board, folder / "suite")))
-    image = load_image(str(elf))
-    resolved = resolve(services, image, isa.decode_image(image))
-    opened = open_trace(str(trace), image=image)
-    finder = WindowFinder(resolved, str(trace), registers_persist=opened.info.registers_persist)
-    wanted = [
-        w
-        for w in find_windows(opened.batches(), finder)
-        if w.service.name == service and w.values == values
-    ]
-    return lines_of(image, resolved, wanted)
+    resolved, windows = suite_windows(elf, trace, services_files(board, folder / "suite"))
+    wanted = [w for w in windows if w.service.name == service and w.values == values]
+    trace.unlink()
+    return lines_of(resolved.image, resolved, wanted)
 
 
 def main() -> None:

@@ -107,6 +107,17 @@ class Finder(WindowFinder):
             super()._close(context, end)
 
 
+def suite_windows(
+    elf: Path, trace_file: Path, files: list[Path]
+) -> tuple[Resolved, Iterator[Window]]:
+    """Windows of the suite's own run, as they are published."""
+    image = load_image(str(elf))
+    resolved = resolve(store.load_services(*map(str, files)), image, isa.decode_image(image))
+    trace = open_trace(str(trace_file), image=image)
+    finder = WindowFinder(resolved, str(trace_file), registers_persist=trace.info.registers_persist)
+    return resolved, find_windows(trace.batches(), finder)
+
+
 def invocations(
     elf: Path, trace_file: Path, files: list[Path], keep: Collection[int | None] = ()
 ) -> Iterator[Invocation]:
