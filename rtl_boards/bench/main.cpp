@@ -1,7 +1,12 @@
 // A board around a VexRiscv core in RTL: runs a program and writes down when its marks are stored.
 //
 //   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter]
-//         [--second-master] [--seed N] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]
+//         [--second-master] [--seed N] [--busiest] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]
+//
+// --busiest: of what the board's file leaves open, the worst: jitter is always the largest, and the second master
+// waits, once it may ask again, for a cycle in which the core asks for the same memory and waits for the answer, and is
+// served before it.
+// --phase: memories and second master are so many cycles of the core further on.
 //
 // MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
 // took it, and which byte of the array it was. FILE: for each instruction that retired, its address and
@@ -28,7 +33,9 @@ struct Options {
     std::string board, program, marks, retired, refills, accesses;
     bool cold = false, ideal = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
+    bool busiest = false;
     uint32_t seed = 1;
+    uint64_t phase = 0;
     uint64_t limit = 2000000000;
 };
 
@@ -48,6 +55,8 @@ Options options(int count, char **words)
         else if (word == "--refills") it.refills = value();
         else if (word == "--accesses") it.accesses = value();
         else if (word == "--seed") it.seed = uint32_t(std::stoul(value()));
+        else if (word == "--phase") it.phase = std::stoull(value());
+        else if (word == "--busiest") it.busiest = true;
         else if (word == "--limit") it.limit = std::stoull(value());
         else if (word == "--second-master") it.second_master = true;
         else if (word == "--refresh") it.refresh = true;
@@ -64,7 +73,8 @@ Options options(int count, char **words)
     }
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter] "
-                      "[--second-master] [--seed N] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]");
+                      "[--second-master] [--seed N] [--busiest] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
+                      "[--limit CYCLES]");
     it.board = files[0], it.program = files[1];
     return it;
 }
@@ -91,7 +101,8 @@ public:
           refills_(opened(options.refills)), accesses_(opened(options.accesses))
     {
         for (const auto &timing : board.memories)
-            memories_.emplace_back(timing, options.seed);
+            memories_.emplace_back(timing, options.seed, options.busiest);
+        traffic_wait_ = unsigned(options.phase % (board.traffic.gap + 1));
         load();
     }
 
@@ -103,6 +114,7 @@ private:
     void data_word();
     void fetched_word();
     void traffic();
+    bool in_the_way(bool accesses, uint32_t address);
     void empty_caches();
     void fill_line(uint32_t address);
     void mark(uint32_t address, unsigned lanes);
@@ -132,6 +144,8 @@ private:
     uint64_t cycle_ = 0;
     Generator traffic_;
     unsigned traffic_wait_ = 0, traffic_left_ = 0;
+    bool accessed_ = false;    // the access of the last cycle still waits for its answer
+    uint64_t answered_ = 0;    // when the last one was
     bool cold_now_ = false;
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
@@ -202,6 +216,8 @@ void Bench::data_word()
 {
     const uint32_t address = uint32_t(core_.dBusWishbone_ADR) << 2;
     core_.dBusWishbone_ACK = 1;
+    accessed_ = false;
+    answered_ = cycle_;
     if (accesses_) {
         const uint32_t record[3] = {address, uint32_t(cycle_),
                                     uint32_t(core_.dBusWishbone_WE) << 4 | core_.dBusWishbone_SEL};
@@ -246,8 +262,18 @@ void Bench::traffic()
     if (traffic_left_) {
         if (--traffic_left_ == 0)
             traffic_wait_ = board_.traffic.least_gap +
-                            traffic_.below(board_.traffic.gap - board_.traffic.least_gap + 1);
+                            (options_.busiest ? 0 : traffic_.below(board_.traffic.gap - board_.traffic.least_gap + 1));
     }
+}
+
+// An access begins in this cycle that the core waits for, to the memory that the second master uses: a read, or
+// right behind another one. What is written otherwise can wait while the core goes on.
+bool Bench::in_the_way(bool accesses, uint32_t address)
+{
+    if (!accesses || accessed_ || (core_.dBusWishbone_WE && cycle_ > answered_ + 2))
+        return false;
+    const auto *memory = memory_of(address);
+    return memory && memory->timing.name == board_.traffic.memory;
 }
 
 void Bench::cycle()
@@ -269,8 +295,9 @@ void Bench::cycle()
         refilling_ = true, refill_begun_ = uint32_t(cycle_);
     if (traffic_wait_)
         traffic_wait_--;
-    else if (options_.second_master && !traffic_left_)
+    else if (options_.second_master && !traffic_left_ && (!options_.busiest || in_the_way(accesses, data)))
         traffic_left_ = board_.traffic.beats;
+    accessed_ = accesses;
     for (auto &memory : memories_) {
         Request requests[MASTERS];
         if (fetches && memory.holds(fetched))
@@ -281,7 +308,7 @@ void Bench::cycle()
                               core_.dBusWishbone_CTI == 2};
         if (traffic_left_ && memory.timing.name == board_.traffic.memory)
             requests[TRAFFIC] = {true, false, 4, traffic_left_ > 1};
-        switch (memory.step(cycle_, requests)) {
+        switch (memory.step(cycle_ + options_.phase, requests)) {
         case DATA: data_word(); break;
         case INSTRUCTION: fetched_word(); break;
         case TRAFFIC: traffic(); break;

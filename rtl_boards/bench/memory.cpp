@@ -10,8 +10,8 @@ unsigned Generator::below(unsigned limit)
     return limit ? state_ % limit : 0;
 }
 
-Memory::Memory(const MemoryTiming &timing, uint32_t seed)
-    : timing(timing), bytes(timing.size), generator_(seed + timing.base)
+Memory::Memory(const MemoryTiming &timing, uint32_t seed, bool busiest)
+    : timing(timing), bytes(timing.size), generator_(seed + timing.base), busiest_(busiest)
 {
 }
 
@@ -39,7 +39,7 @@ Master Memory::step(uint64_t cycle, const Request (&requests)[MASTERS])
                 continue;
             owner_ = last_ = master;
             left_ = timing.first + uint64_t(beats(requests[master]) - 1) * timing.next +
-                    (timing.jitter ? generator_.below(timing.jitter + 1) : 0);
+                    (busiest_ ? timing.jitter : generator_.below(timing.jitter + 1));
             left_ *= timing.divider;
             within_ = false;
             break;

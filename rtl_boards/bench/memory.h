@@ -36,7 +36,8 @@ struct Request {
 
 class Memory {
 public:
-    Memory(const MemoryTiming &timing, uint32_t seed);
+    // `busiest`: the jitter of each transaction is the largest, instead of drawn.
+    Memory(const MemoryTiming &timing, uint32_t seed, bool busiest = false);
 
     const MemoryTiming timing;
     std::vector<uint8_t> bytes;
@@ -54,6 +55,7 @@ private:
     unsigned beats(const Request &request) const;
 
     Generator generator_;
+    bool busiest_;
     Master owner_ = MASTERS;
     Master last_ = MASTERS;    // whom the last transaction was for
     uint64_t left_ = 0;        // cycles of the core until the word under way is answered

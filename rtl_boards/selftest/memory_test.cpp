@@ -24,10 +24,11 @@ void expect(const char *what, const std::vector<uint64_t> &found, const std::vec
 }
 
 // One master asks for `words` words from cycle `from` on; in which cycles are they answered?
-std::vector<uint64_t> answers(MemoryTiming timing, uint64_t from, unsigned words, unsigned bytes, bool burst)
+std::vector<uint64_t> answers(MemoryTiming timing, uint64_t from, unsigned words, unsigned bytes, bool burst,
+                              bool busiest = false)
 {
     timing.size = 64;
-    Memory memory(timing, 1);
+    Memory memory(timing, 1, busiest);
     std::vector<uint64_t> found;
     for (uint64_t cycle = 0; found.size() < words && cycle < 1000; cycle++) {
         Request requests[MASTERS];
@@ -68,6 +69,10 @@ int main()
     auto refreshed = timing(1, 1);
     refreshed.refresh_every = 8, refreshed.refresh_takes = 3;
     expect("refresh in cycles 0..2, 8..10", answers(refreshed, 0, 7, 4, false), {3, 4, 5, 6, 7, 11, 12});
+
+    auto jittered = timing(3, 1);
+    jittered.jitter = 2;
+    expect("the largest jitter", answers(jittered, 0, 3, 4, false, true), {4, 9, 14});
 
     // Three masters at once: data, then instructions; the second master after each of them.
     Memory memory([] { auto it = timing(2, 1); it.size = 64; return it; }(), 1);

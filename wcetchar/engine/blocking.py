@@ -101,7 +101,7 @@ def blocking_at(
     if not service.stretches_known:
         blocking = [row for row in counted.rows if _blocks(kind)(row.blocking)]
         return Longest(
-            _sum(_time(row, prices) for row in blocking),
+            prices.rate.of_window(_sum(_time(row, prices) for row in blocking)),
             "all blocking trace sections together" if blocking else "",
             notes=("blocking time is the sum of all blocking trace sections",) if blocking else (),
         )
@@ -115,7 +115,7 @@ def blocking_at(
             continue
         here = f"{stretch.begin} to {stretch.end}"
         part = count(stretch.counts, names, values, f"{service.name}, blocking from {here}")
-        time = _sum(_time(row, prices) for row in part.rows)
+        time = prices.rate.of_window(_sum(_time(row, prices) for row in part.rows))
         exact = exact and part.exact
         where = here if time.high > own.high else where
         own = _larger(own, time)

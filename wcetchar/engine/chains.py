@@ -191,9 +191,11 @@ class Following:
         # Of points that are equally long, one that was observed.
         _, values = max(found, key=lambda f: (f[0], _project(f[1], used, names) in observed))
         counted = count(counts, names, values, what)
-        time = sum(
-            (self.prices.time_of(row.vector).scaled(row.repetitions) for row in counted.rows),
-            start=Interval(),
+        time = self.prices.rate.of_window(
+            sum(
+                (self.prices.time_of(row.vector).scaled(row.repetitions) for row in counted.rows),
+                start=Interval(),
+            )
         )
         calls = supervisor_calls(counted) - last
         word = service.word

@@ -18,6 +18,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from wcetchar import formula
 from wcetchar.engine.blocking import blocking_at
@@ -149,6 +150,7 @@ def estimate_at(
     """
     names = tuple(parameter.name for parameter in service.parameters)
     counted = _happens(service, count(service.counts, names, values, service.name))
+    share = _whole_interferences(counted, prices)
     rows = tuple(
         EstimateRow(
             section=str(number),
@@ -156,7 +158,7 @@ def estimate_at(
             repetitions=row.repetitions,
             blocking=str(row.blocking),
             vector=prices.priced(row.vector),
-            time=prices.time_of(row.vector).scaled(row.repetitions),
+            time=_spread(prices.time_of(row.vector).scaled(row.repetitions), share),
         )
         for number, row in enumerate(counted.rows, start=1)
     )
@@ -165,7 +167,7 @@ def estimate_at(
         for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
     )
     word, reasons = _word(service, values, counted.exact, interrupts.exact and preemption.exact)
-    columns = _columns(rows, prices)
+    columns = _columns(rows, prices, share)
     if prices.refills is not None:
         refills = prices.refills.of(service, values)
         rows += (_refilled(prices.refills, refills, len(rows) + 1),)
@@ -230,7 +232,23 @@ def _happens(service: ServiceCharacterization, counted: Counted) -> Counted:
     return replace(counted, rows=rows)
 
 
-def _columns(rows: tuple[EstimateRow, ...], prices: PriceVector) -> tuple[EstimateColumn, ...]:
+def _whole_interferences(counted: Counted, prices: PriceVector) -> Fraction:
+    """By what to multiply each price, so that refresh and other masters come whole times."""
+    rows = (row.repetitions * prices.time_of(row.vector).high for row in counted.rows)
+    total = sum(rows, start=Fraction(0))
+    return prices.rate.settled(total) / total if total else Fraction(1)
+
+
+def _spread(time: Interval, share: Fraction) -> Interval:
+    if share == 1:
+        return time
+    high = time.high * share
+    return Interval(time.low, min(time.nominal, high), high)
+
+
+def _columns(
+    rows: tuple[EstimateRow, ...], prices: PriceVector, share: Fraction
+) -> tuple[EstimateColumn, ...]:
     totals: dict[Key, int] = {}
     for row in rows:
         for key, number in row.vector.items():
@@ -240,8 +258,8 @@ def _columns(rows: tuple[EstimateRow, ...], prices: PriceVector) -> tuple[Estima
             key=key,
             region=prices[key].region,
             count=totals[key],
-            price=prices[key].time,
-            time=prices[key].time.scaled(totals[key]),
+            price=_spread(prices[key].time, share),
+            time=_spread(prices[key].time, share).scaled(totals[key]),
         )
         for key in sorted(totals, key=key_order)
     )

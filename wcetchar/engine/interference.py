@@ -2,14 +2,19 @@
 
 Interference i takes t_i, and it begins at least T_i after it began the last time. Whoever has a
 memory keeps it until he is done, and then the core has its turn, so each time costs the core t_i at
-most. Within a time x that is x / T_i + 1 times::
+most. Within a time x that is floor(x / T_i) + 1 times at most, so the time of a window ends at the
+first x with::
 
-    x <= own + sum of (x / T_i + 1) * t_i
+    x = own + sum of (floor(x / T_i) + 1) * t_i
+
+Without the floor that is linear, and never less::
+
     x <= (own + sum of t_i) / (1 - sum of t_i / T_i)
 
-so every price is multiplied by ``factor`` and ``once`` is added for each window. Where T_i is not
-known, or there is no telling where a window begins, or the sum of t_i / T_i is not below 1, each
-access of the region waits for t_i instead.
+so every price is multiplied by ``factor``, ``once`` is added for each window, and the sum is
+brought down to the first such x (``settled``). Where T_i is not known, or there is no telling where
+a window begins, or the sum of t_i / T_i is not below 1, each access of the region waits for t_i
+instead.
 
 Inputs: a profile. All times are upper ends but T_i, which is the lower one. The low end of a price
 does without.
@@ -20,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, plus
 from wcetchar.model.access import Key, Succession
@@ -29,16 +35,48 @@ from wcetchar.model.interval import Interval
 
 @dataclass(frozen=True)
 class Rate:
-    """What applies to all prices; ``once`` in nanoseconds, for each window."""
+    """What applies to all prices.
 
-    factor: Fraction = Fraction(1)
-    once: Fraction = Fraction(0)
+    ``recurring``: t_i and T_i of each interference, in nanoseconds.
+    """
+
+    recurring: tuple[tuple[Fraction, Fraction], ...] = ()
+
+    @cached_property
+    def factor(self) -> Fraction:
+        return 1 / (1 - sum((takes / every for takes, every in self.recurring), start=Fraction(0)))
+
+    @cached_property
+    def once(self) -> Fraction:
+        """For each window, in nanoseconds."""
+        return sum((takes for takes, _ in self.recurring), start=Fraction(0))
 
     def applied(self, key: Key, time: Interval) -> Interval:
         """The price of a key with its share."""
         once = self.once if isinstance(key, Succession) and key.before is None else 0
         high = (time.high + once) * self.factor
         return Interval(time.low, min(time.nominal * self.factor, high), high)
+
+    def settled(self, high: Fraction) -> Fraction:
+        """A window's time from the sum of its prices: no interference comes in parts."""
+        if not self.recurring:
+            return high
+        begun = high / self.factor
+        time = begun
+        while True:
+            more = (takes * (time // every) for takes, every in self.recurring)
+            longer = begun + sum(more, start=Fraction(0))
+            if longer == time:
+                return time
+            time = longer
+
+    def of_window(self, time: Interval) -> Interval:
+        """The same of an interval, whose low end does without."""
+        high = self.settled(time.high)
+        return Interval(time.low, min(time.nominal, high), high)
+
+
+NO_INTERFERENCE = Rate()
 
 
 def rate_of(
@@ -51,15 +89,15 @@ def rate_of(
         span: a time of a region.
     """
     clock = profile.core.clock
-    share = once = Fraction(0)
+    recurring = []
     if counted:
         for region in profile.regions.values():
             for one in region.interferences:
                 if one.every is None:
                     continue
                 takes = in_nanoseconds(span(region, one.takes), clock).high
-                share += takes / in_nanoseconds(span(region, one.every), clock).low
-                once += takes
+                recurring.append((takes, in_nanoseconds(span(region, one.every), clock).low))
+    share = sum((takes / every for takes, every in recurring), start=Fraction(0))
     recurs = counted and share < 1
     each: dict[str, Span] = {}
     for region in profile.regions.values():
@@ -68,7 +106,7 @@ def rate_of(
             if one.every is None or not recurs:
                 waits = plus(waits, _from_zero(span(region, one.takes)))
         each[region.name] = waits
-    return (Rate(1 / (1 - share), once) if recurs else Rate()), each
+    return Rate(tuple(recurring)) if recurs else NO_INTERFERENCE, each
 
 
 def _from_zero(span: Span) -> Span:

@@ -21,12 +21,8 @@ where the core has a write buffer a single write costs nothing: what they make t
 is the price of the succession (``waits``). A write buffer needs them, for what is under way when a
 service begins waits for nobody else.
 
-A region that refreshes itself or is taken by another master makes an access wait. Interference i
-takes t_i at least T_i apart, so within a time x it happens at most x / T_i + 1 times::
-
-    x <= (sum of counts * prices + sum of t_i) / (1 - sum of t_i / T_i)
-
-so prices are divided by the last factor, and the t_i added once, where a window begins. Without T_i
+A region that refreshes itself or is taken by another master makes an access wait. Where such an
+interference comes at least T_i apart, all prices hold a share of it (``interference``). Without T_i
 or without successions, each access to the region waits once: its price has t_i added.
 
 Inputs are intervals; a price is the interval of everything that they allow, so its upper end is
@@ -133,8 +129,8 @@ class Pricer:
             )
         if self.rate.factor != 1:
             yield (
-                "refresh and other masters come as often as they can: prices hold their share, and "
-                "each begin of a service or stretch one time of each"
+                "refresh and other masters come as often as they can, and once right at the "
+                "beginning: prices hold their share"
             )
         elif any(region.interferences for region in regions):
             yield "each access waits for refresh and for other masters of its region"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from wcetchar.engine.interference import NO_INTERFERENCE, Rate
 from wcetchar.engine.refills import RefillPrices
 from wcetchar.model.access import AccessVector, CoreEvent, Key, Succession
 from wcetchar.model.hardware import HardwareProfile
@@ -33,6 +34,8 @@ class PriceVector(Mapping[Key, Price]):
     notes: tuple[str, ...] = ()
     refills: RefillPrices | None = None
     """``None``: no instruction cache."""
+    rate: Rate = NO_INTERFERENCE
+    """What refresh and other masters add, which the prices hold their share of."""
 
     def __getitem__(self, key: Key) -> Price:
         return self.prices[key]

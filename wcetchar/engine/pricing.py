@@ -89,7 +89,7 @@ def price_vector(
     rate = pricer.rate
     prices = {key: Price(p.region, rate.applied(key, p.time)) for key, p in prices.items()}
     notes = (*notes, *pricer.notes(), *(refills.notes if refills else ()))
-    return PriceVector(profile, section_map, prices, notes, refills)
+    return PriceVector(profile, section_map, prices, notes, refills, rate)
 
 
 def keys_of(service: ServiceCharacterization) -> tuple[Key, ...]:

@@ -76,7 +76,7 @@ class Totals:
         return known
 
     def _time(self, values: tuple[int, ...]) -> Fraction:
-        own = self._own(values)
+        own = self.prices.rate.settled(self._own(values))
         if self.per_call:
             calls = supervisor_calls(self._at(values)) - self.last
             own += self.per_call * max(0, calls)
@@ -87,7 +87,7 @@ class Totals:
     @property
     def line(self) -> Mapping[Expression, Fraction] | None:
         """Price of each repetition, the rest included; ``None`` where that is no sum of such."""
-        if not self.counts.is_formula or self.per_call:
+        if not self.counts.is_formula or self.per_call or self.prices.rate.recurring:
             return None
         if not self.rest:
             return self.coefficients
