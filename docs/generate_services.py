@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
 from wcetchar import store
+from wcetchar.analysis.cases import Cases
 from wcetchar.formula import evaluate, to_text
 from wcetchar.model.access import AccessClass, Operation
 from wcetchar.model.characterization import (
@@ -31,6 +32,14 @@ from wcetchar.model.characterization import (
     ServiceCharacterization,
     StretchKind,
     TraceSection,
+)
+from wcetchar.model.expression import (
+    ONE,
+    Binary,
+    BinaryOperator,
+    Compare,
+    Expression,
+    Name,
 )
 from wcetchar.model.service import ParameterKind, whole_of
 
@@ -133,18 +142,54 @@ def simple(formula: str) -> bool:
     return True
 
 
-def total(rows: Iterable[TraceSection], count: Callable[[TraceSection], int]) -> str:
-    """Sum over trace sections as one formula; equal repetitions are put together."""
-    sums: dict[str, int] = {}
-    for row in rows:
-        repetition = to_text(row.repetition)
-        sums[repetition] = sums.get(repetition, 0) + count(row)
+def factors(repetition: Expression) -> Iterator[Expression]:
+    if isinstance(repetition, Binary) and repetition.operator is BinaryOperator.MULTIPLY:
+        yield from factors(repetition.left)
+        yield from factors(repetition.right)
+    else:
+        yield repetition
+
+
+def in_case(repetition: Expression, names: Sequence[str], case: Sequence[int]) -> Expression | None:
+    """The repetition where parameters that are cases have these values; ``None``: zero."""
+    known = dict(zip(names, case, strict=True))
+    rest = []
+    for factor in factors(repetition):
+        if (
+            isinstance(factor, Compare)
+            and isinstance(factor.left, Name)
+            and factor.left.name in known
+        ):
+            if not evaluate(factor, known):
+                return None
+        elif factor != ONE:
+            rest.append(factor)
+    product = rest[0] if rest else ONE
+    for factor in rest[1:]:
+        product = Binary(BinaryOperator.MULTIPLY, product, factor)
+    return product
+
+
+def total(service: ServiceCharacterization, count: Callable[[TraceSection], int]) -> str:
+    """Sum over trace sections as one formula; equal repetitions are put together, and cases where
+    the sum is the same."""
+    cases = Cases(service.parameters)
+    names = [p.name for p in service.parameters if p.kind is ParameterKind.CASE]
+    rows: dict[tuple[int, ...], list[tuple[int, int, Expression]]] = {}
+    for case in cases.all:
+        sums: dict[Expression, int] = {}
+        for row in service.counts.rows:
+            repetition = in_case(row.repetition, names, case)
+            if repetition is not None:
+                sums[repetition] = sums.get(repetition, 0) + count(row)
+        rows[case] = [(0, number, repetition) for repetition, number in sums.items()]
+    sums_of = {to_text(repetition): number for _, number, repetition in cases.together(rows)}
     parts = []
-    for repetition, factor in sorted(sums.items(), key=lambda item: item[0] != "1"):
-        if repetition == "1" and factor:
+    for text, factor in sorted(sums_of.items(), key=lambda item: item[0] != "1"):
+        if text == "1" and factor:
             parts.append(str(factor))
         elif factor:
-            inside = repetition if simple(repetition) else f"({repetition})"
+            inside = text if simple(text) else f"({text})"
             parts.append(inside if factor == 1 else f"{factor}*{inside}")
     return " + ".join(parts) or "0"
 
@@ -175,7 +220,7 @@ def longest(service: ServiceCharacterization, kind: StretchKind) -> int:
 def result(service: ServiceCharacterization) -> str:
     """A row of a service's table."""
     if service.counts.is_formula:
-        counts = [f"`{total(service.counts.rows, what)}`" for what in (instructions, data)]
+        counts = [f"`{total(service, what)}`" for what in (instructions, data)]
     else:
         last = service.counts.points[-1]
         counts = [f"table; at most {sum(map(what, last.rows))}" for what in (instructions, data)]
