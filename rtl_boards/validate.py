@@ -75,9 +75,11 @@ CELLS = (
     _ideal("c", "-shared", "--refresh", "--second-master", "--busiest"),
 )
 
-PHASES = {"basic": 8, "full": 1}
+PHASES = {"basic": 12, "full": 2}
 """In how many runs a service meets what memories and other masters do by themselves, refresh at
 another time in each: what is measured is the longest."""
+BUSIEST = ("any", "waited", "0", "1", "2", "3")
+"""Which accesses of the core a second master gets in the way of, run by run."""
 STEP = 131
 """Cycles from one phase to the next: prime, so that they spread over what repeats itself."""
 
@@ -123,17 +125,19 @@ def characterization(configuration: str, elf: Path, services: list[str]) -> Path
     return published
 
 
-def bench(cell: Cell, configuration: str, elf: Path, phase: int = 0) -> Path:
+def bench(cell: Cell, configuration: str, elf: Path, number: int = 0) -> Path:
     """Folder of the run: marks.csv and retired."""
-    folder = WORK / configuration / f"{cell.folder}-{phase}"
+    folder = WORK / configuration / f"{cell.folder}-{number}"
     folder.mkdir(parents=True, exist_ok=True)
     board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
     run(
         [
             *(ROOT / "build" / "rtl" / f"bench-{cell.core}", board, elf),
             *("-o", folder / "marks.csv", "--retired", folder / "retired"),
-            *("--refills", folder / "refills", "--caches", cell.caches, *cell.beside),
-            *("--phase", str(phase)),
+            *("--refills", folder / "refills", "--caches", cell.caches),
+            *("--phase", str(number * STEP), *cell.beside),
+            # the last of them takes which accesses
+            *([BUSIEST[number % len(BUSIEST)]] if "--busiest" in cell.beside else []),
         ]
     )
     return folder
@@ -148,7 +152,7 @@ def validate(configuration: str, cells: Sequence[Cell]) -> list[Result]:
     for cell in cells:
         runs = []
         for n in range(PHASES[configuration] if cell.beside else 1):
-            folder = reference if cell is REFERENCE else bench(cell, configuration, elf, n * STEP)
+            folder = reference if cell is REFERENCE else bench(cell, configuration, elf, n)
             runs.append(measure(folder, program))
             if folder is not reference:  # what retired is a gigabyte
                 for name in ("retired", "refills"):

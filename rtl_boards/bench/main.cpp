@@ -1,11 +1,11 @@
 // A board around a VexRiscv core in RTL: runs a program and writes down when its marks are stored.
 //
 //   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter]
-//         [--second-master] [--seed N] [--busiest] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]
+//         [--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]
 //
-// --busiest: of what the board's file leaves open, the worst: jitter is always the largest, and the second master
-// waits, once it may ask again, for a cycle in which the core asks for the same memory and waits for the answer, and is
-// served before it.
+// --busiest: of what the board's file leaves open, the worst. Jitter is always the largest; and once the second master
+// may ask again, it waits for an access of the core to the same memory, and is served before it: for any, for one
+// whose answer the core waits for, or for the Nth (from 0) behind a mark.
 // --phase: memories and second master are so many cycles of the core further on.
 //
 // MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
@@ -33,7 +33,7 @@ struct Options {
     std::string board, program, marks, retired, refills, accesses;
     bool cold = false, ideal = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
-    bool busiest = false;
+    std::string busiest;       // which accesses the second master gets in the way of; empty: it does not look
     uint32_t seed = 1;
     uint64_t phase = 0;
     uint64_t limit = 2000000000;
@@ -56,7 +56,13 @@ Options options(int count, char **words)
         else if (word == "--accesses") it.accesses = value();
         else if (word == "--seed") it.seed = uint32_t(std::stoul(value()));
         else if (word == "--phase") it.phase = std::stoull(value());
-        else if (word == "--busiest") it.busiest = true;
+        else if (word == "--busiest") {
+            it.busiest = value();
+            if (it.busiest != "any" && it.busiest != "waited" &&
+                it.busiest.find_first_not_of("0123456789") != std::string::npos)
+                fail("bench", "--busiest is any, waited (accesses that the core waits for) or a number of accesses "
+                              "behind a mark");
+        }
         else if (word == "--limit") it.limit = std::stoull(value());
         else if (word == "--second-master") it.second_master = true;
         else if (word == "--refresh") it.refresh = true;
@@ -73,7 +79,7 @@ Options options(int count, char **words)
     }
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter] "
-                      "[--second-master] [--seed N] [--busiest] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
+                      "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
                       "[--limit CYCLES]");
     it.board = files[0], it.program = files[1];
     return it;
@@ -101,7 +107,7 @@ public:
           refills_(opened(options.refills)), accesses_(opened(options.accesses))
     {
         for (const auto &timing : board.memories)
-            memories_.emplace_back(timing, options.seed, options.busiest);
+            memories_.emplace_back(timing, options.seed, !options.busiest.empty());
         traffic_wait_ = unsigned(options.phase % (board.traffic.gap + 1));
         load();
     }
@@ -146,6 +152,7 @@ private:
     unsigned traffic_wait_ = 0, traffic_left_ = 0;
     bool accessed_ = false;    // the access of the last cycle still waits for its answer
     uint64_t answered_ = 0;    // when the last one was
+    uint64_t behind_mark_ = 0; // accesses since the last mark was stored
     bool cold_now_ = false;
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
@@ -210,6 +217,7 @@ void Bench::mark(uint32_t address, unsigned lanes)
         if (lanes >> lane & 1)
             std::fprintf(marks_.get(), "%llu,%u\n", static_cast<unsigned long long>(cycle_), offset + lane);
     cold_now_ = options_.cold;
+    behind_mark_ = 0;
 }
 
 void Bench::data_word()
@@ -218,6 +226,7 @@ void Bench::data_word()
     core_.dBusWishbone_ACK = 1;
     accessed_ = false;
     answered_ = cycle_;
+    behind_mark_++;
     if (accesses_) {
         const uint32_t record[3] = {address, uint32_t(cycle_),
                                     uint32_t(core_.dBusWishbone_WE) << 4 | core_.dBusWishbone_SEL};
@@ -262,18 +271,22 @@ void Bench::traffic()
     if (traffic_left_) {
         if (--traffic_left_ == 0)
             traffic_wait_ = board_.traffic.least_gap +
-                            (options_.busiest ? 0 : traffic_.below(board_.traffic.gap - board_.traffic.least_gap + 1));
+                            (!options_.busiest.empty() ? 0 : traffic_.below(board_.traffic.gap - board_.traffic.least_gap + 1));
     }
 }
 
-// An access begins in this cycle that the core waits for, to the memory that the second master uses: a read, or
-// right behind another one. What is written otherwise can wait while the core goes on.
+// An access begins in this cycle that the second master has waited for, to its memory. The core waits for a read, and
+// for what comes right behind another access; what is written otherwise can wait while the core goes on.
 bool Bench::in_the_way(bool accesses, uint32_t address)
 {
-    if (!accesses || accessed_ || (core_.dBusWishbone_WE && cycle_ > answered_ + 2))
-        return false;
     const auto *memory = memory_of(address);
-    return memory && memory->timing.name == board_.traffic.memory;
+    if (!accesses || accessed_ || !memory || memory->timing.name != board_.traffic.memory)
+        return false;
+    if (options_.busiest == "any")
+        return true;
+    if (options_.busiest == "waited")
+        return !core_.dBusWishbone_WE || cycle_ <= answered_ + 2;
+    return behind_mark_ == std::stoul(options_.busiest);
 }
 
 void Bench::cycle()
@@ -295,7 +308,7 @@ void Bench::cycle()
         refilling_ = true, refill_begun_ = uint32_t(cycle_);
     if (traffic_wait_)
         traffic_wait_--;
-    else if (options_.second_master && !traffic_left_ && (!options_.busiest || in_the_way(accesses, data)))
+    else if (options_.second_master && !traffic_left_ && (options_.busiest.empty() || in_the_way(accesses, data)))
         traffic_left_ = board_.traffic.beats;
     accessed_ = accesses;
     for (auto &memory : memories_) {

@@ -143,6 +143,13 @@ def test_what_the_board_does_not_have(tmp_path: Path, option: str, message: str)
     assert message in done.stderr
 
 
+def test_only_accesses_can_be_got_in_the_way_of(tmp_path: Path) -> None:
+    command = ("-o", tmp_path / "m.csv", "--second-master", "--busiest", "often")
+    done = bench(RTL / "boards" / "b.yaml", firmware(), *command)
+    assert done.returncode == 3
+    assert "any, waited" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -33,6 +33,7 @@ from wcetchar.analysis.columns import (
 )
 from wcetchar.analysis.successions import Gaps, Successions, gaps
 from wcetchar.engine import price_vector
+from wcetchar.engine.interference import NO_INTERFERENCE, Rate
 from wcetchar.image import load_image
 from wcetchar.model.access import AccessVector, EventKind, Key, Operation, Pattern
 from wcetchar.model.characterization import (
@@ -55,6 +56,8 @@ CODE, EXTERNAL, CLINT = range(3)
 CYCLE_NS = 10
 LONGEST = 300
 WINDOWS = 4_000
+WORDS, GAP = 4, 60
+"""Of a second master: what it transfers, and cycles between."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,17 @@ class Timing:
             "name: one memory\nmemories:\n  external: {base: 0x80000000, size: 0x800000, "
             f"width: {self.width}, first: {self.first}, next: {self.next}, "
             f"divider: {self.divider}}}\n"
+            f"second master: {{memory: external, beats: {WORDS}, least gap: {GAP}, "
+            f"gap: {2 * GAP}}}\n"
         )
         return path
+
+    @property
+    def second_master(self) -> Rate:
+        """In cycles."""
+        beats = WORDS * 32 // self.width
+        takes = Fraction((self.first + (beats - 1) * self.next) * self.divider)
+        return Rate(((takes, takes + GAP),))
 
     def profile(self) -> HardwareProfile:
         profile = store.load_profile("vexriscv/imc-board-c")
@@ -231,13 +243,13 @@ def board_c(tmp_path_factory: pytest.TempPathFactory) -> Priced:
     return _priced(BOARD_C, tmp_path_factory.mktemp("c"))
 
 
-def _priced(timing: Timing, folder: Path) -> Priced:
+def _priced(timing: Timing, folder: Path, *options: str) -> Priced:
     elf = firmware()
-    run = bench_run(timing.board(folder), elf, folder)
+    run = bench_run(timing.board(folder), elf, folder, *options)
     return Priced(elf, run, timing.profile())
 
 
-def _check(priced: Priced) -> Fraction:
+def _check(priced: Priced, others: Rate = NO_INTERFERENCE) -> Fraction:
     """Many windows, and how much all of them are over in the sum."""
     run, pipeline = priced.run, priced.pipeline
     count = len(run.address)
@@ -255,7 +267,8 @@ def _check(priced: Priced) -> Fraction:
         ):
             continue
         took = int(run.cycle[last] - run.cycle[first - 1])
-        allowed = priced.window(first, last)
+        own = priced.window(first, last)
+        allowed = int(others.settled((own + others.once) * others.factor))
         assert took <= allowed, _told(priced, first, last, took, allowed)
         tried, charged, taken = tried + 1, charged + allowed, taken + took
     return Fraction(charged - taken, taken)
@@ -298,3 +311,21 @@ def test_other_memories(timing: Timing, tmp_path: Path) -> None:
     whole = (priced.cost + priced.wait)[inside].sum() / priced.run.took[inside].sum() - 1
     print(f"{timing}: windows {float(over):.2%} over, the whole run {whole:.2%}")
     assert whole >= 0
+
+
+@pytest.mark.parametrize(
+    ("timing", "accesses"),
+    [
+        (BOARD_C, "any"),
+        *(
+            pytest.param(timing, accesses, marks=pytest.mark.long)
+            for timing in (BOARD_C, *OTHERS)
+            for accesses in ("any", "waited")
+            if (timing, accesses) != (BOARD_C, "any")
+        ),
+    ],
+)
+def test_a_second_master_that_is_in_the_way(timing: Timing, accesses: str, tmp_path: Path) -> None:
+    priced = _priced(timing, tmp_path, "--second-master", "--busiest", accesses)
+    over = _check(priced, timing.second_master)
+    print(f"{timing}, {accesses}: windows {float(over):.2%} over")
