@@ -387,11 +387,10 @@ def _wait_for_bits(call: Call) -> Class:
     f = call.facts
     if f["set_already"]:
         return Known("xEventGroupWaitBits", {})
-    name = "xEventGroupWaitBits" + ("" if f["all"] and f["clears"] else "_any")
+    name = "xEventGroupWaitBits" + ("" if f["all"] else "_any")
     if (
         MASKED in call.after and call.parts == 2
     ):  # it was not woken by bits, and looks for them once more
-        name = "xEventGroupWaitBits" + ("" if f["all"] else "_any")
         return Known(f"{name}_times_out", {"D": f["D"]})
     return _blocks(call, Known(f"{name}_blocks", {"D": f.get("D", 0)}))
 

@@ -334,6 +334,7 @@ static void measure_take(unsigned delayed, unsigned waiting)
 #define PRIORITY_WAITER (PRIORITY_CREATED + 1)
 
 static int recursive;
+static int holder_sleeps;
 
 static BaseType_t take(TickType_t limit)
 {
@@ -356,12 +357,14 @@ static void holds_and_gives(void *unused)
     CHECK(!"the holder of the mutex ran on");
 }
 
-/* Holds the mutex for ever, and lets time pass. */
+/* Holds the mutex for ever, and lets time pass; or waits for something else. */
 static void holds_and_waits(void *unused)
 {
     (void)unused;
     CHECK(take(0) == pdTRUE);
     vTaskPrioritySet(NULL, PRIORITY_CREATED);
+    if (holder_sleeps)
+        (void)ulTaskNotifyTake(pdTRUE, portMAX_DELAY);
     for (;;)
         board_tick();
 }
@@ -461,16 +464,18 @@ static BaseType_t lets_clock_wrap(void *unused)
     return pdPASS;
 }
 
-/* The caller waits in vain, and the holder loses the priority that it has inherited. Worst: it keeps
- * that of a less urgent task which waits too. When the caller's time is over, but before it goes on, the
+/* The caller waits in vain, and the holder, which is ready or is not, loses the priority that it has inherited.
+ * Worst: it keeps that of a less urgent task which waits too. When the caller's time is over, but before it goes on, the
  * tick count wraps around. */
-static void measure_mutex_time_out(unsigned delayed)
+static void measure_mutex_time_out(unsigned delayed, unsigned state)
 {
-    TaskHandle_t holder = mutex_held_by(holds_and_waits);
-    TaskHandle_t waiter = xTaskCreateStatic(waits_for_mutex, "waiter", STACK_WORDS, NULL,
-                                            PRIORITY_WAITER, waiter_stack, &waiter_control);
+    TaskHandle_t holder, waiter;
     BaseType_t result;
 
+    holder_sleeps = state == 1;
+    holder = mutex_held_by(holds_and_waits);
+    waiter = xTaskCreateStatic(waits_for_mutex, "waiter", STACK_WORDS, NULL, PRIORITY_WAITER,
+                               waiter_stack, &waiter_control);
     /* The waiter runs until it waits, then the holder. */
     vTaskDelay(1);
     CHECK(uxTaskPriorityGet(holder) == PRIORITY_WAITER);
@@ -480,6 +485,7 @@ static void measure_mutex_time_out(unsigned delayed)
         helper_delay(i, 2);
     helper_call(0, lets_clock_wrap, NULL);
     wcet_param(0, delayed);
+    wcet_param(1, state);
     if (recursive)
         MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_TIMES_OUT,
                 result = xSemaphoreTakeRecursive(queue, 2));
@@ -621,7 +627,8 @@ void measure_blocking(void)
         for (recursive = 0; recursive <= 1; recursive++) {
             measure_mutex(delayed);
             measure_mutex_again(delayed);
-            measure_mutex_time_out(delayed);
+            for (unsigned state = 0; state < 2; state++)
+                measure_mutex_time_out(delayed, state);
         }
         for (unsigned state = 0; state < 2; state++)
             measure_events_of_driver(delayed, state);

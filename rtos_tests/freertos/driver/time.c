@@ -60,15 +60,23 @@ static void measure_delay_last_tick(void)
     xTickCount = before;
 }
 
-/* The caller is the first to wake, so that the next unblock time is set as well. */
-static void measure_delay_first(void)
+/* The caller is the first to wake, so that the next unblock time is set as well. Or it is not, because it is that
+ * of a task that was to wake earlier and was woken by an event. */
+static void measure_delay_first(unsigned state)
 {
+    static StaticQueue_t control KERNEL_OBJECT;
+    const SemaphoreHandle_t semaphore = xSemaphoreCreateBinaryStatic(&control);
     const TickType_t before = xTaskGetTickCount();
 
-    helpers_start(1);
+    helpers_start(2);
     helper_delay(0, 100);
-    MEASURE(SERVICE_VTASKDELAY_FIRST, vTaskDelay(1));
-    CHECK(xTaskGetTickCount() == before + 1 && helper_busy(0));
+    if (state == 1) {
+        helper_take(1, semaphore, 1);
+        CHECK(xSemaphoreGive(semaphore) == pdTRUE && !helper_busy(1));
+    }
+    wcet_param(0, state);
+    MEASURE(SERVICE_VTASKDELAY_FIRST, vTaskDelay(2));
+    CHECK(xTaskGetTickCount() == before + 2 && helper_busy(0));
     helpers_stop();
 }
 
@@ -288,7 +296,8 @@ void measure_time(void)
 
     if (!DRIVER_INTERRUPTS_ALONE) {
         measure_delay();
-        measure_delay_first();
+        for (unsigned state = 0; state < 2; state++)
+        measure_delay_first(state);
         if (DRIVER_WHOLE)
             measure_delay_last_tick();
     }
