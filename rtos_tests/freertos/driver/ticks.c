@@ -32,9 +32,9 @@ static void gives_way(void *unused)
 }
 
 /* Where the core decides which is dearest: another ready task has the caller's priority, or none has; the
- * woken tasks are more urgent than the caller, or not, or one is. In the last no switch follows: it is a
- * service of its own. */
-enum urgent { ALL_URGENT, FIRST_URGENT, NONE_URGENT };
+ * woken tasks are more urgent than the caller, or not, or the first is, or the last, which wakes at the last tick. In
+ * the last state no switch follows: it is a service of its own. */
+enum urgent { ALL_URGENT, FIRST_URGENT, LAST_URGENT, NONE_URGENT };
 
 struct state {
     int shares;
@@ -42,11 +42,12 @@ struct state {
 };
 
 static const struct state states[] = {
-    {1, ALL_URGENT}, {0, ALL_URGENT}, {1, NONE_URGENT}, {0, FIRST_URGENT}, {0, NONE_URGENT},
+    {1, ALL_URGENT},   {0, ALL_URGENT},  {1, NONE_URGENT},
+    {0, FIRST_URGENT}, {0, LAST_URGENT}, {0, NONE_URGENT},
 };
 
-#define SWITCHES 4u
-#define STAYS 4u
+#define SWITCHES 5u
+#define STAYS 5u
 
 static void share_priority(unsigned state)
 {
@@ -56,7 +57,9 @@ static void share_priority(unsigned state)
 /* Of the first `woken` helpers, which wait already. */
 static void set_urgency(unsigned woken, unsigned state)
 {
-    for (unsigned i = states[state].urgent == FIRST_URGENT; i < woken; i++)
+    const unsigned more = states[state].urgent == LAST_URGENT;
+
+    for (unsigned i = states[state].urgent == FIRST_URGENT; i + more < woken; i++)
         if (states[state].urgent != ALL_URGENT)
             vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
 }
@@ -70,11 +73,15 @@ static void give_all(void)
 }
 
 /* `woken` tasks wait for a semaphore as well, one for each tick from `first` on, and those that are left
- * for the last one. */
-static void wait_for_ticks(unsigned helper, unsigned woken, unsigned first, unsigned last)
+ * for the last one. Where the last of them alone is urgent, it waits for that too. */
+static void wait_for_ticks(unsigned helper, unsigned woken, unsigned first, unsigned last,
+                           unsigned state)
 {
+    const int late = states[state].urgent == LAST_URGENT;
+
     for (unsigned i = 0; i < woken; i++)
-        helper_take(helper + i, nobody_gives, first + i < last ? first + i : last);
+        helper_take(helper + i, nobody_gives,
+                    first + i < last && !(late && i + 1 == woken) ? first + i : last);
 }
 
 static void lock_and_miss(unsigned ready, unsigned ticks)
@@ -113,7 +120,7 @@ static void measure_resume(unsigned ready, unsigned ticks, unsigned woken, unsig
     helpers_start(ready + woken + 1);
     for (unsigned i = 0; i < ready; i++)
         helper_take(i, semaphores[i], portMAX_DELAY);
-    wait_for_ticks(ready, woken, 1, ticks);
+    wait_for_ticks(ready, woken, 1, ticks, state);
     set_urgency(ready + woken, state);
     helper_delay(ready + woken, LONG);
     lock_and_miss(ready, ticks);
@@ -144,7 +151,7 @@ static void measure_resume_wrap(unsigned ready, unsigned ticks, unsigned woken, 
     helpers_start(ready + woken + 1);
     for (unsigned i = 0; i < ready; i++)
         helper_take(i, semaphores[i], portMAX_DELAY);
-    wait_for_ticks(ready, woken, 2, ticks + 1);
+    wait_for_ticks(ready, woken, 2, ticks + 1, state);
     set_urgency(ready + woken, state);
     helper_delay(ready + woken, LONG);
     CHECK(xTaskGetTickCount() == portMAX_DELAY - 1);
@@ -180,7 +187,7 @@ static void measure_catch_up(unsigned ticks, unsigned woken, unsigned state)
 
     share_priority(state);
     helpers_start(woken + 2);
-    wait_for_ticks(0, woken, 2, ticks);
+    wait_for_ticks(0, woken, 2, ticks, state);
     set_urgency(woken, state);
     helper_delay(woken, LONG);
     leave_unblock_time(woken + 1);
@@ -206,7 +213,7 @@ static void measure_catch_up_wrap(unsigned ticks, unsigned woken, unsigned state
     xTickCount = portMAX_DELAY - 3;
     board_tick();
     helpers_start(woken + 2);
-    wait_for_ticks(0, woken, 3, ticks + 2);
+    wait_for_ticks(0, woken, 3, ticks + 2, state);
     set_urgency(woken, state);
     helper_delay(woken, LONG);
     leave_unblock_time(woken + 1);
