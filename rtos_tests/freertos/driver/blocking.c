@@ -405,7 +405,7 @@ static TaskHandle_t mutex_held_by(TaskFunction_t function)
     CHECK(xSemaphoreGetMutexHolder(queue) == holder);
     CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
     /* The index of its ready list stands on it, as where it ran last. */
-    ((List_t *)holder_control.xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&holder_control.xDummy3[0];
+    put_index_on(holder);
     return holder;
 }
 

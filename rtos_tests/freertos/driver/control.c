@@ -68,15 +68,6 @@ static TaskHandle_t create(TaskFunction_t function, UBaseType_t priority)
     return task;
 }
 
-/* The index of a ready list stands on the task that ran last; the task must not run, so the index is
- * put there by hand. */
-static void put_index_on(TaskHandle_t task)
-{
-    StaticTask_t *inside = (StaticTask_t *)task;
-
-    ((List_t *)inside->xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&inside->xDummy3[0];
-}
-
 static void measure_static(void)
 {
     MEASURE(SERVICE_XTASKCREATESTATIC,

@@ -166,6 +166,16 @@ int swept_in(unsigned state, unsigned bytes, unsigned delayed, unsigned waiting)
     return swept(bytes, delayed, waiting) && few_bytes(bytes, state);
 }
 
+List_t *list_of(TaskHandle_t task)
+{
+    return ((StaticTask_t *)task)->xDummy3[0].pvDummy3[3];
+}
+
+void put_index_on(TaskHandle_t task)
+{
+    list_of(task)->pxIndex = (ListItem_t *)&((StaticTask_t *)task)->xDummy3[0];
+}
+
 void clock_wraps_in(TickType_t ticks)
 {
     xTickCount = portMAX_DELAY - ticks + 1;

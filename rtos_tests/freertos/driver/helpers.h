@@ -67,6 +67,12 @@ void pass_time(TickType_t ticks);
  * tasks among the delayed ones and back, so that another task can be the only one suspended. */
 void timers_task_delayed(BaseType_t wanted);
 
+/* The list in which a task stands: of those ready at its priority, of the delayed ... */
+List_t *list_of(TaskHandle_t task);
+/* The index of a ready list stands on the task that ran last; where the task must not run, it is put there
+ * by hand. */
+void put_index_on(TaskHandle_t task);
+
 /* Some task is delayed, and the timers' task is not among the suspended ones; or neither. */
 void another_delayed(int wanted);
 

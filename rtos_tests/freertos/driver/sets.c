@@ -297,30 +297,30 @@ static void has_set(void)
     CHECK(!helper_busy(0));
 }
 
+static void measure_waiter_from_isr(unsigned bytes, unsigned ways, BaseType_t position,
+                                    void (*function)(void))
+{
+    for (stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
+        set_with_queue(bytes, ways, position);
+        wait_for_set();
+        in_interrupt(function);
+        has_set();
+        check_sent();
+    }
+}
+
 static void measure_send_from_isr(unsigned bytes, unsigned ways)
 {
     set_with_queue(bytes, ways, queueSEND_TO_BACK);
     in_interrupt(send_plain_from_isr);
     selected = xQueueSelectFromSet(set, 0);
     check_sent();
-    for (stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
-        set_with_queue(bytes, ways, queueSEND_TO_BACK);
-        wait_for_set();
-        in_interrupt(send_from_isr);
-        has_set();
-        check_sent();
-    }
+    measure_waiter_from_isr(bytes, ways, queueSEND_TO_BACK, send_from_isr);
     set_with_queue(bytes, ways, queueSEND_TO_FRONT);
     in_interrupt(send_plain_to_front_from_isr);
     selected = xQueueSelectFromSet(set, 0);
     check_sent();
-    for (stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
-        set_with_queue(bytes, ways, queueSEND_TO_FRONT);
-        wait_for_set();
-        in_interrupt(send_to_front_from_isr);
-        has_set();
-        check_sent();
-    }
+    measure_waiter_from_isr(bytes, ways, queueSEND_TO_FRONT, send_to_front_from_isr);
 }
 
 static void measure_overwrite_from_isr(unsigned bytes, unsigned ways)
@@ -329,13 +329,7 @@ static void measure_overwrite_from_isr(unsigned bytes, unsigned ways)
     in_interrupt(overwrite_plain_from_isr);
     selected = xQueueSelectFromSet(set, 0);
     check_sent();
-    for (stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
-        set_with_queue(bytes, ways, queueSEND_TO_BACK);
-        wait_for_set();
-        in_interrupt(overwrite_from_isr);
-        has_set();
-        check_sent();
-    }
+    measure_waiter_from_isr(bytes, ways, queueSEND_TO_BACK, overwrite_from_isr);
 }
 
 static void measure_select(unsigned ways)

@@ -206,7 +206,7 @@ static void measure_priority_change(unsigned change, unsigned place)
     const UBaseType_t before = own ? PRIORITY_DRIVER : PRIORITY_CHANGED;
     const UBaseType_t after = before + changes[change].after;
     const int shares = place >= 2, indexed = place % 2 == 0;
-    TaskHandle_t beside;
+    TaskHandle_t task, beside;
     StaticTask_t *control;
     List_t *list;
 
@@ -215,10 +215,13 @@ static void measure_priority_change(unsigned change, unsigned place)
         CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &created) == pdPASS);
     if (shares)
         CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &beside) == pdPASS);
-    control = (StaticTask_t *)(own ? driver_handle : created);
-    list = (List_t *)control->xDummy3[0].pvDummy3[3];
+    task = own ? driver_handle : created;
+    control = (StaticTask_t *)task;
+    list = list_of(task);
     CHECK(listCURRENT_LIST_LENGTH(list) == (shares ? 2 : 1));
-    list->pxIndex = indexed ? (ListItem_t *)&control->xDummy3[0] : (ListItem_t *)&list->xListEnd;
+    list->pxIndex = (ListItem_t *)&list->xListEnd;
+    if (indexed)
+        put_index_on(task);
     CHECK(control->uxDummy12[0] == before);
     control->uxDummy12[0] = before + changes[change].base;
     if (changes[change].whose == WOKEN)

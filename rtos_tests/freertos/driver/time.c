@@ -297,7 +297,7 @@ void measure_time(void)
     if (!DRIVER_INTERRUPTS_ALONE) {
         measure_delay();
         for (unsigned state = 0; state < 2; state++)
-        measure_delay_first(state);
+            measure_delay_first(state);
         if (DRIVER_WHOLE)
             measure_delay_last_tick();
     }

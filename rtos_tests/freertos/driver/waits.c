@@ -301,7 +301,7 @@ static TaskHandle_t mutex_lent(TickType_t ticks, unsigned delayed, unsigned wait
     holder_control.uxDummy5 = PRIORITY_CREATED;
     holder_control.xDummy3[1].xDummy2 = configMAX_PRIORITIES - PRIORITY_CREATED;
     CHECK(xTaskNotifyGive(holder) == pdPASS && eTaskGetState(holder) == eReady);
-    ((List_t *)holder_control.xDummy3[0].pvDummy3[3])->pxIndex = (ListItem_t *)&holder_control.xDummy3[0];
+    put_index_on(holder);
     return holder;
 }
 
