@@ -28,7 +28,6 @@ from wcetchar.engine.chains import (
 )
 from wcetchar.engine.counts import (
     Counted,
-    CountedRow,
     count,
     counts_something,
     supervisor_calls,
@@ -101,7 +100,7 @@ def blocking_at(
     if not service.stretches_known:
         blocking = [row for row in counted.rows if _blocks(kind)(row.blocking)]
         return Longest(
-            prices.rate.of_window(_sum(_time(row, prices) for row in blocking)),
+            prices.time_of_window(blocking),
             "all blocking trace sections together" if blocking else "",
             notes=("blocking time is the sum of all blocking trace sections",) if blocking else (),
         )
@@ -115,7 +114,7 @@ def blocking_at(
             continue
         here = f"{stretch.begin} to {stretch.end}"
         part = count(stretch.counts, names, values, f"{service.name}, blocking from {here}")
-        time = prices.rate.of_window(_sum(_time(row, prices) for row in part.rows))
+        time = prices.time_of_window(part.rows)
         exact = exact and part.exact
         where = here if time.high > own.high else where
         own = _larger(own, time)
@@ -223,11 +222,3 @@ def _blocks(kind: StretchKind) -> Callable[[Blocking], bool]:
 
 def _larger(one: Interval, two: Interval) -> Interval:
     return Interval(max(one.low, two.low), max(one.nominal, two.nominal), max(one.high, two.high))
-
-
-def _time(row: CountedRow, prices: PriceVector) -> Interval:
-    return prices.time_of(row.vector).scaled(row.repetitions)
-
-
-def _sum(times: Iterable[Interval]) -> Interval:
-    return sum(times, start=Interval())

@@ -191,12 +191,7 @@ class Following:
         # Of points that are equally long, one that was observed.
         _, values = max(found, key=lambda f: (f[0], _project(f[1], used, names) in observed))
         counted = count(counts, names, values, what)
-        time = self.prices.rate.of_window(
-            sum(
-                (self.prices.time_of(row.vector).scaled(row.repetitions) for row in counted.rows),
-                start=Interval(),
-            )
-        )
+        time = self.prices.time_of_window(counted.rows)
         calls = supervisor_calls(counted) - last
         word = service.word
         if inside.links and calls > 0:

@@ -16,7 +16,7 @@ with masked interrupts holds off preemption as well.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -150,7 +150,8 @@ def estimate_at(
     """
     names = tuple(parameter.name for parameter in service.parameters)
     counted = _happens(service, count(service.counts, names, values, service.name))
-    share = _whole_interferences(counted, prices)
+    times = [prices.time_of_row(row) for row in counted.rows]
+    share = _whole_interferences(times, prices)
     rows = tuple(
         EstimateRow(
             section=str(number),
@@ -158,9 +159,9 @@ def estimate_at(
             repetitions=row.repetitions,
             blocking=str(row.blocking),
             vector=prices.priced(row.vector),
-            time=_spread(prices.time_of(row.vector).scaled(row.repetitions), share),
+            time=_spread(time, share),
         )
-        for number, row in enumerate(counted.rows, start=1)
+        for number, (row, time) in enumerate(zip(counted.rows, times, strict=True), start=1)
     )
     interrupts, preemption = (
         blocking_at(service, counted, prices, values, kind, following)
@@ -232,18 +233,14 @@ def _happens(service: ServiceCharacterization, counted: Counted) -> Counted:
     return replace(counted, rows=rows)
 
 
-def _whole_interferences(counted: Counted, prices: PriceVector) -> Fraction:
+def _whole_interferences(times: Iterable[Interval], prices: PriceVector) -> Fraction:
     """By what to multiply each price, so that refresh and other masters come whole times."""
-    rows = (row.repetitions * prices.time_of(row.vector).high for row in counted.rows)
-    total = sum(rows, start=Fraction(0))
+    total = sum((time.high for time in times), start=Fraction(0))
     return prices.rate.settled(total) / total if total else Fraction(1)
 
 
 def _spread(time: Interval, share: Fraction) -> Interval:
-    if share == 1:
-        return time
-    high = time.high * share
-    return Interval(time.low, min(time.nominal, high), high)
+    return time if share == 1 else time.up_to(time.high * share)
 
 
 def _columns(

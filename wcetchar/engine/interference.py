@@ -54,8 +54,7 @@ class Rate:
     def applied(self, key: Key, time: Interval) -> Interval:
         """The price of a key with its share."""
         once = self.once if isinstance(key, Succession) and key.before is None else 0
-        high = (time.high + once) * self.factor
-        return Interval(time.low, min(time.nominal * self.factor, high), high)
+        return Interval(time.low, time.nominal * self.factor, (time.high + once) * self.factor)
 
     def settled(self, high: Fraction) -> Fraction:
         """A window's time from the sum of its prices: no interference comes in parts."""
@@ -72,8 +71,7 @@ class Rate:
 
     def of_window(self, time: Interval) -> Interval:
         """The same of an interval, whose low end does without."""
-        high = self.settled(time.high)
-        return Interval(time.low, min(time.nominal, high), high)
+        return time.up_to(self.settled(time.high))
 
 
 NO_INTERFERENCE = Rate()

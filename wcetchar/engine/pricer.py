@@ -127,7 +127,7 @@ class Pricer:
                 "an access waits for the edge of its bus's clock, the longest where that is not "
                 "known"
             )
-        if self.rate.factor != 1:
+        if self.rate.recurring:
             yield (
                 "refresh and other masters come as often as they can, and once right at the "
                 "beginning: prices hold their share"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from wcetchar.engine.counts import CountedRow
 from wcetchar.engine.interference import NO_INTERFERENCE, Rate
 from wcetchar.engine.refills import RefillPrices
 from wcetchar.model.access import AccessVector, CoreEvent, Key, Succession
@@ -78,6 +79,14 @@ class PriceVector(Mapping[Key, Price]):
         return Interval(
             Fraction(low, denominator), Fraction(nominal, denominator), Fraction(high, denominator)
         )
+
+    def time_of_row(self, row: CountedRow) -> Interval:
+        """Of all its repetitions, in nanoseconds."""
+        return self.time_of(row.vector).scaled(row.repetitions)
+
+    def time_of_window(self, rows: Iterable[CountedRow]) -> Interval:
+        """Of all that is counted between its begin and its end; interference comes whole times."""
+        return self.rate.of_window(sum(map(self.time_of_row, rows), start=Interval()))
 
     @cached_property
     def _numerators(self) -> tuple[int, dict[Key, tuple[int, int, int]]]:

@@ -108,13 +108,8 @@ class Totals:
         return self._table[key]
 
     def _counted(self, values: tuple[int, ...]) -> Fraction:
-        return sum(
-            (
-                row.repetitions * self.prices.time_of(row.vector).high
-                for row in self._at(values).rows
-            ),
-            start=Fraction(0),
-        )
+        rows = self._at(values).rows
+        return sum((self.prices.time_of_row(row).high for row in rows), start=Fraction(0))
 
     def _at(self, values: tuple[int, ...]) -> Counted:
         return count(self.counts, self.names, values, self.what)

@@ -21,6 +21,14 @@ class Interval:
     def __add__(self, other: Interval) -> Interval:
         return Interval(self.low + other.low, self.nominal + other.nominal, self.high + other.high)
 
+    def up_to(self, high: Fraction) -> Interval:
+        """The same with another upper end, which the nominal value does not exceed.
+
+        Raises:
+            ValueError: that is below the lower end.
+        """
+        return Interval(self.low, min(self.nominal, high), high)
+
     def scaled(self, factor: int) -> Interval:
         """Times a count.
 
