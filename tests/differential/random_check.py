@@ -528,19 +528,30 @@ def report(outcome: Outcome) -> Iterator[str]:
         yield f"  {number[key]:5} x {100 * float(finding.excess):5.2f} % {finding}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def parser_of_board(description: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--board", default="mps2-an385", choices=PROFILES)
+    parser.add_argument("--folder", default=ROOT / "build" / "random", type=Path)
+    return parser
+
+
+def runs_of_command(description: str | None) -> tuple[str, Path, range, int]:
+    """Board, its folder, seeds, and calls of each."""
+    parser = parser_of_board(description)
     parser.add_argument("--seeds", default="1..3", type=seeds_of)
     parser.add_argument("--calls", default=1500, type=int)
-    parser.add_argument("--folder", default=ROOT / "build" / "random", type=Path)
     options = parser.parse_args()
     folder = options.folder / options.board
     folder.mkdir(parents=True, exist_ok=True)
-    checker = Checker(publish(options.board, folder), options.board)
+    return options.board, folder, options.seeds, options.calls
+
+
+def main() -> None:
+    board, folder, seeds, calls = runs_of_command(__doc__)
+    checker = Checker(publish(board, folder), board)
     outcome = Outcome()
-    for seed in options.seeds:
-        outcome.add(checker.check(seed, *run(options.board, folder, seed, options.calls)))
+    for seed in seeds:
+        outcome.add(checker.check(seed, *run(board, folder, seed, calls)))
         print(f"seed {seed}: {outcome.calls:,} calls", file=sys.stderr)
     print("\n".join(report(outcome)))
     sys.exit(1 if outcome.unknown else 0)

@@ -7,12 +7,11 @@ prints each source line that the two executed unequally often.
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from random_check import MACHINES, PROFILES, ROOT, run, services_files, wcetchar
+from random_check import MACHINES, parser_of_board, run, services_files, wcetchar
 from random_windows import suite_windows
 
 from wcetchar import isa, store
@@ -43,9 +42,7 @@ def suite_lines(board: str, folder: Path, service: str, values: tuple[int, ...])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--board", default="mps2-an385", choices=PROFILES)
-    parser.add_argument("--folder", default=ROOT / "build" / "random", type=Path)
+    parser = parser_of_board(__doc__)
     parser.add_argument("seed", type=int)
     parser.add_argument("calls", type=int)
     parser.add_argument("number", type=int)

@@ -10,7 +10,6 @@ driven; which are not, one has to read.
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,12 +17,10 @@ from pathlib import Path
 import numpy as np
 from random_check import (
     MACHINES,
-    PROFILES,
-    ROOT,
     called,
     make,
     run,
-    seeds_of,
+    runs_of_command,
     services_files,
     wcetchar,
 )
@@ -33,7 +30,7 @@ from random_windows import suite_windows
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.image import load_image
-from wcetchar.model.image import Image, Symbol
+from wcetchar.model.image import Image
 
 Place = tuple[str, int]
 """A function's name, and how far an instruction lies behind its beginning: so in every image."""
@@ -108,7 +105,9 @@ def random_ways(
 
 
 def report(resolved: Resolved, suite: dict[str, set[Way]], seen: dict[str, Seen]) -> Iterator[str]:
-    begins = {f.name: f.address for s in resolved.image.symbols if (f := _function(resolved, s))}
+    image = resolved.image
+    functions = (image.function_at(symbol.address) for symbol in image.symbols)
+    begins = {function.name: function.address for function in functions if function}
 
     def line(place: Place) -> str:
         return resolved.place(begins[place[0]] + place[1])
@@ -126,23 +125,12 @@ def report(resolved: Resolved, suite: dict[str, set[Way]], seen: dict[str, Seen]
             yield f"  {times:5} x {what:6} {line(a)} -> {line(b)} (seed {seed}, call {number})"
 
 
-def _function(resolved: Resolved, symbol: Symbol) -> Symbol | None:
-    return resolved.image.function_at(symbol.address)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--board", default="mps2-an385", choices=PROFILES)
-    parser.add_argument("--seeds", default="1..3", type=seeds_of)
-    parser.add_argument("--calls", default=1500, type=int)
-    parser.add_argument("--folder", default=ROOT / "build" / "random", type=Path)
-    options = parser.parse_args()
-    folder = options.folder / options.board
-    folder.mkdir(parents=True, exist_ok=True)
-    resolved, suite = suite_ways(options.board, folder)
+    board, folder, seeds, calls = runs_of_command(__doc__)
+    resolved, suite = suite_ways(board, folder)
     seen: dict[str, Seen] = defaultdict(dict)
-    for seed in options.seeds:
-        for service, number, ways in random_ways(options.board, folder, seed, options.calls, suite):
+    for seed in seeds:
+        for service, number, ways in random_ways(board, folder, seed, calls, suite):
             for way in ways:
                 times, *first = seen[service].get(way, (0, seed, number))
                 seen[service][way] = (times + 1, first[0], first[1])
