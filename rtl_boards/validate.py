@@ -82,6 +82,16 @@ BUSIEST = ("any", "waited", "0", "1", "2", "3")
 """Which accesses of the core a second master gets in the way of, run by run."""
 STEP = 131
 """Cycles from one phase to the next: prime, so that they spread over what repeats itself."""
+SCRIPTS = {"total": "measurements.py", "interrupts": "masked.py"}
+"""What measures a run, by the metric."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """``left_out``: why invocations were not measured, with how many."""
+
+    files: dict[str, Path]
+    left_out: Counter[str]
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ def wcetchar(*words: str | Path, ok: tuple[int, ...] = (0,)) -> str:
 
 def firmware(configuration: str) -> tuple[Path, list[str]]:
     """The ELF file, and the options that name its services."""
-    make = ["make", "-s", "-C", SUITE, "BOARD=virt", f"CONFIG={configuration}"]
+    make: list[str | Path] = ["make", "-s", "-C", SUITE, "BOARD=virt", f"CONFIG={configuration}"]
     run(make)
     services = [
         word for name in run([*make, "services"])[0].split() for word in ("--services", name)
@@ -147,7 +157,7 @@ def validate(configuration: str, cells: Sequence[Cell]) -> list[Result]:
     elf, services = firmware(configuration)
     published = characterization(configuration, elf, services)
     reference = bench(REFERENCE, configuration, elf)
-    program = ("--program", elf, "--reference", reference, *services)
+    program: list[str | Path] = ["--program", elf, "--reference", reference, *services]
     results = []
     for cell in cells:
         runs = []
@@ -166,24 +176,12 @@ def validate(configuration: str, cells: Sequence[Cell]) -> list[Result]:
     return results
 
 
-SCRIPTS = {"total": "measurements.py", "interrupts": "masked.py"}
-"""What measures a run, by the metric."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """``left_out``: why invocations were not measured, with how many."""
-
-    files: dict[str, Path]
-    left_out: Counter[str]
-
-
 def measure(folder: Path, program: Sequence[str | Path]) -> Run:
-    files = {metric: folder / f"{metric}.csv" for metric in SCRIPTS}
-    said = {
-        metric: run([sys.executable, ROOT / "rtl_boards" / script, folder, *program, "-o", file])[1]
-        for (metric, script), file in zip(SCRIPTS.items(), files.values(), strict=True)
-    }
+    files, said = {}, {}
+    for metric, script in SCRIPTS.items():
+        files[metric] = folder / f"{metric}.csv"
+        script_of = ROOT / "rtl_boards" / script
+        said[metric] = run([sys.executable, script_of, folder, *program, "-o", files[metric]])[1]
     return Run(files, _left_out(said["total"]))
 
 

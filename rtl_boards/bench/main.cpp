@@ -16,6 +16,7 @@
 // write plus its byte lanes, as three such words.
 #include <verilated.h>
 
+#include <charconv>
 #include <cstring>
 #include <memory>
 
@@ -33,11 +34,36 @@ struct Options {
     std::string board, program, marks, retired, refills, accesses;
     bool cold = false, ideal = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
-    std::string busiest;       // which accesses the second master gets in the way of; empty: it does not look
+    // Which accesses the second master gets in the way of: Drawn does not look.
+    enum class InTheWay { Drawn, Any, Waited, Numbered } in_the_way = InTheWay::Drawn;
+    uint64_t which = 0;  // of those behind a mark
+    bool busiest() const { return in_the_way != InTheWay::Drawn; }
     uint32_t seed = 1;
     uint64_t phase = 0;
     uint64_t limit = 2000000000;
 };
+
+uint64_t number(const std::string &option, const std::string &text, uint64_t most = UINT64_MAX)
+{
+    uint64_t result = 0;
+    const auto *end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, result);
+    if (parsed.ec != std::errc() || parsed.ptr != end || result > most)
+        fail("bench", option + " is a whole number of at most " + std::to_string(most) + ", not " + text);
+    return result;
+}
+
+void set_busiest(Options &it, const std::string &text)
+{
+    using InTheWay = Options::InTheWay;
+    it.in_the_way = text == "any" ? InTheWay::Any : text == "waited" ? InTheWay::Waited : InTheWay::Numbered;
+    if (it.in_the_way != InTheWay::Numbered)
+        return;
+    if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
+        fail("bench", "--busiest is any, waited (accesses that the core waits for) or a number of accesses behind a "
+                      "mark, not " + text);
+    it.which = number("--busiest", text);
+}
 
 Options options(int count, char **words)
 {
@@ -54,16 +80,10 @@ Options options(int count, char **words)
         else if (word == "--retired") it.retired = value();
         else if (word == "--refills") it.refills = value();
         else if (word == "--accesses") it.accesses = value();
-        else if (word == "--seed") it.seed = uint32_t(std::stoul(value()));
-        else if (word == "--phase") it.phase = std::stoull(value());
-        else if (word == "--busiest") {
-            it.busiest = value();
-            if (it.busiest != "any" && it.busiest != "waited" &&
-                it.busiest.find_first_not_of("0123456789") != std::string::npos)
-                fail("bench", "--busiest is any, waited (accesses that the core waits for) or a number of accesses "
-                              "behind a mark");
-        }
-        else if (word == "--limit") it.limit = std::stoull(value());
+        else if (word == "--seed") it.seed = uint32_t(number(word, value(), UINT32_MAX));
+        else if (word == "--phase") it.phase = number(word, value());
+        else if (word == "--busiest") set_busiest(it, value());
+        else if (word == "--limit") it.limit = number(word, value());
         else if (word == "--second-master") it.second_master = true;
         else if (word == "--refresh") it.refresh = true;
         else if (word == "--jitter") it.jitter = true;
@@ -107,7 +127,7 @@ public:
           refills_(opened(options.refills)), accesses_(opened(options.accesses))
     {
         for (const auto &timing : board.memories)
-            memories_.emplace_back(timing, options.seed, !options.busiest.empty());
+            memories_.emplace_back(timing, options.seed, options.busiest());
         traffic_wait_ = unsigned(options.phase % (board.traffic.gap + 1));
         load();
     }
@@ -271,7 +291,7 @@ void Bench::traffic()
     if (traffic_left_) {
         if (--traffic_left_ == 0)
             traffic_wait_ = board_.traffic.least_gap +
-                            (!options_.busiest.empty() ? 0 : traffic_.below(board_.traffic.gap - board_.traffic.least_gap + 1));
+                            (options_.busiest() ? 0 : traffic_.below(board_.traffic.gap - board_.traffic.least_gap + 1));
     }
 }
 
@@ -279,14 +299,16 @@ void Bench::traffic()
 // for what comes right behind another access; what is written otherwise can wait while the core goes on.
 bool Bench::in_the_way(bool accesses, uint32_t address)
 {
-    const auto *memory = memory_of(address);
-    if (!accesses || accessed_ || !memory || memory->timing.name != board_.traffic.memory)
+    if (!accesses || accessed_)
         return false;
-    if (options_.busiest == "any")
-        return true;
-    if (options_.busiest == "waited")
-        return !core_.dBusWishbone_WE || cycle_ <= answered_ + 2;
-    return behind_mark_ == std::stoul(options_.busiest);
+    const auto *memory = memory_of(address);
+    if (!memory || memory->timing.name != board_.traffic.memory)
+        return false;
+    switch (options_.in_the_way) {
+    case Options::InTheWay::Waited: return !core_.dBusWishbone_WE || cycle_ <= answered_ + 2;
+    case Options::InTheWay::Numbered: return behind_mark_ == options_.which;
+    default: return true;
+    }
 }
 
 void Bench::cycle()
@@ -308,7 +330,7 @@ void Bench::cycle()
         refilling_ = true, refill_begun_ = uint32_t(cycle_);
     if (traffic_wait_)
         traffic_wait_--;
-    else if (options_.second_master && !traffic_left_ && (options_.busiest.empty() || in_the_way(accesses, data)))
+    else if (options_.second_master && !traffic_left_ && (!options_.busiest() || in_the_way(accesses, data)))
         traffic_left_ = board_.traffic.beats;
     accessed_ = accesses;
     for (auto &memory : memories_) {

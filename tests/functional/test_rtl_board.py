@@ -143,11 +143,23 @@ def test_what_the_board_does_not_have(tmp_path: Path, option: str, message: str)
     assert message in done.stderr
 
 
-def test_only_accesses_can_be_got_in_the_way_of(tmp_path: Path) -> None:
-    command = ("-o", tmp_path / "m.csv", "--second-master", "--busiest", "often")
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--busiest", "often", "any, waited"),
+        ("--busiest", "", "any, waited"),
+        ("--busiest", "-1", "any, waited"),
+        ("--busiest", "18446744073709551616", "a whole number of at most 18446744073709551615"),
+        ("--seed", "4294967296", "a whole number of at most 4294967295"),
+        ("--phase", "12 cycles", "not 12 cycles"),
+        ("--limit", "", "a whole number"),
+    ],
+)
+def test_values_of_options(tmp_path: Path, option: str, value: str, message: str) -> None:
+    command = ("-o", tmp_path / "m.csv", "--second-master", option, value)
     done = bench(RTL / "boards" / "b.yaml", firmware(), *command)
     assert done.returncode == 3
-    assert "any, waited" in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(
