@@ -40,6 +40,7 @@ from wcetchar.model.expression import (
     Compare,
     Expression,
     Name,
+    product_of,
 )
 from wcetchar.model.service import ParameterKind, whole_of
 
@@ -164,10 +165,7 @@ def in_case(repetition: Expression, names: Sequence[str], case: Sequence[int]) -
                 return None
         elif factor != ONE:
             rest.append(factor)
-    product = rest[0] if rest else ONE
-    for factor in rest[1:]:
-        product = Binary(BinaryOperator.MULTIPLY, product, factor)
-    return product
+    return product_of(rest)
 
 
 def total(service: ServiceCharacterization, count: Callable[[TraceSection], int]) -> str:

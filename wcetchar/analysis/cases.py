@@ -17,13 +17,12 @@ from typing import TypeVar
 
 from wcetchar.model.expression import (
     ONE,
-    Binary,
-    BinaryOperator,
     Compare,
     Comparison,
     Expression,
     Name,
     Number,
+    product_of,
 )
 from wcetchar.model.service import Parameter, ParameterKind
 
@@ -108,10 +107,7 @@ class Cases:
         ]
         if repetition != ONE or not factors:
             factors.append(repetition)
-        product, *others = factors
-        for factor in others:
-            product = Binary(BinaryOperator.MULTIPLY, product, factor)
-        return product
+        return product_of(factors)
 
     def _text(self, case: Point) -> str:
         return ", ".join(f"{p.name} = {v}" for p, v in zip(self._cases, case, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -70,3 +71,11 @@ class Call:
 Expression = Number | Name | Binary | Negate | Compare | Call
 
 ONE = Number(1)
+
+
+def product_of(factors: Iterable[Expression]) -> Expression:
+    """From left to right; 1 where there are none."""
+    found: Expression | None = None
+    for factor in factors:
+        found = factor if found is None else Binary(BinaryOperator.MULTIPLY, found, factor)
+    return found or ONE
