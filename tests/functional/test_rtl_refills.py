@@ -178,7 +178,11 @@ def follow(sequence: Sequence, ran: Ran, emptied: Codes) -> Followed:
     sequence is the most, so that they may be loaded, and nothing else may. ``emptied``: the cycles
     at which the bench empties the cache; what retires soon after may have been fetched before.
     """
-    held = [-1] * CACHE.sets
+    nothing = [-1] * CACHE.sets
+    held, since = (
+        [*nothing],
+        [*nothing],
+    )  # since: of those, what was loaded after the bench emptied it
     refills, began, loaded = ran.refills.tolist(), ran.began.tolist(), ran.loaded.tolist()
     retires = ran.cycle[sequence.position].tolist()
     next_retires = np.append(ran.cycle, 1 << 62)[sequence.position + 1].tolist()
@@ -191,12 +195,12 @@ def follow(sequence: Sequence, ran: Ran, emptied: Codes) -> Followed:
     for number, (line, before, cycle, until) in enumerate(fetches):
         while cycle > empties[at]:
             if pending >= 0:
-                held = [-1] * CACHE.sets
-            pending, at = empties[at], at + 1
+                held = since
+            pending, since, at = empties[at], [*nothing], at + 1
         asked = j < len(refills) and refills[j] == line
         asked = asked and (loaded[j] < cycle if before < 0 else began[j] < until)
         if pending >= 0 and (cycle > pending + FETCHED_BEFORE or (asked and began[j] > pending)):
-            held, pending = [-1] * CACHE.sets, -1
+            held, pending = since, -1
         if held[line % CACHE.sets] == line:
             continue
         if not asked:
@@ -211,6 +215,8 @@ def follow(sequence: Sequence, ran: Ran, emptied: Codes) -> Followed:
                 held[refills[j] % CACHE.sets] = refills[j]
                 j += 1
         held[line % CACHE.sets] = line
+        if loaded[j] > pending:
+            since[line % CACHE.sets] = line
         found.loaded.append(number)
         j += 1
     found.unknown.extend(range(j, len(refills)))
