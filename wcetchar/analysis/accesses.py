@@ -132,7 +132,8 @@ class Labeller:
         made = rows.so_far() if self.successions is not None else None
         taken = executed.taken()
         self._issue(executed, taken, seen, rows)
-        for event, where in self._stalls.of(executed.index, executed.address, executed.end, taken):
+        stalls = [*self._stalls.of(executed.index, executed.address, executed.end, taken)]
+        for event, where in stalls:
             rows.add(event_code(executed.section[where], KIND[event]), where)
         fetches = self._fetch(executed, taken, rows)
         if window.exception is not None:
@@ -142,7 +143,7 @@ class Labeller:
         if made is not None:
             found = self._gaps(window, executed, taken, made, rows)
             rows.add(*found.within(0, len(at) - 1))
-        entered = self._lines.count(executed.index, executed.address, executed.end, taken)
+        entered = self._lines.count(executed.index, executed.address, executed.end, taken, stalls)
         return rows.finish(fetches, entered, found)
 
     def _gaps(

@@ -19,6 +19,14 @@ lines, whatever its address. Summed over all runs, less what was entered here.
 
 The *footprint* is every byte that was fetched, in vain or not.
 
+*Hidden*: what goes on while a line is loaded at its first entry. A line that an instruction i
+enters first, behind the instruction p before it in memory, is being loaded when p is decoded, or
+sooner; so what p and i wait for beside fetches (``stalls.OPERAND_STALLS``) arrives meanwhile. If
+the line is there already, they wait, and nothing is loaded. A line that is entered first in vain
+and by what is executed later may be loaded at either; then nothing counts as hidden. p does not
+transfer control, is no barrier and no supervisor call; what it waits for is hidden once, by the
+line that it enters itself if it does.
+
 Output of counts: packed codes as ``columns.event_code``, by section of the instruction.
 
 Soundness: as that of ``fetch_ahead``, for cores that fetch ahead no further. Runs of b bytes take
@@ -27,21 +35,27 @@ the worst each by itself, which no single address need give: safe, and dear.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import KIND, Codes, Columns, event_code
+from wcetchar.analysis.columns import FLOW, KIND, Codes, Columns, event_code
 from wcetchar.analysis.fetch_ahead import FetchAhead, InVain
-from wcetchar.model.access import LINE_ENTRIES
+from wcetchar.analysis.front_end import is_predicted
+from wcetchar.analysis.stalls import OPERAND_STALLS
+from wcetchar.model.access import LINE_ENTRIES, EventKind
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.instruction import Flow, Instruction
 
 Range = tuple[int, int]
 """Addresses start..end - 1."""
+First = tuple[EventKind, ...] | int
+"""What is hidden when a line is loaded at its first entry: stalls, in order; or, of a line that is
+fetched from in vain alone, how many cycles before control is transferred."""
 NO_LINE: Final = -1
 NO_SECTION: Final = -1
 NEAR: Final = 64
@@ -56,6 +70,7 @@ class Vain:
     Attributes:
         ranges: all of it.
         lines: those that are entered, by size of lines.
+        before: with each of these, how many cycles before control is transferred elsewhere.
         last: line that was fetched from last; ``NO_LINE``: not known.
         tail: bytes that follow the instruction without a gap.
         groups: bytes of each other group without a gap.
@@ -64,6 +79,7 @@ class Vain:
 
     ranges: tuple[Range, ...]
     lines: tuple[tuple[int, ...], ...]
+    before: tuple[tuple[int, ...], ...]
     last: tuple[int, ...]
     tail: int
     groups: tuple[int, ...]
@@ -80,12 +96,14 @@ class Entered:
             stay with wherever that lies (``NO_SECTION``: that which they lie in), start, end.
         lines: size of a line -> number of the line -> entries.
         wild: transfers that may fetch from anywhere.
+        first: size of a line -> number of the line -> what its loading hides.
     """
 
     codes: Counter[int]
     ranges: set[tuple[int, int, int]]
     lines: dict[int, Counter[int]]
     wild: int
+    first: dict[int, dict[int, First]]
 
     def include(self, other: Entered) -> None:
         """The largest of both, one by one."""
@@ -94,6 +112,10 @@ class Entered:
         for size, lines in other.lines.items():
             self.lines[size] |= lines
         self.wild = max(self.wild, other.wild)
+        for size, firsts in other.first.items():
+            mine = self.first[size]
+            for line, hidden in firsts.items():
+                mine[line] = _hidden_by_both(mine.get(line, hidden), hidden)
 
 
 class LineEntries:
@@ -104,6 +126,12 @@ class LineEntries:
         self._columns = columns
         self._section_of = section_of
         self._ahead = FetchAhead(columns.table)
+        flow, barrier = columns.flow, columns.issue == KIND[EventKind.BARRIER]
+        predicted = np.array([is_predicted(i) for i in columns.table.instructions], dtype=bool)
+        transfers = columns.transfers_control & ~columns.conditional
+        elsewhere = flow == FLOW[Flow.SUPERVISOR_CALL]
+        # By table index: where it does not transfer control, what is behind it was fetched already.
+        self._goes_on = ~(predicted | transfers | barrier | elsewhere)
         # By 2 * index + taken, filled in as such are met.
         pairs = 2 * len(columns.table)
         self._known: dict[int, Vain] = {}
@@ -114,7 +142,12 @@ class LineEntries:
         )
 
     def count(
-        self, index: Codes, address: Codes, end: Codes, taken: npt.NDArray[np.bool_]
+        self,
+        index: Codes,
+        address: Codes,
+        end: Codes,
+        taken: npt.NDArray[np.bool_],
+        stalls: Iterable[tuple[EventKind, Codes]],
     ) -> Entered:
         """What a window enters.
 
@@ -122,9 +155,15 @@ class LineEntries:
             index: table index of each instruction, in the order of execution.
             address, end: where it begins and ends.
             taken: it sent control elsewhere than to the next one; of the last one, too.
+            stalls: of the window, by position in it (``Stalls.of``).
         """
+        waits = _by_position(stalls)
+        onwards = np.zeros(len(index), dtype=bool)
+        onwards[1:] = (self._goes_on[index] & ~taken)[:-1]
         pair = 2 * index + taken
-        pairs, often = (one.tolist() for one in np.unique(pair, return_counts=True))
+        pairs, earliest, often = (
+            one.tolist() for one in np.unique(pair, return_index=True, return_counts=True)
+        )
         vains = [self._vain(one) for one in pairs]
         fetched, tail = self._fetched[pair], self._tail[pair]
         opens = np.ones(len(index), dtype=bool)
@@ -134,7 +173,7 @@ class LineEntries:
         granule = self._columns.granule[index]
         section = self._section_of[index]
         run_bytes = end[lasts] - address[firsts] + tail[lasts]
-        entered = Entered(Counter(), set(), {}, 0)
+        entered = Entered(Counter(), set(), {}, 0, {})
         instructions = self._columns.table.instructions
         for one, vain in zip(pairs, vains, strict=True):
             instruction = instructions[one >> 1]
@@ -145,7 +184,9 @@ class LineEntries:
                 for first, last in vain.ranges
             )
         entered.wild = sum(n for v, n in zip(vains, often, strict=True) if v.wild)
-        entering = [(v.lines, n) for v, n in zip(vains, often, strict=True) if any(v.lines)]
+        entering = [
+            (v, n, at) for v, n, at in zip(vains, often, earliest, strict=True) if any(v.lines)
+        ]
         for number, line in enumerate(LINE_BYTES):
             before = np.full(len(index), NO_LINE)
             left_at = self._left_at[number, pair]
@@ -155,10 +196,18 @@ class LineEntries:
             here = begins.astype(np.int64) + crosses + self._in_vain[number, pair]
             each = Counter((address[begins] // line).tolist())
             each.update(((end - 1)[crosses] // line).tolist())
-            for lines, times in entering:
-                for entered_line in lines[number]:
-                    each[entered_line] += times
+            in_vain: dict[int, tuple[int, int]] = {}
+            for vain, times, at in entering:
+                for one, sooner in zip(vain.lines[number], vain.before[number], strict=True):
+                    each[one] += times
+                    known_at, least = in_vain.get(one, (at, sooner))
+                    in_vain[one] = min(at, known_at), min(sooner, least)
             entered.lines[line] = each
+            executed = _first_of(address // line, begins)
+            for one, at in _first_of((end - 1) // line, crosses).items():
+                executed[one] = min(at, executed.get(one, at))
+            used = np.union1d(address // line, (end - 1) // line)
+            entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
             covered = -(-(run_bytes + line - granule[firsts]) // line)
             covered += self._apart[number, pair[lasts]]
             more = covered - np.add.reduceat(here, firsts)
@@ -190,26 +239,92 @@ def _counted(instruction: Instruction, found: InVain) -> Vain:
             groups[-1][1] = touch.end
         else:
             groups.append([touch.start, touch.end])
-    lines, last = [], []
+    lines, before, last = [], [], []
+    predicted = is_predicted(instruction)
+    traps = instruction.flow is Flow.SUPERVISOR_CALL
     for line in LINE_BYTES:
         at = (instruction.end - 1) // line
-        entered = []
+        entered, sooner = [], []
         for touch in found.touches:
             for one in range(touch.start // line, (touch.end - 1) // line + 1):
                 if one != at:
                     entered.append(one)
+                    # Of what was predicted, and behind a trap, how long that takes is not known.
+                    sooner.append(0 if predicted or traps else touch.before)
                 at = one
-        lost = found.wild or instruction.flow is Flow.SUPERVISOR_CALL
+        lost = found.wild or traps
         lines.append(tuple(entered))
+        before.append(tuple(sooner))
         last.append(NO_LINE if lost else at)
     return Vain(
         tuple((touch.start, touch.end) for touch in found.touches),
         tuple(lines),
+        tuple(before),
         tuple(last),
         groups[0][1] - groups[0][0],
         tuple(end - start for start, end in groups[1:]),
         found.wild,
     )
+
+
+def _by_position(stalls: Iterable[tuple[EventKind, Codes]]) -> dict[int, list[EventKind]]:
+    """What each instruction of a window waits for beside fetches."""
+    found: dict[int, list[EventKind]] = defaultdict(list)
+    for kind, where in stalls:
+        if kind in OPERAND_STALLS:
+            for position in where.tolist():
+                found[position].append(kind)
+    return found
+
+
+def _first_of(lines: Codes, entered: npt.NDArray[np.bool_]) -> dict[int, int]:
+    """Line -> the first position at which it is entered."""
+    where = np.flatnonzero(entered)
+    found, at = np.unique(lines[where], return_index=True)
+    return dict(zip(found.tolist(), where[at].tolist(), strict=True))
+
+
+def _hidden(
+    executed: Mapping[int, int],
+    in_vain: Mapping[int, tuple[int, int]],
+    used: Iterable[int],
+    onwards: npt.NDArray[np.bool_],
+    waits: Mapping[int, list[EventKind]],
+) -> dict[int, First]:
+    """By line.
+
+    Args:
+        executed: where in the window each line is entered by what is executed, first.
+        in_vain: where in vain, and how many cycles before control is transferred, at least.
+        used: lines that something that is executed lies in.
+        onwards: by position, the instruction before it is the one before it in memory.
+        waits: what is waited for at each position, beside fetches.
+    """
+    found: dict[int, First] = {line: sooner for line, (_, sooner) in in_vain.items()}
+    found.update((line, ()) for line in used)
+    loads = {
+        position
+        for line, position in executed.items()
+        if onwards[position] and not (line in in_vain and in_vain[line][0] < position)
+    }
+    counted: set[int] = set()
+    for line, position in sorted(executed.items(), key=lambda entry: entry[1]):
+        stalls: list[EventKind] = []
+        if position in loads and position not in counted:
+            counted.add(position)
+            before = [] if position - 1 in loads else waits.get(position - 1, [])
+            stalls = sorted((*before, *waits.get(position, [])))
+        found[line] = tuple(stalls)
+    return found
+
+
+def _hidden_by_both(one: First, other: First) -> First:
+    """What is hidden whichever of two windows it is."""
+    if isinstance(one, int) and isinstance(other, int):
+        return min(one, other)
+    if isinstance(one, int) or isinstance(other, int):
+        return ()
+    return one if one == other else tuple(sorted((Counter(one) & Counter(other)).elements()))
 
 
 def _apart(vain: Vain, line: int, granule: int) -> int:

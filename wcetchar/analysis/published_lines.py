@@ -9,20 +9,24 @@ end, say) is counted from the section before it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.columns import INSTRUCTION_BITS
 from wcetchar.analysis.line_entries import NO_SECTION, Entered, merged
 from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.model.access import EventKind
 from wcetchar.model.characterization import (
     Blocking,
     CodeRange,
     EnteredLine,
     FetchedLines,
     Footprint,
+    HiddenStalls,
+    LinesInVain,
     SectionInfo,
 )
 from wcetchar.model.service import LogicalSection, Parameter, SectionKind
@@ -93,6 +97,25 @@ class Places:
                     found.append(EnteredLine(size, section, number, entries))
         return tuple(sorted(found))
 
+    def hidden(self, entered: Entered) -> tuple[tuple[HiddenStalls, ...], tuple[LinesInVain, ...]]:
+        """What goes on while lines are loaded, of lines that belong to one section."""
+        hidden: Counter[tuple[int, str, tuple[EventKind, ...]]] = Counter()
+        in_vain: Counter[tuple[int, str, int]] = Counter()
+        for size, lines in entered.first.items():
+            for line, first in lines.items():
+                sections = self._sections_in(line * size, line * size + size)
+                if len(sections) > 1:
+                    continue
+                (section,) = sections
+                if isinstance(first, int):
+                    in_vain[size, section, first] += 1
+                elif first:
+                    hidden[size, section, first] += 1
+        return (
+            tuple(sorted(HiddenStalls(*key, lines) for key, lines in hidden.items())),
+            tuple(sorted(LinesInVain(*key, lines) for key, lines in in_vain.items())),
+        )
+
 
 def published_lines(
     observed: Mapping[Point, Entered], parameters: Sequence[Parameter], places: Places
@@ -106,11 +129,10 @@ def published_lines(
     together: dict[Footprint, list[Point]] = defaultdict(list)
     for point, entered in sorted(observed.items()):
         ranges, repeated = places.ranges(entered.ranges), places.repeated(entered)
-        together[Footprint((), ranges, repeated, entered.wild)].append(point)
+        hidden, in_vain = places.hidden(entered)
+        footprint = Footprint((), ranges, repeated, entered.wild, hidden, in_vain)
+        together[footprint].append(point)
     return FetchedLines(
         entries,
-        tuple(
-            Footprint(tuple(points), one.ranges, one.repeated, one.wild)
-            for one, points in together.items()
-        ),
+        tuple(replace(footprint, points=tuple(points)) for footprint, points in together.items()),
     )

@@ -173,7 +173,8 @@ def estimate_at(
         refills = prices.refills.of(service, values)
         rows += (_refilled(prices.refills, refills, len(rows) + 1),)
         columns += _refill_columns(prices.refills, refills)
-        interrupts, preemption = (one.longer_by(refills.time) for one in (interrupts, preemption))
+        interrupts = interrupts.longer_by(refills.unhidden)
+        preemption = preemption.longer_by(refills.unhidden)
         if not refills.exact and word is not Word.ESTIMATE:
             word, reasons = Word.ESTIMATE, (*reasons, _LINES_NOT_OBSERVED)
     return Estimate(
@@ -203,7 +204,7 @@ def estimate_at(
 def _refilled(prices: RefillPrices, refills: Refills, number: int) -> EstimateRow:
     """The row of all lines that are loaded; what of the service they hold up is not told."""
     vector = AccessVector((prices.key(s), n) for s, n in refills.misses.items() if n)
-    return EstimateRow(str(number), "1", 1, str(Blocking()), vector, refills.time)
+    return EstimateRow(str(number), "1", 1, str(Blocking()), vector, refills.total)
 
 
 def _refill_columns(prices: RefillPrices, refills: Refills) -> tuple[EstimateColumn, ...]:
@@ -213,7 +214,7 @@ def _refill_columns(prices: RefillPrices, refills: Refills) -> tuple[EstimateCol
             region=prices.price[section][0],
             count=number,
             price=prices.price[section][1],
-            time=prices.price[section][1].scaled(number),
+            time=refills.time[section],
         )
         for section, number in sorted(refills.misses.items())
         if number

@@ -63,22 +63,27 @@ def worst_parameters(
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
 
-    def with_refills(time: Fraction, values: tuple[int, ...]) -> Fraction:
-        if prices.refills is None or not time:
-            return time
-        return time + prices.refills.of(service, values).time.high
+    def refilled(values: tuple[int, ...], part: bool) -> Fraction:
+        if prices.refills is None:
+            return Fraction(0)
+        refills = prices.refills.of(service, values)
+        return refills.unhidden.high if part else refills.total.high
 
-    def largest(*totals: Totals, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
-        return max(  # keeps the first of equals
-            itertools.chain(first, itertools.product(*ranges)),
-            key=lambda values: with_refills(max(total(values) for total in totals), values),
-        )
+    def largest(
+        *totals: Totals, part: bool, first: tuple[tuple[int, ...], ...] = ()
+    ) -> tuple[int, ...]:
+        def time(values: tuple[int, ...]) -> Fraction:
+            own = max(total(values) for total in totals)
+            return own + refilled(values, part) if own else own
 
-    total = largest(Totals(service.counts, names, prices, service.name))
+        # keeps the first of equals
+        return max(itertools.chain(first, itertools.product(*ranges)), key=time)
+
+    total = largest(Totals(service.counts, names, prices, service.name), part=False)
 
     def longest(kind: StretchKind) -> tuple[int, ...]:
         parts = blocking_totals(service, kind, prices, following)
-        return largest(*parts, first=(total,)) if parts else total
+        return largest(*parts, part=True, first=(total,)) if parts else total
 
     found = (total, longest(StretchKind.INTERRUPTS), longest(StretchKind.PREEMPTION))
     return Worst(*(dict(zip(names, values, strict=True)) for values in found))

@@ -15,6 +15,15 @@ Never more than with ``always miss``. Where the lines lie otherwise than where t
 characterized, or parameter values were not observed, how often single lines are entered is not
 known: then a service of which some set has no room is priced as ``always miss``.
 
+With ``cold``, where the profile says that refills hide stalls, and the code lies as it was
+characterized but for whole lines, a line that is loaded at its first entry takes::
+
+    max(0, line refill - what is waited for meanwhile)
+
+which is in the counts already; a line that is fetched from in vain alone takes less by what the
+profile says, and by the cycles that it began before control was transferred. If such a line is
+there already, nothing is hidden, and nothing loaded either, so both ways hold.
+
 Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
 
 Soundness: nothing else uses the cache while the service runs. What an interrupt or another thread
@@ -24,19 +33,21 @@ makes it load again is not in the figures.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 from wcetchar.engine.caches import cold_misses, fits, warm_misses
 from wcetchar.engine.counts import count
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.placement import Placement
-from wcetchar.engine.time import in_nanoseconds, span_of
-from wcetchar.model.access import LINE_ENTRIES, CoreEvent
+from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
+from wcetchar.model.access import LINE_ENTRIES, CoreEvent, EventKind
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import Characterization, Footprint, ServiceCharacterization
-from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.hardware import Core, HardwareProfile, Quantity
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import ParameterKind
@@ -54,11 +65,30 @@ _NOTES: Final = {
 
 @dataclass(frozen=True)
 class Refills:
-    """``misses``: by section; ``exact``: as observed at these parameter values."""
+    """``misses``, ``time``: by section, in nanoseconds; ``exact``: as observed at these parameter
+    values; ``unhidden``: with nothing hidden, which is what a part of the service may wait."""
 
     misses: Mapping[str, int]
-    time: Interval
+    time: Mapping[str, Interval]
     exact: bool
+    unhidden: Interval
+
+    @property
+    def total(self) -> Interval:
+        return sum(self.time.values(), start=Interval())
+
+
+HiddenLines = tuple[str, int, Span]
+"""Section, how many lines of it, and what each takes less."""
+
+
+@dataclass(frozen=True)
+class Hides:
+    """What goes on while a line is loaded: ``stalls`` with their prices, ``in_vain`` what one that
+    is loaded in vain takes less at once. ``None``: the core waits for it all the same."""
+
+    stalls: Mapping[EventKind, Span] | None = None
+    in_vain: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +97,9 @@ class RefillPrices:
 
     Attributes:
         price: logical section that is cached -> region, and what one line of it takes.
+        span: the same, as the profile says it.
+        clock: the core's.
+        hides: what a line may take less.
         address: of those, where they begin, as far as the map says.
         characterized: where they began when they were characterized.
     """
@@ -74,6 +107,9 @@ class RefillPrices:
     geometry: CacheGeometry
     state: CacheState
     price: Mapping[str, tuple[str, Interval]]
+    span: Mapping[str, Span]
+    clock: Quantity
+    hides: Hides
     address: Mapping[str, int]
     characterized: Mapping[str, int]
 
@@ -99,7 +135,7 @@ class RefillPrices:
         if self.state is CacheState.ALWAYS_MISS:
             return always
         other = self._by_lines(service, values)
-        if other is None or other.time.high >= always.time.high:
+        if other is None or other.unhidden.high > always.unhidden.high:
             return always
         return other
 
@@ -153,7 +189,10 @@ class RefillPrices:
         if wild:
             dearest = max(self.price, key=lambda s: self.price[s][1].high)
             misses[dearest] += wild
-        return self._priced(misses, exact)
+        hidden: list[HiddenLines] = []
+        if known and self.state is CacheState.COLD and self._together(sections):
+            hidden = [*self._hidden(found)]
+        return self._priced(misses, exact, hidden)
 
     @staticmethod
     def _others(service: ServiceCharacterization, values: tuple[int, ...]) -> list[Footprint]:
@@ -184,9 +223,42 @@ class RefillPrices:
                     first = self.address[line.section] // line.size
                     yield first + line.number, line.entries
 
-    def _priced(self, misses: Mapping[str, int], exact: bool) -> Refills:
-        times = (self.price[section][1].scaled(n) for section, n in misses.items())
-        return Refills(dict(misses), sum(times, start=Interval()), exact)
+    def _together(self, sections: Collection[str]) -> bool:
+        """They lie to each other as where they were characterized, so that lines are entered in
+        the same order."""
+        return len({self.address[s] - self.characterized[s] for s in sections}) <= 1
+
+    def _hidden(self, footprints: Iterable[Footprint]) -> Iterator[HiddenLines]:
+        """Of points with several footprints, only what is the same in all would hold."""
+        footprint, *others = footprints
+        if others:
+            return
+        size = self.geometry.line
+        for group in footprint.hidden:
+            if group.size == size and group.section in self.price and self.hides.stalls is not None:
+                waits = (self.hides.stalls.get(kind, ZERO_SPAN) for kind in group.stalls)
+                yield group.section, group.lines, reduce(plus, waits)
+        for vain in footprint.in_vain:
+            if vain.size == size and vain.section in self.price and self.hides.in_vain is not None:
+                before = Fraction(vain.before)
+                sooner = Span(Interval(before, before, before), Interval())
+                yield vain.section, vain.lines, plus(self.hides.in_vain, sooner)
+
+    def _priced(
+        self, misses: Mapping[str, int], exact: bool, hidden: Iterable[HiddenLines] = ()
+    ) -> Refills:
+        whole = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
+        left, time = dict(misses), {section: Interval() for section in misses}
+        for section, lines, span in hidden:
+            left[section] = left.get(section, 0) - lines
+            shorter = less(self.span[section], span, self.clock).scaled(lines)
+            time[section] = time.get(section, Interval()) + shorter
+        for section, number in left.items():
+            if number < 0:  # a line of it counts to a section that it shares it with
+                time[section] = whole.get(section, Interval())
+            else:
+                time[section] += self.price[section][1].scaled(number)
+        return Refills(dict(misses), time, exact, sum(whole.values(), start=Interval()))
 
 
 def refill_prices(
@@ -220,6 +292,7 @@ def refill_prices(
     begins = {s.name: s.address for s in characterization.sections if s.address is not None}
     placement = Placement(profile, section_map)
     price: dict[str, tuple[str, Interval]] = {}
+    spans: dict[str, Span] = {}
     for section in begins:
         region = placement.region(section)
         if region is None or region.line_refill is None:
@@ -234,6 +307,7 @@ def refill_prices(
         )
         span = span_of(region.line_refill, region.clock, wrong)
         price[section] = region.name, in_nanoseconds(span, profile.core.clock)
+        spans[section] = span
     if not price:
         return None
     address = {s: a for s, a in section_map.addresses.items() if s in price}
@@ -250,7 +324,28 @@ def refill_prices(
                 file="map",
                 keys=("addresses",) if section_map.addresses else ("instruction cache",),
             )
-    return RefillPrices(geometry, section_map.instruction_cache, price, address, begins)
+    core = profile.core
+    state = section_map.instruction_cache
+    return RefillPrices(geometry, state, price, spans, core.clock, _hides(core), address, begins)
+
+
+def _hides(core: Core) -> Hides:
+    def span(name: str, quantity: Quantity) -> Span:
+        wrong = PricingError(
+            f"`{name}` is not a time of zero or more",
+            expected="ns or cycles, zero or more",
+            file="profile",
+            keys=("core",),
+        )
+        return span_of(quantity, None, wrong)
+
+    saves = core.in_vain_saves
+    return Hides(
+        {kind: span(kind.value, core.events[kind]) for kind in core.events if kind.is_stall}
+        if core.refills_hide_stalls
+        else None,
+        None if saves is None else span("in vain saves", saves),
+    )
 
 
 def _alone(profile: HardwareProfile) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from wcetchar.model.access import AccessVector
+from wcetchar.model.access import AccessVector, EventKind
 from wcetchar.model.expression import ONE, Expression
 from wcetchar.model.service import Kernel, Parameter, Part, SectionKind, ServiceKind
 
@@ -182,6 +182,28 @@ class EnteredLine:
     entries: int
 
 
+@dataclass(frozen=True, order=True)
+class HiddenStalls:
+    """``lines`` lines of ``size`` bytes, each entered first by an instruction that is executed,
+    behind the one before it in memory; ``stalls``: what these two wait for beside fetches."""
+
+    size: int
+    section: str
+    stalls: tuple[EventKind, ...]
+    lines: int
+
+
+@dataclass(frozen=True, order=True)
+class LinesInVain:
+    """``lines`` lines of ``size`` bytes that are fetched from in vain alone, each at least
+    ``before`` cycles before control is transferred."""
+
+    size: int
+    section: str
+    before: int
+    lines: int
+
+
 @dataclass(frozen=True)
 class Footprint:
     """Code that is fetched, in vain or not, at each of ``points`` (parameter values).
@@ -190,12 +212,17 @@ class Footprint:
         ranges: all of it, in order.
         repeated: how often lines are entered, where that is more than once.
         wild: transfers of control that may fetch from anywhere.
+        hidden: what goes on while lines are loaded that were not there before, where the code was
+            characterized; lines in which two sections meet are left out.
+        in_vain: of such lines, those that are fetched from in vain alone.
     """
 
     points: tuple[tuple[int, ...], ...]
     ranges: tuple[CodeRange, ...]
     repeated: tuple[EnteredLine, ...] = ()
     wild: int = 0
+    hidden: tuple[HiddenStalls, ...] = ()
+    in_vain: tuple[LinesInVain, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,10 @@ class Core:
         write_buffer: writes that may be under way while the core goes on: none, or one, for whose
             end its next access waits.
         instruction_cache: ``None``: it has none.
+        refills_hide_stalls: while a line is loaded, what its first instruction and the one before
+            it wait for beside fetches arrives.
+        in_vain_saves: what a line that is loaded in vain costs less than another one, beside the
+            time that it began before control was transferred; ``None``: it costs as much.
     """
 
     name: str
@@ -131,6 +135,8 @@ class Core:
     write_buffer: int = 0
     data_width: int = 64
     instruction_cache: CacheGeometry | None = None
+    refills_hide_stalls: bool = False
+    in_vain_saves: Quantity | None = None
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,13 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
     if cache is not None:
         ways = "direct mapped" if cache.ways == 1 else f"{cache.ways} ways, LRU"
         yield f"instruction cache of {cache.size} bytes in lines of {cache.line}, {ways}"
+        if profile.core.refills_hide_stalls:
+            yield "while a line is loaded, operands arrive that instructions before it wait for"
+        if profile.core.in_vain_saves is not None:
+            yield (
+                f"a line that is loaded in vain costs {_time(profile.core.in_vain_saves)} less, "
+                "and what it began before control went elsewhere"
+            )
     for region in profile.regions.values():
         if region.line_refill is not None:
             yield f"{_time(region.line_refill)} to load a line from {one_line(region.name)}"

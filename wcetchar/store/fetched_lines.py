@@ -1,10 +1,17 @@
 """What caches are priced by, in the characterization file.
 
 A footprint is text, since there are many: ``0+12 40+8`` is bytes 0..11 and 40..47 of a section, and
-``3x2 10x5`` says that line 3 is entered twice, line 10 five times::
+``3x2 10x5`` says that line 3 is entered twice, line 10 five times. In the same way ``0x3 2x1`` are
+three lines in vain that begin to be loaded with a transfer of control, and one two cycles before::
 
     "footprints": [
-      {"points": [[0], [1]], "ranges": {".text": "0+12 40+8"}, "repeated": {"32": {".text": "1x2"}}}
+      {
+        "points": [[0], [1]],
+        "ranges": {".text": "0+12 40+8"},
+        "repeated": {"32": {".text": "1x2"}},
+        "hidden": {"32": {".text": [{"stalls": ["load-use stall"], "lines": 1}]}},
+        "in_vain": {"32": {".text": "0x1"}}
+      }
     ]
 """
 
@@ -15,17 +22,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from wcetchar.model.access import LINE_ENTRIES
+from wcetchar.errors import InputError
+from wcetchar.model.access import LINE_ENTRIES, EventKind
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.characterization import (
     CodeRange,
     EnteredLine,
     FetchedLines,
     Footprint,
+    HiddenStalls,
+    LinesInVain,
 )
-from wcetchar.store.checking import Integer, JsonModel, list_at, mapping_at
+from wcetchar.store.checking import Integer, JsonModel, in_place, list_at, mapping_at
 from wcetchar.store.source import Source, Steps, shown
 
 _PLACE, _SIZE, _TIMES = "-?[0-9]{1,12}", r"\+[0-9]{1,12}", "x[0-9]{1,18}"
@@ -34,6 +44,24 @@ Lines = Annotated[str, Field(pattern=f"^{_PLACE}{_TIMES}( {_PLACE}{_TIMES})*$")]
 Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
 LineSize = Literal["16", "32", "64", "128"]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
+
+
+def _stall(kind: EventKind) -> EventKind:
+    if not kind.is_stall or kind.is_realigned:
+        raise InputError(f"`{kind.value}` is no stall", expected="stalls such as `load-use stall`")
+    return kind
+
+
+Stall = Annotated[EventKind, AfterValidator(in_place(_stall))]
+
+
+class HiddenDoc(JsonModel):
+    """Lines that are loaded while the same is waited for."""
+
+    stalls: Annotated[list[Stall], Field(min_length=1)] = Field(
+        description="what the first instruction of a line and the one before it wait for"
+    )
+    lines: Annotated[Value, Field(ge=1)] = Field(description="how many lines")
 
 
 class FootprintDoc(JsonModel):
@@ -50,6 +78,16 @@ class FootprintDoc(JsonModel):
     )
     wild: Annotated[Value, Field(ge=0)] = Field(
         0, description="transfers of control that may fetch from anywhere"
+    )
+    hidden: dict[LineSize, dict[str, list[HiddenDoc]]] = Field(
+        default_factory=dict,
+        description="bytes of a line to section to lines that are loaded while instructions wait "
+        "for the ones before them",
+    )
+    in_vain: dict[LineSize, dict[str, Lines]] = Field(
+        default_factory=dict,
+        description="bytes of a line to section to lines that are fetched from in vain alone: "
+        "`2x3` are three, two cycles before control is transferred",
     )
 
     def to_model(self) -> Footprint:
@@ -69,6 +107,22 @@ class FootprintDoc(JsonModel):
                 )
             ),
             self.wild,
+            tuple(
+                sorted(
+                    HiddenStalls(int(size), section, tuple(sorted(one.stalls)), one.lines)
+                    for size, sections in self.hidden.items()
+                    for section, found in sections.items()
+                    for one in found
+                )
+            ),
+            tuple(
+                sorted(
+                    LinesInVain(int(size), section, before, lines)
+                    for size, sections in self.in_vain.items()
+                    for section, text in sections.items()
+                    for before, lines in _pairs(text)
+                )
+            ),
         )
 
 
@@ -102,6 +156,23 @@ def _plain(footprint: Footprint) -> dict[str, Any]:
         }
     if footprint.wild:
         data["wild"] = footprint.wild
+    hidden: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for group in footprint.hidden:
+        of_size = hidden.setdefault(str(group.size), {})
+        of_size.setdefault(group.section, []).append(
+            {"stalls": [kind.value for kind in group.stalls], "lines": group.lines}
+        )
+    in_vain: dict[str, dict[str, list[str]]] = {}
+    for vain in footprint.in_vain:
+        words = in_vain.setdefault(str(vain.size), {}).setdefault(vain.section, [])
+        words.append(f"{vain.before}x{vain.lines}")
+    if hidden:
+        data["hidden"] = hidden
+    if in_vain:
+        data["in_vain"] = {
+            size: {section: " ".join(words) for section, words in sections.items()}
+            for size, sections in in_vain.items()
+        }
     return data
 
 
@@ -142,6 +213,16 @@ def check_lines(source: Source) -> None:
                         f"the section {shown(section)} has no address",
                         expected="an address with each section that is fetched from",
                     )
+            ranges = mapping_at(footprint, "ranges")
+            for key in ("hidden", "in_vain"):
+                for line, sections in mapping_at(footprint, key).items():
+                    for section in sections if isinstance(sections, dict) else ():
+                        if section not in ranges:
+                            source.report(
+                                (*at, *steps, key, line, section),
+                                f"nothing is fetched from the section {shown(section)}",
+                                expected="a section of `ranges`",
+                            )
             for count, point in enumerate(list_at(footprint, "points")):
                 here: Steps = (*at, *steps, "points", count)
                 if isinstance(point, list) and len(point) != parameters:

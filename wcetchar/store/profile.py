@@ -190,6 +190,16 @@ class InstructionCacheDoc(YamlModel):
     replacement: Replacement | None = Field(
         None, description="which line of a set goes; needed where there are several ways"
     )
+    hides_stalls: bool = Field(
+        False,
+        description="while a line is loaded, what its first instruction and the one before it wait "
+        "for beside fetches arrives",
+    )
+    in_vain_saves: Time | None = Field(
+        None,
+        description="what a line that is loaded in vain costs less, beside the cycles that it "
+        "began before control is transferred; without it, nothing",
+    )
 
     def to_model(self) -> CacheGeometry:
         return CacheGeometry(self.line, self.size // (self.line * self.ways), self.ways)
@@ -261,6 +271,8 @@ class CoreDoc(YamlModel):
             self.write_buffer,
             self.data_width,
             None if cache is None else cache.to_model(),
+            cache is not None and cache.hides_stalls,
+            None if cache is None else cache.in_vain_saves,
         )
 
 

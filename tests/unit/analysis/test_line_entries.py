@@ -11,9 +11,10 @@ import pytest
 
 from wcetchar.analysis.columns import Columns, key_of
 from wcetchar.analysis.line_entries import Entered, LineEntries, merged
+from wcetchar.analysis.stalls import Stalls
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
-from wcetchar.model.access import CoreEvent
+from wcetchar.model.access import CoreEvent, EventKind
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.instruction import Flow
 
@@ -41,8 +42,10 @@ def entered(assemble: Assemble, source: str, executed: list[int], moved: int = 0
         np.array(column, dtype=np.int64)
         for column in (executed, [i.address for i in found], [i.end for i in found])
     )
-    lines = LineEntries(Columns(table), np.zeros(len(table), dtype=np.int64))
-    return lines.count(index, address, end, np.array(taken))
+    columns = Columns(table)
+    lines = LineEntries(columns, np.zeros(len(table), dtype=np.int64))
+    stalls = [*Stalls(columns).of(index, address, end, np.array(taken))]
+    return lines.count(index, address, end, np.array(taken), stalls)
 
 
 def events(found: Entered) -> dict[str, int]:
@@ -146,3 +149,62 @@ def test_the_largest_of_two_windows(assemble_riscv: Assemble) -> None:
     one.include(two)
     assert events(one)["line entry 16"] == 2
     assert merged(plain(one)) == [(BASE, BASE + 2), (BASE + 12, BASE + 20)]
+
+
+FIRST, SECOND = BASE // 16, BASE // 16 + 1
+NOPS_OF_12 = "\n".join(["c.nop"] * 6)
+USE, TWICE = EventKind.LOAD_USE_STALL, EventKind.CONSECUTIVE_ACCESS
+
+
+def test_what_a_line_and_the_instruction_before_it_wait_for_is_hidden(
+    assemble_riscv: Assemble,
+) -> None:
+    # i6 waits for nothing, i7 for the bus behind i6; i8 in the next line uses what i7 loaded.
+    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.lw a2, 4(a1)\n c.addi a2, 1\n{NOPS}"
+    found = entered(assemble_riscv, source, sequence(0, 12))
+    assert found.first[16] == {FIRST: (), SECOND: (TWICE, USE)}
+    # One line: its first instruction is that of the service.
+    assert found.first[128] == {BASE // 128: ()}
+
+
+def test_nothing_is_hidden_behind_a_transfer_of_control(assemble_riscv: Assemble) -> None:
+    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.j i8\n c.addi a0, 1\n{NOPS}"
+    found = entered(assemble_riscv, source, sequence(0, 12))
+    assert found.first[16] == {FIRST: (), SECOND: ()}
+
+
+def test_nothing_is_hidden_where_a_line_may_be_there_since_it_was_fetched_in_vain(
+    assemble_riscv: Assemble,
+) -> None:
+    # The branch backwards is predicted as taken; i8 behind it is fetched, and executed later.
+    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.bnez a3, i0\n c.addi a0, 1\n{NOPS}"
+    found = entered(assemble_riscv, source, [*sequence(0, 7), *sequence(0, 9)])
+    assert found.first[16] == {FIRST: (), SECOND: ()}
+
+
+def test_a_line_in_vain_alone_has_begun_before_control_is_transferred(
+    assemble_riscv: Assemble,
+) -> None:
+    # Behind the return at 10 are fetched 12, 14 and, as it takes effect, 16; behind that at 12, 16
+    # is fetched a cycle before; a direct jump takes effect when it is decoded.
+    for nops, leaves, before in ((5, "c.jr ra", 0), (6, "c.jr ra", 1), (7, "c.j i0", 0)):
+        source = "\n".join([*["c.nop"] * nops, leaves, *["c.nop"] * 8])
+        assert entered(assemble_riscv, source, sequence(0, nops)).first[16] == {
+            FIRST: (),
+            SECOND: before,
+        }
+
+
+def test_of_two_windows_is_hidden_what_is_in_both(assemble_riscv: Assemble) -> None:
+    loads = "c.lw a0, 0(a1)\n c.lw a2, 4(a1)\n c.addi a2, 1"
+    one = entered(assemble_riscv, f"{NOPS_OF_12}\n{loads}\n{NOPS}", sequence(0, 12))
+    loads = "c.nop\n c.lw a2, 4(a1)\n c.addi a2, 1"
+    two = entered(assemble_riscv, f"{NOPS_OF_12}\n{loads}\n{NOPS}", sequence(0, 12))
+    in_vain = entered(assemble_riscv, f"{NOPS_OF_12}\n c.jr ra\n{NOPS}", sequence(0, 6))
+    without = entered(assemble_riscv, NOPS, [0])
+    without.include(one)
+    assert without.first[16] == one.first[16]
+    one.include(two)
+    assert one.first[16][SECOND] == (USE,)
+    one.include(in_vain)
+    assert one.first[16][SECOND] == ()

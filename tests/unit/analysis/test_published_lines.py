@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from wcetchar.analysis.line_entries import Entered
+from wcetchar.analysis.line_entries import Entered, First
 from wcetchar.analysis.published_lines import Places
-from wcetchar.model.characterization import CodeRange, EnteredLine
+from wcetchar.model.access import EventKind
+from wcetchar.model.characterization import (
+    CodeRange,
+    EnteredLine,
+    HiddenStalls,
+    LinesInVain,
+)
 from wcetchar.model.service import SectionKind
 
 
@@ -29,7 +35,7 @@ def places(**starts: int) -> Places:
 def test_a_line_of_several_sections_is_one_of_each() -> None:
     """A tiny section in the middle of a line, too."""
     found = places(a=0, b=70, c=80, d=128).repeated(
-        Entered(Counter(), set(), {64: Counter({1: 3, 2: 1})}, 0)
+        Entered(Counter(), set(), {64: Counter({1: 3, 2: 1})}, 0, {})
     )
     assert found == (
         EnteredLine(64, "a", 1, 3),
@@ -50,3 +56,18 @@ def test_ranges_count_from_their_section_and_from_the_one_before_what_is_in_none
         CodeRange("b", 10, 12),
         CodeRange("b", 100, 102),
     )
+
+
+def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
+    waits = (EventKind.CONSECUTIVE_ACCESS, EventKind.LOAD_USE_STALL)
+    first: dict[int, dict[int, First]] = {
+        64: {0: waits, 1: waits, 2: waits, 3: 1, 4: 1, 5: 0, 6: ()},  # b begins in line 1
+        16: {0: (EventKind.SHIFT_USE_STALL,)},
+    }
+    hidden, in_vain = places(a=0, b=70).hidden(Entered(Counter(), set(), {}, 0, first))
+    assert hidden == (
+        HiddenStalls(16, "a", (EventKind.SHIFT_USE_STALL,), 1),
+        HiddenStalls(64, "a", waits, 1),
+        HiddenStalls(64, "b", waits, 1),
+    )
+    assert in_vain == (LinesInVain(64, "b", 0, 1), LinesInVain(64, "b", 1, 2))

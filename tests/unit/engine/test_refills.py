@@ -24,6 +24,8 @@ from wcetchar.model.characterization import (
     Evidence,
     FetchedLines,
     Footprint,
+    HiddenStalls,
+    LinesInVain,
     SectionInfo,
     StretchKind,
     TablePoint,
@@ -82,7 +84,7 @@ def characterized(
     infos = tuple(
         SectionInfo(name, SectionKind.CODE, address=BASE) for name in (".text", *sections)
     )
-    return replace(plain, sections=infos, services=(service,))
+    return replace(plain, sections=infos, services=(service,), stalls=True)
 
 
 def priced(
@@ -281,3 +283,84 @@ def test_a_line_that_two_sections_shared_counts_where_it_is_fetched() -> None:
     found = estimate(known, "svc", board(), placed, {})
     # Lines 0 and 4 share a set: min(5, 1 + 1) and min(1, 1 + 5).
     assert found.total == exactly(10 + 3 * REFILL)
+
+
+LOAD_USE, SHIFT_USE = EventKind.LOAD_USE_STALL, EventKind.SHIFT_USE_STALL
+
+
+def hiding(saves: int | None = None, stalls: bool = True, refill: int = 11) -> HardwareProfile:
+    """A load-use stall takes 2 cycles, one of a shift 3 to 4."""
+    found = board(flash=refill)
+    events = {**found.core.events, LOAD_USE: cycles(2), SHIFT_USE: cycles(3, 4)}
+    saved = None if saves is None else cycles(saves)
+    core = replace(found.core, events=events, refills_hide_stalls=stalls, in_vain_saves=saved)
+    return replace(found, core=core)
+
+
+def hidden(*groups: tuple[int, tuple[EventKind, ...]], vain: tuple[int, int] = (0, 0)) -> Footprint:
+    """Six lines, and behind them those in vain: how many, and how many cycles before."""
+    return footprint(
+        *range(6 + vain[0]),
+        hidden=tuple(HiddenStalls(32, ".text", kinds, lines) for lines, kinds in groups),
+        in_vain=(LinesInVain(32, ".text", vain[1], vain[0]),) if vain[0] else (),
+    )
+
+
+def test_what_is_waited_for_while_lines_are_loaded_is_in_the_counts_already() -> None:
+    lines = FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,)), (1, (LOAD_USE, SHIFT_USE))),))
+    many = hiding()
+    # The least that a stall takes counts: 2, and 2 + 3.
+    expected = 6 * REFILL - 2 * 20 - 50
+    large = replace(many, core=replace(many.core, instruction_cache=CacheGeometry(32, 8)))
+    assert priced(lines, CacheState.COLD, BASE, large) == expected
+    assert priced(lines, CacheState.COLD, BASE + 96, large) == expected
+    # Not so elsewhere within a line, warm, with every entry a miss, or where the core does not.
+    assert priced(lines, CacheState.COLD, BASE + 2, large) == 6 * REFILL
+    assert priced(lines, CacheState.WARM, BASE, large) == 0
+    assert priced(lines, CacheState.ALWAYS_MISS, BASE, large) == 6 * REFILL
+    plain = hiding(stalls=False)
+    plain = replace(plain, core=replace(plain.core, instruction_cache=CacheGeometry(32, 8)))
+    assert priced(lines, CacheState.COLD, BASE, plain) == 6 * REFILL
+
+
+def test_a_line_takes_no_less_than_nothing() -> None:
+    lines = FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,)), (1, (SHIFT_USE, SHIFT_USE))),))
+    small = hiding(refill=4)
+    small = replace(small, core=replace(small.core, instruction_cache=CacheGeometry(32, 8)))
+    assert priced(lines, CacheState.COLD, BASE, small) == 3 * 40 + 2 * 20 + 0
+
+
+def test_a_line_in_vain_takes_less_by_what_it_began_before() -> None:
+    lines = FetchedLines(formula(8, 0), (hidden(vain=(2, 1)),))
+    for saves, expected in ((None, 8 * REFILL), (1, 6 * REFILL + 2 * 90), (0, 6 * REFILL + 200)):
+        found = hiding(saves)
+        found = replace(found, core=replace(found.core, instruction_cache=CacheGeometry(32, 8)))
+        assert priced(lines, CacheState.COLD, BASE, found) == expected
+
+
+def test_sections_that_lie_otherwise_to_each_other_hide_nothing() -> None:
+    groups = hidden((1, (LOAD_USE,)))
+    both = replace(groups, ranges=(*groups.ranges, CodeRange(".fast", 256, 260)))
+    known = characterized(FetchedLines(formula(7, 0), (both,)), ".fast")
+    many = hiding()
+    many = replace(many, core=replace(many.core, instruction_cache=CacheGeometry(32, 64)))
+    for moved, expected in ((0, 7 * REFILL - 20), (32, 7 * REFILL)):
+        placed = SectionMap(
+            "map",
+            {".text": "flash", ".fast": "flash"},
+            addresses={".text": BASE, ".fast": BASE + moved},
+            instruction_cache=CacheState.COLD,
+        )
+        assert estimate(known, "svc", many, placed, {}).total.high == 10 + expected
+
+
+def test_blocking_hides_nothing_because_the_stalls_may_lie_outside() -> None:
+    known = characterized(FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,))),)), stretch=True)
+    many = hiding()
+    many = replace(many, core=replace(many.core, instruction_cache=CacheGeometry(32, 8)))
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    found = estimate(known, "svc", many, placed, {})
+    assert found.total.high == 10 + 6 * REFILL - 40
+    assert found.blocking_interrupts == exactly(10 + 6 * REFILL)

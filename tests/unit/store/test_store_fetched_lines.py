@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_store_characterization import FULL
 
+from wcetchar.analysis.stalls import OPERAND_STALLS
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
@@ -24,6 +25,8 @@ from wcetchar.model.characterization import (
     EnteredLine,
     FetchedLines,
     Footprint,
+    HiddenStalls,
+    LinesInVain,
     SectionInfo,
     TraceSection,
 )
@@ -32,6 +35,7 @@ from wcetchar.model.service import SectionKind
 from wcetchar.store import characterization_json, load_characterization, load_map, load_profile
 
 ENTRY = CoreEvent(".text", EventKind.LINE_ENTRY_32)
+USE = EventKind.LOAD_USE_STALL
 LINES = FetchedLines(
     Counts((TraceSection(Blocking(), AccessVector({ENTRY: 3})),)),
     (
@@ -40,6 +44,12 @@ LINES = FetchedLines(
             (CodeRange(".text", -4, 8), CodeRange(".text", 40, 44)),
             (EnteredLine(16, ".text", 2, 5), EnteredLine(32, ".text", -1, 2)),
             wild=1,
+            hidden=(
+                HiddenStalls(32, ".text", (USE,), 2),
+                HiddenStalls(32, ".text", (USE, USE), 1),
+                HiddenStalls(64, ".text", (USE,), 3),
+            ),
+            in_vain=(LinesInVain(16, ".text", 0, 4), LinesInVain(16, ".text", 2, 1)),
         ),
         Footprint(((3,),), (CodeRange(".text", 0, 2),)),
     ),
@@ -72,6 +82,16 @@ def test_lines_read_back(tmp_path: Path) -> None:
             "ranges": {".text": "-4+12 40+4"},
             "repeated": {"16": {".text": "2x5"}, "32": {".text": "-1x2"}},
             "wild": 1,
+            "hidden": {
+                "32": {
+                    ".text": [
+                        {"stalls": ["load-use stall"], "lines": 2},
+                        {"stalls": ["load-use stall", "load-use stall"], "lines": 1},
+                    ]
+                },
+                "64": {".text": [{"stalls": ["load-use stall"], "lines": 3}]},
+            },
+            "in_vain": {"16": {".text": "0x4 2x1"}},
         },
         {"points": [[3]], "ranges": {".text": "0+2"}},
     ]
@@ -98,10 +118,28 @@ REPEATED = st.lists(
 ).map(lambda lines: tuple(sorted(lines)))
 
 
-@given(RANGES, REPEATED, st.integers(0, 9))
+HIDDEN = st.dictionaries(
+    st.tuples(
+        st.sampled_from(LINE_BYTES),
+        st.lists(st.sampled_from(sorted(OPERAND_STALLS)), min_size=1, max_size=4)
+        .map(sorted)
+        .map(tuple),
+    ),
+    st.integers(1, 2**40),
+    max_size=4,
+).map(lambda groups: tuple(sorted(HiddenStalls(s, ".text", k, n) for (s, k), n in groups.items())))
+IN_VAIN = st.dictionaries(
+    st.tuples(st.sampled_from(LINE_BYTES), st.integers(0, 9)), st.integers(1, 2**40), max_size=4
+).map(lambda groups: tuple(sorted(LinesInVain(s, ".text", b, n) for (s, b), n in groups.items())))
+
+
+@given(RANGES, REPEATED, st.integers(0, 9), HIDDEN, IN_VAIN)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_footprint_reads_back(tmp_path: Path, ranges: Any, repeated: Any, wild: int) -> None:
-    lines = replace(LINES, footprints=(Footprint(((1,),), ranges, repeated, wild),))
+def test_any_footprint_reads_back(
+    tmp_path: Path, ranges: Any, repeated: Any, wild: int, hidden: Any, in_vain: Any
+) -> None:
+    footprint = Footprint(((1,),), ranges, repeated, wild, hidden, in_vain)
+    lines = replace(LINES, footprints=(footprint,))
     known = with_lines(lines)
     assert read(characterization_json(known), tmp_path).services == known.services
 
@@ -138,6 +176,18 @@ WRONG: dict[str, tuple[Change, str]] = {
     "a size that is none": (
         lambda d: _lines(d)["footprints"][0]["repeated"].update({"48": {".text": "1x2"}}),
         "48",
+    ),
+    "a stall that is none": (
+        lambda d: _lines(d)["footprints"][0]["hidden"]["32"][".text"][0].update(stalls=["load"]),
+        "`load` is no stall",
+    ),
+    "stalls of nothing": (
+        lambda d: _lines(d)["footprints"][0]["hidden"]["32"][".text"][0].update(stalls=[]),
+        "at least 1",
+    ),
+    "lines in vain of a section that is not fetched from": (
+        lambda d: _lines(d)["footprints"][0]["in_vain"].update({"32": {".data": "0x1"}}),
+        "nothing is fetched from the section",
     ),
     "a repetition that is no formula": (
         lambda d: _lines(d)["entries"]["rows"][0].update(repetition="M"),
@@ -176,6 +226,13 @@ def profile(folder: Path, text: str) -> Any:
 
 def test_a_cache_of_a_profile(tmp_path: Path) -> None:
     found = profile(tmp_path, PROFILE)
+    assert not found.core.refills_hide_stalls
+    assert found.core.in_vain_saves is None
+    more = PROFILE.replace("ways: 1", "ways: 1, hides stalls: true, in vain saves: 1 cycle")
+    core = profile(tmp_path, more).core
+    assert core.refills_hide_stalls
+    assert core.in_vain_saves is not None
+    assert (core.in_vain_saves.high, core.in_vain_saves.unit.value) == (1, "cycles")
     assert found.core.instruction_cache == CacheGeometry(32, 128)
     assert found.regions["flash"].line_refill.high == 11
     ways = PROFILE.replace("ways: 1", "ways: 4, replacement: lru")
