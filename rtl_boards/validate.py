@@ -78,8 +78,9 @@ CELLS = (
 PHASES = {"basic": 12, "full": 2}
 """In how many runs a service meets what memories and other masters do by themselves, refresh at
 another time in each: what is measured is the longest."""
-BUSIEST = ("any", "waited", "0", "1", "2", "3")
-"""Which accesses of the core a second master gets in the way of, run by run."""
+BUSIEST = ("any", "waited", *map(str, range(10)))
+"""Which accesses of the core a second master gets in the way of, run by run: a service begins some
+accesses behind a mark."""
 STEP = 131
 """Cycles from one phase to the next: prime, so that they spread over what repeats itself."""
 SCRIPTS = {"total": "measurements.py", "interrupts": "masked.py"}

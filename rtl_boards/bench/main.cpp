@@ -5,7 +5,7 @@
 //
 // --busiest: of what the board's file leaves open, the worst. Jitter is always the largest; and once the second master
 // may ask again, it waits for an access of the core to the same memory, and is served before it: for any, for one
-// whose answer the core waits for, or for the Nth (from 0) behind a mark.
+// whose answer the core waits for, or for any from the Nth (from 0) on behind a mark.
 // --phase: memories and second master are so many cycles of the core further on.
 //
 // MARKS.csv: `cycle,offset`, a line for each store into wcet_mark: the cycle of the core in which the bus
@@ -36,7 +36,7 @@ struct Options {
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     // Which accesses the second master gets in the way of: Drawn does not look.
     enum class InTheWay { Drawn, Any, Waited, Numbered } in_the_way = InTheWay::Drawn;
-    uint64_t which = 0;  // of those behind a mark
+    uint64_t which = 0;  // the first of those behind a mark
     bool busiest() const { return in_the_way != InTheWay::Drawn; }
     uint32_t seed = 1;
     uint64_t phase = 0;
@@ -306,7 +306,7 @@ bool Bench::in_the_way(bool accesses, uint32_t address)
         return false;
     switch (options_.in_the_way) {
     case Options::InTheWay::Waited: return !core_.dBusWishbone_WE || cycle_ <= answered_ + 2;
-    case Options::InTheWay::Numbered: return behind_mark_ == options_.which;
+    case Options::InTheWay::Numbered: return behind_mark_ >= options_.which;
     default: return true;
     }
 }
