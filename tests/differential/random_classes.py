@@ -252,7 +252,9 @@ def _create_queue(call: Call) -> Class:
 
 
 def _queue_reset(call: Call) -> Class:
-    return Known("xQueueReset_waiter" if call.facts["waiting"] else "xQueueReset", {})
+    if not call.facts["waiting"]:
+        return Known("xQueueReset", {})
+    return Known(f"xQueueReset_waiter{_stays(call)}", {})
 
 
 # ---- semaphores ----------------------------------------------------------------------------------

@@ -387,6 +387,12 @@ static void measure_reset(void)
     helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
     MEASURE(SERVICE_XQUEUERESET_WAITER, result = xQueueReset(queue));
     CHECK(result == pdPASS && !helper_busy(0) && uxQueueMessagesWaiting(queue) == 1);
+    helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
+    vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+    MEASURE(SERVICE_XQUEUERESET_WAITER_LESS_URGENT, result = xQueueReset(queue));
+    CHECK(result == pdPASS && eTaskGetState(helper_handle(0)) == eReady);
+    vTaskPrioritySet(helper_handle(0), helper_priority(0));
+    CHECK(!helper_busy(0) && uxQueueMessagesWaiting(queue) == 1);
     helpers_stop();
 }
 

@@ -79,11 +79,16 @@ static void measure_stream(unsigned bytes)
     MEASURE(SERVICE_XSTREAMBUFFERSEND,
             done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
     CHECK(done == bytes && xStreamBufferBytesAvailable(buffer) == bytes);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE,
-            done = xStreamBufferReceive(buffer, RECEIVED, bytes, portMAX_DELAY));
-    CHECK(done == bytes && xStreamBufferIsEmpty(buffer));
-    CHECK(memcmp(SENT, RECEIVED, bytes) == 0 && RECEIVED[bytes] == 0);
+    for (unsigned stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
+        buffer_of(bytes, 0, 0);
+        CHECK(xStreamBufferSend(buffer, SENT, bytes + stays, 0) == bytes + stays);
+        wcet_param(0, bytes);
+        wcet_param(1, stays);
+        MEASURE(SERVICE_XSTREAMBUFFERRECEIVE,
+                done = xStreamBufferReceive(buffer, RECEIVED, bytes, portMAX_DELAY));
+        CHECK(done == bytes && xStreamBufferBytesAvailable(buffer) == stays);
+        CHECK(memcmp(SENT, RECEIVED, bytes) == 0 && RECEIVED[bytes] == 0);
+    }
 }
 
 /* A more urgent task waits on the other side. */
@@ -122,11 +127,19 @@ static void stream_from_isr(void)
             done = xStreamBufferSendFromISR(buffer, SENT, length, &woken));
     CHECK(done == length && woken == pdFALSE);
     wcet_param(0, length);
+    wcet_param(1, 0);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR,
             done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
     CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
     if (!few_bytes(length, 1))
         return;
+    control.uxDummy1[0] = control.uxDummy1[1] = BUFFER_BYTES - 1;
+    CHECK(xStreamBufferSendFromISR(buffer, SENT, length + 1, &woken) == length + 1);
+    wcet_param(0, length);
+    wcet_param(1, 1);
+    MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR,
+            done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
+    CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
     /* There is room for that many bytes of more. The first of the two is where reading goes on. */
     control.uxDummy1[0] = length;
     control.uxDummy1[1] = BUFFER_BYTES - 1;
@@ -197,11 +210,18 @@ static void measure_message(unsigned bytes)
     MEASURE(SERVICE_XMESSAGEBUFFERSEND,
             done = xMessageBufferSend(buffer, SENT, bytes, portMAX_DELAY));
     CHECK(done == bytes);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE,
-            done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
-    CHECK(done == bytes && xMessageBufferIsEmpty(buffer));
-    CHECK(memcmp(SENT, RECEIVED, bytes) == 0 && RECEIVED[bytes] == 0);
+    for (unsigned stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
+        buffer_of(bytes, 1, LENGTH_BYTES);
+        CHECK(xMessageBufferSend(buffer, SENT, bytes, 0) == bytes);
+        if (stays)
+            CHECK(xMessageBufferSend(buffer, SENT, 1, 0) == 1);
+        wcet_param(0, bytes);
+        wcet_param(1, stays);
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE,
+                done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
+        CHECK(done == bytes && xMessageBufferIsEmpty(buffer) == !stays);
+        CHECK(memcmp(SENT, RECEIVED, bytes) == 0 && RECEIVED[bytes] == 0);
+    }
 }
 
 static BaseType_t receive_message(void *unused)
@@ -258,10 +278,18 @@ static void message_from_isr(void)
     MEASURE(SERVICE_XMESSAGEBUFFERSENDFROMISR,
             done = xMessageBufferSendFromISR(buffer, SENT, length, &woken));
     CHECK(done == length && woken == pdFALSE);
-    wcet_param(0, length);
-    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVEFROMISR,
-            done = xMessageBufferReceiveFromISR(buffer, RECEIVED, sizeof received - 2, &woken));
-    CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
+    for (unsigned stays = 0; stays < 2 && few_bytes(length, stays); stays++) {
+        if (stays) {
+            control.uxDummy1[0] = control.uxDummy1[1] = BUFFER_BYTES - 1 - LENGTH_BYTES;
+            CHECK(xMessageBufferSendFromISR(buffer, SENT, length, &woken) == length);
+            CHECK(xMessageBufferSendFromISR(buffer, SENT, 1, &woken) == 1);
+        }
+        wcet_param(0, length);
+        wcet_param(1, stays);
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVEFROMISR,
+                done = xMessageBufferReceiveFromISR(buffer, RECEIVED, sizeof received - 2, &woken));
+        CHECK(done == length && woken == pdFALSE && memcmp(SENT, RECEIVED, length) == 0);
+    }
 }
 
 static void message_from_isr_to_waiter(void)
