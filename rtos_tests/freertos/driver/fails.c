@@ -271,6 +271,10 @@ static void measure_message(void)
         MEASURE(SERVICE_XMESSAGEBUFFERSEND_FAILS,
                 done = xMessageBufferSend(stream, item, STREAM_BYTES, portMAX_DELAY));
         CHECK(done == 0);
+        /* It would go into the empty buffer. */
+        wcet_param(0, 2 + straight);
+        MEASURE(SERVICE_XMESSAGEBUFFERSEND_FAILS, done = xMessageBufferSend(stream, item, bytes, 0));
+        CHECK(done == 0);
         in_interrupt(send_message_from_isr);
     }
 }
