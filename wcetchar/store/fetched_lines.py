@@ -9,7 +9,7 @@ three lines in vain that begin to be loaded with a transfer of control, and one 
         "points": [[0], [1]],
         "ranges": {".text": "0+12 40+8"},
         "repeated": {"32": {".text": "1x2"}},
-        "hidden": {"32": {".text": [{"stalls": ["load-use stall"], "lines": 1}]}},
+        "hidden": {"32": {".text": {"consecutive access + load-use stall": 1}}},
         "in_vain": {"32": {".text": "0x1"}}
       }
     ]
@@ -46,22 +46,23 @@ LineSize = Literal["16", "32", "64", "128"]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
 
 
-def _stall(kind: EventKind) -> EventKind:
-    if not kind.is_stall or kind.is_realigned:
-        raise InputError(f"`{kind.value}` is no stall", expected="stalls such as `load-use stall`")
-    return kind
+_AND = " + "
+_STALLS = {kind.value: kind for kind in EventKind if kind.is_stall and not kind.is_realigned}
 
 
-Stall = Annotated[EventKind, AfterValidator(in_place(_stall))]
+def _stalls(text: str) -> str:
+    names = text.split(_AND)
+    for name in names:
+        if name not in _STALLS:
+            raise InputError(
+                f"`{name}` is no stall", expected="stalls such as `load-use stall`, with ` + `"
+            )
+    if names != sorted(names):  # the same in another order would be counted beside it
+        raise InputError(f"`{text}` is not in order", expected=f"`{_AND.join(sorted(names))}`")
+    return text
 
 
-class HiddenDoc(JsonModel):
-    """Lines that are loaded while the same is waited for."""
-
-    stalls: Annotated[list[Stall], Field(min_length=1)] = Field(
-        description="what the first instruction of a line and the one before it wait for"
-    )
-    lines: Annotated[Value, Field(ge=1)] = Field(description="how many lines")
+StallNames = Annotated[str, AfterValidator(in_place(_stalls))]
 
 
 class FootprintDoc(JsonModel):
@@ -79,10 +80,10 @@ class FootprintDoc(JsonModel):
     wild: Annotated[Value, Field(ge=0)] = Field(
         0, description="transfers of control that may fetch from anywhere"
     )
-    hidden: dict[LineSize, dict[str, list[HiddenDoc]]] = Field(
+    hidden: dict[LineSize, dict[str, dict[StallNames, Annotated[Value, Field(ge=1)]]]] = Field(
         default_factory=dict,
-        description="bytes of a line to section to lines that are loaded while instructions wait "
-        "for the ones before them",
+        description="bytes of a line to section to what the first instruction of a line and the "
+        "one before it wait for (`consecutive access + load-use stall`) to how many such lines",
     )
     in_vain: dict[LineSize, dict[str, Lines]] = Field(
         default_factory=dict,
@@ -109,10 +110,10 @@ class FootprintDoc(JsonModel):
             self.wild,
             tuple(
                 sorted(
-                    HiddenStalls(int(size), section, tuple(sorted(one.stalls)), one.lines)
+                    HiddenStalls(int(size), section, _kinds(text), lines)
                     for size, sections in self.hidden.items()
                     for section, found in sections.items()
-                    for one in found
+                    for text, lines in found.items()
                 )
             ),
             tuple(
@@ -124,6 +125,10 @@ class FootprintDoc(JsonModel):
                 )
             ),
         )
+
+
+def _kinds(text: str) -> tuple[EventKind, ...]:
+    return tuple(sorted(_STALLS[name] for name in text.split(_AND)))
 
 
 def _pairs(text: str) -> Iterator[tuple[int, int]]:
@@ -156,12 +161,10 @@ def _plain(footprint: Footprint) -> dict[str, Any]:
         }
     if footprint.wild:
         data["wild"] = footprint.wild
-    hidden: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    hidden: dict[str, dict[str, dict[str, int]]] = {}
     for group in footprint.hidden:
-        of_size = hidden.setdefault(str(group.size), {})
-        of_size.setdefault(group.section, []).append(
-            {"stalls": [kind.value for kind in group.stalls], "lines": group.lines}
-        )
+        found = hidden.setdefault(str(group.size), {}).setdefault(group.section, {})
+        found[_AND.join(group.stalls)] = group.lines
     in_vain: dict[str, dict[str, list[str]]] = {}
     for vain in footprint.in_vain:
         words = in_vain.setdefault(str(vain.size), {}).setdefault(vain.section, [])

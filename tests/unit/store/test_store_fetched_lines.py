@@ -84,12 +84,9 @@ def test_lines_read_back(tmp_path: Path) -> None:
             "wild": 1,
             "hidden": {
                 "32": {
-                    ".text": [
-                        {"stalls": ["load-use stall"], "lines": 2},
-                        {"stalls": ["load-use stall", "load-use stall"], "lines": 1},
-                    ]
+                    ".text": {"load-use stall": 2, "load-use stall + load-use stall": 1},
                 },
-                "64": {".text": [{"stalls": ["load-use stall"], "lines": 3}]},
+                "64": {".text": {"load-use stall": 3}},
             },
             "in_vain": {"16": {".text": "0x4 2x1"}},
         },
@@ -178,12 +175,22 @@ WRONG: dict[str, tuple[Change, str]] = {
         "48",
     ),
     "a stall that is none": (
-        lambda d: _lines(d)["footprints"][0]["hidden"]["32"][".text"][0].update(stalls=["load"]),
+        lambda d: _lines(d)["footprints"][0]["hidden"]["32"][".text"].update(load=1),
         "`load` is no stall",
     ),
+    "stalls of no line": (
+        lambda d: _lines(d)["footprints"][0]["hidden"]["64"][".text"].update({"load-use stall": 0}),
+        "greater than or equal to 1",
+    ),
+    "stalls in another order": (
+        lambda d: _lines(d)["footprints"][0]["hidden"]["64"][".text"].update(
+            {"shift-use stall + load-use stall": 1}
+        ),
+        "expected: `load-use stall + shift-use stall`",
+    ),
     "stalls of nothing": (
-        lambda d: _lines(d)["footprints"][0]["hidden"]["32"][".text"][0].update(stalls=[]),
-        "at least 1",
+        lambda d: _lines(d)["footprints"][0]["hidden"]["64"][".text"].update({"": 1}),
+        "`` is no stall",
     ),
     "lines in vain of a section that is not fetched from": (
         lambda d: _lines(d)["footprints"][0]["in_vain"].update({"32": {".data": "0x1"}}),
