@@ -143,7 +143,11 @@ class Labeller:
         if made is not None:
             found = self._gaps(window, executed, taken, made, rows)
             rows.add(*found.within(0, len(at) - 1))
-        entered = self._lines.count(executed.index, executed.address, executed.end, taken, stalls)
+        # Something else may have run between any two pieces.
+        apart = _first_of_pieces(window)[1:-1]
+        entered = self._lines.count(
+            executed.index, executed.address, executed.end, taken, stalls, apart
+        )
         return rows.finish(fetches, entered, found)
 
     def _gaps(
@@ -158,7 +162,7 @@ class Labeller:
         code, where = rows.so_far()
         is_event = code >> 8 & 1 != 0
         data = made[0] >> 8 & 1 == 0
-        own = np.concatenate(([0], np.cumsum([(p.index >= 0).sum() for p in window.pieces])))
+        own = _first_of_pieces(window)
         return gaps(
             self.successions,
             (made[0][data], made[1][data]),
@@ -295,3 +299,9 @@ def _target_sections(resolved: Resolved, columns: Columns) -> Codes:
     targets = np.where(direct, columns.target, 0).astype(np.uint64)
     sections = np.where(direct, resolved.sections_of(targets), resolved.code_section)
     return np.where(sections < 0, NO_SECTION, sections).astype(np.int64)
+
+
+def _first_of_pieces(window: Window) -> Codes:
+    """At which of the window's instructions each of its pieces begins, and how many there are."""
+    executed = [(piece.index >= 0).sum() for piece in window.pieces]
+    return np.concatenate(([0], np.cumsum(executed))).astype(np.int64)

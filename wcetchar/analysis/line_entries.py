@@ -21,7 +21,7 @@ The *footprint* is every byte that was fetched, in vain or not.
 
 *Hidden*: what goes on while a line is loaded at its first entry. A line that an instruction i
 enters first, behind the instruction p before it in memory, is being loaded when p is decoded, or
-sooner; so what p and i wait for beside fetches (``stalls.OPERAND_STALLS``) arrives meanwhile. If
+sooner; so what p and i wait for beside fetches (``OPERAND_STALLS``) arrives meanwhile. If
 the line is there already, they wait, and nothing is loaded. A line that is entered first in vain
 and by what is executed later may be loaded at either; then nothing counts as hidden. p does not
 transfer control, is no barrier and no supervisor call; what it waits for is hidden once, by the
@@ -46,8 +46,7 @@ import numpy.typing as npt
 from wcetchar.analysis.columns import FLOW, KIND, Codes, Columns, event_code
 from wcetchar.analysis.fetch_ahead import FetchAhead, InVain
 from wcetchar.analysis.front_end import is_predicted
-from wcetchar.analysis.stalls import OPERAND_STALLS
-from wcetchar.model.access import LINE_ENTRIES, EventKind
+from wcetchar.model.access import LINE_ENTRIES, OPERAND_STALLS, EventKind
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.instruction import Flow, Instruction
 
@@ -56,6 +55,7 @@ Range = tuple[int, int]
 First = tuple[EventKind, ...] | int
 """What is hidden when a line is loaded at its first entry: stalls, in order; or, of a line that is
 fetched from in vain alone, how many cycles before control is transferred."""
+NOWHERE: Final[Codes] = np.zeros(0, dtype=np.int64)
 NO_LINE: Final = -1
 NO_SECTION: Final = -1
 NEAR: Final = 64
@@ -148,6 +148,7 @@ class LineEntries:
         end: Codes,
         taken: npt.NDArray[np.bool_],
         stalls: Iterable[tuple[EventKind, Codes]],
+        apart: Codes = NOWHERE,
     ) -> Entered:
         """What a window enters.
 
@@ -156,10 +157,12 @@ class LineEntries:
             address, end: where it begins and ends.
             taken: it sent control elsewhere than to the next one; of the last one, too.
             stalls: of the window, by position in it (``Stalls.of``).
+            apart: positions before which something else may have run.
         """
         waits = _by_position(stalls)
         onwards = np.zeros(len(index), dtype=bool)
         onwards[1:] = (self._goes_on[index] & ~taken)[:-1]
+        onwards[apart[apart < len(index)]] = False
         pair = 2 * index + taken
         pairs, earliest, often = (
             one.tolist() for one in np.unique(pair, return_index=True, return_counts=True)
@@ -240,8 +243,10 @@ def _counted(instruction: Instruction, found: InVain) -> Vain:
         else:
             groups.append([touch.start, touch.end])
     lines, before, last = [], [], []
-    predicted = is_predicted(instruction)
     traps = instruction.flow is Flow.SUPERVISOR_CALL
+    returns = instruction.flow is Flow.RETURN and bool(instruction.masks)
+    # Of what was predicted, behind a trap and a handler's return, how long that takes is not known.
+    known_sooner = not (is_predicted(instruction) or traps or returns)
     for line in LINE_BYTES:
         at = (instruction.end - 1) // line
         entered, sooner = [], []
@@ -249,8 +254,7 @@ def _counted(instruction: Instruction, found: InVain) -> Vain:
             for one in range(touch.start // line, (touch.end - 1) // line + 1):
                 if one != at:
                     entered.append(one)
-                    # Of what was predicted, and behind a trap, how long that takes is not known.
-                    sooner.append(0 if predicted or traps else touch.before)
+                    sooner.append(touch.before if known_sooner else 0)
                 at = one
         lost = found.wild or traps
         lines.append(tuple(entered))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from wcetchar.analysis.cases import Point
@@ -97,16 +97,19 @@ class Places:
                     found.append(EnteredLine(size, section, number, entries))
         return tuple(sorted(found))
 
-    def hidden(self, entered: Entered) -> tuple[tuple[HiddenStalls, ...], tuple[LinesInVain, ...]]:
-        """What goes on while lines are loaded, of lines that belong to one section."""
+    def hidden(
+        self, entered: Entered, fetched: Collection[str]
+    ) -> tuple[tuple[HiddenStalls, ...], tuple[LinesInVain, ...]]:
+        """What goes on while lines are loaded, of lines that belong to one section of those that
+        code is fetched from."""
         hidden: Counter[tuple[int, str, tuple[EventKind, ...]]] = Counter()
         in_vain: Counter[tuple[int, str, int]] = Counter()
         for size, lines in entered.first.items():
             for line, first in lines.items():
                 sections = self._sections_in(line * size, line * size + size)
-                if len(sections) > 1:
+                (section, *others) = sections
+                if others or section not in fetched:
                     continue
-                (section,) = sections
                 if isinstance(first, int):
                     in_vain[size, section, first] += 1
                 elif first:
@@ -129,7 +132,7 @@ def published_lines(
     together: dict[Footprint, list[Point]] = defaultdict(list)
     for point, entered in sorted(observed.items()):
         ranges, repeated = places.ranges(entered.ranges), places.repeated(entered)
-        hidden, in_vain = places.hidden(entered)
+        hidden, in_vain = places.hidden(entered, {one.section for one in ranges})
         footprint = Footprint((), ranges, repeated, entered.wild, hidden, in_vain)
         together[footprint].append(point)
     return FetchedLines(

@@ -74,7 +74,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -92,24 +91,6 @@ from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import Flow, Instruction
 
 Flags = npt.NDArray[np.bool_]
-OPERAND_STALLS: Final = frozenset(
-    {
-        EventKind.LOAD_USE_STALL,
-        EventKind.ACCESS_LOAD_USE_STALL,
-        EventKind.SYSTEM_LOAD_USE_STALL,
-        EventKind.SECOND_LOAD_USE_STALL,
-        EventKind.SECOND_LOAD_USE_STALL_ACCESS,
-        EventKind.SECOND_USE_STALL_TRANSFER,
-        EventKind.MULTIPLY_USE_STALL,
-        EventKind.SECOND_MULTIPLY_USE_STALL,
-        EventKind.SHIFT_USE_STALL,
-        EventKind.SYSTEM_USE_STALL,
-        EventKind.SYSTEM_WAIT,
-        EventKind.ADDRESS_USE_STALL,
-        EventKind.CONSECUTIVE_ACCESS,
-    }
-)
-"""Those in which an instruction waits for the ones before it, not for a fetch."""
 
 
 class Stalls:

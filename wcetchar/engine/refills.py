@@ -78,6 +78,10 @@ class Refills:
         return sum(self.time.values(), start=Interval())
 
 
+_HIDDEN: Final = (
+    "counted off from refills: what is waited for while a line is loaded, and what one that is "
+    "loaded in vain takes less"
+)
 HiddenLines = tuple[str, int, Span]
 """Section, how many lines of it, and what each takes less."""
 
@@ -115,8 +119,10 @@ class RefillPrices:
 
     @property
     def notes(self) -> tuple[str, ...]:
+        hides = self.hides.stalls is not None or self.hides.in_vain is not None
         return (
             _NOTES[self.state],
+            *((_HIDDEN,) if hides and self.state is CacheState.COLD else ()),
             "lines that an interrupt or another thread replaces meanwhile are loaded again, and "
             "that is not in the figures; blocking times hold all refills of the service",
         )
@@ -171,7 +177,9 @@ class RefillPrices:
             found = self._others(service, values)
         lines: dict[int, str] = {}
         for footprint in found:
-            lines.update(self._lines(footprint))
+            for line, section in self._lines(footprint):
+                if line not in lines or self._dearer(section, lines[line]):
+                    lines[line] = section
         sections = {r.section for f in found for r in f.ranges if r.section in self.price}
         known = exact and all(map(self._in_place, sections))
         entries = dict.fromkeys(lines, 1)
@@ -205,16 +213,18 @@ class RefillPrices:
             if any(all(point[n] == values[n] for n in cases) for point in f.points)
         ]
 
-    def _lines(self, footprint: Footprint) -> dict[int, str]:
+    def _dearer(self, one: str, other: str) -> bool:
+        return self.price[one][1].high > self.price[other][1].high
+
+    def _lines(self, footprint: Footprint) -> Iterator[tuple[int, str]]:
+        """Numbers of lines, each with every section that has a part of it."""
         size = self.geometry.line
-        found = {}
         for one in footprint.ranges:
             if one.section not in self.price:
                 continue
             base = self.address[one.section]
             first, last = (base + one.start) // size, (base + one.end - 1) // size
-            found.update(dict.fromkeys(range(first, last + 1), one.section))
-        return found
+            yield from ((line, one.section) for line in range(first, last + 1))
 
     def _repeated(self, footprints: Iterable[Footprint]) -> Iterable[tuple[int, int]]:
         for footprint in footprints:

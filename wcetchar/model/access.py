@@ -216,6 +216,24 @@ STALLS: Final = frozenset(
         EventKind.FETCH_HELD_LATE_REALIGNED,
     }
 )
+OPERAND_STALLS: Final = frozenset(
+    {
+        EventKind.LOAD_USE_STALL,
+        EventKind.ACCESS_LOAD_USE_STALL,
+        EventKind.SYSTEM_LOAD_USE_STALL,
+        EventKind.SECOND_LOAD_USE_STALL,
+        EventKind.SECOND_LOAD_USE_STALL_ACCESS,
+        EventKind.SECOND_USE_STALL_TRANSFER,
+        EventKind.MULTIPLY_USE_STALL,
+        EventKind.SECOND_MULTIPLY_USE_STALL,
+        EventKind.SHIFT_USE_STALL,
+        EventKind.SYSTEM_USE_STALL,
+        EventKind.SYSTEM_WAIT,
+        EventKind.ADDRESS_USE_STALL,
+        EventKind.CONSECUTIVE_ACCESS,
+    }
+)
+"""Those in which an instruction waits for the ones before it, not for a fetch."""
 _REALIGNED = frozenset(
     {
         EventKind.CROSSING_TARGET_REALIGNED,

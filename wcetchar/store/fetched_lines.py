@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
-from wcetchar.model.access import LINE_ENTRIES, EventKind
+from wcetchar.model.access import LINE_ENTRIES, OPERAND_STALLS, EventKind
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.characterization import (
     CodeRange,
@@ -47,7 +47,22 @@ ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind i
 
 
 _AND = " + "
-_STALLS = {kind.value: kind for kind in EventKind if kind.is_stall and not kind.is_realigned}
+_STALLS = {kind.value: kind for kind in OPERAND_STALLS}
+
+
+def _once(text: str) -> str:
+    before = [number for number, _ in _pairs(text)]
+    if before != sorted(set(before)):
+        raise InputError(f"`{text}` is not in order", expected="each number of cycles once")
+    return text
+
+
+_CYCLES, _LINES = "[0-9]{1,3}", "x[1-9][0-9]{0,17}"
+InVain = Annotated[
+    str,
+    Field(pattern=f"^{_CYCLES}{_LINES}( {_CYCLES}{_LINES})*$"),
+    AfterValidator(in_place(_once)),
+]
 
 
 def _stalls(text: str) -> str:
@@ -55,7 +70,8 @@ def _stalls(text: str) -> str:
     for name in names:
         if name not in _STALLS:
             raise InputError(
-                f"`{name}` is no stall", expected="stalls such as `load-use stall`, with ` + `"
+                f"`{name}` is no stall of an operand",
+                expected="stalls such as `load-use stall`, with ` + `",
             )
     if names != sorted(names):  # the same in another order would be counted beside it
         raise InputError(f"`{text}` is not in order", expected=f"`{_AND.join(sorted(names))}`")
@@ -85,7 +101,7 @@ class FootprintDoc(JsonModel):
         description="bytes of a line to section to what the first instruction of a line and the "
         "one before it wait for (`consecutive access + load-use stall`) to how many such lines",
     )
-    in_vain: dict[LineSize, dict[str, Lines]] = Field(
+    in_vain: dict[LineSize, dict[str, InVain]] = Field(
         default_factory=dict,
         description="bytes of a line to section to lines that are fetched from in vain alone: "
         "`2x3` are three, two cycles before control is transferred",

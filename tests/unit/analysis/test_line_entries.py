@@ -27,7 +27,9 @@ NOPS = "\n".join(["c.nop"] * 8)
 """16 bytes."""
 
 
-def entered(assemble: Assemble, source: str, executed: list[int], moved: int = 0) -> Entered:
+def entered(
+    assemble: Assemble, source: str, executed: list[int], moved: int = 0, apart: int | None = None
+) -> Entered:
     rows = [row.strip() for row in source.strip().splitlines()]
     labelled = "\n".join(f"i{n}: {row}" for n, row in enumerate(rows))
     script = f"SECTIONS {{ .text {BASE + moved:#x} : {{ *(.text*) }} }}"
@@ -45,7 +47,8 @@ def entered(assemble: Assemble, source: str, executed: list[int], moved: int = 0
     columns = Columns(table)
     lines = LineEntries(columns, np.zeros(len(table), dtype=np.int64))
     stalls = [*Stalls(columns).of(index, address, end, np.array(taken))]
-    return lines.count(index, address, end, np.array(taken), stalls)
+    cuts = np.array([] if apart is None else [apart], dtype=np.int64)
+    return lines.count(index, address, end, np.array(taken), stalls, cuts)
 
 
 def events(found: Entered) -> dict[str, int]:
@@ -208,3 +211,9 @@ def test_of_two_windows_is_hidden_what_is_in_both(assemble_riscv: Assemble) -> N
     assert one.first[16][SECOND] == (USE,)
     one.include(in_vain)
     assert one.first[16][SECOND] == ()
+
+
+def test_nothing_is_hidden_where_something_else_ran_in_between(assemble_riscv: Assemble) -> None:
+    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.lw a2, 4(a1)\n c.addi a2, 1\n{NOPS}"
+    found = entered(assemble_riscv, source, sequence(0, 12), apart=8)
+    assert found.first[16] == {FIRST: (), SECOND: ()}

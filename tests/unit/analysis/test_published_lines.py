@@ -64,10 +64,16 @@ def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
         64: {0: waits, 1: waits, 2: waits, 3: 1, 4: 1, 5: 0, 6: ()},  # b begins in line 1
         16: {0: (EventKind.SHIFT_USE_STALL,)},
     }
-    hidden, in_vain = places(a=0, b=70).hidden(Entered(Counter(), set(), {}, 0, first))
+    hidden, in_vain = places(a=0, b=70).hidden(Entered(Counter(), set(), {}, 0, first), {"a", "b"})
     assert hidden == (
         HiddenStalls(16, "a", (EventKind.SHIFT_USE_STALL,), 1),
         HiddenStalls(64, "a", waits, 1),
         HiddenStalls(64, "b", waits, 1),
     )
     assert in_vain == (LinesInVain(64, "b", 0, 1), LinesInVain(64, "b", 1, 2))
+
+
+def test_what_is_hidden_in_a_section_that_is_not_fetched_from_is_left_out() -> None:
+    """What is fetched in vain behind the end of `a` reaches into the first line of `b`."""
+    first: dict[int, dict[int, First]] = {16: {1: 0}}
+    assert places(a=0, b=16).hidden(Entered(Counter(), set(), {}, 0, first), {"a"}) == ((), ())

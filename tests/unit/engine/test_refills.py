@@ -364,3 +364,18 @@ def test_blocking_hides_nothing_because_the_stalls_may_lie_outside() -> None:
     found = estimate(known, "svc", many, placed, {})
     assert found.total.high == 10 + 6 * REFILL - 40
     assert found.blocking_interrupts == exactly(10 + 6 * REFILL)
+
+
+def test_a_line_of_two_sections_has_the_dearer_price() -> None:
+    """Whichever name comes first."""
+    for fast in (".fast", ".zfast"):
+        both = replace(footprint(0), ranges=(*footprint(0).ranges, CodeRange(fast, 16, 32)))
+        known = characterized(FetchedLines(formula(9, 0), (both,)), fast)
+        placed = SectionMap(
+            "map",
+            {".text": "flash", fast: "sram"},
+            addresses={".text": BASE, fast: BASE},
+            instruction_cache=CacheState.COLD,
+        )
+        found = estimate(known, "svc", board(flash=11, sram=7), placed, {})
+        assert found.total == exactly(10 + 110)

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_store_characterization import FULL
 
-from wcetchar.analysis.stalls import OPERAND_STALLS
 from wcetchar.errors import InputError, InputErrors
-from wcetchar.model.access import AccessVector, CoreEvent, EventKind
+from wcetchar.model.access import OPERAND_STALLS, AccessVector, CoreEvent, EventKind
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.characterization import (
     Blocking,
@@ -176,7 +175,21 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "a stall that is none": (
         lambda d: _lines(d)["footprints"][0]["hidden"]["32"][".text"].update(load=1),
-        "`load` is no stall",
+        "`load` is no stall of an operand",
+    ),
+    "stalls of a fetch": (
+        lambda d: _lines(d)["footprints"][0]["hidden"]["32"][".text"].update(
+            {"fetch held late": 1}
+        ),
+        "`fetch held late` is no stall of an operand",
+    ),
+    "lines in vain that begin after control is transferred": (
+        lambda d: _lines(d)["footprints"][0]["in_vain"]["16"].update({".text": "-2x1"}),
+        "match",
+    ),
+    "lines in vain counted twice": (
+        lambda d: _lines(d)["footprints"][0]["in_vain"]["16"].update({".text": "2x1 2x1"}),
+        "each number of cycles once",
     ),
     "stalls of no line": (
         lambda d: _lines(d)["footprints"][0]["hidden"]["64"][".text"].update({"load-use stall": 0}),
@@ -190,7 +203,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "stalls of nothing": (
         lambda d: _lines(d)["footprints"][0]["hidden"]["64"][".text"].update({"": 1}),
-        "`` is no stall",
+        "`` is no stall of an operand",
     ),
     "lines in vain of a section that is not fetched from": (
         lambda d: _lines(d)["footprints"][0]["in_vain"].update({"32": {".data": "0x1"}}),
