@@ -24,8 +24,8 @@ enters first, behind the instruction p before it in memory, is being loaded when
 sooner; so what p and i wait for beside fetches (``OPERAND_STALLS``) arrives meanwhile. If
 the line is there already, they wait, and nothing is loaded. A line that is entered first in vain
 and by what is executed later may be loaded at either; then nothing counts as hidden. p does not
-transfer control, is no barrier and no supervisor call; what it waits for is hidden once, by the
-line that it enters itself if it does.
+transfer control, is no barrier and no supervisor call. What p waits for is left out if p enters a
+line first itself: that has waited already where the line is loaded.
 
 Output of counts: packed codes as ``columns.event_code``, by section of the instruction.
 
@@ -311,12 +311,12 @@ def _hidden(
         for line, position in executed.items()
         if onwards[position] and not (line in in_vain and in_vain[line][0] < position)
     }
-    counted: set[int] = set()
+    entering, counted = set(executed.values()), set[int]()
     for line, position in sorted(executed.items(), key=lambda entry: entry[1]):
         stalls: list[EventKind] = []
         if position in loads and position not in counted:
             counted.add(position)
-            before = [] if position - 1 in loads else waits.get(position - 1, [])
+            before = [] if position - 1 in entering else waits.get(position - 1, [])
             stalls = sorted((*before, *waits.get(position, [])))
         found[line] = tuple(stalls)
     return found

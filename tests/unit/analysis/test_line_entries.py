@@ -217,3 +217,13 @@ def test_nothing_is_hidden_where_something_else_ran_in_between(assemble_riscv: A
     source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.lw a2, 4(a1)\n c.addi a2, 1\n{NOPS}"
     found = entered(assemble_riscv, source, sequence(0, 12), apart=8)
     assert found.first[16] == {FIRST: (), SECOND: ()}
+
+
+def test_what_enters_a_line_itself_has_waited_already(assemble_riscv: Assemble) -> None:
+    """The first instruction, alone in its line, waits for a system register, and the one behind it
+    for nothing."""
+    source = f"{NOPS_OF_12}\n csrc mstatus, 8\n{NOPS}"
+    alone = entered(assemble_riscv, source, sequence(6, 10))
+    assert alone.first[16] == {FIRST: (), SECOND: ()}
+    not_alone = entered(assemble_riscv, source, sequence(5, 10))
+    assert not_alone.first[16] == {FIRST: (), SECOND: (EventKind.SYSTEM_WAIT,)}
