@@ -297,13 +297,18 @@ static void has_set(void)
     CHECK(!helper_busy(0));
 }
 
-static void measure_waiter_from_isr(unsigned bytes, unsigned ways, BaseType_t position,
-                                    void (*function)(void))
+/* Nobody waits for the set; then a task does. */
+static void measure_position_from_isr(unsigned bytes, unsigned ways, BaseType_t position,
+                                      void (*plain)(void), void (*to_waiter)(void))
 {
+    set_with_queue(bytes, ways, position);
+    in_interrupt(plain);
+    selected = xQueueSelectFromSet(set, 0);
+    check_sent();
     for (stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
         set_with_queue(bytes, ways, position);
         wait_for_set();
-        in_interrupt(function);
+        in_interrupt(to_waiter);
         has_set();
         check_sent();
     }
@@ -311,25 +316,15 @@ static void measure_waiter_from_isr(unsigned bytes, unsigned ways, BaseType_t po
 
 static void measure_send_from_isr(unsigned bytes, unsigned ways)
 {
-    set_with_queue(bytes, ways, queueSEND_TO_BACK);
-    in_interrupt(send_plain_from_isr);
-    selected = xQueueSelectFromSet(set, 0);
-    check_sent();
-    measure_waiter_from_isr(bytes, ways, queueSEND_TO_BACK, send_from_isr);
-    set_with_queue(bytes, ways, queueSEND_TO_FRONT);
-    in_interrupt(send_plain_to_front_from_isr);
-    selected = xQueueSelectFromSet(set, 0);
-    check_sent();
-    measure_waiter_from_isr(bytes, ways, queueSEND_TO_FRONT, send_to_front_from_isr);
+    measure_position_from_isr(bytes, ways, queueSEND_TO_BACK, send_plain_from_isr, send_from_isr);
+    measure_position_from_isr(bytes, ways, queueSEND_TO_FRONT, send_plain_to_front_from_isr,
+                              send_to_front_from_isr);
 }
 
 static void measure_overwrite_from_isr(unsigned bytes, unsigned ways)
 {
-    set_with_queue(bytes, ways, queueSEND_TO_BACK);
-    in_interrupt(overwrite_plain_from_isr);
-    selected = xQueueSelectFromSet(set, 0);
-    check_sent();
-    measure_waiter_from_isr(bytes, ways, queueSEND_TO_BACK, overwrite_from_isr);
+    measure_position_from_isr(bytes, ways, queueSEND_TO_BACK, overwrite_plain_from_isr,
+                              overwrite_from_isr);
 }
 
 static void measure_select(unsigned ways)
