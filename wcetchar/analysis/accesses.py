@@ -129,6 +129,7 @@ class Labeller:
         owner = np.searchsorted(at, data) - 1
         accesses = Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
         seen = self._data.add(window, executed, accesses, rows)
+        begins = _first_of_pieces(window)
         made = rows.so_far() if self.successions is not None else None
         taken = executed.taken()
         self._issue(executed, taken, seen, rows)
@@ -141,12 +142,11 @@ class Labeller:
         self._float_frames(window, rows)
         found = None
         if made is not None:
-            found = self._gaps(window, executed, taken, made, rows)
+            found = self._gaps(window, executed, taken, made, begins, rows)
             rows.add(*found.within(0, len(at) - 1))
         # Something else may have run between any two pieces.
-        apart = _first_of_pieces(window)[1:-1]
         entered = self._lines.count(
-            executed.index, executed.address, executed.end, taken, stalls, apart
+            executed.index, executed.address, executed.end, taken, stalls, begins[1:-1]
         )
         return rows.finish(fetches, entered, found)
 
@@ -156,20 +156,20 @@ class Labeller:
         executed: Executed,
         taken: npt.NDArray[np.bool_],
         made: tuple[Codes, Codes],
+        begins: Codes,
         rows: Rows,
     ) -> Gaps:
         assert self.successions is not None
         code, where = rows.so_far()
         is_event = code >> 8 & 1 != 0
         data = made[0] >> 8 & 1 == 0
-        own = _first_of_pieces(window)
         return gaps(
             self.successions,
             (made[0][data], made[1][data]),
             (code[is_event] & 0xFF, where[is_event]),
             executed.section,
             self._stalls.late(executed.index, taken),
-            tuple(sorted({int(own[cut.pieces]) for cut in window.cuts})),
+            tuple(sorted({int(begins[cut.pieces]) for cut in window.cuts})),
         )
 
     def supervisor_calls(self, labelled: Labelled) -> int:

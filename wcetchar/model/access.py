@@ -188,34 +188,6 @@ class EventKind(StrEnum):
         return self in _FLOAT
 
 
-STALLS: Final = frozenset(
-    {
-        EventKind.LOAD_USE_STALL,
-        EventKind.ACCESS_LOAD_USE_STALL,
-        EventKind.SYSTEM_LOAD_USE_STALL,
-        EventKind.SECOND_LOAD_USE_STALL,
-        EventKind.SECOND_LOAD_USE_STALL_ACCESS,
-        EventKind.SECOND_USE_STALL_TRANSFER,
-        EventKind.MULTIPLY_USE_STALL,
-        EventKind.SECOND_MULTIPLY_USE_STALL,
-        EventKind.SHIFT_USE_STALL,
-        EventKind.SYSTEM_USE_STALL,
-        EventKind.SYSTEM_WAIT,
-        EventKind.CONSECUTIVE_ACCESS,
-        EventKind.ADDRESS_USE_STALL,
-        EventKind.FORWARD_BRANCH_TAKEN,
-        EventKind.BACKWARD_BRANCH_UNTAKEN,
-        EventKind.INDIRECT_JUMP,
-        EventKind.CROSSING_TARGET,
-        EventKind.CROSSING_TARGET_REALIGNED,
-        EventKind.CROSSING_FALL_THROUGH,
-        EventKind.CROSSING_FALL_THROUGH_REALIGNED,
-        EventKind.FETCH_HELD_EARLY,
-        EventKind.FETCH_HELD_EARLY_REALIGNED,
-        EventKind.FETCH_HELD_LATE,
-        EventKind.FETCH_HELD_LATE_REALIGNED,
-    }
-)
 OPERAND_STALLS: Final = frozenset(
     {
         EventKind.LOAD_USE_STALL,
@@ -233,7 +205,22 @@ OPERAND_STALLS: Final = frozenset(
         EventKind.CONSECUTIVE_ACCESS,
     }
 )
-"""Those in which an instruction waits for the ones before it, not for a fetch."""
+"""Stalls in which an instruction waits for the ones before it, not for a fetch."""
+STALLS: Final = OPERAND_STALLS | frozenset(
+    {
+        EventKind.FORWARD_BRANCH_TAKEN,
+        EventKind.BACKWARD_BRANCH_UNTAKEN,
+        EventKind.INDIRECT_JUMP,
+        EventKind.CROSSING_TARGET,
+        EventKind.CROSSING_TARGET_REALIGNED,
+        EventKind.CROSSING_FALL_THROUGH,
+        EventKind.CROSSING_FALL_THROUGH_REALIGNED,
+        EventKind.FETCH_HELD_EARLY,
+        EventKind.FETCH_HELD_EARLY_REALIGNED,
+        EventKind.FETCH_HELD_LATE,
+        EventKind.FETCH_HELD_LATE_REALIGNED,
+    }
+)
 _REALIGNED = frozenset(
     {
         EventKind.CROSSING_TARGET_REALIGNED,

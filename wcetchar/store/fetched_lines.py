@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
 from wcetchar.model.access import LINE_ENTRIES, OPERAND_STALLS, EventKind
-from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.characterization import (
     CodeRange,
     EnteredLine,
@@ -44,8 +43,7 @@ Lines = Annotated[str, Field(pattern=f"^{_PLACE}{_TIMES}( {_PLACE}{_TIMES})*$")]
 Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
 LineSize = Literal["16", "32", "64", "128"]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
-
-
+_T = TypeVar("_T")
 _AND = " + "
 _STALLS = {kind.value: kind for kind in OPERAND_STALLS}
 
@@ -117,30 +115,33 @@ class FootprintDoc(JsonModel):
             ),
             tuple(
                 sorted(
-                    EnteredLine(int(size), section, number, entries)
-                    for size, sections in self.repeated.items()
-                    for section, text in sections.items()
+                    EnteredLine(size, section, number, entries)
+                    for size, section, text in _flat(self.repeated)
                     for number, entries in _pairs(text)
                 )
             ),
             self.wild,
             tuple(
                 sorted(
-                    HiddenStalls(int(size), section, _kinds(text), lines)
-                    for size, sections in self.hidden.items()
-                    for section, found in sections.items()
+                    HiddenStalls(size, section, _kinds(text), lines)
+                    for size, section, found in _flat(self.hidden)
                     for text, lines in found.items()
                 )
             ),
             tuple(
                 sorted(
-                    LinesInVain(int(size), section, before, lines)
-                    for size, sections in self.in_vain.items()
-                    for section, text in sections.items()
+                    LinesInVain(size, section, before, lines)
+                    for size, section, text in _flat(self.in_vain)
                     for before, lines in _pairs(text)
                 )
             ),
         )
+
+
+def _flat(found: Mapping[LineSize, Mapping[str, _T]]) -> Iterator[tuple[int, str, _T]]:
+    for size, sections in found.items():
+        for section, one in sections.items():
+            yield int(size), section, one
 
 
 def _kinds(text: str) -> tuple[EventKind, ...]:
@@ -162,37 +163,36 @@ def _plain(footprint: Footprint) -> dict[str, Any]:
     ranges: dict[str, list[str]] = defaultdict(list)
     for one in footprint.ranges:
         ranges[one.section].append(f"{one.start}+{one.end - one.start}")
-    repeated: dict[int, dict[str, list[str]]] = {size: defaultdict(list) for size in LINE_BYTES}
-    for line in footprint.repeated:
-        repeated[line.size][line.section].append(f"{line.number}x{line.entries}")
+    repeated = _texts((x.size, x.section, x.number, x.entries) for x in footprint.repeated)
+    in_vain = _texts((x.size, x.section, x.before, x.lines) for x in footprint.in_vain)
     data: dict[str, Any] = {
         "points": [list(point) for point in footprint.points],
         "ranges": {section: " ".join(words) for section, words in ranges.items()},
     }
-    if footprint.repeated:
-        data["repeated"] = {
-            str(size): {section: " ".join(words) for section, words in sections.items()}
-            for size, sections in repeated.items()
-            if sections
-        }
+    if repeated:
+        data["repeated"] = repeated
     if footprint.wild:
         data["wild"] = footprint.wild
     hidden: dict[str, dict[str, dict[str, int]]] = {}
     for group in footprint.hidden:
         found = hidden.setdefault(str(group.size), {}).setdefault(group.section, {})
         found[_AND.join(group.stalls)] = group.lines
-    in_vain: dict[str, dict[str, list[str]]] = {}
-    for vain in footprint.in_vain:
-        words = in_vain.setdefault(str(vain.size), {}).setdefault(vain.section, [])
-        words.append(f"{vain.before}x{vain.lines}")
     if hidden:
         data["hidden"] = hidden
     if in_vain:
-        data["in_vain"] = {
-            size: {section: " ".join(words) for section, words in sections.items()}
-            for size, sections in in_vain.items()
-        }
+        data["in_vain"] = in_vain
     return data
+
+
+def _texts(rows: Iterable[tuple[int, str, int, int]]) -> dict[str, dict[str, str]]:
+    """Bytes of a line to section to pairs of numbers as text."""
+    words: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for size, section, first, second in rows:
+        words[size][section].append(f"{first}x{second}")
+    return {
+        str(size): {section: " ".join(found) for section, found in sections.items()}
+        for size, sections in words.items()
+    }
 
 
 def check_lines(source: Source) -> None:

@@ -290,7 +290,7 @@ LOAD_USE, SHIFT_USE = EventKind.LOAD_USE_STALL, EventKind.SHIFT_USE_STALL
 
 def hiding(saves: int | None = None, stalls: bool = True, refill: int = 11) -> HardwareProfile:
     """A load-use stall takes 2 cycles, one of a shift 3 to 4."""
-    found = board(flash=refill)
+    found = board(sets=8, flash=refill)
     events = {**found.core.events, LOAD_USE: cycles(2), SHIFT_USE: cycles(3, 4)}
     saved = None if saves is None else cycles(saves)
     core = replace(found.core, events=events, refills_hide_stalls=stalls, in_vain_saves=saved)
@@ -308,10 +308,9 @@ def hidden(*groups: tuple[int, tuple[EventKind, ...]], vain: tuple[int, int] = (
 
 def test_what_is_waited_for_while_lines_are_loaded_is_in_the_counts_already() -> None:
     lines = FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,)), (1, (LOAD_USE, SHIFT_USE))),))
-    many = hiding()
+    large = hiding()
     # The least that a stall takes counts: 2, and 2 + 3.
     expected = 6 * REFILL - 2 * 20 - 50
-    large = replace(many, core=replace(many.core, instruction_cache=CacheGeometry(32, 8)))
     assert priced(lines, CacheState.COLD, BASE, large) == expected
     assert priced(lines, CacheState.COLD, BASE + 96, large) == expected
     # Not so elsewhere within a line, warm, with every entry a miss, or where the core does not.
@@ -319,14 +318,12 @@ def test_what_is_waited_for_while_lines_are_loaded_is_in_the_counts_already() ->
     assert priced(lines, CacheState.WARM, BASE, large) == 0
     assert priced(lines, CacheState.ALWAYS_MISS, BASE, large) == 6 * REFILL
     plain = hiding(stalls=False)
-    plain = replace(plain, core=replace(plain.core, instruction_cache=CacheGeometry(32, 8)))
     assert priced(lines, CacheState.COLD, BASE, plain) == 6 * REFILL
 
 
 def test_a_line_takes_no_less_than_nothing() -> None:
     lines = FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,)), (1, (SHIFT_USE, SHIFT_USE))),))
     small = hiding(refill=4)
-    small = replace(small, core=replace(small.core, instruction_cache=CacheGeometry(32, 8)))
     assert priced(lines, CacheState.COLD, BASE, small) == 3 * 40 + 2 * 20 + 0
 
 
@@ -334,7 +331,6 @@ def test_a_line_in_vain_takes_less_by_what_it_began_before() -> None:
     lines = FetchedLines(formula(8, 0), (hidden(vain=(2, 1)),))
     for saves, expected in ((None, 8 * REFILL), (1, 6 * REFILL + 2 * 90), (0, 6 * REFILL + 200)):
         found = hiding(saves)
-        found = replace(found, core=replace(found.core, instruction_cache=CacheGeometry(32, 8)))
         assert priced(lines, CacheState.COLD, BASE, found) == expected
 
 
@@ -357,7 +353,6 @@ def test_sections_that_lie_otherwise_to_each_other_hide_nothing() -> None:
 def test_blocking_hides_nothing_because_the_stalls_may_lie_outside() -> None:
     known = characterized(FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,))),)), stretch=True)
     many = hiding()
-    many = replace(many, core=replace(many.core, instruction_cache=CacheGeometry(32, 8)))
     placed = SectionMap(
         "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
     )
