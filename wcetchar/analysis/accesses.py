@@ -129,7 +129,7 @@ class Labeller:
         owner = np.searchsorted(at, data) - 1
         accesses = Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
         seen = self._data.add(window, executed, accesses, rows)
-        begins = _first_of_pieces(window)
+        cuts = _cuts(window)
         made = rows.so_far() if self.successions is not None else None
         taken = executed.taken()
         self._issue(executed, taken, seen, rows)
@@ -142,11 +142,10 @@ class Labeller:
         self._float_frames(window, rows)
         found = None
         if made is not None:
-            found = self._gaps(window, executed, taken, made, begins, rows)
+            found = self._gaps(window, executed, taken, made, cuts, rows)
             rows.add(*found.within(0, len(at) - 1))
-        # Something else may have run between any two pieces.
         entered = self._lines.count(
-            executed.index, executed.address, executed.end, taken, stalls, begins[1:-1]
+            executed.index, executed.address, executed.end, taken, stalls, cuts
         )
         return rows.finish(fetches, entered, found)
 
@@ -156,7 +155,7 @@ class Labeller:
         executed: Executed,
         taken: npt.NDArray[np.bool_],
         made: tuple[Codes, Codes],
-        begins: Codes,
+        cuts: Codes,
         rows: Rows,
     ) -> Gaps:
         assert self.successions is not None
@@ -169,7 +168,7 @@ class Labeller:
             (code[is_event] & 0xFF, where[is_event]),
             executed.section,
             self._stalls.late(executed.index, taken),
-            tuple(sorted({int(begins[cut.pieces]) for cut in window.cuts})),
+            tuple(cuts.tolist()),
         )
 
     def supervisor_calls(self, labelled: Labelled) -> int:
@@ -301,7 +300,11 @@ def _target_sections(resolved: Resolved, columns: Columns) -> Codes:
     return np.where(sections < 0, NO_SECTION, sections).astype(np.int64)
 
 
-def _first_of_pieces(window: Window) -> Codes:
-    """At which of the window's instructions each of its pieces begins, and how many there are."""
+def _cuts(window: Window) -> Codes:
+    """Before which of the window's instructions another thread ran, or the handler that it called.
+
+    An interrupt that came back is none: the window is counted as it is without.
+    """
     executed = [(piece.index >= 0).sum() for piece in window.pieces]
-    return np.concatenate(([0], np.cumsum(executed))).astype(np.int64)
+    begins = np.concatenate(([0], np.cumsum(executed))).astype(np.int64)
+    return np.unique(begins[[cut.pieces for cut in window.cuts]])

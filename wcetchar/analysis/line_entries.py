@@ -157,7 +157,7 @@ class LineEntries:
             address, end: where it begins and ends.
             taken: it sent control elsewhere than to the next one; of the last one, too.
             stalls: of the window, by position in it (``Stalls.of``).
-            apart: positions before which something else may have run.
+            apart: positions before which another thread or the window's own handler ran.
         """
         waits = _by_position(stalls)
         onwards = np.zeros(len(index), dtype=bool)
