@@ -205,8 +205,21 @@ def _place(stretch: dict[str, Any], symbols: Symbols) -> Place:
     return (stretch["kind"], *ends)
 
 
-def stretches(service: dict[str, Any], windows: list[Counted], symbols: Symbols) -> Iterator[str]:
-    """Every real stretch is within a published one of its kind, class by class; so the longest are.
+def _code(stretch: dict[str, Any], begins: dict[str, int]) -> set[int]:
+    """All even addresses of what is fetched in a stretch."""
+    found: set[int] = set()
+    for section, text in stretch["code"]["ranges"].items():
+        for one in text.split():
+            start, size = map(int, one.split("+"))
+            found.update(range(begins[section] + start, begins[section] + start + size, 2))
+    return found
+
+
+def stretches(
+    service: dict[str, Any], windows: list[Counted], symbols: Symbols, begins: dict[str, int]
+) -> Iterator[str]:
+    """Every real stretch is within a published one of its kind, class by class, and its
+    instructions in the code of that one; so the longest are.
     Each published one is a real one at every value where it has counts: between the same places, by
     the same calls, with the largest count of each instruction where a window has several of them
     there, or the value has several states. One that goes on in the handler of a supervisor call, or
@@ -216,16 +229,25 @@ def stretches(service: dict[str, Any], windows: list[Counted], symbols: Symbols)
             _place(stretch, symbols),
             Published.of(stretch["counts"]),
             bool(stretch.get("goes_on_in") or stretch.get("goes_on_from")),
+            _code(stretch, begins),
         )
         for stretch in service.get("stretches", [])
     ]
     for values, states in by_values(windows).items():
         at = f"{service['name']} at {values}"
         given = values_of(service, values)
-        stated = [(place, counts.at(given), goes_on) for place, counts, goes_on in published]
-        classes = [(place[0], by_key(held)) for place, held, _ in stated]
-        for kind, real in (stretch for state in states for stretch in state.stretches):
-            if not any(k == kind and real <= held for k, held in classes):
+        stated = [(place, counts.at(given), goes_on) for place, counts, goes_on, _ in published]
+        classes = [
+            (place[0], by_key(held), code)
+            for (place, held, _), (*_, code) in zip(stated, published, strict=True)
+        ]
+        seen = [
+            (*stretch, executed)
+            for state in states
+            for stretch, executed in zip(state.stretches, state.executed, strict=True)
+        ]
+        for kind, real, addresses in seen:
+            if not any(k == kind and real <= held and addresses <= c for k, held, c in classes):
                 yield f"{at}: {kind} for {instructions(real)} instructions is in none"
         real_ones = {goes_on: _places(states, goes_on) for goes_on in (False, True)}
         for place, held, goes_on in stated:
@@ -239,7 +261,13 @@ def stretches(service: dict[str, Any], windows: list[Counted], symbols: Symbols)
 def of_service(made: Made, service: dict[str, Any]) -> list[str]:
     """What differs of one service, or part of one."""
     mine = made.oracle.of(service["name"])
-    return [*counts(service, mine), *stretches(service, mine, made.symbols)]
+    begins = begins_of(made.published)
+    return [*counts(service, mine), *stretches(service, mine, made.symbols, begins)]
+
+
+def begins_of(published: dict[str, Any]) -> dict[str, int]:
+    """Where the logical sections of code begin."""
+    return {s["name"]: s["address"] for s in published["sections"] if "address" in s}
 
 
 def all_of(made: Made) -> list[str]:

@@ -120,6 +120,19 @@ def _of_another_kind(stretches: list[Any], last: dict[str, Any]) -> bool:
     return True
 
 
+def _without_code(stretches: list[Any], last: dict[str, Any]) -> bool:
+    """Its longest range left out."""
+    ranges = last["code"]["ranges"]
+    size = {
+        (section, one): int(one.partition("+")[2])
+        for section, text in ranges.items()
+        for one in text.split()
+    }
+    section, longest = max(size, key=lambda key: size[key])
+    ranges[section] = " ".join(one for one in ranges[section].split() if one != longest)
+    return True
+
+
 def _windows(service: Service) -> bool:
     service["evidence"]["windows"] += 1
     return True
@@ -174,6 +187,7 @@ DAMAGES: dict[str, Damage] = {
     "a stretch shorter": _entry(_held, _add(-1)),
     "a stretch elsewhere": _entry(_held, _other("section", SECTIONS)),
     "a stretch gone": _stretch(_is_gone),
+    "a stretch without code": _stretch(_without_code),
     "a stretch more": _stretch(_is_new),
     "a stretch of another kind": _stretch(_of_another_kind),
 }

@@ -88,6 +88,7 @@ class Counted:
         number: of the exception that it was executed in, if any.
         forms: the blocking form at each of its steps.
         stretches: kind and counts of each.
+        executed: the addresses of the instructions of each.
         places: where stretches begin and end, and the largest count of each instruction in those
             that begin and end there after the same calls.
         parts: the same of stretches up to a supervisor call inside of one, and from behind it.
@@ -102,6 +103,7 @@ class Counted:
     forms: list[Blocking]
     counts: Counts
     stretches: list[tuple[str, Counter[Key]]] = field(default_factory=list)
+    executed: list[set[int]] = field(default_factory=list)
     places: list[tuple[Place, Counts]] = field(default_factory=list)
     parts: list[tuple[Place, Counts]] = field(default_factory=list)
     apart: InParts | None = None
@@ -472,6 +474,7 @@ class Machine:
                     if begin < end and (begin, end) != (0, len(steps)):
                         parts.append(self._stretch(kind, steps[begin:end], rows, runs, at))
         found.stretches = [(stretch.kind, stretch.by_key) for stretch in whole]
+        found.executed = [{address for _, address, _ in stretch.counts} for stretch in whole]
         merged = self._merged(whole), self._merged(parts)
         found.places, found.parts = ([(p, summed(c)) for _, p, c in one] for one in merged)
         if apart:

@@ -81,7 +81,7 @@ class Labeller:
         self._program = Program(resolved, self._columns, path, has_addresses, is_code)
         self._data = DataAccesses(self._program)
         self._stalls = Stalls(self._columns)
-        self._lines = LineEntries(self._columns, resolved.code_section.astype(np.int64))
+        self.lines = LineEntries(self._columns, resolved.code_section.astype(np.int64))
         self._target_section = _target_sections(resolved, self._columns)
         names = resolved.section_names
         services = resolved.services
@@ -144,10 +144,10 @@ class Labeller:
         if made is not None:
             found = self._gaps(window, executed, taken, made, cuts, rows)
             rows.add(*found.within(0, len(at) - 1))
-        entered = self._lines.count(
+        entered = self.lines.count(
             executed.index, executed.address, executed.end, taken, stalls, cuts
         )
-        return rows.finish(fetches, entered, found)
+        return rows.finish(taken, fetches, entered, found)
 
     def _gaps(
         self,

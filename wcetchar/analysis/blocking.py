@@ -23,13 +23,18 @@ comes back at once is inside a stretch; for such a handler might switch, what wa
 call is a stretch as well. Caveat: time that an interrupt takes which is let in inside a stretch is
 not in it; that is an activity of its own. Neither is the time of handlers that are called inside:
 the count of supervisor calls says how many these are.
+
+The code of a stretch is what its instructions are fetched from, and fetch in vain, with that of the
+few behind it: an access of the stretch may wait while the line of an instruction behind it is
+loaded (``FETCHED_BEHIND``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +43,10 @@ from wcetchar.analysis.columns import Codes, is_succession
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
+
+FETCHED_BEHIND: Final = 3
+"""So many instructions behind one that accesses memory are fetched while it does, at most (as
+``fetch_ahead`` has it, for transfers that take effect late)."""
 
 
 @dataclass(frozen=True)
@@ -130,3 +139,17 @@ def rows_of(labelled: Labelled, stretch: Stretch) -> Codes:
             labelled.successions(stretch.first, stretch.last),
         )
     )
+
+
+def ways_of(labelled: Labelled, stretch: Stretch) -> set[int]:
+    """Which instructions a stretch fetches: of each, 2 * table index + whether it sent control
+    elsewhere."""
+    inside = slice(stretch.first, stretch.last + 1 + FETCHED_BEHIND)
+    return {*np.unique(2 * labelled.index[inside] + labelled.taken[inside]).tolist()}
+
+
+def wild_in(labelled: Labelled, stretch: Stretch, wild: Collection[int]) -> int:
+    """How often a stretch executes some of these."""
+    inside = slice(stretch.first, stretch.last + 1 + FETCHED_BEHIND)
+    ways = 2 * labelled.index[inside] + labelled.taken[inside]
+    return int(np.isin(ways, list(wild)).sum())

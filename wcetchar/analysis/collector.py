@@ -8,10 +8,10 @@ notes must say about its windows, and what was left out.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wcetchar.analysis.accesses import Labeller
-from wcetchar.analysis.blocking import rows_of, stretches
+from wcetchar.analysis.blocking import rows_of, stretches, ways_of, wild_in
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
@@ -25,6 +25,15 @@ from wcetchar.model.trace import Knowledge, Trace
 
 StretchKey = tuple[StretchKind, int, int, int, int]
 """Kind, first and last instruction, and the calls that each was reached through."""
+
+
+@dataclass
+class Code:
+    """What is fetched while a stretch lasts, over all windows. ``ways`` as ``blocking.ways_of``;
+    ``wild``: transfers in one that may fetch from anywhere, at most."""
+
+    ways: set[int] = field(default_factory=set)
+    wild: int = 0
 
 
 @dataclass
@@ -50,6 +59,7 @@ class Collector:
         self.stretches: dict[str, dict[StretchKey, Observations]] = defaultdict(
             lambda: defaultdict(Observations)
         )
+        self.code: dict[str, dict[StretchKey, Code]] = defaultdict(lambda: defaultdict(Code))
         self.goes_on: dict[str, dict[StretchKey, tuple[set[Joint], set[Joint]]]] = defaultdict(
             lambda: defaultdict(lambda: (set(), set()))
         )
@@ -178,6 +188,11 @@ def _add_stretches(
     for stretch in stretches(window, labelled, labeller.blockings, labeller.is_call):
         counts = packed_counts(rows_of(labelled, stretch))
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
+        code, ways = collector.code[window.name][key], ways_of(labelled, stretch)
+        code.ways |= ways
+        wild = [way for way in ways if labeller.lines.is_wild(way)]
+        if wild:
+            code.wild = max(code.wild, wild_in(labelled, stretch, wild))
         if stretch.kind is StretchKind.INTERRUPTS:
             collector.leads_on |= stretch.goes_on_in in (Joint.HANDLER, Joint.THREAD)
         if stretch.goes_on_from is not None and stretch.kind is StretchKind.INTERRUPTS:

@@ -69,6 +69,7 @@ class Labelled:
         position: which instruction of the window (0..n-1) the row belongs to.
         blocking: per instruction of the window, its blocking number.
         index: per instruction of the window, its table index.
+        taken: per instruction of the window, whether it sent control elsewhere.
         fetches: what each instruction fetches.
         gaps: which access follows which, where that is counted.
         entered: lines of caches, and the code that was fetched.
@@ -78,6 +79,7 @@ class Labelled:
     position: Codes
     blocking: Codes
     index: Codes
+    taken: npt.NDArray[np.bool_]
     fetches: Fetches
     entered: Entered
     gaps: Gaps | None = None
@@ -121,13 +123,20 @@ class Rows:
         """Key codes and positions that were added."""
         return np.concatenate(self._codes), np.concatenate(self._positions)
 
-    def finish(self, fetches: Fetches, entered: Entered, gaps: Gaps | None = None) -> Labelled:
+    def finish(
+        self,
+        taken: npt.NDArray[np.bool_],
+        fetches: Fetches,
+        entered: Entered,
+        gaps: Gaps | None = None,
+    ) -> Labelled:
         codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
         return Labelled(
             pack(self._blocking[positions], codes, self._index[positions]),
             positions,
             self._blocking,
             self._index,
+            taken,
             fetches,
             entered,
             gaps,

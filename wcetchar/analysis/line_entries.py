@@ -176,16 +176,7 @@ class LineEntries:
         granule = self._columns.granule[index]
         section = self._section_of[index]
         run_bytes = end[lasts] - address[firsts] + tail[lasts]
-        entered = Entered(Counter(), set(), {}, 0, {})
-        instructions = self._columns.table.instructions
-        for one, vain in zip(pairs, vains, strict=True):
-            instruction = instructions[one >> 1]
-            own = int(self._section_of[one >> 1])
-            entered.ranges.add((own, instruction.address, instruction.end))
-            entered.ranges.update(
-                (own if 0 <= first - instruction.end < NEAR else NO_SECTION, first, last)
-                for first, last in vain.ranges
-            )
+        entered = Entered(Counter(), self.ranges(pairs), {}, 0, {})
         entered.wild = sum(n for v, n in zip(vains, often, strict=True) if v.wild)
         entering = [
             (v, n, at) for v, n, at in zip(vains, often, earliest, strict=True) if any(v.lines)
@@ -218,6 +209,28 @@ class LineEntries:
             _tally(entered.codes, event_code(section, KIND[kind]), here)
             _tally(entered.codes, event_code(section[firsts], KIND[elsewhere]), more)
         return entered
+
+    def ranges(self, ways: Iterable[int]) -> set[tuple[int, int, int]]:
+        """What instructions are fetched from, and fetch in vain, as ``Entered.ranges`` has it.
+
+        ``ways``: of each, 2 * table index + whether it sent control elsewhere.
+        """
+        found = set()
+        for way in ways:
+            instruction, own = (
+                self._columns.table.instructions[way >> 1],
+                int(self._section_of[way >> 1]),
+            )
+            found.add((own, instruction.address, instruction.end))
+            found.update(
+                (own if 0 <= first - instruction.end < NEAR else NO_SECTION, first, last)
+                for first, last in self._vain(way).ranges
+            )
+        return found
+
+    def is_wild(self, way: int) -> bool:
+        """It may fetch from anywhere."""
+        return self._vain(way).wild
 
     def _vain(self, pair: int) -> Vain:
         known = self._known.get(pair)

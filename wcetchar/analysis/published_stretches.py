@@ -1,9 +1,9 @@
 """The blocking stretches of a service as they are published.
 
 Of the stretches that were observed, one that another one exceeds at every point of the parameters
-in every class, and that goes on from and in no more than that one, is left out: its price is never
-higher. What handlers go on with, and what the traces show outside of all services, is only known
-when all traces were read.
+in every class, that fetches nothing which that one does not, and that goes on from and in no more
+than it, is left out: its price is never higher. What handlers go on with, and what the traces show
+outside of all services, is only known when all traces were read.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import held_off
 from wcetchar.analysis.cases import Point
-from wcetchar.analysis.collector import Collector, StretchKey
+from wcetchar.analysis.collector import Code, Collector, StretchKey
 from wcetchar.analysis.columns import unpack
+from wcetchar.analysis.published_lines import Places
 from wcetchar.analysis.repetition import Packed, publish
 from wcetchar.analysis.resolve import Resolved
-from wcetchar.model.characterization import BlockingStretch, Joint
+from wcetchar.model.characterization import BlockingStretch, Joint, StretchCode
 from wcetchar.model.service import Service
 
 
@@ -27,6 +28,7 @@ def published_stretches(
 ) -> tuple[BlockingStretch, ...]:
     """Stretches of ``name``, which is ``service`` or one of its parts, as counts over the points at
     which it was observed; where a stretch did not occur, its counts are zero."""
+    places = Places(resolved)
     points = sorted(collector.services[name].points)
     found = collector.stretches[name]
     everywhere = {
@@ -35,9 +37,16 @@ def published_stretches(
     }
     goes_on = {key: _joints(name, service, key, collector, resolved) for key in found}
 
+    codes = {key: _code(collector.code[name][key], labeller, places) for key in found}
+
     def joined(one: StretchKey, two: StretchKey) -> bool:
-        """Whatever precedes or follows ``two`` can precede or follow ``one``."""
-        return goes_on[one][0] >= goes_on[two][0] and goes_on[one][1] >= goes_on[two][1]
+        """Whatever precedes or follows ``two`` can precede or follow ``one``, and whatever ``two``
+        fetches ``one`` does."""
+        return (
+            goes_on[one][0] >= goes_on[two][0]
+            and goes_on[one][1] >= goes_on[two][1]
+            and codes[one].holds(codes[two])
+        )
 
     def before(one: StretchKey, two: StretchKey) -> bool:
         """Of two that are equal in everything else, ``one`` stays."""
@@ -64,6 +73,7 @@ def published_stretches(
             ),
             goes_on_from=goes_on[(kind, begin, end, entered, left)][0],
             goes_on_in=goes_on[(kind, begin, end, entered, left)][1],
+            code=codes[(kind, begin, end, entered, left)],
         )
         for kind, begin, end, entered, left in kept
     )
@@ -103,6 +113,10 @@ def _joints(
     ):
         goes_on_in |= {Joint.THREAD}
     return goes_on_from, goes_on_in
+
+
+def _code(code: Code, labeller: Labeller, places: Places) -> StretchCode:
+    return StretchCode(places.ranges(labeller.lines.ranges(code.ways)), code.wild)
 
 
 def _place(resolved: Resolved, index: int, call: int) -> str:

@@ -3,8 +3,9 @@
     own(q)   = max over stretches s of  time of s at q
     whole(q) = max over stretches s of  time of s at q + c(s, q) * h + what may follow s at most
 
-with h the dearest handler of a supervisor call, and c(s, q) the supervisor calls inside s, which
-come back to it. The one that s ends with is not among them: its handler follows s (``chains``).
+with the lines that an instruction cache loads in s (``refills``) in its time, h the dearest handler
+of a supervisor call, and c(s, q) the supervisor calls inside s, which come back to it. The one that
+s ends with is not among them: its handler follows s (``chains``).
 
 Where the stretches are not known, the sum of the blocking rows stands in for them, which is never
 less.
@@ -13,8 +14,9 @@ less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from wcetchar.engine.chains import (
     NOTHING,
@@ -25,6 +27,7 @@ from wcetchar.engine.chains import (
     continuation,
     last_call,
     of_kind,
+    refills_of,
 )
 from wcetchar.engine.counts import (
     Counted,
@@ -45,9 +48,7 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.estimate import Chain, Link
-from wcetchar.model.interval import Interval
-
-_NO_REFILLS = "lines of code that the activities which go on with it have to load are not in it"
+from wcetchar.model.interval import NO_TIME, Interval
 
 
 @dataclass(frozen=True)
@@ -72,18 +73,6 @@ class Longest:
         weakest = word.weakest(*self.rest, *((Word.ESTIMATE,) if chain.gaps else ()))
         return Chain(chain.time, weakest, chain.links, chain.gaps)
 
-    def longer_by(self, refills: Interval) -> Longest:
-        """With all lines that the service loads; those of what goes on with it are not known."""
-        if not self.where:
-            return self
-        chain = self.chain
-        if chain is not None:
-            first, *others = chain.links
-            links = (replace(first, time=first.time + refills), *others)
-            gaps = (*chain.gaps, _NO_REFILLS) if others else chain.gaps
-            chain = replace(chain, time=chain.time + refills, links=links, gaps=gaps)
-        return replace(self, time=self.time + refills, chain=chain)
-
 
 def blocking_at(
     service: ServiceCharacterization,
@@ -92,15 +81,16 @@ def blocking_at(
     values: tuple[int, ...],
     kind: StretchKind,
     following: Following | None,
+    refills: Interval = NO_TIME,
 ) -> Longest:
     """At parameter values; intervals hold the longest one whatever the prices.
 
-    ``counted`` are the service's counts there.
+    ``counted`` are the service's counts there, ``refills`` what all lines take that it loads.
     """
     if not service.stretches_known:
         blocking = [row for row in counted.rows if _blocks(kind)(row.blocking)]
         return Longest(
-            prices.time_of_window(blocking),
+            prices.time_of_window(blocking) + (refills if blocking else NO_TIME),
             "all blocking trace sections together" if blocking else "",
             notes=("blocking time is the sum of all blocking trace sections",) if blocking else (),
         )
@@ -115,6 +105,8 @@ def blocking_at(
         here = f"{stretch.begin} to {stretch.end}"
         part = count(stretch.counts, names, values, f"{service.name}, blocking from {here}")
         time = prices.time_of_window(part.rows)
+        if counts_something(part):
+            time += refills_of(stretch, prices, refills)
         exact = exact and part.exact
         where = here if time.high > own.high else where
         own = _larger(own, time)
@@ -189,8 +181,10 @@ def blocking_totals(
     kind: StretchKind,
     prices: PriceVector,
     following: Following | None,
+    refills: Callable[[tuple[int, ...]], Interval] | None = None,
 ) -> list[Totals]:
-    """What the blocking time of a kind is the largest of, as :func:`blocking_at` has it."""
+    """What the blocking time of a kind is the largest of, as :func:`blocking_at` has it;
+    ``refills``: of the service, at values of its parameters."""
     names = tuple(parameter.name for parameter in service.parameters)
     if service.stretches_known:
         found = []
@@ -201,7 +195,10 @@ def blocking_totals(
             if following is not None and calls_inside(stretch):
                 per_call = following.called(kind).time.high
             last = last_call(stretch)
-            found.append(Totals(stretch.counts, names, prices, service.name, rest, per_call, last))
+            loaded = None if refills is None else partial(_loaded, stretch, prices, refills)
+            found.append(
+                Totals(stretch.counts, names, prices, service.name, rest, per_call, last, loaded)
+            )
         return found
     blocks = _blocks(kind)
     rows = Counts(
@@ -211,7 +208,21 @@ def blocking_totals(
             for point in service.counts.points
         ),
     )
-    return [Totals(rows, names, prices, service.name)]
+    whole = None if refills is None else partial(_high, refills)
+    return [Totals(rows, names, prices, service.name, refills=whole)]
+
+
+def _high(refills: Callable[[tuple[int, ...]], Interval], values: tuple[int, ...]) -> Fraction:
+    return refills(values).high
+
+
+def _loaded(
+    stretch: BlockingStretch,
+    prices: PriceVector,
+    refills: Callable[[tuple[int, ...]], Interval],
+    values: tuple[int, ...],
+) -> Fraction:
+    return refills_of(stretch, prices, refills(values)).high
 
 
 def _blocks(kind: StretchKind) -> Callable[[Blocking], bool]:

@@ -3,17 +3,24 @@
 See ``model/chain`` for the equation. The length of a stretch that may follow is its largest time
 over the values that its parameters may have: those that the integrator gives, and the whole range
 of the others. A chain is as good as the weakest of its stretches; one that was not observed at the
-values where it is longest is an *estimate*.
+values where it is longest is an *estimate*. Lines that an instruction cache loads are in it, as if
+each stretch began with an empty cache.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from wcetchar.engine.counts import LARGEST_GRID, count, supervisor_calls, used_parameters
+from wcetchar.engine.counts import (
+    LARGEST_GRID,
+    count,
+    counts_something,
+    supervisor_calls,
+    used_parameters,
+)
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import can_follow
 from wcetchar.engine.totals import Totals
@@ -94,7 +101,9 @@ class Following:
                 of_kind(s, kind) and Joint.HANDLER in (s.goes_on_from or ())
                 for s in service.stretches
             ):
-                found.append(self._longest(service, service.counts, "its handler, inside"))
+                loaded = self._loaded(service, None)
+                where = "its handler, inside"
+                found.append(self._longest(service, service.counts, where, loaded))
         if not found:
             return Continuation(gaps=(Gap.NO_HANDLER.value,))
         dearest = max(found, key=lambda f: f.link.time.high)
@@ -129,7 +138,8 @@ class Following:
                         problems[Gap.ENDLESS.value] = None
                     inside = self.called(kind)
                     problems.update(dict.fromkeys(inside.gaps))
-                found = self._longest(service, stretch.counts, where, inside, last_call(stretch))
+                loaded, last = self._loaded(service, stretch), last_call(stretch)
+                found = self._longest(service, stretch.counts, where, loaded, inside, last)
                 problems.update(dict.fromkeys(found.problems))
                 candidates.append(
                     Candidate(
@@ -141,11 +151,24 @@ class Following:
                 )
         return Chains(candidates), tuple(problems)
 
+    def _loaded(
+        self, service: ServiceCharacterization, stretch: BlockingStretch | None
+    ) -> Loaded | None:
+        """What lines take that a stretch loads, or all of the service."""
+        refills = self.prices.refills
+        if refills is None:
+            return None
+        own = None if stretch is None else refills.of_stretch(stretch)
+        if own is not None:
+            return Loaded(lambda values: own, anywhere=True)
+        return Loaded(lambda values: refills.of(service, values).unhidden)
+
     def _longest(
         self,
         service: ServiceCharacterization,
         counts: Counts,
         where: str,
+        loaded: Loaded | None = None,
         inside: Continuation = NOTHING,
         last: int = 0,
     ) -> Follower:
@@ -153,8 +176,18 @@ class Following:
         names = tuple(parameter.name for parameter in service.parameters)
         what = f"{service.name}, blocking from {where}"
         per_call = inside.time.high
-        total = Totals(counts, names, self.prices, what, per_call=per_call, last=last)
+        total = Totals(
+            counts,
+            names,
+            self.prices,
+            what,
+            per_call=per_call,
+            last=last,
+            refills=None if loaded is None else lambda values: loaded.at(values).high,
+        )
         used = used_parameters(counts, names)
+        if loaded is not None and not loaded.anywhere:
+            used = frozenset(names)
         problems = []
         ranges = []
         for parameter in service.parameters:
@@ -192,6 +225,8 @@ class Following:
         _, values = max(found, key=lambda f: (f[0], _project(f[1], used, names) in observed))
         counted = count(counts, names, values, what)
         time = self.prices.time_of_window(counted.rows)
+        if loaded is not None and counts_something(counted):
+            time += loaded.at(values)
         calls = supervisor_calls(counted) - last
         word = service.word
         if inside.links and calls > 0:
@@ -203,6 +238,21 @@ class Following:
             word = Word.ESTIMATE
         at = {name: value for name, value in zip(names, values, strict=True) if name in used}
         return Follower(Link(service.name, where, at, time), word, tuple(dict.fromkeys(problems)))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What lines take that are loaded, at values of a service's parameters; ``anywhere``: the same
+    at all."""
+
+    at: Callable[[tuple[int, ...]], Interval]
+    anywhere: bool = False
+
+
+def refills_of(stretch: BlockingStretch, prices: PriceVector, service: Interval) -> Interval:
+    """What lines take that a stretch loads, of those of its service."""
+    own = None if prices.refills is None else prices.refills.of_stretch(stretch)
+    return service if own is None or own.high > service.high else own
 
 
 def of_kind(stretch: BlockingStretch, kind: StretchKind) -> bool:

@@ -39,7 +39,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Estimate, EstimateColumn, EstimateRow
 from wcetchar.model.hardware import HardwareProfile
-from wcetchar.model.interval import Interval
+from wcetchar.model.interval import NO_TIME, Interval
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
 
@@ -163,18 +163,17 @@ def estimate_at(
         )
         for number, (row, time) in enumerate(zip(counted.rows, times, strict=True), start=1)
     )
+    refills = None if prices.refills is None else prices.refills.of(service, values)
+    loaded = NO_TIME if refills is None else refills.unhidden
     interrupts, preemption = (
-        blocking_at(service, counted, prices, values, kind, following)
+        blocking_at(service, counted, prices, values, kind, following, loaded)
         for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
     )
     word, reasons = _word(service, values, counted.exact, interrupts.exact and preemption.exact)
     columns = _columns(rows, prices, share)
-    if prices.refills is not None:
-        refills = prices.refills.of(service, values)
+    if prices.refills is not None and refills is not None:
         rows += (_refilled(prices.refills, refills, len(rows) + 1),)
         columns += _refill_columns(prices.refills, refills)
-        interrupts = interrupts.longer_by(refills.unhidden)
-        preemption = preemption.longer_by(refills.unhidden)
         if not refills.exact and word is not Word.ESTIMATE:
             word, reasons = Word.ESTIMATE, (*reasons, _LINES_NOT_OBSERVED)
     return Estimate(

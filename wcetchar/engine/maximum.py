@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
@@ -20,6 +21,7 @@ from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization, StretchKind
+from wcetchar.model.interval import Interval
 
 
 @dataclass(frozen=True)
@@ -63,27 +65,29 @@ def worst_parameters(
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
 
-    def refilled(values: tuple[int, ...], part: bool) -> Fraction:
-        if prices.refills is None:
-            return Fraction(0)
-        refills = prices.refills.of(service, values)
-        return refills.unhidden.high if part else refills.total.high
-
-    def largest(
-        *totals: Totals, part: bool, first: tuple[tuple[int, ...], ...] = ()
-    ) -> tuple[int, ...]:
+    def largest(*totals: Totals, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
         def time(values: tuple[int, ...]) -> Fraction:
-            own = max(total(values) for total in totals)
-            return own + refilled(values, part) if own else own
+            return max(total(values) for total in totals)
 
         # keeps the first of equals
         return max(itertools.chain(first, itertools.product(*ranges)), key=time)
 
-    total = largest(Totals(service.counts, names, prices, service.name), part=False)
+    if prices.refills is None:
+        whole = part = None
+    else:
+        refills = cache(partial(prices.refills.of, service))
+
+        def whole(values: tuple[int, ...]) -> Fraction:
+            return refills(values).total.high
+
+        def part(values: tuple[int, ...]) -> Interval:
+            return refills(values).unhidden
+
+    total = largest(Totals(service.counts, names, prices, service.name, refills=whole))
 
     def longest(kind: StretchKind) -> tuple[int, ...]:
-        parts = blocking_totals(service, kind, prices, following)
-        return largest(*parts, part=True, first=(total,)) if parts else total
+        parts = blocking_totals(service, kind, prices, following, part)
+        return largest(*parts, first=(total,)) if parts else total
 
     found = (total, longest(StretchKind.INTERRUPTS), longest(StretchKind.PREEMPTION))
     return Worst(*(dict(zip(names, values, strict=True)) for values in found))

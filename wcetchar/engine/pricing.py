@@ -52,12 +52,15 @@ def price_vector(
     """
     wanted = None if services is None else set(services)
     chosen = [s for s in characterization.services if wanted is None or s.name in wanted]
+    followers: list[ServiceCharacterization] = []
     users: dict[Key, list[str]] = {}
     for service in chosen:
         for key in keys_of(service):
             users.setdefault(key, []).append(service.name)
     if any(leads_on(stretch) for service in chosen for stretch in service.stretches):
         for service in characterization.services:
+            if any(can_follow(stretch) for stretch in service.stretches):
+                followers.append(service)
             for key in _following_keys(service):
                 users.setdefault(key, []).append(service.name)
     pricer = Pricer(profile, section_map, characterization, users)
@@ -80,7 +83,8 @@ def price_vector(
     problems.extend(_misspelt(characterization, section_map))
     refills = None
     try:
-        refills = refill_prices(characterization, profile, section_map, chosen)
+        needed = [*chosen, *(s for s in followers if s not in chosen)]
+        refills = refill_prices(characterization, profile, section_map, needed)
     except PricingError as error:
         problems.append(error)
     if problems:

@@ -24,6 +24,10 @@ which is in the counts already; a line that is fetched from in vain alone takes 
 profile says, and by the cycles that it began before control was transferred. If such a line is
 there already, nothing is hidden, and nothing loaded either, so both ways hold.
 
+A *stretch* that blocks something is priced as if it began with an empty cache: with ``cold``, each
+line that is fetched while it lasts is loaded once, where its set has room for all of these; else,
+and in the other states, it has all refills of its service.
+
 Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
 
 Soundness: nothing else uses the cache while the service runs. What an interrupt or another thread
@@ -32,7 +36,7 @@ makes it load again is not in the figures.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,7 +50,13 @@ from wcetchar.engine.placement import Placement
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
 from wcetchar.model.access import LINE_ENTRIES, CoreEvent, EventKind
 from wcetchar.model.cache import CacheGeometry
-from wcetchar.model.characterization import Characterization, Footprint, ServiceCharacterization
+from wcetchar.model.characterization import (
+    BlockingStretch,
+    Characterization,
+    CodeRange,
+    Footprint,
+    ServiceCharacterization,
+)
 from wcetchar.model.hardware import Core, HardwareProfile, Quantity
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
@@ -81,6 +91,11 @@ class Refills:
 _HIDDEN: Final = (
     "counted off from refills: what is waited for while a line is loaded, and what one that is "
     "loaded in vain takes less"
+)
+_BLOCKED: Final = (
+    "blocking times hold all refills of the service",
+    "blocking times hold the lines that are fetched while something is blocked, each as a miss; "
+    "where these do not fit into the cache, all refills of the service",
 )
 HiddenLines = tuple[str, int, Span]
 """Section, how many lines of it, and what each takes less."""
@@ -124,7 +139,8 @@ class RefillPrices:
             _NOTES[self.state],
             *((_HIDDEN,) if hides and self.state is CacheState.COLD else ()),
             "lines that an interrupt or another thread replaces meanwhile are loaded again, and "
-            "that is not in the figures; blocking times hold all refills of the service",
+            "that is not in the figures",
+            _BLOCKED[self.state is CacheState.COLD],
         )
 
     def key(self, section: str) -> CoreEvent:
@@ -144,6 +160,33 @@ class RefillPrices:
         if other is None or other.unhidden.high > always.unhidden.high:
             return always
         return other
+
+    def of_stretch(self, stretch: BlockingStretch) -> Interval | None:
+        """All that a stretch loads, whatever the cache holds when it begins, at any values of the
+        parameters; ``None``: as much as its service."""
+        code = stretch.code
+        if code is None or self.state is not CacheState.COLD:
+            return None
+        lines = self._dearest_section(self._lines(code.ranges))
+        if not fits(self.geometry, lines):
+            return None
+        misses = Counter(lines.values())
+        if code.wild:
+            misses[self._dearest] += WILD_MISSES * code.wild
+        time = (self.price[section][1].scaled(number) for section, number in misses.items())
+        return sum(time, start=Interval())
+
+    @property
+    def _dearest(self) -> str:
+        return max(self.price, key=lambda section: self.price[section][1].high)
+
+    def _dearest_section(self, found: Iterable[tuple[int, str]]) -> dict[int, str]:
+        """By line, of the sections that have a part of it the one with the dearer refills."""
+        lines: dict[int, str] = {}
+        for line, section in found:
+            if line not in lines or self._dearer(section, lines[line]):
+                lines[line] = section
+        return lines
 
     def _always(self, service: ServiceCharacterization, values: tuple[int, ...]) -> Refills:
         assert service.lines is not None
@@ -175,11 +218,7 @@ class RefillPrices:
         exact = bool(found)
         if not found:
             found = self._others(service, values)
-        lines: dict[int, str] = {}
-        for footprint in found:
-            for line, section in self._lines(footprint):
-                if line not in lines or self._dearer(section, lines[line]):
-                    lines[line] = section
+        lines = self._dearest_section(self._lines(r for f in found for r in f.ranges))
         sections = {r.section for f in found for r in f.ranges if r.section in self.price}
         known = exact and all(map(self._in_place, sections))
         entries = dict.fromkeys(lines, 1)
@@ -195,8 +234,7 @@ class RefillPrices:
             misses[lines[line]] += number
         wild = WILD_MISSES * max((f.wild for f in found), default=0)
         if wild:
-            dearest = max(self.price, key=lambda s: self.price[s][1].high)
-            misses[dearest] += wild
+            misses[self._dearest] += wild
         hidden: list[HiddenLines] = []
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]
@@ -216,10 +254,10 @@ class RefillPrices:
     def _dearer(self, one: str, other: str) -> bool:
         return self.price[one][1].high > self.price[other][1].high
 
-    def _lines(self, footprint: Footprint) -> Iterator[tuple[int, str]]:
+    def _lines(self, ranges: Iterable[CodeRange]) -> Iterator[tuple[int, str]]:
         """Numbers of lines, each with every section that has a part of it."""
         size = self.geometry.line
-        for one in footprint.ranges:
+        for one in ranges:
             if one.section not in self.price:
                 continue
             base = self.address[one.section]
@@ -322,7 +360,7 @@ def refill_prices(
         return None
     address = {s: a for s, a in section_map.addresses.items() if s in price}
     if section_map.instruction_cache is not CacheState.ALWAYS_MISS:
-        used = {r.section for s in chosen for f in _footprints(s) for r in f.ranges}
+        used = {r.section for s in chosen for r in _ranges(s)}
         missing = sorted(section for section in used if section in price and section not in address)
         if missing:
             raise PricingError(
@@ -374,5 +412,8 @@ def _alone(profile: HardwareProfile) -> None:
         )
 
 
-def _footprints(service: ServiceCharacterization) -> tuple[Footprint, ...]:
-    return service.lines.footprints if service.lines else ()
+def _ranges(service: ServiceCharacterization) -> Iterator[CodeRange]:
+    for footprint in service.lines.footprints if service.lines else ():
+        yield from footprint.ranges
+    for stretch in service.stretches:
+        yield from stretch.code.ranges if stretch.code else ()

@@ -8,7 +8,7 @@ many values are tried.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from wcetchar import formula
@@ -29,7 +29,8 @@ class Totals:
     """The safe end of the time of ``counts`` in nanoseconds, at given values of ``names``.
 
     ``what`` names the counts in errors. ``rest`` is added wherever something is counted at all,
-    and ``per_call`` for each supervisor call but the ``last``.
+    and ``per_call`` for each supervisor call but the ``last``; so is ``refills``, the time of lines
+    that are loaded, at the values.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Totals:
         rest: Fraction = Fraction(0),
         per_call: Fraction = Fraction(0),
         last: int = 0,
+        refills: Callable[[tuple[int, ...]], Fraction] | None = None,
     ) -> None:
         self.counts = counts
         self.names = names
@@ -49,6 +51,7 @@ class Totals:
         self.rest = rest
         self.per_call = per_call
         self.last = last
+        self.refills = refills
         self.coefficients: dict[Expression, Fraction] = {}
         """Price of all rows of one repetition, for counts that are formulas; without the rest."""
         for row in counts.rows:
@@ -67,7 +70,7 @@ class Totals:
         Raises:
             InputError: the counts do not hold there.
         """
-        if not self.counts.is_formula:
+        if not self.counts.is_formula or self.refills is not None:
             return self._time(values)
         key = tuple([values[i] for i in self.used])
         known = self._known.get(key)
@@ -80,14 +83,17 @@ class Totals:
         if self.per_call:
             calls = supervisor_calls(self._at(values)) - self.last
             own += self.per_call * max(0, calls)
-        if self.rest and (own or counts_something(self._at(values))):
-            return own + self.rest
-        return own
+        if not self.rest and self.refills is None:
+            return own
+        if not own and not counts_something(self._at(values)):
+            return own
+        return own + self.rest + (self.refills(values) if self.refills else 0)
 
     @property
     def line(self) -> Mapping[Expression, Fraction] | None:
         """Price of each repetition, the rest included; ``None`` where that is no sum of such."""
-        if not self.counts.is_formula or self.per_call or self.prices.rate.recurring:
+        summed = self.counts.is_formula and not self.per_call and self.refills is None
+        if not summed or self.prices.rate.recurring:
             return None
         if not self.rest:
             return self.coefficients

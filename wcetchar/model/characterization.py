@@ -127,6 +127,38 @@ class Joint(StrEnum):
     CALLER = "caller"
 
 
+@dataclass(frozen=True, order=True)
+class CodeRange:
+    """Bytes start..end - 1, counted from the address of their logical section."""
+
+    section: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class StretchCode:
+    """What is fetched while a stretch lasts, in vain or not, at any values of the parameters.
+
+    Attributes:
+        ranges: all of it, in order.
+        wild: transfers of control that may fetch from anywhere.
+    """
+
+    ranges: tuple[CodeRange, ...]
+    wild: int = 0
+
+    def holds(self, other: StretchCode) -> bool:
+        """The other one fetches nothing that this one does not."""
+        return self.wild >= other.wild and all(
+            any(
+                mine.section == its.section and mine.start <= its.start and its.end <= mine.end
+                for mine in self.ranges
+            )
+            for its in other.ranges
+        )
+
+
 @dataclass(frozen=True)
 class BlockingStretch:
     """One uninterrupted stretch with interrupts masked, or with preemption held off.
@@ -135,7 +167,8 @@ class BlockingStretch:
     ``begin_place`` and ``end_place`` for programs: the first and the last instruction.
     ``goes_on_from`` and ``goes_on_in`` say what may hold the same off right before and right after
     it, in another activity; empty: nothing, ``None``: not known. A handler that supervisor calls
-    enter goes on from them whether or not its callers were seen to block.
+    enter goes on from them whether or not its callers were seen to block. ``code``: ``None`` where
+    it is not known.
     """
 
     kind: StretchKind
@@ -146,6 +179,7 @@ class BlockingStretch:
     end_place: Place | None = None
     goes_on_from: frozenset[Joint] | None = None
     goes_on_in: frozenset[Joint] | None = None
+    code: StretchCode | None = None
 
 
 @dataclass(frozen=True)
@@ -160,15 +194,6 @@ class Evidence:
     windows: int = 0
     fitted: tuple[tuple[int, ...], ...] = ()
     held_out: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True, order=True)
-class CodeRange:
-    """Bytes start..end - 1, counted from the address of their logical section."""
-
-    section: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, order=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 
 @dataclass(frozen=True)
@@ -38,3 +39,6 @@ class Interval:
         if factor < 0:
             raise ValueError(f"a count cannot be negative: {factor}")
         return Interval(self.low * factor, self.nominal * factor, self.high * factor)
+
+
+NO_TIME: Final = Interval()

@@ -49,7 +49,12 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.service import Kernel, Parameter, ParameterKind, Part, SectionKind, ServiceKind
 from wcetchar.store.checking import Integer, JsonModel
-from wcetchar.store.fetched_lines import FootprintDoc, plain_footprints
+from wcetchar.store.fetched_lines import (
+    FootprintDoc,
+    StretchCodeDoc,
+    plain_code,
+    plain_footprints,
+)
 
 KIND: Final = "wcetchar characterization"
 MAX_COUNT: Final = (1 << 63) - 1
@@ -224,6 +229,9 @@ class StretchDoc(JsonModel):
         None, description="what may block right after it; absent: not known"
     )
     counts: CountsDoc = Field(description="what is done in it")
+    code: StretchCodeDoc | None = Field(
+        None, description="what is fetched meanwhile; absent: not known"
+    )
 
     def to_model(self, successions: Successions) -> BlockingStretch:
         return BlockingStretch(
@@ -235,6 +243,7 @@ class StretchDoc(JsonModel):
             self.end_place.to_model() if self.end_place else None,
             None if self.goes_on_from is None else frozenset(self.goes_on_from),
             None if self.goes_on_in is None else frozenset(self.goes_on_in),
+            self.code.to_model() if self.code else None,
         )
 
 
@@ -501,7 +510,9 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
                     "goes_on_from": _joints(t.goes_on_from),
                     "goes_on_in": _joints(t.goes_on_in),
                     "counts": _counts(t.counts, numbers),
+                    "code": plain_code(t.code) if t.code else None,
                 },
+                "code",
                 *(() if t.begin_place else ("begin_place",)),
                 *(() if t.end_place else ("end_place",)),
                 *(() if t.goes_on_from is not None else ("goes_on_from",)),

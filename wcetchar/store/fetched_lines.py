@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
@@ -33,6 +33,7 @@ from wcetchar.model.characterization import (
     Footprint,
     HiddenStalls,
     LinesInVain,
+    StretchCode,
 )
 from wcetchar.store.checking import Integer, JsonModel, in_place, list_at, mapping_at
 from wcetchar.store.source import Source, Steps, shown
@@ -77,23 +78,38 @@ def _stalls(text: str) -> str:
 
 
 StallNames = Annotated[str, AfterValidator(in_place(_stalls))]
+RangesBySection = Annotated[
+    dict[str, Ranges],
+    Field(
+        description="logical section to what is fetched of it: `0+12 40+8` is bytes 0..11, 40..47"
+    ),
+]
+Wild = Annotated[
+    Value, Field(ge=0, description="transfers of control that may fetch from anywhere")
+]
+
+
+class StretchCodeDoc(JsonModel):
+    """Code that is fetched while something is blocked, at any values of the parameters."""
+
+    ranges: RangesBySection
+    wild: Wild = 0
+
+    def to_model(self) -> StretchCode:
+        return StretchCode(_code_ranges(self.ranges), self.wild)
 
 
 class FootprintDoc(JsonModel):
     """Code that is fetched at some points of the parameters."""
 
     points: list[list[Value]] = Field(description="values of the parameters, each a point")
-    ranges: dict[str, Ranges] = Field(
-        description="logical section to what is fetched of it: `0+12 40+8` is bytes 0..11, 40..47"
-    )
+    ranges: RangesBySection
     repeated: dict[LineSize, dict[str, Lines]] = Field(
         default_factory=dict,
         description="bytes of a line to section to lines that are entered more than once: `3x2` is "
         "line 3, twice; lines are counted from the one that the section begins in",
     )
-    wild: Annotated[Value, Field(ge=0)] = Field(
-        0, description="transfers of control that may fetch from anywhere"
-    )
+    wild: Wild = 0
     hidden: dict[LineSize, dict[str, dict[StallNames, Annotated[Value, Field(ge=1)]]]] = Field(
         default_factory=dict,
         description="bytes of a line to section to what the first instruction of a line and the "
@@ -108,11 +124,7 @@ class FootprintDoc(JsonModel):
     def to_model(self) -> Footprint:
         return Footprint(
             tuple(tuple(point) for point in self.points),
-            tuple(
-                CodeRange(section, start, start + size)
-                for section, text in sorted(self.ranges.items())
-                for start, size in _pairs(text)
-            ),
+            _code_ranges(self.ranges),
             tuple(
                 sorted(
                     EnteredLine(size, section, number, entries)
@@ -138,6 +150,14 @@ class FootprintDoc(JsonModel):
         )
 
 
+def _code_ranges(found: Mapping[str, str]) -> tuple[CodeRange, ...]:
+    return tuple(
+        CodeRange(section, start, start + size)
+        for section, text in sorted(found.items())
+        for start, size in _pairs(text)
+    )
+
+
 def _flat(found: Mapping[LineSize, Mapping[str, _T]]) -> Iterator[tuple[int, str, _T]]:
     for size, sections in found.items():
         for section, one in sections.items():
@@ -159,15 +179,27 @@ def plain_footprints(lines: FetchedLines) -> list[dict[str, Any]]:
     return [_plain(footprint) for footprint in lines.footprints]
 
 
-def _plain(footprint: Footprint) -> dict[str, Any]:
+def plain_code(code: StretchCode) -> dict[str, Any]:
+    """The code of a stretch as plain data."""
+    data: dict[str, Any] = {"ranges": _plain_ranges(code.ranges)}
+    if code.wild:
+        data["wild"] = code.wild
+    return data
+
+
+def _plain_ranges(found: Iterable[CodeRange]) -> dict[str, str]:
     ranges: dict[str, list[str]] = defaultdict(list)
-    for one in footprint.ranges:
+    for one in found:
         ranges[one.section].append(f"{one.start}+{one.end - one.start}")
+    return {section: " ".join(words) for section, words in ranges.items()}
+
+
+def _plain(footprint: Footprint) -> dict[str, Any]:
     repeated = _texts((x.size, x.section, x.number, x.entries) for x in footprint.repeated)
     in_vain = _texts((x.size, x.section, x.before, x.lines) for x in footprint.in_vain)
     data: dict[str, Any] = {
         "points": [list(point) for point in footprint.points],
-        "ranges": {section: " ".join(words) for section, words in ranges.items()},
+        "ranges": _plain_ranges(footprint.ranges),
     }
     if repeated:
         data["repeated"] = repeated
@@ -204,6 +236,9 @@ def check_lines(source: Source) -> None:
         if isinstance(s, dict) and s.get("address") is not None
     }
     for index, service in enumerate(list_at(source.data, "services")):
+        for number, stretch in enumerate(list_at(service, "stretches")):
+            of_stretch: Steps = ("services", index, "stretches", number, "code")
+            _check_ranges(source, of_stretch, mapping_at(stretch, "code"), placed)
         lines = mapping_at(service, "lines")
         if not lines:
             continue
@@ -225,13 +260,7 @@ def check_lines(source: Source) -> None:
         seen: set[tuple[Any, ...]] = set()
         for number, footprint in enumerate(list_at(lines, "footprints")):
             steps = ("footprints", number)
-            for section in mapping_at(footprint, "ranges"):
-                if section not in placed:
-                    source.report(
-                        (*at, *steps, "ranges", section),
-                        f"the section {shown(section)} has no address",
-                        expected="an address with each section that is fetched from",
-                    )
+            _check_ranges(source, (*at, *steps), footprint, placed)
             ranges = mapping_at(footprint, "ranges")
             for key in ("hidden", "in_vain"):
                 for line, sections in mapping_at(footprint, key).items():
@@ -254,6 +283,16 @@ def check_lines(source: Source) -> None:
                     source.report(here, "this point has a footprint", expected="each point once")
                 elif isinstance(point, list):
                     seen.add(tuple(map(str, point)))
+
+
+def _check_ranges(source: Source, at: Steps, found: Any, placed: Collection[Any]) -> None:
+    for section in mapping_at(found, "ranges"):
+        if section not in placed:
+            source.report(
+                (*at, "ranges", section),
+                f"the section {shown(section)} has no address",
+                expected="an address with each section that is fetched from",
+            )
 
 
 def _counted(entries: Mapping[str, Any]) -> Iterator[tuple[Steps, Any, Any]]:

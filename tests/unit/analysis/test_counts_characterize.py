@@ -34,8 +34,10 @@ from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, 
 from wcetchar.model.characterization import (
     Blocking,
     Characterization,
+    CodeRange,
     Counts,
     ServiceCharacterization,
+    StretchCode,
     StretchKind,
     Word,
 )
@@ -134,6 +136,18 @@ def test_stretches_by_hand(loaded: Loaded) -> None:
         # else 10 bytes to 0x119 (3 words). Each other run of 6 bytes needs 2 words anywhere; the
         # last one, 8 bytes to 0x119, at most 3 and 3 here.
         assert at[MASKED, fetch(Pattern.REALIGNED)] == 0
+
+
+def test_the_code_of_a_stretch_by_hand(loaded: Loaded) -> None:
+    """``.text`` begins at 0x100. The masked stretch is ldr (0x110) to cpsie (0x118); then come
+    ``bl lock``, which has nop (0x11e) fetched, and the two of ``lock`` (0x128), whose return has
+    three instructions fetched, up to 0x133. The locked one goes from there by nop and ``bl unlock``
+    to the return of ``unlock`` (0x130), which has those to 0x139 fetched; then comes pop (0x124),
+    and three behind it."""
+    found = only(characterized(loaded, HandTrace(all_calls() + TICKS)), "service")
+    masked = StretchCode((CodeRange(".text", 0x10, 0x20), CodeRange(".text", 0x28, 0x34)))
+    locked = StretchCode((CodeRange(".text", 0x1E, 0x3A),))
+    assert [stretch.code for stretch in found.stretches] == [masked, masked, locked]
 
 
 def test_the_order_of_traces_does_not_matter(loaded: Loaded) -> None:

@@ -25,8 +25,10 @@ from wcetchar.model.characterization import (
     FetchedLines,
     Footprint,
     HiddenStalls,
+    Joint,
     LinesInVain,
     SectionInfo,
+    StretchCode,
     StretchKind,
     TablePoint,
     TraceSection,
@@ -65,8 +67,16 @@ def footprint(*lines: int, section: str = ".text", **more: object) -> Footprint:
     return Footprint(((),), ranges, **more)  # type: ignore[arg-type]
 
 
+def code(*lines: int, section: str = ".text", wild: int = 0) -> StretchCode:
+    """Of a stretch, the same."""
+    return StretchCode(footprint(*lines, section=section).ranges, wild)
+
+
 def characterized(
-    lines: FetchedLines | None, *sections: str, stretch: bool = False
+    lines: FetchedLines | None,
+    *sections: str,
+    stretch: bool = False,
+    while_blocked: StretchCode | None = None,
 ) -> Characterization:
     plain = kernel(ALU)
     row = TraceSection(Blocking(), AccessVector({ALU: 1}))
@@ -79,6 +89,7 @@ def characterized(
             Counts((row,)),
             goes_on_from=frozenset(),
             goes_on_in=frozenset(),
+            code=while_blocked,
         )
         service = replace(service, stretches=(blocks,))
     infos = tuple(
@@ -177,6 +188,81 @@ def test_blocking_is_priced_with_all_refills() -> None:
     open_to_all = characterized(FetchedLines(formula(5, 0), (footprint(0),)))
     found = estimate(open_to_all, "svc", board(), placed, {})
     assert found.blocking_interrupts == exactly(0)
+
+
+@pytest.mark.parametrize(
+    ("while_blocked", "state", "sets", "refills"),
+    [
+        (code(1, 2), CacheState.COLD, 4, 2),
+        (code(1, 2, wild=1), CacheState.COLD, 4, 4),
+        # As much as the service, where that is less or the stretch's own do not fit.
+        (code(1, 2, wild=9), CacheState.COLD, 4, 5),
+        (code(1, 5), CacheState.COLD, 4, 5),
+        (code(1, 5), CacheState.COLD, 8, 2),
+        (None, CacheState.COLD, 8, 5),
+        # The cache counts as one that is not there, or holds all of the service.
+        (code(1, 2), CacheState.ALWAYS_MISS, 8, 50),
+        (code(1, 2), CacheState.WARM, 8, 0),
+    ],
+)
+def test_a_stretch_loads_the_lines_of_its_own_code(
+    while_blocked: StretchCode | None, state: CacheState, sets: int, refills: int
+) -> None:
+    lines = FetchedLines(formula(50, 0), (footprint(0, 1, 2, 3, 5),))
+    known = characterized(lines, stretch=True, while_blocked=while_blocked)
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=state
+    )
+    found = estimate(known, "svc", board(sets=sets), placed, {})
+    assert found.blocking_interrupts == exactly(10 + refills * REFILL)
+    service = known.services[0]
+    prices = price_vector(known, board(sets=sets), placed)
+    assert worst_parameters(service, prices, {}).interrupts == {}
+
+
+@pytest.mark.parametrize(
+    ("followed_by", "refills"), [(code(6), 1), (code(6, 7), 2), (code(2, 6), 3), (None, 3)]
+)
+def test_what_goes_on_with_a_stretch_loads_its_own_lines(
+    followed_by: StretchCode | None, refills: int
+) -> None:
+    """A handler of 20 instructions, whose footprint are the lines 5 to 7; lines 2 and 6 share a
+    set."""
+    lines = FetchedLines(formula(50, 0), (footprint(0, 1, 2),))
+    known = characterized(lines, stretch=True, while_blocked=code(1, 2))
+    call = known.services[0]
+    call = replace(
+        call, stretches=(replace(call.stretches[0], goes_on_in=frozenset({Joint.HANDLER})),)
+    )
+    held = Counts((TraceSection(Blocking(), AccessVector({ALU: 20})),))
+    handler = replace(
+        call,
+        name="handler",
+        lines=FetchedLines(formula(9, 0), (footprint(5, 6, 7),)),
+        stretches=(
+            replace(
+                call.stretches[0],
+                counts=held,
+                goes_on_from=frozenset({Joint.HANDLER}),
+                goes_on_in=frozenset(),
+                code=followed_by,
+            ),
+        ),
+    )
+    known = replace(known, services=(call, handler))
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    found = estimate(known, "svc", board(), placed, {})
+    assert found.blocking_interrupts == exactly(10 + 2 * REFILL)
+    chain = found.interrupts_chain
+    assert chain is not None
+    assert [link.time for link in chain.links] == [
+        exactly(10 + 2 * REFILL),
+        exactly(200 + refills * REFILL),
+    ]
+    assert chain.time == exactly(210 + (2 + refills) * REFILL)
+    assert chain.gaps == ()
 
 
 def swept(lines: FetchedLines) -> Characterization:

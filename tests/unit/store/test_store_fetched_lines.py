@@ -27,6 +27,7 @@ from wcetchar.model.characterization import (
     HiddenStalls,
     LinesInVain,
     SectionInfo,
+    StretchCode,
     TraceSection,
 )
 from wcetchar.model.section_map import CacheState
@@ -68,6 +69,44 @@ def read(text: str, folder: Path) -> Characterization:
     path = folder / "c.json"
     path.write_text(text)
     return load_characterization(str(path))
+
+
+CODE = StretchCode((CodeRange(".text", -4, 8), CodeRange(".text", 40, 44)), wild=2)
+
+
+def with_code(code: StretchCode) -> Characterization:
+    known = with_lines(LINES)
+    service = known.services[0]
+    first, *others = service.stretches
+    service = replace(service, stretches=(replace(first, code=code), *others))
+    return replace(known, services=(service, *known.services[1:]))
+
+
+@pytest.mark.parametrize("code", [CODE, replace(CODE, wild=0), StretchCode(())])
+def test_the_code_of_a_stretch_reads_back(code: StretchCode, tmp_path: Path) -> None:
+    known = with_code(code)
+    text = characterization_json(known)
+    assert read(text, tmp_path).services == known.services
+    written = json.loads(text)["services"][0]["stretches"][0]["code"]
+    assert written["ranges"] == ({".text": "-4+12 40+4"} if code.ranges else {})
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ({"ranges": {"heap": "0+4"}}, "the section `heap` has no address"),
+        ({"ranges": {".text": "0+4"}, "wild": -1}, "greater than or equal to 0"),
+        ({"ranges": {".text": "0-4"}}, "match"),
+        ({"wild": 1}, "ranges"),
+        ({"ranges": {}, "lines": 3}, "lines"),
+    ],
+)
+def test_code_that_is_none(code: dict[str, Any], said: str, tmp_path: Path) -> None:
+    document = json.loads(characterization_json(with_code(CODE)))
+    document["services"][0]["stretches"][0]["code"] = code
+    with pytest.raises((InputError, InputErrors)) as caught:
+        read(json.dumps(document), tmp_path)
+    assert said in str(caught.value)
 
 
 def test_lines_read_back(tmp_path: Path) -> None:
