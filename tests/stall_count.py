@@ -31,6 +31,7 @@ KINDS = {
     *("second load-use stall", "second load-use stall behind an access"),
     *("second use stall behind a transfer", "multiply-use stall", "second multiply-use stall"),
     *("shift-use stall", "system register-use stall", "consecutive access"),
+    "divide-use stall",
     "address-use stall",
     *("system register wait", "indirect jump"),
     *("forward branch taken", "backward branch untaken", "crossing target"),
@@ -122,24 +123,21 @@ class FetchUnit:
     def __init__(self, code: Mapping[int, One], shift: int) -> None:
         self._code, self._shift = code, shift
         self._early: dict[int, bool] = {}
-        self._late: dict[tuple[int, bool, bool], bool] = {}
+        self._late: dict[tuple[int, bool], bool] = {}
 
     def early(self, one: One) -> bool:
         if one.address not in self._early:
             self._early[one.address] = self._full(one.end)
         return self._early[one.address]
 
-    def late(self, one: One, waits_behind: bool, waited: bool) -> bool:
-        """``waits_behind``: what is behind it waits for what was loaded before it; ``waited``: it
-        may have waited itself."""
-        key = (one.address, waits_behind, waited)
+    def late(self, one: One, waits_behind: bool) -> bool:
+        """``waits_behind``: what is behind it waits for what was loaded before it."""
+        key = (one.address, waits_behind)
         if key not in self._late:
             held = self._fell_through(one) if one.predicted else self._two_behind(one)
             behind = self._code.get(one.end)
-            if waits_behind and behind is not None and behind.event not in SERIAL:
-                held = self._full(behind.end) or (waited and held)
-            if waited and one.predicted:
-                held = held or self._full_at_target(one)
+            if waits_behind and behind is not None:
+                held = held or self._full(behind.end)
             self._late[key] = held
         return self._late[key]
 
@@ -163,8 +161,7 @@ class FetchUnit:
             there = self._code.get(first.target) if first.target is not None else None
             if there is None:
                 return True
-            quiet = self._full(first.end) or there.crosses(self._shift)
-            return not quiet and self._full(there.address)
+            return not there.crosses(self._shift) and self._full(there.address)
         second = self._code.get(first.end)
         if second is None:
             return True
@@ -177,16 +174,10 @@ class FetchUnit:
         there = self._code.get(branch.target)
         if there is None:
             return True
-        if self._full(branch.end) or there.crosses(self._shift):
-            return self._full(there.address)
-        return self._full(there.end)
-
-    def _full_at_target(self, branch: One) -> bool:
-        assert branch.target is not None
-        there = self._code.get(branch.target)
-        if there is None:
-            return True
-        return self._full(there.address if there.crosses(self._shift) else there.end)
+        at_target = self._full(there.address)
+        if there.crosses(self._shift):
+            return at_target
+        return self._full(there.end) or (at_target and self._full(branch.end))
 
 
 class StallCount:
@@ -238,6 +229,8 @@ class StallCount:
             yield "consecutive access"
         if used and before.multiplies:
             yield "multiply-use stall"
+        if used and before.event == "divide":
+            yield "divide-use stall"
         if used and before.shift:
             yield "shift-use stall"
         if used and before.event in SYSTEM:
@@ -254,7 +247,10 @@ class StallCount:
             return
         needed = first.defs & one.uses
         if not between.predicated:
-            needed -= between.defs | between.uses
+            needed -= between.uses
+            longer = (between.loads or between.multiplies) and between.defs & one.uses
+            if (jumped and between.jumps) or longer:
+                needed -= between.defs
         if not needed or not (first.loads or first.multiplies):
             return
         if jumped and between.jumps:
@@ -318,13 +314,7 @@ class StallCount:
             held = [self._unit(s).early(one) for s in range(0, one.unit, one.granule)]
         else:
             waits_behind = k > 0 and self._waits_behind(done[k - 1][0], one)
-            waited = any(
-                done[j][0].late and done[j][0].defs & one.uses for j in (k - 1, k - 2) if j >= 0
-            )
-            held = [
-                self._unit(s).late(one, waits_behind, bool(waited))
-                for s in range(0, one.unit, one.granule)
-            ]
+            held = [self._unit(s).late(one, waits_behind) for s in range(0, one.unit, one.granule)]
         kind = "fetch held early" if early else "fetch held late"
         if held[0]:
             yield kind

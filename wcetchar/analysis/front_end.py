@@ -15,20 +15,18 @@ Held early, of a transfer t: what is behind it in memory is full.
 Held late, of a transfer t that was not predicted, with f and s the first and second behind it:
 
 * f is serial or not known;
-* f is predicted: neither is what is behind f full nor does f's target cross fetch words, and f's
-  target is full; or that target is not known;
+* f is predicted: f's target does not cross fetch words, and is full; or it is not known;
 * else s is not known, or uses a late result of f, or the third is full;
-* but where f, neither serial nor unknown, uses what a load or multiply next before t wrote: s is
-  full; or what was said before, if t may have waited itself, as below.
+* f, neither serial nor unknown, uses what a load or multiply next before t wrote: s is full.
 
 Held late, of a branch backwards t that fell through, with its target g, held if that is not known:
 
-* what is behind t is full or g crosses fetch words: g is full;
-* else what is behind g is full;
-* t may have waited, for it uses a late result of one of the two before it, and g, if it crosses
-  fetch words, or else what is behind g, is full.
+* g crosses fetch words: g is full;
+* else what is behind g is full, or, if what is behind t is full, g is.
 
-What a window was entered from is a transfer, and nothing waits behind that.
+What stands before the decoder for longer, whatever for (an operand, the bus, a division), has what
+is behind it fetched meanwhile; so where a fetch that is held already would make it less, only what
+holds without is said. What a window was entered from is a transfer, and nothing waits behind that.
 
 Checked cycle by cycle against VexRiscv's RTL (tests/functional/test_rtl_stalls.py).
 """
@@ -91,11 +89,9 @@ class FrontEnd:
     Attributes:
         early: held, where the transfer takes effect when it is decoded.
         late: held, where it takes effect two cycles later.
-        late_behind_load: the same, where the first instruction behind it uses ``uses_behind`` of a
-            load or multiply right before the transfer.
+        late_behind_load: held as well, where the first instruction behind it uses ``uses_behind``
+            of a load or multiply right before the transfer.
         uses_behind: bit mask of registers that the first instruction behind it uses.
-        late_with_late_operand: the same for a branch that was predicted taken, where it may have
-            waited for an operand.
     """
 
     def __init__(self, table: InstructionTable, moved: int) -> None:
@@ -104,7 +100,7 @@ class FrontEnd:
         self._unit = table.fetch_bytes
         self._moved = moved
         count = len(table)
-        flags = np.zeros((4, count), dtype=bool)
+        flags = np.zeros((3, count), dtype=bool)
         self.uses_behind = np.zeros(count, dtype=np.int64)
         still = (Flow.NEXT, Flow.SUPERVISOR_CALL, Flow.STOP)
         for number, instruction in enumerate(table.instructions):
@@ -116,11 +112,9 @@ class FrontEnd:
             flags[0, number] = self._holds(instruction.end)
             flags[1, number] = self._late(instruction)
             flags[2, number] = behind is None or behind.issue in _SERIAL or self._holds(behind.end)
-            flags[3, number] = self._waited(instruction)
         self.early: npt.NDArray[np.bool_] = flags[0]
         self.late: npt.NDArray[np.bool_] = flags[1]
         self.late_behind_load: npt.NDArray[np.bool_] = flags[2]
-        self.late_with_late_operand: npt.NDArray[np.bool_] = flags[3]
 
     def _holds(self, address: int) -> bool:
         """Behind the instruction at ``address`` another one lies complete in the same word."""
@@ -156,11 +150,7 @@ class FrontEnd:
             target = self._target(first)
             if target is None:
                 return True
-            return (
-                not self._holds(first.end)
-                and not self._crosses(target)
-                and self._holds(target.address)
-            )
+            return not self._crosses(target) and self._holds(target.address)
         second = self._at.get(first.end)
         if second is None:
             return True
@@ -173,18 +163,9 @@ class FrontEnd:
         target = self._target(branch)
         if target is None:
             return True
-        if self._holds(branch.end) or self._crosses(target):
+        if self._crosses(target):
             return self._holds(target.address)
-        return self._holds(target.end)
-
-    def _waited(self, branch: Instruction) -> bool:
-        """The branch was taken for taken and waited, so that the unit was not held before."""
-        if not is_predicted(branch):
-            return False
-        target = self._target(branch)
-        if target is None:
-            return True
-        return self._holds(target.address if self._crosses(target) else target.end)
+        return self._holds(target.end) or (self._holds(branch.end) and self._holds(target.address))
 
     def _target(self, transfer: Instruction) -> Instruction | None:
         return None if transfer.target is None else self._at.get(transfer.target)

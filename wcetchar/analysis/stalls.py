@@ -10,12 +10,13 @@ Of two instructions p and i, i *next* to p or the *second* behind it::
     load-use stall                      i is next to a load and uses what that wrote
     ... of an access                    and i is a data access itself
     ... of a system register            and i reads or writes a system register
-    second load-use stall               i is the second behind a load and uses what that wrote; the
-                                        one between neither used nor replaced it
+    second load-use stall               i is the second behind a load and uses a register that it
+                                        wrote; the one between did not use it
     ... behind an access                and the one between made a data access
     second use stall behind a transfer  the same of a load or multiply, in place of the kinds for
                                         these, where the one between transferred control
     multiply-use stall, second ...      the same as of a load, of a multiply
+    divide-use stall                    i is next to a division and uses its result
     shift-use stall                     i is next to a shift or rotation and uses its result
     system register-use stall           i is next to an access of a system register, and uses it
     system register wait                i is an access of a system register, and not next to a
@@ -31,8 +32,10 @@ Computed is what does not come from memory: of a load or store, a base that it u
 What a load wrote are all registers that it writes, an updated base among them; exclusive stores are
 loads here, since whether they stored comes from memory. A predicated instruction uses what it
 writes, since without effect it leaves the old value. The one between that uses the result as well
-has waited for it, so that the second need not; one that is predicated may have done nothing. A
-predicated access counts as one.
+has waited for it, so that the second need not; one that is predicated may have done nothing. If the
+one between wrote the register anew, i needs nothing of the load, but a core may hold it by the
+register's name alone; not where the one between transferred control, nor where it is a load or
+multiply itself, which i waits for longer. A predicated access counts as one.
 
 Of transfers of control, for cores that predict a branch backwards as taken, and others as not; a
 *branch* is a direct jump or call that is conditional or predicated::
@@ -84,7 +87,6 @@ from wcetchar.analysis.front_end import (
     MULTIPLIES,
     SYSTEM,
     FrontEnd,
-    is_late,
     is_predicted,
 )
 from wcetchar.model.access import EventKind
@@ -105,8 +107,8 @@ class Stalls:
         self._load = np.isin(columns.issue, [KIND[k] for k in LOADS])
         self._multiply = np.isin(columns.issue, [KIND[k] for k in MULTIPLIES])
         self._system = np.isin(columns.issue, [KIND[k] for k in SYSTEM])
+        self._divide = columns.issue == KIND[EventKind.DIVIDE]
         self._shift = np.array([i.shift for i in rows], dtype=bool)
-        self._late = np.array([is_late(i) for i in rows], dtype=bool)
         self._access = columns.reads + columns.writes > 0
         self._hint = columns.issue == KIND[EventKind.HINT]
         self._address = np.array([_address_of(i) for i in rows], dtype=np.int64)
@@ -164,14 +166,19 @@ class Stalls:
         yield _at(EventKind.LOAD_USE_STALL, after & ~access & ~system)
         yield _at(EventKind.CONSECUTIVE_ACCESS, access & _behind(access) & ~(after & ~system))
         yield _at(EventKind.MULTIPLY_USE_STALL, _behind(multiply) & (needs_next != 0))
+        yield _at(EventKind.DIVIDE_USE_STALL, _behind(self._divide[index]) & (needs_next != 0))
         yield _at(EventKind.SHIFT_USE_STALL, _behind(self._shift[index]) & (needs_next != 0))
         yield _at(EventKind.SYSTEM_USE_STALL, _behind(system) & (needs_next != 0))
         yield _at(EventKind.ADDRESS_USE_STALL, self._address_late(index))
         second = np.zeros(len(index), dtype=bool)
         if len(index) > 2:
             # What is predicated may have no effect: it neither waits nor replaces anything then.
-            settled = np.where(self._predicated[index], 0, defs | uses)[1:-1]
-            second[2:] = defs[:-2] & ~settled & uses[2:] != 0
+            effective = ~self._predicated[index]
+            waited, replaced = (np.where(effective, what, 0)[1:-1] for what in (uses, defs))
+            needed = defs[:-2] & ~waited & uses[2:]
+            longer = (load | multiply)[1:-1] & (defs[1:-1] & uses[2:] != 0)
+            by_name = (needed & replaced != 0) & ~taken[1:-1] & ~longer
+            second[2:] = (needed & ~replaced != 0) | by_name
         between = _behind(taken)
         from_load = second & _behind(_behind(load))
         from_multiply = second & _behind(_behind(multiply))
@@ -211,13 +218,13 @@ class Stalls:
             yield _at(kind, where & crosses)
             yield _at(other, where & could & ~crosses)
         early, late = taken & self._predicted[index], self.late(index, taken)
-        waiting = self._waiting(index)
-        held_early, held_late = self._held(self._here, index, *waiting)
+        behind_load = self._behind_load(index)
+        held_early, held_late = self._held(self._here, index, behind_load)
         yield _at(EventKind.SYSTEM_WAIT, self._system[index] & ~_behind(late))
         yield _at(EventKind.FETCH_HELD_EARLY, early & held_early)
         yield _at(EventKind.FETCH_HELD_LATE, late & held_late)
         if self._moved:
-            moved = [self._held(front, index, *waiting) for front in self._moved]
+            moved = [self._held(front, index, behind_load) for front in self._moved]
             could_early = np.any([one for one, _ in moved], axis=0)
             could_late = np.any([one for _, one in moved], axis=0)
             yield _at(EventKind.FETCH_HELD_EARLY_REALIGNED, early & could_early & ~held_early)
@@ -229,30 +236,18 @@ class Stalls:
         crosses = address // width != (end - 1) // width
         return crosses, end - address + width - granule > width
 
-    def _waiting(self, index: Codes) -> tuple[Flags, Flags]:
+    def _behind_load(self, index: Codes) -> Flags:
         """Per instruction, wherever the code lies: what is behind it uses what a load or multiply
-        before it wrote; and it may itself have waited for an operand."""
-        behind_load = np.zeros(len(index), dtype=bool)
-        late_operand = np.zeros(len(index), dtype=bool)
-        defs, uses, slow = self._defs[index], self._uses[index], self._late[index]
-        loads = (self._load | self._multiply)[index]
-        needs = self._here.uses_behind[index]
-        behind_load[1:] = loads[:-1] & (defs[:-1] & needs[1:] != 0)
-        late_operand[1:] = slow[:-1] & (defs[:-1] & uses[1:] != 0)
-        if len(index) > 2:
-            late_operand[2:] |= slow[:-2] & (defs[:-2] & uses[2:] != 0)
-        return behind_load, late_operand
+        next before it wrote."""
+        found = np.zeros(len(index), dtype=bool)
+        slow, needs = (self._load | self._multiply)[index], self._here.uses_behind[index]
+        found[1:] = slow[:-1] & (self._defs[index][:-1] & needs[1:] != 0)
+        return found
 
-    def _held(
-        self, front: FrontEnd, index: Codes, behind_load: Flags, late_operand: Flags
-    ) -> tuple[Flags, Flags]:
+    @staticmethod
+    def _held(front: FrontEnd, index: Codes, behind_load: Flags) -> tuple[Flags, Flags]:
         """Per instruction: the fetch unit is held when it transfers control, early and late."""
-        # What waits behind the transfer is not yet gone when that takes effect, unless the
-        # transfer has waited itself.
-        late, waited = front.late[index], front.late_behind_load[index]
-        held = np.where(behind_load, waited | (late & late_operand), late)
-        held |= late_operand & front.late_with_late_operand[index]
-        return front.early[index], held
+        return front.early[index], front.late[index] | (behind_load & front.late_behind_load[index])
 
 
 def _address_of(instruction: Instruction) -> int:

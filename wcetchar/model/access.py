@@ -126,6 +126,7 @@ class EventKind(StrEnum):
     SECOND_USE_STALL_TRANSFER = "second use stall behind a transfer"
     MULTIPLY_USE_STALL = "multiply-use stall"
     SECOND_MULTIPLY_USE_STALL = "second multiply-use stall"
+    DIVIDE_USE_STALL = "divide-use stall"
     SHIFT_USE_STALL = "shift-use stall"
     SYSTEM_USE_STALL = "system register-use stall"
     SYSTEM_WAIT = "system register wait"
@@ -198,6 +199,7 @@ OPERAND_STALLS: Final = frozenset(
         EventKind.SECOND_USE_STALL_TRANSFER,
         EventKind.MULTIPLY_USE_STALL,
         EventKind.SECOND_MULTIPLY_USE_STALL,
+        EventKind.DIVIDE_USE_STALL,
         EventKind.SHIFT_USE_STALL,
         EventKind.SYSTEM_USE_STALL,
         EventKind.SYSTEM_WAIT,

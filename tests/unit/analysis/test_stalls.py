@@ -123,7 +123,27 @@ RESULTS: dict[str, Case] = {
     "as the second behind, where the one between replaces it": (
         "c.nop\n lw a0, 0(a1)\n li a0, 1\n addi a2, a0, 1",
         straight(0, 1, 2, 3),
-        {},
+        {"second load-use stall": 1},
+    ),
+    "as the second behind, where the one between replaces it with what it makes of it": (
+        "c.nop\n lw a0, 0(a1)\n addi a0, a0, 1\n addi a2, a0, 1",
+        straight(0, 1, 2, 3),
+        {"load-use stall": 1},
+    ),
+    "as the second behind, where the one between loads it anew": (
+        "c.nop\n lw a0, 0(a1)\n lw a0, 4(a1)\n addi a2, a0, 1",
+        straight(0, 1, 2, 3),
+        {"load-use stall": 1, "consecutive access": 1},
+    ),
+    "as the second behind, where a multiplication between makes it anew": (
+        "c.nop\n mul a0, a1, a1\n mul a0, a3, a3\n addi a2, a0, 1",
+        straight(0, 1, 2, 3),
+        {"multiply-use stall": 1},
+    ),
+    "as the second behind a call, which replaces it": (
+        "c.nop\n c.nop\n lw ra, 0(a1)\n jal ra, i5\n lui a4, 0x12345\n c.mv a2, ra",
+        straight(0, 1, 2, 3, 5),
+        {"fetch held early realigned": 1},  # lui and c.mv would share a word
     ),
     "as the second behind an access": (
         "c.nop\n lw a0, 0(a1)\n sw a3, 0(a1)\n addi a2, a0, 1",
@@ -151,7 +171,16 @@ RESULTS: dict[str, Case] = {
         straight(0, 1, 2, 3),
         {},
     ),
-    "of a division": ("c.nop\n div a0, a1, a2\n addi a2, a0, 1", straight(0, 1, 2), {}),
+    "of a division": (
+        "c.nop\n div a0, a1, a2\n addi a2, a0, 1",
+        straight(0, 1, 2),
+        {"divide-use stall": 1},
+    ),
+    "of a division, as the second behind": (
+        "c.nop\n div a0, a1, a2\n c.nop\n addi a2, a0, 1",
+        straight(0, 1, 2, 3),
+        {},
+    ),
     "of a shift": (
         "c.nop\n sll a0, a1, a2\n addi a2, a0, 1",
         straight(0, 1, 2),
@@ -279,10 +308,10 @@ TRANSFERS: dict[str, Case] = {
         straight(0, 1, 2, 3, 4),
         {"load-use stall": 1, "backward branch untaken": 1, "fetch held late": 1},
     ),
-    "a branch backwards that has not waited": (
+    "a branch backwards that may have waited for something else": (
         lines("c.nop", "c.nop", "c.lw a3, 0(a1)", "c.bnez a0, i1", "c.nop", "c.nop"),
         straight(0, 1, 2, 3, 4),
-        {"backward branch untaken": 1},
+        {"backward branch untaken": 1, "fetch held late": 1},
     ),
     "a jump before two in one word": (
         # 0, 2 | 4, 6 | 8
@@ -340,7 +369,7 @@ THUMB: dict[str, Case] = {
     "a move between": (
         lines("nop", "ldr r0, [r1]", "movs r0, #1", "adds r2, r0, #1"),
         straight(0, 1, 2, 3),
-        {},
+        {"second load-use stall": 1},
     ),
     "an exclusive store says whether it stored": (
         lines("nop", "strex r0, r1, [r2]", "cmp r0, #0"),
