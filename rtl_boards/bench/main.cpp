@@ -31,7 +31,7 @@
 namespace {
 
 struct Options {
-    std::string board, program, marks, retired, refills, accesses;
+    std::string board, program, marks, retired, refills, accesses, data;
     bool cold = false, ideal = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     // Which accesses the second master gets in the way of: Drawn does not look.
@@ -80,6 +80,7 @@ Options options(int count, char **words)
         else if (word == "--retired") it.retired = value();
         else if (word == "--refills") it.refills = value();
         else if (word == "--accesses") it.accesses = value();
+        else if (word == "--data") it.data = value();
         else if (word == "--seed") it.seed = uint32_t(number(word, value(), UINT32_MAX));
         else if (word == "--phase") it.phase = number(word, value());
         else if (word == "--busiest") set_busiest(it, value());
@@ -100,7 +101,12 @@ Options options(int count, char **words)
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
+                      "[--data FILE] "
                       "[--limit CYCLES]");
+#ifndef CORE_HAS_DATA_CACHE
+    if (!it.data.empty())
+        fail("bench", "--data is for cores with a data cache; --accesses has all accesses of this one");
+#endif
     it.board = files[0], it.program = files[1];
     return it;
 }
@@ -124,7 +130,7 @@ public:
         : options_(options), board_(board), program_(program),
           devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
           traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired)),
-          refills_(opened(options.refills)), accesses_(opened(options.accesses))
+          refills_(opened(options.refills)), accesses_(opened(options.accesses)), data_(opened(options.data))
     {
         for (const auto &timing : board.memories)
             memories_.emplace_back(timing, options.seed, options.busiest());
@@ -176,7 +182,7 @@ private:
     bool cold_now_ = false;
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
-    File marks_, retired_, refills_, accesses_;
+    File marks_, retired_, refills_, accesses_, data_;
 };
 
 void Bench::load()
@@ -249,7 +255,8 @@ void Bench::data_word()
     behind_mark_++;
     if (accesses_) {
         const uint32_t record[3] = {address, uint32_t(cycle_),
-                                    uint32_t(core_.dBusWishbone_WE) << 4 | core_.dBusWishbone_SEL};
+                                    uint32_t(core_.dBusWishbone_CTI) << 5 | uint32_t(core_.dBusWishbone_WE) << 4 |
+                                        core_.dBusWishbone_SEL};
         std::fwrite(record, sizeof record, 1, accesses_.get());
     }
     if (auto *memory = memory_of(address)) {
@@ -358,6 +365,15 @@ void Bench::cycle()
         const uint32_t record[2] = {core_.VexRiscv->lastStagePc, uint32_t(cycle_)};
         std::fwrite(record, sizeof record, 1, retired_.get());
     }
+#ifdef CORE_HAS_DATA_CACHE
+    // The last stage has the address in the place of a result.
+    if (data_ && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->writeBack_MEMORY_ENABLE) {
+        const uint32_t bytes = 1u << (core_.VexRiscv->lastStageInstruction >> 12 & 3);
+        const uint32_t record[3] = {core_.VexRiscv->writeBack_REGFILE_WRITE_DATA, uint32_t(cycle_),
+                                    uint32_t(core_.VexRiscv->writeBack_MEMORY_WR) << 4 | bytes};
+        std::fwrite(record, sizeof record, 1, data_.get());
+    }
+#endif
     // Where a handler returns, what was cut by a switch goes on.
     if (options_.cold && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
         cold_now_ = true;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from wcetchar.model.instruction import Flow, InstructionTable
 
 ROOT = Path(__file__).resolve().parents[2]
 BOARDS = ROOT / "rtl_boards" / "boards"
-BENCH = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl")) / "bench-imc"
+BUILT = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl"))
+BENCH = BUILT / "bench-imc"
 TRAP_HANDLER = 0x80000100
 OF_THE_NEXT = frozenset(
     {
@@ -36,11 +38,12 @@ Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
+def bench(*arguments: object, core: str = "imc") -> subprocess.CompletedProcess[str]:
     """Skips the test where the bench is not built."""
-    if not BENCH.exists():
-        pytest.skip(f"the board is not built: make -C rtl_boards CORE=imc ({BENCH})")
-    return subprocess.run([BENCH, *map(str, arguments)], capture_output=True, text=True)
+    found = BUILT / f"bench-{core}"
+    if not found.exists():
+        pytest.skip(f"the board is not built: make -C rtl_boards CORE={core} ({found})")
+    return subprocess.run([found, *map(str, arguments)], capture_output=True, text=True)
 
 
 def firmware(name: str = "freertos-virt") -> Path:
@@ -54,13 +57,14 @@ def firmware(name: str = "freertos-virt") -> Path:
 class BenchRun:
     """``address`` and ``cycle`` of each instruction that retired; of each data access ``word``, the
     address on the bus, the cycle in which it was answered, and ``lanes``: 16 for a write, plus its
-    bytes."""
+    bytes; ``burst``: 2 in a burst, 7 the last of one, else 0."""
 
     address: Numbers
     cycle: Numbers
     word: Numbers
     answered: Numbers
     lanes: Numbers
+    burst: Numbers
     said: str
 
     @property
@@ -68,17 +72,18 @@ class BenchRun:
         return np.diff(self.cycle, prepend=self.cycle[0])
 
 
-def bench_run(board: Path, elf: Path, folder: Path, *options: str) -> BenchRun:
+def bench_run(board: Path, elf: Path, folder: Path, *options: str, core: str = "imc") -> BenchRun:
     """A run with ideal caches, unless the options say otherwise."""
     files = ["-o", folder / "m.csv", "--retired", folder / "r", "--accesses", folder / "a"]
     caches = () if "--caches" in options else ("--caches", "ideal")
-    done = bench(board, elf, *files, *caches, *options)
+    done = bench(board, elf, *files, *caches, *options, core=core)
     assert done.returncode == 0, done.stderr
     retired = np.fromfile(folder / "r", dtype="<u4").reshape(-1, 2).astype(np.int64)
     accesses = np.fromfile(folder / "a", dtype="<u4").reshape(-1, 3).astype(np.int64)
     # Semihosting is the bench's own.
     accesses = accesses[~np.isin(accesses[:, 0], [0x100, 0x104])]
-    return BenchRun(retired[:, 0], retired[:, 1], *accesses.T, done.stdout)
+    word, answered, what = accesses.T
+    return BenchRun(*retired.T, word, answered, what & 31, what >> 5, done.stdout)
 
 
 class Pipeline:
@@ -94,7 +99,14 @@ class Pipeline:
         events: kind and instruction of each core event, as the analysis counts them.
     """
 
-    def __init__(self, table: InstructionTable, address: Numbers, profile: str) -> None:
+    def __init__(
+        self,
+        table: InstructionTable,
+        address: Numbers,
+        profile: str,
+        other: Mapping[EventKind, int] | None = None,
+    ) -> None:
+        """``other``: cycles of events that are not those of the profile."""
         self.table = table
         self.columns = columns = Columns(table)
         self.index = index = table.index_of(address.astype(np.uint64)).astype(np.int64)
@@ -106,6 +118,8 @@ class Pipeline:
         prices = store.load_profile(profile).core.events
 
         def price(kind: EventKind) -> int:
+            if other is not None and kind in other:
+                return other[kind]
             return int(prices[kind].high) if kind in prices else 0
 
         self.allowed = np.ones(len(address) + 1, dtype=np.int64)
