@@ -23,16 +23,16 @@ from wcetchar.engine.chains import (
     UNKNOWN,
     Continuation,
     Following,
-    calls_inside,
     continuation,
-    last_call,
     of_kind,
     refills_of,
 )
 from wcetchar.engine.counts import (
     Counted,
+    calls_inside,
     count,
     counts_something,
+    last_call,
     supervisor_calls,
 )
 from wcetchar.engine.prices import PriceVector

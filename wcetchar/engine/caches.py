@@ -45,13 +45,17 @@ def replay(
     return missed
 
 
-def cold_misses(geometry: CacheGeometry, entries: Mapping[int, int]) -> dict[int, int]:
+def cold_misses(
+    geometry: CacheGeometry, entries: Mapping[int, int], replaced: int = 0
+) -> dict[int, int]:
     """How often each line misses at most, whatever the cache holds before.
 
     ``entries``: line number -> how often it is entered. A line of a set that all its lines fit
     into misses once. Else another line of its set must have come in between::
 
         misses(a) <= min(entries(a), 1 + sum of entries(b) over the other lines b of its set)
+
+    ``replaced``: how often something else replaces lines meanwhile; so often more it misses.
     """
     sets = _by_set(geometry, entries)
     found = {}
@@ -60,17 +64,19 @@ def cold_misses(geometry: CacheGeometry, entries: Mapping[int, int]) -> dict[int
         fits = len(lines) <= geometry.ways
         for line in lines:
             others = 0 if fits else together - entries[line]
-            found[line] = min(entries[line], 1 + others)
+            found[line] = min(entries[line], 1 + others + replaced)
     return found
 
 
-def warm_misses(geometry: CacheGeometry, entries: Mapping[int, int]) -> dict[int, int]:
+def warm_misses(
+    geometry: CacheGeometry, entries: Mapping[int, int], replaced: int = 0
+) -> dict[int, int]:
     """The same where all lines were used before, and nothing else was since then: what fits is
-    there; lines of a set that is too small for them miss as in a cold one."""
+    there until it is replaced; lines of a set that is too small for them miss as in a cold one."""
     sets = _by_set(geometry, entries)
-    cold = cold_misses(geometry, entries)
+    cold = cold_misses(geometry, entries, replaced)
     return {
-        line: 0 if len(lines) <= geometry.ways else cold[line]
+        line: min(entries[line], replaced) if len(lines) <= geometry.ways else cold[line]
         for lines in sets.values()
         for line in lines
     }

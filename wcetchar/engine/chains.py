@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 from wcetchar.engine.counts import (
     LARGEST_GRID,
+    calls_inside,
     count,
     counts_something,
+    last_call,
     supervisor_calls,
     used_parameters,
 )
@@ -36,7 +38,6 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.estimate import Link
-from wcetchar.model.expression import ONE
 from wcetchar.model.interval import Interval
 
 
@@ -258,26 +259,6 @@ def refills_of(stretch: BlockingStretch, prices: PriceVector, service: Interval)
 def of_kind(stretch: BlockingStretch, kind: StretchKind) -> bool:
     """It holds off what the kind is about: masked interrupts hold off preemption as well."""
     return kind is StretchKind.PREEMPTION or stretch.kind is kind
-
-
-def last_call(stretch: BlockingStretch) -> int:
-    """Supervisor calls of a stretch whose handlers follow it: 1 if it ends with one."""
-    return int(Joint.HANDLER in (stretch.goes_on_in or ()))
-
-
-def calls_inside(stretch: BlockingStretch) -> bool:
-    """Some supervisor call of the stretch comes back to it. What was characterized before joints
-    were published leaves that open."""
-    if stretch.goes_on_in is None:
-        return False
-    counts, last = stretch.counts, last_call(stretch)
-    if counts.is_formula:
-        calls = [(row.repetition, row.vector.supervisor_calls) for row in counts.rows]
-        found = [(repetition, number) for repetition, number in calls if number]
-        return found != ([(ONE, 1)] if last else [])
-    return any(
-        sum(row.vector.supervisor_calls for row in point.rows) > last for point in counts.points
-    )
 
 
 def continuation(

@@ -24,11 +24,14 @@ from wcetchar.errors import InputError, several
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import (
     Blocking,
+    BlockingStretch,
     Counts,
+    Joint,
     ServiceCharacterization,
     TablePoint,
     TraceSection,
 )
+from wcetchar.model.expression import ONE
 from wcetchar.model.service import Parameter, ParameterKind
 
 LARGEST_GRID: Final = 10_000
@@ -68,6 +71,26 @@ def counts_something(counted: Counted) -> bool:
 def supervisor_calls(counted: Counted) -> int:
     """How often a handler is called by what was counted."""
     return sum(row.repetitions * row.vector.supervisor_calls for row in counted.rows)
+
+
+def last_call(stretch: BlockingStretch) -> int:
+    """Supervisor calls of a stretch whose handlers follow it: 1 if it ends with one."""
+    return int(Joint.HANDLER in (stretch.goes_on_in or ()))
+
+
+def calls_inside(stretch: BlockingStretch) -> bool:
+    """Some supervisor call of the stretch comes back to it. What was characterized before joints
+    were published leaves that open."""
+    if stretch.goes_on_in is None:
+        return False
+    counts, last = stretch.counts, last_call(stretch)
+    if counts.is_formula:
+        calls = [(row.repetition, row.vector.supervisor_calls) for row in counts.rows]
+        found = [(repetition, number) for repetition, number in calls if number]
+        return found != ([(ONE, 1)] if last else [])
+    return any(
+        sum(row.vector.supervisor_calls for row in point.rows) > last for point in counts.points
+    )
 
 
 def values_of(service: ServiceCharacterization, parameters: Mapping[str, int]) -> tuple[int, ...]:

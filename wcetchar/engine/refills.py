@@ -24,9 +24,13 @@ which is in the counts already; a line that is fetched from in vain alone takes 
 profile says, and by the cycles that it began before control was transferred. If such a line is
 there already, nothing is hidden, and nothing loaded either, so both ways hold.
 
+A handler that the service calls itself, and that comes back, may replace any line: so often more
+each line that is entered again is loaded. (What a part of a service ends with leads to another
+part.)
+
 A *stretch* that blocks something is priced as if it began with an empty cache: with ``cold``, each
-line that is fetched while it lasts is loaded once, where its set has room for all of these; else,
-and in the other states, it has all refills of its service.
+line that is fetched while it lasts is loaded once, where its set has room for all of these, and no
+handler comes back to it; else, and in the other states, it has all refills of its service.
 
 Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
 
@@ -44,7 +48,7 @@ from functools import reduce
 from typing import Final
 
 from wcetchar.engine.caches import cold_misses, fits, warm_misses
-from wcetchar.engine.counts import count
+from wcetchar.engine.counts import calls_inside, count, supervisor_calls
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.placement import Placement
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
@@ -60,7 +64,7 @@ from wcetchar.model.characterization import (
 from wcetchar.model.hardware import Core, HardwareProfile, Quantity
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
-from wcetchar.model.service import ParameterKind
+from wcetchar.model.service import ParameterKind, Part
 
 WILD_MISSES: Final = 2
 """Of a fetch from anywhere: what it loads, and what that replaces."""
@@ -165,7 +169,7 @@ class RefillPrices:
         """All that a stretch loads, whatever the cache holds when it begins, at any values of the
         parameters; ``None``: as much as its service."""
         code = stretch.code
-        if code is None or self.state is not CacheState.COLD:
+        if code is None or self.state is not CacheState.COLD or calls_inside(stretch):
             return None
         lines = self._dearest_section(self._lines(code.ranges))
         if not fits(self.geometry, lines):
@@ -221,7 +225,8 @@ class RefillPrices:
         lines = self._dearest_section(self._lines(r for f in found for r in f.ranges))
         sections = {r.section for f in found for r in f.ranges if r.section in self.price}
         known = exact and all(map(self._in_place, sections))
-        entries = dict.fromkeys(lines, 1)
+        handlers = self._handlers(service, values)
+        entries = dict.fromkeys(lines, 1 if known else 1 + handlers)
         if known:
             for line, number in self._repeated(found):
                 if line in entries:  # else of a section that shares it, and is elsewhere now
@@ -230,7 +235,7 @@ class RefillPrices:
             return None
         model = warm_misses if self.state is CacheState.WARM else cold_misses
         misses: dict[str, int] = defaultdict(int)
-        for line, number in model(self.geometry, entries).items():
+        for line, number in model(self.geometry, entries, handlers).items():
             misses[lines[line]] += number
         wild = WILD_MISSES * max((f.wild for f in found), default=0)
         if wild:
@@ -239,6 +244,14 @@ class RefillPrices:
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]
         return self._priced(misses, exact, hidden)
+
+    @staticmethod
+    def _handlers(service: ServiceCharacterization, values: tuple[int, ...]) -> int:
+        """How often a handler that is called comes back."""
+        names = tuple(parameter.name for parameter in service.parameters)
+        calls = supervisor_calls(count(service.counts, names, values, service.name))
+        leaves = service.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
+        return max(0, calls - leaves)
 
     @staticmethod
     def _others(service: ServiceCharacterization, values: tuple[int, ...]) -> list[Footprint]:

@@ -96,6 +96,37 @@ def test_a_warm_cache_misses_no_more_than_that(
         assert sum(missed[n] for n, one in enumerate(lines) if one == line) <= bound[line]
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.integers(0, 15), min_size=1, max_size=20),
+            st.lists(st.integers(0, 15), max_size=20),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.booleans(),
+    st.sampled_from([1, 2, 4, 8]),
+    st.integers(1, 3),
+)
+def test_what_handlers_replace_is_loaded_again(
+    pieces: list[tuple[list[int], list[int]]], warm: bool, sets: int, ways: int
+) -> None:
+    """Each piece of own lines is followed by those of a handler."""
+    geometry = CacheGeometry(line=16, sets=sets, ways=ways)
+    own = [line for lines, _ in pieces for line in lines]
+    sequence, mine = sorted(set(own)) if warm else [], []
+    entries: Counter[int] = Counter()
+    for lines, handler in pieces:
+        mine += range(len(sequence), len(sequence) + len(lines))
+        sequence += [*lines, *handler]
+        entries.update(x for x, last in zip(lines, [-1, *lines], strict=False) if x != last)
+    missed = replay(geometry, np.array(sequence, dtype=int))
+    bound = (warm_misses if warm else cold_misses)(geometry, entries, len(pieces) - 1)
+    for line in set(own):
+        assert sum(missed[n] for n in mine if sequence[n] == line) <= bound[line]
+
+
 def test_lines_that_share_a_set() -> None:
     geometry = CacheGeometry(line=32, sets=4)
     entries = {0: 5, 4: 2, 1: 7}

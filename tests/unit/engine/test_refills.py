@@ -9,7 +9,13 @@ from fractions import Fraction
 import pytest
 from test_pricing import FETCH, at, cycles, exactly, kernel, profile, region
 
-from wcetchar.engine import PricingError, estimate, price_vector, worst_parameters
+from wcetchar.engine import (
+    PricingError,
+    estimate,
+    estimate_at,
+    price_vector,
+    worst_parameters,
+)
 from wcetchar.engine.linear import linear_prices
 from wcetchar.engine.versus import Side, versus
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind
@@ -36,10 +42,12 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.section_map import CacheState, SectionMap
-from wcetchar.model.service import Parameter, ParameterKind, SectionKind
+from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
 
 HERE, ELSEWHERE = EventKind.LINE_ENTRY_32, EventKind.LINE_ENTRY_32_REALIGNED
 ALU = CoreEvent(".text", EventKind.ALU)
+CALLS = CoreEvent(".text", EventKind.SUPERVISOR_CALL)
+CALLS_ONE = Counts((TraceSection(Blocking(), AccessVector({ALU: 1, CALLS: 1})),))
 BASE = 0x1000
 REFILL = 110
 """ns: 11 cycles at 100 MHz."""
@@ -52,7 +60,8 @@ def board(sets: int = 4, ways: int = 1, **cached: int) -> HardwareProfile:
         for name, price in (cached or {"flash": 11}).items()
     ]
     rom = region("rom", {FETCH: at(cycles(1))})
-    found = profile(*regions, rom, events={EventKind.ALU: cycles(1)})
+    events = {EventKind.ALU: cycles(1), EventKind.SUPERVISOR_CALL: cycles(1)}
+    found = profile(*regions, rom, events=events)
     core = replace(found.core, instruction_cache=CacheGeometry(32, sets, ways))
     return replace(found, core=core)
 
@@ -231,9 +240,8 @@ def test_what_goes_on_with_a_stretch_loads_its_own_lines(
     lines = FetchedLines(formula(50, 0), (footprint(0, 1, 2),))
     known = characterized(lines, stretch=True, while_blocked=code(1, 2))
     call = known.services[0]
-    call = replace(
-        call, stretches=(replace(call.stretches[0], goes_on_in=frozenset({Joint.HANDLER})),)
-    )
+    leads = replace(call.stretches[0], counts=CALLS_ONE, goes_on_in=frozenset({Joint.HANDLER}))
+    call = replace(call, stretches=(leads,))
     held = Counts((TraceSection(Blocking(), AccessVector({ALU: 20})),))
     handler = replace(
         call,
@@ -254,15 +262,46 @@ def test_what_goes_on_with_a_stretch_loads_its_own_lines(
         "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
     )
     found = estimate(known, "svc", board(), placed, {})
-    assert found.blocking_interrupts == exactly(10 + 2 * REFILL)
+    assert found.blocking_interrupts == exactly(20 + 2 * REFILL)
     chain = found.interrupts_chain
     assert chain is not None
     assert [link.time for link in chain.links] == [
-        exactly(10 + 2 * REFILL),
+        exactly(20 + 2 * REFILL),
         exactly(200 + refills * REFILL),
     ]
-    assert chain.time == exactly(210 + (2 + refills) * REFILL)
+    assert chain.time == exactly(220 + (2 + refills) * REFILL)
     assert chain.gaps == ()
+
+
+@pytest.mark.parametrize(
+    ("part", "state", "moved", "refills"),
+    [
+        # Lines 0 (entered six times) and 1: each may have to be loaded behind the handler.
+        (Part.WHOLE, CacheState.COLD, 0, 2 + 1),
+        (Part.WHOLE, CacheState.WARM, 0, 1 + 1),
+        # How often they are entered is not known.
+        (Part.WHOLE, CacheState.COLD, 32 * 2 + 4, 2 * 3),
+        # The part ends with the call.
+        (Part.UNTIL_SWITCH, CacheState.COLD, 0, 2),
+    ],
+)
+def test_a_handler_that_comes_back_replaces_lines(
+    part: Part, state: CacheState, moved: int, refills: int
+) -> None:
+    often = (EnteredLine(32, ".text", 0, 6),)
+    lines = FetchedLines(formula(50, 0), (footprint(0, 1, repeated=often),))
+    known = characterized(lines, stretch=True, while_blocked=code(0))
+    service = replace(known.services[0], part=part, counts=CALLS_ONE)
+    blocks = replace(service.stretches[0], counts=CALLS_ONE)
+    service = replace(service, stretches=(blocks,))
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE + moved}, instruction_cache=state
+    )
+    prices = price_vector(replace(known, services=(service,)), board(), placed)
+    found = estimate_at(service, prices, ())
+    assert found.total.high == 20 + refills * REFILL
+    # The stretch has to load its line anew, too: it has what the service has.
+    assert found.blocking_interrupts == exactly(20 + refills * REFILL)
 
 
 def swept(lines: FetchedLines) -> Characterization:
