@@ -3,8 +3,8 @@
 See ``model/chain`` for the equation. The length of a stretch that may follow is its largest time
 over the values that its parameters may have: those that the integrator gives, and the whole range
 of the others. A chain is as good as the weakest of its stretches; one that was not observed at the
-values where it is longest is an *estimate*. Lines that an instruction cache loads are in it, as if
-each stretch began with an empty cache.
+values where it is longest is an *estimate*. Lines that an instruction cache loads are in it; what
+another activity did with the cache before is not known, so it is never warm.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from wcetchar.engine.counts import (
     LARGEST_GRID,
@@ -39,6 +40,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Link
 from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import CacheState
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Following:
         self.characterization = characterization
         self.prices = prices
         self.values: Mapping[str, int] = values or {}
+        self._refills = None if prices.refills is None else prices.refills.of_followers
         self._chains: dict[StretchKind, tuple[Chains[Follower], tuple[str, ...]]] = {}
         self._known: dict[tuple[StretchKind, frozenset[Joint]], Continuation] = {}
         self._called: dict[StretchKind, Continuation] = {}
@@ -156,13 +159,19 @@ class Following:
         self, service: ServiceCharacterization, stretch: BlockingStretch | None
     ) -> Loaded | None:
         """What lines take that a stretch loads, or all of the service."""
-        refills = self.prices.refills
+        refills = self._refills
         if refills is None:
             return None
         own = None if stretch is None else refills.of_stretch(stretch)
         if own is not None:
-            return Loaded(lambda values: own, anywhere=True)
-        return Loaded(lambda values: refills.of(service, values).unhidden)
+            return Loaded(lambda values: own, frozenset())
+        assert service.lines is not None
+        names = tuple(parameter.name for parameter in service.parameters)
+        if refills.state is CacheState.ALWAYS_MISS:
+            used = used_parameters(service.lines.entries, names)
+        else:  # footprints differ by any
+            used = frozenset(names)
+        return Loaded(cache(lambda values: refills.of(service, values).unhidden), used)
 
     def _longest(
         self,
@@ -187,8 +196,8 @@ class Following:
             refills=None if loaded is None else lambda values: loaded.at(values).high,
         )
         used = used_parameters(counts, names)
-        if loaded is not None and not loaded.anywhere:
-            used = frozenset(names)
+        if loaded is not None:
+            used |= loaded.used
         problems = []
         ranges = []
         for parameter in service.parameters:
@@ -243,11 +252,11 @@ class Following:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What lines take that are loaded, at values of a service's parameters; ``anywhere``: the same
-    at all."""
+    """What lines take that are loaded, at values of a service's parameters; ``used``: those that it
+    depends on."""
 
     at: Callable[[tuple[int, ...]], Interval]
-    anywhere: bool = False
+    used: frozenset[str]
 
 
 def refills_of(stretch: BlockingStretch, prices: PriceVector, service: Interval) -> Interval:

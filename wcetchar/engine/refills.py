@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Final
@@ -66,8 +66,6 @@ from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import ParameterKind, Part
 
-WILD_MISSES: Final = 2
-"""Of a fetch from anywhere: what it loads, and what that replaces."""
 _NOTES: Final = {
     CacheState.ALWAYS_MISS: "instruction cache: each line that is entered counts as a miss",
     CacheState.COLD: "assumed: nothing but the service uses the instruction cache meanwhile; "
@@ -96,11 +94,13 @@ _HIDDEN: Final = (
     "counted off from refills: what is waited for while a line is loaded, and what one that is "
     "loaded in vain takes less"
 )
-_BLOCKED: Final = (
-    "blocking times hold all refills of the service",
-    "blocking times hold the lines that are fetched while something is blocked, each as a miss; "
-    "where these do not fit into the cache, all refills of the service",
-)
+_BLOCKED: Final = {
+    CacheState.ALWAYS_MISS: "blocking times hold all refills of the service",
+    CacheState.COLD: "blocking times hold the lines that are fetched while something is blocked, "
+    "each as a miss; where these do not fit into the cache, all refills of the service",
+    CacheState.WARM: "blocking times hold all refills of the service; what goes on with them "
+    "begins with a cold cache",
+}
 HiddenLines = tuple[str, int, Span]
 """Section, how many lines of it, and what each takes less."""
 
@@ -144,7 +144,7 @@ class RefillPrices:
             *((_HIDDEN,) if hides and self.state is CacheState.COLD else ()),
             "lines that an interrupt or another thread replaces meanwhile are loaded again, and "
             "that is not in the figures",
-            _BLOCKED[self.state is CacheState.COLD],
+            _BLOCKED[self.state],
         )
 
     def key(self, section: str) -> CoreEvent:
@@ -165,6 +165,13 @@ class RefillPrices:
             return always
         return other
 
+    @property
+    def of_followers(self) -> RefillPrices:
+        """Of what goes on with a service, which has used the cache meanwhile."""
+        if self.state is not CacheState.WARM:
+            return self
+        return replace(self, state=CacheState.COLD)
+
     def of_stretch(self, stretch: BlockingStretch) -> Interval | None:
         """All that a stretch loads, whatever the cache holds when it begins, at any values of the
         parameters; ``None``: as much as its service."""
@@ -176,9 +183,15 @@ class RefillPrices:
             return None
         misses = Counter(lines.values())
         if code.wild:
-            misses[self._dearest] += WILD_MISSES * code.wild
+            misses[self._dearest] += self._wild_misses * code.wild
         time = (self.price[section][1].scaled(number) for section, number in misses.items())
         return sum(time, start=Interval())
+
+    @property
+    def _wild_misses(self) -> int:
+        """Of a fetch from anywhere: what it loads, and each line of a full set, which one more
+        pushes out in turn."""
+        return 1 + self.geometry.ways
 
     @property
     def _dearest(self) -> str:
@@ -225,6 +238,8 @@ class RefillPrices:
         lines = self._dearest_section(self._lines(r for f in found for r in f.ranges))
         sections = {r.section for f in found for r in f.ranges if r.section in self.price}
         known = exact and all(map(self._in_place, sections))
+        # Of a line in which two sections meet only now, the entries of both add up.
+        known = known and (self._together(sections) or self._apart(found))
         handlers = self._handlers(service, values)
         entries = dict.fromkeys(lines, 1 if known else 1 + handlers)
         if known:
@@ -237,7 +252,7 @@ class RefillPrices:
         misses: dict[str, int] = defaultdict(int)
         for line, number in model(self.geometry, entries, handlers).items():
             misses[lines[line]] += number
-        wild = WILD_MISSES * max((f.wild for f in found), default=0)
+        wild = self._wild_misses * max((f.wild for f in found), default=0)
         if wild:
             misses[self._dearest] += wild
         hidden: list[HiddenLines] = []
@@ -276,6 +291,11 @@ class RefillPrices:
             base = self.address[one.section]
             first, last = (base + one.start) // size, (base + one.end - 1) // size
             yield from ((line, one.section) for line in range(first, last + 1))
+
+    def _apart(self, footprints: Iterable[Footprint]) -> bool:
+        """No line belongs to two sections."""
+        pairs = {*self._lines(r for f in footprints for r in f.ranges)}
+        return len(pairs) == len({line for line, _ in pairs})
 
     def _repeated(self, footprints: Iterable[Footprint]) -> Iterable[tuple[int, int]]:
         for footprint in footprints:

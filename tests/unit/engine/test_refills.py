@@ -499,3 +499,87 @@ def test_a_line_of_two_sections_has_the_dearer_price() -> None:
         )
         found = estimate(known, "svc", board(flash=11, sram=7), placed, {})
         assert found.total == exactly(10 + 110)
+
+
+@pytest.mark.parametrize(("ways", "refills"), [(1, 1 + 2), (2, 1 + 3), (4, 1 + 5)])
+def test_a_wild_fetch_pushes_out_a_whole_set(ways: int, refills: int) -> None:
+    """What it loads, and each line of the set, one after the other."""
+    lines = FetchedLines(formula(50, 0), (footprint(0, wild=1),))
+    assert priced(lines, CacheState.COLD, BASE, board(ways=ways)) == refills * REFILL
+
+
+@pytest.mark.parametrize(("address", "refills"), [(BASE + 8, 20), (BASE + 8 + 32 * 2, 5 + 6 + 1)])
+def test_entries_of_sections_that_meet_in_a_line_only_now_add_up(
+    address: int, refills: int
+) -> None:
+    """.text enters its lines 0 and 4, which share a set, five and ten times; .fast enters one line
+    five times, which was apart when it was characterized."""
+    often = (
+        EnteredLine(32, ".fast", 0, 5),
+        EnteredLine(32, ".text", 0, 5),
+        EnteredLine(32, ".text", 4, 10),
+    )
+    ranges = (CodeRange(".fast", 0, 8), CodeRange(".text", 0, 4), CodeRange(".text", 128, 160))
+    one = Footprint(((),), ranges, often)
+    known = characterized(FetchedLines(formula(20, 0), (one,)), ".fast")
+    sections = tuple(
+        replace(info, address=BASE + 264) if info.name == ".fast" else info
+        for info in known.sections
+    )
+    placed = SectionMap(
+        "map",
+        {".text": "flash", ".fast": "flash"},
+        addresses={".text": BASE, ".fast": address},
+        instruction_cache=CacheState.COLD,
+    )
+    found = estimate(replace(known, sections=sections), "svc", board(), placed, {})
+    assert found.total.high == 10 + refills * REFILL
+
+
+def test_what_goes_on_with_a_warm_service_is_cold() -> None:
+    lines = FetchedLines(formula(50, 0), (footprint(0, 1),))
+    known = characterized(lines, stretch=True, while_blocked=code(1))
+    call = known.services[0]
+    leads = replace(call.stretches[0], counts=CALLS_ONE, goes_on_in=frozenset({Joint.HANDLER}))
+    follows = replace(
+        call.stretches[0], goes_on_from=frozenset({Joint.HANDLER}), code=code(5, 6, 7)
+    )
+    handler = replace(
+        call,
+        name="handler",
+        lines=FetchedLines(formula(9, 0), (footprint(5, 6, 7),)),
+        stretches=(follows,),
+    )
+    known = replace(known, services=(replace(call, stretches=(leads,)), handler))
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.WARM
+    )
+    chain = estimate(known, "svc", board(), placed, {}).interrupts_chain
+    assert chain is not None
+    assert [link.time for link in chain.links] == [exactly(20), exactly(10 + 3 * REFILL)]
+
+
+def test_the_worst_values_of_blocking_are_those_with_most_refills() -> None:
+    """Counts are the same at all values, the lines that are loaded are not."""
+    points = tuple(TablePoint((n,), formula(9, 0).rows) for n in (1, 2, 4))
+    prints = (
+        replace(footprint(0), points=((1,),)),
+        replace(footprint(0, 1, 2), points=((2,),)),
+        replace(footprint(0, 1), points=((4,),)),
+    )
+    known = swept(FetchedLines(Counts(points=points), prints))
+    stretch = characterized(None, stretch=True).services[0].stretches[0]
+    unknown = replace(known.services[0], stretches_known=False)
+    masked = TraceSection(Blocking(interrupts=True), AccessVector({ALU: 1}))
+    unknown = replace(unknown, counts=Counts((masked,)))
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    for service in (replace(known.services[0], stretches=(stretch,)), unknown):
+        whole = replace(known, services=(service,))
+        prices = price_vector(whole, board(), placed)
+        worst = worst_parameters(service, prices, {})
+        longest = {n: estimate_at(service, prices, (n,)).blocking_interrupts for n in range(1, 5)}
+        # At 3, which was not observed, all footprints count.
+        assert longest == {n: exactly(10 + m * REFILL) for n, m in ((1, 1), (2, 3), (3, 3), (4, 2))}
+        assert worst.interrupts == {"N": 2}
