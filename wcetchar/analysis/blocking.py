@@ -31,7 +31,7 @@ loaded (``FETCHED_BEHIND``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -141,15 +141,11 @@ def rows_of(labelled: Labelled, stretch: Stretch) -> Codes:
     )
 
 
-def ways_of(labelled: Labelled, stretch: Stretch) -> set[int]:
-    """Which instructions a stretch fetches: of each, 2 * table index + whether it sent control
-    elsewhere."""
+def fetching(labelled: Labelled, stretch: Stretch) -> dict[int, int]:
+    """How often a stretch fetches for what: 2 * table index of an instruction + whether it sent
+    control elsewhere."""
     inside = slice(stretch.first, stretch.last + 1 + FETCHED_BEHIND)
-    return {*np.unique(2 * labelled.index[inside] + labelled.taken[inside]).tolist()}
-
-
-def wild_in(labelled: Labelled, stretch: Stretch, wild: Collection[int]) -> int:
-    """How often a stretch executes some of these."""
-    inside = slice(stretch.first, stretch.last + 1 + FETCHED_BEHIND)
-    ways = 2 * labelled.index[inside] + labelled.taken[inside]
-    return int(np.isin(ways, list(wild)).sum())
+    pairs, often = np.unique(
+        2 * labelled.index[inside] + labelled.taken[inside], return_counts=True
+    )
+    return dict(zip(pairs.tolist(), often.tolist(), strict=True))

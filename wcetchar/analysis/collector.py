@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from wcetchar.analysis.accesses import Labeller
-from wcetchar.analysis.blocking import rows_of, stretches, ways_of, wild_in
+from wcetchar.analysis.blocking import fetching, rows_of, stretches
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
@@ -29,10 +29,10 @@ StretchKey = tuple[StretchKind, int, int, int, int]
 
 @dataclass
 class Code:
-    """What is fetched while a stretch lasts, over all windows. ``ways`` as ``blocking.ways_of``;
+    """What is fetched while a stretch lasts, over all windows. ``pairs`` as ``blocking.fetching``;
     ``wild``: transfers in one that may fetch from anywhere, at most."""
 
-    ways: set[int] = field(default_factory=set)
+    pairs: set[int] = field(default_factory=set)
     wild: int = 0
 
 
@@ -188,11 +188,10 @@ def _add_stretches(
     for stretch in stretches(window, labelled, labeller.blockings, labeller.is_call):
         counts = packed_counts(rows_of(labelled, stretch))
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
-        code, ways = collector.code[window.name][key], ways_of(labelled, stretch)
-        code.ways |= ways
-        wild = [way for way in ways if labeller.lines.is_wild(way)]
-        if wild:
-            code.wild = max(code.wild, wild_in(labelled, stretch, wild))
+        code, pairs = collector.code[window.name][key], fetching(labelled, stretch)
+        code.pairs |= pairs.keys()
+        wild = sum(often for pair, often in pairs.items() if labeller.lines.is_wild(pair))
+        code.wild = max(code.wild, wild)
         if stretch.kind is StretchKind.INTERRUPTS:
             collector.leads_on |= stretch.goes_on_in in (Joint.HANDLER, Joint.THREAD)
         if stretch.goes_on_from is not None and stretch.kind is StretchKind.INTERRUPTS:

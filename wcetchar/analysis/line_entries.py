@@ -210,27 +210,25 @@ class LineEntries:
             _tally(entered.codes, event_code(section[firsts], KIND[elsewhere]), more)
         return entered
 
-    def ranges(self, ways: Iterable[int]) -> set[tuple[int, int, int]]:
+    def ranges(self, pairs: Iterable[int]) -> set[tuple[int, int, int]]:
         """What instructions are fetched from, and fetch in vain, as ``Entered.ranges`` has it.
 
-        ``ways``: of each, 2 * table index + whether it sent control elsewhere.
+        ``pairs``: of each, 2 * table index + whether it sent control elsewhere.
         """
         found = set()
-        for way in ways:
-            instruction, own = (
-                self._columns.table.instructions[way >> 1],
-                int(self._section_of[way >> 1]),
-            )
+        for pair in pairs:
+            index = pair >> 1
+            instruction, own = self._columns.table.instructions[index], int(self._section_of[index])
             found.add((own, instruction.address, instruction.end))
             found.update(
                 (own if 0 <= first - instruction.end < NEAR else NO_SECTION, first, last)
-                for first, last in self._vain(way).ranges
+                for first, last in self._vain(pair).ranges
             )
         return found
 
-    def is_wild(self, way: int) -> bool:
+    def is_wild(self, pair: int) -> bool:
         """It may fetch from anywhere."""
-        return self._vain(way).wild
+        return self._vain(pair).wild
 
     def _vain(self, pair: int) -> Vain:
         known = self._known.get(pair)

@@ -116,7 +116,7 @@ def _joints(
 
 
 def _code(code: Code, labeller: Labeller, places: Places) -> StretchCode:
-    return StretchCode(places.ranges(labeller.lines.ranges(code.ways)), code.wild)
+    return StretchCode(places.ranges(labeller.lines.ranges(code.pairs)), code.wild)
 
 
 def _place(resolved: Resolved, index: int, call: int) -> str:

@@ -195,7 +195,7 @@ def blocking_totals(
             if following is not None and calls_inside(stretch):
                 per_call = following.called(kind).time.high
             last = last_call(stretch)
-            loaded = None if refills is None else partial(_loaded, stretch, prices, refills)
+            loaded = None if refills is None else partial(_refills_at, stretch, prices, refills)
             found.append(
                 Totals(stretch.counts, names, prices, service.name, rest, per_call, last, loaded)
             )
@@ -216,7 +216,7 @@ def _high(refills: Callable[[tuple[int, ...]], Interval], values: tuple[int, ...
     return refills(values).high
 
 
-def _loaded(
+def _refills_at(
     stretch: BlockingStretch,
     prices: PriceVector,
     refills: Callable[[tuple[int, ...]], Interval],

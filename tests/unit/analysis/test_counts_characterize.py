@@ -29,6 +29,7 @@ from listing import (
 
 from wcetchar import formula, store
 from wcetchar.analysis.characterize import characterize
+from wcetchar.analysis.line_entries import LineEntries
 from wcetchar.errors import InputError
 from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, Pattern
 from wcetchar.model.characterization import (
@@ -148,6 +149,30 @@ def test_the_code_of_a_stretch_by_hand(loaded: Loaded) -> None:
     masked = StretchCode((CodeRange(".text", 0x10, 0x20), CodeRange(".text", 0x28, 0x34)))
     locked = StretchCode((CodeRange(".text", 0x1E, 0x3A),))
     assert [stretch.code for stretch in found.stretches] == [masked, masked, locked]
+
+
+def test_wild_transfers_of_a_stretch_are_those_of_its_longest_window(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the loop's branch (0x116) could fetch from anywhere when it goes round: 15 times of
+    N = 16, in windows of any order."""
+    _, table = loaded
+    branch = next(n for n, one in enumerate(table.instructions) if one.address == 0x116)
+    monkeypatch.setattr(LineEntries, "is_wild", lambda _, pair: pair == 2 * branch + 1)
+    calls = [row for n in (16, *range(1, 16)) for row in call(n)]
+    found = only(characterized(loaded, HandTrace(calls + TICKS)), "service")
+    assert [stretch.code.wild for stretch in found.stretches if stretch.code] == [15, 15, 0]
+
+
+def test_code_that_holds_other_code() -> None:
+    def code(*ranges: tuple[int, int], wild: int = 0, section: str = "a") -> StretchCode:
+        return StretchCode(tuple(CodeRange(section, *one) for one in ranges), wild)
+
+    whole = code((0, 8), (16, 24), wild=1)
+    for inner in (whole, code(), code((2, 4), (16, 18)), code((0, 8), wild=1)):
+        assert whole.holds(inner)
+    for other in (code((0, 10)), code((8, 16)), code((0, 8), wild=2), code((0, 8), section="b")):
+        assert not whole.holds(other)
 
 
 def test_the_order_of_traces_does_not_matter(loaded: Loaded) -> None:

@@ -583,3 +583,32 @@ def test_the_worst_values_of_blocking_are_those_with_most_refills() -> None:
         # At 3, which was not observed, all footprints count.
         assert longest == {n: exactly(10 + m * REFILL) for n, m in ((1, 1), (2, 3), (3, 3), (4, 2))}
         assert worst.interrupts == {"N": 2}
+
+
+def test_a_handler_inside_of_a_stretch_loads_its_lines() -> None:
+    """The stretch has line 1 to load once more behind it: 20 ns and three refills, of lines 0 and 1
+    and of 1 again; and the handler 10 ns and its own three."""
+    often = (EnteredLine(32, ".text", 1, 2),)
+    lines = FetchedLines(formula(50, 0), (footprint(0, 1, repeated=often),))
+    known = characterized(lines, stretch=True, while_blocked=code(0, 1))
+    call = replace(known.services[0], counts=CALLS_ONE)
+    call = replace(call, stretches=(replace(call.stretches[0], counts=CALLS_ONE),))
+    handler = replace(
+        known.services[0],
+        name="handler",
+        lines=FetchedLines(formula(9, 0), (footprint(5, 6, 7),)),
+        stretches=(
+            replace(known.services[0].stretches[0], goes_on_from=frozenset({Joint.HANDLER})),
+        ),
+    )
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    found = estimate(replace(known, services=(call, handler)), "svc", board(), placed, {})
+    assert found.total.high == 20 + 3 * REFILL
+    chain = found.interrupts_chain
+    assert chain is not None
+    assert [link.time for link in chain.links] == [
+        exactly(20 + 3 * REFILL),
+        exactly(10 + 3 * REFILL),
+    ]
