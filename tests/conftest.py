@@ -21,6 +21,16 @@ ROOT = Path(__file__).resolve().parents[1]
 FIRMWARE = ROOT / "build" / "firmware" / "freertos" / "freertos.elf"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves long tests out unless they are asked for: ``pytest -m long``."""
+    if "long" in config.getoption("markexpr"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item.get_closest_marker("long") is None]
+
+
 @pytest.fixture
 def assemble(tmp_path: Path) -> Callable[..., Path]:
     """``assemble(source, script)``: links an assembler source for Cortex-M3, returns the ELF."""

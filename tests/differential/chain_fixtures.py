@@ -28,20 +28,6 @@ from chain_made import (
 )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the long tests of the chain out unless they are asked for: ``pytest -m long``."""
-    if "long" in config.getoption("markexpr"):
-        return
-    long = [
-        item
-        for item in items
-        if item.path.name.startswith("test_chain_") and item.get_closest_marker("long")
-    ]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in set(long)]
-
-
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     base = tmp_path_factory.getbasetemp()
