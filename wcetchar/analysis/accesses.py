@@ -305,6 +305,4 @@ def _cuts(window: Window) -> Codes:
 
     An interrupt that came back is none: the window is counted as it is without.
     """
-    executed = [(piece.index >= 0).sum() for piece in window.pieces]
-    begins = np.concatenate(([0], np.cumsum(executed))).astype(np.int64)
-    return np.unique(begins[[cut.pieces for cut in window.cuts]])
+    return np.unique(window.begins[[cut.pieces for cut in window.cuts]])

@@ -81,8 +81,7 @@ def stretches(
         is_call: by table index, whether an instruction calls.
     """
     count = len(labelled.index)
-    own = [int((piece.index >= 0).sum()) for piece in window.pieces]
-    before = np.concatenate(([0], np.cumsum(own))).tolist()
+    before = window.begins.tolist()
     ends = {before[cut.pieces]: cut.edge for cut in window.cuts} | {count: window.end}
     cuts = {before[cut.pieces] for cut in window.cuts if cut.switched}
     calls = {before[cut.pieces] for cut in window.cuts if not cut.switched}

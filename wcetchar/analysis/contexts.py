@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +134,12 @@ class Window:
     def name(self) -> str:
         """The name that it is published under."""
         return self.part.of(self.service.name)
+
+    @cached_property
+    def begins(self) -> npt.NDArray[np.int64]:
+        """At which of its instructions each piece begins, and how many there are."""
+        executed = [(piece.index >= 0).sum() for piece in self.pieces]
+        return np.concatenate(([0], np.cumsum(executed))).astype(np.int64)
 
 
 @dataclass
