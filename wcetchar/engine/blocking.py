@@ -25,7 +25,6 @@ from wcetchar.engine.chains import (
     Following,
     continuation,
     of_kind,
-    refills_of,
 )
 from wcetchar.engine.counts import (
     Counted,
@@ -106,7 +105,7 @@ def blocking_at(
         part = count(stretch.counts, names, values, f"{service.name}, blocking from {here}")
         time = prices.time_of_window(part.rows)
         if counts_something(part):
-            time += refills_of(stretch, prices, refills)
+            time += _least(_own_refills(stretch, prices), refills)
         exact = exact and part.exact
         where = here if time.high > own.high else where
         own = _larger(own, time)
@@ -195,7 +194,8 @@ def blocking_totals(
             if following is not None and calls_inside(stretch):
                 per_call = following.called(kind).time.high
             last = last_call(stretch)
-            loaded = None if refills is None else partial(_refills_at, stretch, prices, refills)
+            own = _own_refills(stretch, prices)
+            loaded = None if refills is None else partial(_refills_at, refills, own)
             found.append(
                 Totals(stretch.counts, names, prices, service.name, rest, per_call, last, loaded)
             )
@@ -208,21 +208,23 @@ def blocking_totals(
             for point in service.counts.points
         ),
     )
-    whole = None if refills is None else partial(_high, refills)
-    return [Totals(rows, names, prices, service.name, refills=whole)]
+    loaded = None if refills is None else partial(_refills_at, refills, None)
+    return [Totals(rows, names, prices, service.name, refills=loaded)]
 
 
-def _high(refills: Callable[[tuple[int, ...]], Interval], values: tuple[int, ...]) -> Fraction:
-    return refills(values).high
+def _own_refills(stretch: BlockingStretch, prices: PriceVector) -> Interval | None:
+    return None if prices.refills is None else prices.refills.of_stretch(stretch)
+
+
+def _least(own: Interval | None, service: Interval) -> Interval:
+    """What lines take that a stretch loads by itself, of those of its service."""
+    return service if own is None or own.high > service.high else own
 
 
 def _refills_at(
-    stretch: BlockingStretch,
-    prices: PriceVector,
-    refills: Callable[[tuple[int, ...]], Interval],
-    values: tuple[int, ...],
+    refills: Callable[[tuple[int, ...]], Interval], own: Interval | None, values: tuple[int, ...]
 ) -> Fraction:
-    return refills_of(stretch, prices, refills(values)).high
+    return _least(own, refills(values)).high
 
 
 def _blocks(kind: StretchKind) -> Callable[[Blocking], bool]:

@@ -259,12 +259,6 @@ class Loaded:
     used: frozenset[str]
 
 
-def refills_of(stretch: BlockingStretch, prices: PriceVector, service: Interval) -> Interval:
-    """What lines take that a stretch loads, of those of its service."""
-    own = None if prices.refills is None else prices.refills.of_stretch(stretch)
-    return service if own is None or own.high > service.high else own
-
-
 def of_kind(stretch: BlockingStretch, kind: StretchKind) -> bool:
     """It holds off what the kind is about: masked interrupts hold off preemption as well."""
     return kind is StretchKind.PREEMPTION or stretch.kind is kind

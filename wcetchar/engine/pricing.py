@@ -83,8 +83,8 @@ def price_vector(
     problems.extend(_misspelt(characterization, section_map))
     refills = None
     try:
-        needed = [*chosen, *(s for s in followers if s not in chosen)]
-        refills = refill_prices(characterization, profile, section_map, needed)
+        needed = {service.name: service for service in (*chosen, *followers)}
+        refills = refill_prices(characterization, profile, section_map, needed.values())
     except PricingError as error:
         problems.append(error)
     if problems:
