@@ -38,6 +38,7 @@ from wcetchar.engine.interference import NO_INTERFERENCE, Rate
 from wcetchar.image import load_image
 from wcetchar.model.access import AccessVector, EventKind, Key, Operation, Pattern
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     Blocking,
     Characterization,
     Counts,
@@ -212,7 +213,7 @@ class Priced:
             sections=(),
             services=(service,),
             provenance=Provenance("test"),
-            stalls=True,
+            stalls=STALL_EDITION,
             successions=True,
         )
         placed = SectionMap("map", {name: name for name in NAMES})

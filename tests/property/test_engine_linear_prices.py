@@ -21,6 +21,7 @@ from wcetchar.model.access import (
     Pattern,
 )
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     Blocking,
     Characterization,
     Counts,
@@ -146,7 +147,7 @@ def _characterization() -> Characterization:
         sections=(SectionInfo(".text", SectionKind.CODE), SectionInfo("data", SectionKind.DATA)),
         services=(service,),
         provenance=Provenance("test"),
-        stalls=True,
+        stalls=STALL_EDITION,
     )
 
 

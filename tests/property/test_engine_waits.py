@@ -27,6 +27,7 @@ from wcetchar.model.access import (
     Succession,
 )
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     Blocking,
     Characterization,
     Counts,
@@ -192,7 +193,7 @@ def estimated(bus: Bus, run: list[Step], outside: Outside | None, counted: bool)
         (),
         (service,),
         Provenance("test"),
-        stalls=True,
+        stalls=STALL_EDITION,
         successions=counted,
     )
     one = Quantity.exactly(1, Unit.CYCLES)

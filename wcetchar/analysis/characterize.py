@@ -27,6 +27,7 @@ from wcetchar.analysis.trace_checks import check_code, check_filter, check_origi
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     Characterization,
     Conservation,
     Evidence,
@@ -147,7 +148,7 @@ def characterize(
         kernel=services.kernel,
         architecture=image.architecture,
         fetch_width=table.fetch_bytes * 8,
-        stalls=True,
+        stalls=STALL_EDITION,
         successions=successions,
         sections=tuple(Places(resolved).info(s) for s in services.sections),
         services=tuple(

@@ -22,6 +22,7 @@ from wcetchar.model.access import (
 )
 from wcetchar.model.chain import FOLLOWED
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     BlockingStretch,
     Characterization,
     Counts,
@@ -174,11 +175,13 @@ def _uncounted_stalls(
     core = profile.core
     priced = [k for k in STALLS & core.events.keys() if core.events[k].high]
     priced += [k for k in STALLS if core.discarded_fetches.get(k) and k not in priced]
-    if priced and not characterization.stalls:
+    if priced and characterization.stalls < STALL_EDITION:
+        how = "by definitions that left some out" if characterization.stalls else "not at all"
         yield PricingError(
-            f"the characterization of {characterization.kernel.name} does not count stalls, which "
+            f"the characterization of {characterization.kernel.name} counts stalls {how}, which "
             f"profile {profile.name} prices ({_some(sorted(k.value for k in priced))})",
-            expected="a characterization that counts them, or instructions whose times hold them",
+            expected=f"a characterization that counts them (stalls: {STALL_EDITION}), or "
+            "instructions whose times hold them",
             hint="characterize the kernel anew; or leave out stalls, and raise `load` and others",
             file="profile",
             keys=("core", "events"),

@@ -340,14 +340,21 @@ class Provenance:
     traces: tuple[TraceProvenance, ...] = ()
 
 
+STALL_EDITION = 2
+"""Of the definitions of stalls. 1: no ``divide-use stall``, and no stall where the result of a load
+is overwritten, nor of a branch backwards that waits for anything else than what it compares. What
+was counted by an older edition is too low where stalls are priced."""
+
+
 @dataclass(frozen=True)
 class Characterization:
     """A kernel on one instruction set.
 
     Attributes:
         fetch_width: in bits; the unit of fetch counts.
-        stalls: stalls are counted as events of their own (``EventKind.is_stall``). Where they are
-            not, each instruction is priced with all that it may cause.
+        stalls: the edition of the definitions by which stalls are counted as events of their own
+            (``EventKind.is_stall``), at most ``STALL_EDITION``; 0: they are not counted, and each
+            instruction is priced with all that it may cause.
         successions: which access follows which is counted (:class:`Succession`). Where it is not,
             an access is priced as if the dearest had just gone before it.
     """
@@ -361,5 +368,5 @@ class Characterization:
     conservation: Conservation | None = None
     assumptions: tuple[str, ...] = ()
     not_characterized: tuple[NotCharacterized, ...] = ()
-    stalls: bool = False
+    stalls: int = 0
     successions: bool = False

@@ -28,6 +28,7 @@ from wcetchar.model.access import (
 )
 from wcetchar.model.characterization import (
     SCHEMA_VERSION,
+    STALL_EDITION,
     Blocking,
     BlockingStretch,
     Characterization,
@@ -399,7 +400,11 @@ class CharacterizationDoc(JsonModel):
     kernel: KernelDoc = Field(description="the kernel and its configuration")
     architecture: str = Field(description="instruction set")
     fetch_width: FetchWidth = Field(description="in bits; the unit of fetch counts")
-    stalls: bool = Field(False, description="stalls are counted as events of their own")
+    stalls: Annotated[int, Field(ge=1, le=STALL_EDITION)] | bool = Field(
+        False,
+        description="edition of the definitions by which stalls are counted as events of "
+        "their own; true: 1; absent: they are not",
+    )
     successions: list[SuccessionDoc] | None = Field(
         None, description="all that are counted; absent: which access follows which is not counted"
     )
@@ -416,7 +421,7 @@ class CharacterizationDoc(JsonModel):
             kernel=Kernel(self.kernel.name, self.kernel.version, dict(self.kernel.configuration)),
             architecture=self.architecture,
             fetch_width=self.fetch_width,
-            stalls=self.stalls,
+            stalls=int(self.stalls),
             successions=self.successions is not None,
             sections=tuple(
                 SectionInfo(s.name, s.kind, s.meaning, s.address) for s in self.sections

@@ -16,6 +16,7 @@ from wcetchar.engine.interference import NO_INTERFERENCE, Rate
 from wcetchar.engine.totals import Totals
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     Blocking,
     BlockingStretch,
     Counts,
@@ -122,7 +123,7 @@ SERVICE = ServiceCharacterization(
 
 def test_rows_columns_and_totals_agree() -> None:
     on = board(ram(4, refresh=Interference(cycles(6), cycles(60))), buffer=0)
-    published = replace(kernel(ALU), services=(SERVICE,), stalls=True, successions=True)
+    published = replace(kernel(ALU), services=(SERVICE,), stalls=STALL_EDITION, successions=True)
     prices = price_vector(published, on, PLACED)
     totals = Totals(SERVICE.counts, ("N",), prices, "run")
     assert totals.line is None  # it is none

@@ -21,6 +21,7 @@ from wcetchar.engine.versus import Side, versus
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     Blocking,
     BlockingStretch,
     Characterization,
@@ -104,7 +105,7 @@ def characterized(
     infos = tuple(
         SectionInfo(name, SectionKind.CODE, address=BASE) for name in (".text", *sections)
     )
-    return replace(plain, sections=infos, services=(service,), stalls=True)
+    return replace(plain, sections=infos, services=(service,), stalls=STALL_EDITION)
 
 
 def priced(

@@ -10,6 +10,7 @@ from test_pricing import FETCH, at, cycles, exactly, kernel, ns, profile, region
 
 from wcetchar.engine import PricingError, price_vector
 from wcetchar.model.access import STALLS, CoreEvent, EventKind, Key
+from wcetchar.model.characterization import STALL_EDITION
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
 
@@ -23,7 +24,7 @@ def price(
     events: Mapping[EventKind, int],
     *assumptions: Assumption,
     discarded: Mapping[EventKind, int] | None = None,
-    counted: bool = True,
+    counted: int = STALL_EDITION,
 ) -> Interval:
     """At 100 MHz: 10 ns a cycle."""
     key: Key = CoreEvent(".text", kind)
@@ -74,17 +75,21 @@ def test_other_events_still_need_a_time() -> None:
 
 
 @pytest.mark.parametrize("discarded", [False, True])
-def test_stalls_that_are_priced_and_not_counted(discarded: bool) -> None:
+@pytest.mark.parametrize(
+    ("edition", "how"), [(0, "not at all"), (1, "by definitions that left some out")]
+)
+def test_stalls_that_are_priced_and_not_counted(discarded: bool, edition: int, how: str) -> None:
     """They would be lost without a word. What costs nothing may be left uncounted."""
     stall = EventKind.LOAD_USE_STALL
     events = {EventKind.ALU: 1, stall: 0 if discarded else 1}
     fetches = {stall: 1} if discarded else {}
     with pytest.raises(PricingError) as caught:
-        price(EventKind.ALU, events, discarded=fetches, counted=False)
+        price(EventKind.ALU, events, discarded=fetches, counted=edition)
     error = caught.value
-    assert "does not count stalls" in str(error)
+    assert f"counts stalls {how}" in str(error)
+    assert "stalls: 2" in str(error.expected)
     assert "load-use stall" in str(error)
     assert (error.file, error.keys) == ("profile", ("core", "events"))
     assert "characterize the kernel anew" in (error.hint or "")
     events = {EventKind.ALU: 1, stall: 0}
-    assert price(EventKind.ALU, events, counted=False) == exactly(10)
+    assert price(EventKind.ALU, events, counted=edition) == exactly(10)

@@ -23,6 +23,7 @@ from wcetchar.model.access import (
     Pattern,
     Succession,
 )
+from wcetchar.model.characterization import STALL_EDITION
 from wcetchar.model.hardware import HardwareProfile, Interference, Region
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
@@ -66,7 +67,7 @@ def board(*regions: Region, buffer: int = 1, least: int = 0) -> HardwareProfile:
 
 
 def priced(key: Key, on: HardwareProfile, counted: bool = True) -> Interval:
-    counts = replace(kernel(key), stalls=True, successions=counted)
+    counts = replace(kernel(key), stalls=STALL_EDITION, successions=counted)
     flash = {"f": "flash"} if "flash" in on.regions else {}
     placed = replace(PLACED, sections={**PLACED.sections, **flash})
     return price_vector(counts, on, placed)[key].time
@@ -158,7 +159,7 @@ def test_edges_are_not_known_where_fetches_wait() -> None:
     on = board(slow)
     fetch = AccessClass("code", Operation.FETCH, 32, Pattern.FIRST)
     key = behind(LOADED, LOADED, (ALU, 2))
-    counts = replace(kernel(key, fetch), stalls=True, successions=True)
+    counts = replace(kernel(key, fetch), stalls=STALL_EDITION, successions=True)
     assert price_vector(counts, on, PLACED)[key].time.high == 1
     assert high(key, on) == 0
 
@@ -192,7 +193,7 @@ def test_instructions_that_take_longer_than_what_they_hide() -> None:
     on = board(ram(3, divider=2))
     slow = replace(on, core=replace(on.core, events={**on.core.events, EventKind.LOAD: cycles(2)}))
     key, load = behind(LOADED, LOADED, (ALU, 2)), CoreEvent("code", EventKind.LOAD)
-    counts = replace(kernel(key, load), stalls=True, successions=True)
+    counts = replace(kernel(key, load), stalls=STALL_EDITION, successions=True)
     assert price_vector(counts, on, PLACED)[key].time.high == 0
     assert price_vector(counts, slow, PLACED)[key].time.high == 1
 

@@ -137,6 +137,14 @@ def test_what_is_written_reads_back(write) -> None:
     assert characterization_json(again) == text
 
 
+@pytest.mark.parametrize(("written", "edition"), [(False, 0), (True, 1), (1, 1), (2, 2)])
+def test_the_edition_of_stalls(write, written: Any, edition: int) -> None:
+    """True stands in files from before there were editions."""
+    found = load_characterization(write(_set(plain(), "stalls", written)))
+    assert found.stalls == edition
+    assert json.loads(characterization_json(found)).get("stalls", 0) == edition
+
+
 def test_the_text_is_canonical() -> None:
     text = characterization_json(FULL)
     assert text.endswith("}\n")
@@ -242,6 +250,7 @@ ROWS = "services/0/counts/rows/0"
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
+        ("stalls", 3, "3"),
         (f"{ROWS}/repetition", "M", "M"),
         (f"{ROWS}/repetition", "N +", ""),
         (f"{ROWS}/repetition", "__import__('os')", ""),
