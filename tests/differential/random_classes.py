@@ -228,7 +228,8 @@ def _waits(call: Call, sends: bool) -> Class:
         if name == "xQueueSendToFront":
             return Gap(f"{name} that blocks, on a queue of a set")
         return Known(f"{name}_set_blocks", {"S": f["S"], "D": f["D"], "W": f["W"]})
-    return Known(f"{name}_blocks", {"S": f["S"], "D": f["D"], "W": f["W"]})
+    less = "_less_urgent" if call.parts == 2 and name != "xQueuePeek" else ""
+    return Known(f"{name}_blocks{less}", {"S": f["S"], "D": f["D"], "W": f["W"]})
 
 
 def _transfer_in_isr(call: Call) -> Class:
@@ -433,7 +434,9 @@ def _stream(call: Call) -> Class:
         return _blocks(call, Known(f"{name}_blocks", {"S": call.result or 0, "D": f["D"]}))
     if not call.result:
         return Known(f"{name}_fails", {})
-    return Known(f"{name}_waiter" if f["waiting"] else name, {"S": call.result})
+    if not f["waiting"]:
+        return Known(name, {"S": call.result})
+    return Known(f"{name}_waiter" + ("" if in_isr else _stays(call)), {"S": call.result})
 
 
 # ---- timers and sets -----------------------------------------------------------------------------

@@ -59,6 +59,24 @@ static BaseType_t notifies_the_driver(void *unused)
     return xTaskNotify(driver_handle, 1, eSetValueWithOverwrite);
 }
 
+/* What waits for the caller when it goes on need not be more urgent than the caller. It is while it brings what
+ * the caller waits for. Another task, which is as urgent and therefore runs when that waits, lowers it. */
+static unsigned lowering; /* 0: nobody does */
+
+static BaseType_t lowers(void *unused)
+{
+    (void)unused;
+    CHECK(ulTaskNotifyTake(pdTRUE, portMAX_DELAY) == 1);
+    vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+    return pdPASS;
+}
+
+static void be_lowered(void)
+{
+    if (lowering > 0)
+        CHECK(xTaskNotifyGive(helper_handle(lowering)) == pdPASS);
+}
+
 /* The last item is for the caller. Then the task fills the queue and waits for room: the caller readies it. */
 static BaseType_t sends(void *unused)
 {
@@ -66,6 +84,7 @@ static BaseType_t sends(void *unused)
     vTaskDelay(1);
     for (unsigned i = 0; i + 1 < times + places; i++)
         CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    be_lowered();
     return xQueueSend(queue, others_item + 1, portMAX_DELAY);
 }
 
@@ -76,7 +95,24 @@ static BaseType_t receives(void *unused)
     vTaskDelay(1);
     for (unsigned i = 0; i + 1 < times + places; i++)
         CHECK(xQueueReceive(queue, others_item + 1, 0) == pdTRUE);
+    be_lowered();
     return xQueueReceive(queue, others_item + 1, portMAX_DELAY);
+}
+
+static void lower_first(unsigned helper)
+{
+    lowering = helper;
+    vTaskPrioritySet(helper_handle(helper), helper_priority(0));
+    helper_call(helper, lowers, NULL);
+}
+
+static void check_first_went_on(int urgent)
+{
+    CHECK(helper_busy(0) == !urgent);
+    CHECK(urgent || eTaskGetState(helper_handle(0)) == eReady);
+    vTaskPrioritySet(helper_handle(0), helper_priority(0));
+    CHECK(!helper_busy(0));
+    lowering = 0;
 }
 
 static BaseType_t gives(void *unused)
@@ -260,30 +296,37 @@ static void create_queue(unsigned bytes, unsigned state)
 }
 
 /* Worst: W more urgent tasks wait already, and D tasks wake no later than the caller's time limit:
- * its place in both lists is behind them. When it goes on it finds a more urgent task that waits on
- * the other side by now. */
-static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting, unsigned state)
+ * its place in both lists is behind them. When it goes on it finds a task that waits on the other side by
+ * now, more urgent than the caller or not. */
+static void measure_receive(unsigned bytes, unsigned delayed, unsigned waiting, unsigned state, int urgent)
 {
     BaseType_t result;
 
     create_queue(bytes, state);
     times = waiting + 1;
-    helpers_start(delayed + waiting);
+    helpers_start(delayed + waiting + !urgent);
     for (unsigned i = delayed; i < delayed + waiting; i++)
         helper_receive(i, queue, others_item + 1, portMAX_DELAY);
+    if (!urgent)
+        lower_first(delayed + waiting);
     delay_others(sends, delayed);
     mark_three(bytes, delayed, waiting);
     wcet_param(3, state);
-    MEASURE(SERVICE_XQUEUERECEIVE_BLOCKS, result = xQueueReceive(queue, received + 1, LIMIT));
+    if (urgent)
+        MEASURE(SERVICE_XQUEUERECEIVE_BLOCKS, result = xQueueReceive(queue, received + 1, LIMIT));
+    else
+        MEASURE(SERVICE_XQUEUERECEIVE_BLOCKS_LESS_URGENT,
+                result = xQueueReceive(queue, received + 1, LIMIT));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(!helper_busy(0) && uxQueueMessagesWaiting(queue) == places);
+    check_first_went_on(urgent);
+    CHECK(uxQueueMessagesWaiting(queue) == places);
     for (unsigned i = 1; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i < delayed));
     helpers_stop();
 }
 
 static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting, int to_front,
-                         unsigned state)
+                         unsigned state, int urgent)
 {
     BaseType_t result;
 
@@ -291,19 +334,29 @@ static void measure_send(unsigned bytes, unsigned delayed, unsigned waiting, int
     for (unsigned i = 0; i < places; i++)
         CHECK(xQueueSend(queue, others_item + 1, 0) == pdTRUE);
     times = waiting + 1;
-    helpers_start(delayed + waiting);
+    helpers_start(delayed + waiting + !urgent);
     for (unsigned i = delayed; i < delayed + waiting; i++)
         helper_send(i, queue, others_item + 1, portMAX_DELAY);
+    if (!urgent)
+        lower_first(delayed + waiting);
     delay_others(receives, delayed);
     mark_three(bytes, delayed, waiting);
     wcet_param(3, state);
-    if (to_front)
+    if (to_front && urgent)
         MEASURE(SERVICE_XQUEUESENDTOFRONT_BLOCKS,
                 result = xQueueSendToFront(queue, sent + 1, LIMIT));
-    else
+    else if (to_front)
+        MEASURE(SERVICE_XQUEUESENDTOFRONT_BLOCKS_LESS_URGENT,
+                result = xQueueSendToFront(queue, sent + 1, LIMIT));
+    else if (urgent)
         MEASURE(SERVICE_XQUEUESEND_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
-    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 0);
-    CHECK(!helper_busy(0) && memcmp(sent + 1, others_item + 1, bytes) == 0);
+    else
+        MEASURE(SERVICE_XQUEUESEND_BLOCKS_LESS_URGENT,
+                result = xQueueSend(queue, sent + 1, LIMIT));
+    CHECK(result == pdTRUE);
+    check_first_went_on(urgent);
+    CHECK(uxQueueMessagesWaiting(queue) == 0);
+    CHECK(memcmp(sent + 1, others_item + 1, bytes) == 0);
     for (unsigned i = 1; i < delayed + waiting; i++)
         CHECK(helper_busy(i) == (i < delayed));
     helpers_stop();
@@ -467,20 +520,24 @@ static BaseType_t lets_clock_wrap(void *unused)
 }
 
 /* The caller waits in vain, and the holder, which is ready or is not, loses the priority that it has inherited.
- * Worst: it keeps that of a less urgent task which waits too. When the caller's time is over, but before it goes on, the
- * tick count wraps around. */
+ * It keeps that of a less urgent task which waits too, or nobody else waits. When the caller's time is over, but
+ * before it goes on, the tick count wraps around. */
+#define MUTEX_TIME_OUT_STATES 4u
+
 static void measure_mutex_time_out(unsigned delayed, unsigned state)
 {
-    TaskHandle_t holder, waiter;
+    const UBaseType_t kept = state < 2 ? PRIORITY_WAITER : PRIORITY_CREATED;
+    TaskHandle_t holder, waiter = NULL;
     BaseType_t result;
 
-    holder_sleeps = state == 1;
+    holder_sleeps = state & 1;
     holder = mutex_held_by(holds_and_waits);
-    waiter = xTaskCreateStatic(waits_for_mutex, "waiter", STACK_WORDS, NULL, PRIORITY_WAITER,
-                               waiter_stack, &waiter_control);
+    if (state < 2)
+        waiter = xTaskCreateStatic(waits_for_mutex, "waiter", STACK_WORDS, NULL, PRIORITY_WAITER,
+                                   waiter_stack, &waiter_control);
     /* The waiter runs until it waits, then the holder. */
     vTaskDelay(1);
-    CHECK(uxTaskPriorityGet(holder) == PRIORITY_WAITER);
+    CHECK(uxTaskPriorityGet(holder) == kept);
     clock_wraps_in(4);
     helpers_start(delayed);
     for (unsigned i = 1; i < delayed; i++)
@@ -494,8 +551,9 @@ static void measure_mutex_time_out(unsigned delayed, unsigned state)
     else
         MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT, result = xSemaphoreTake(queue, 2));
     CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
-    CHECK(uxTaskPriorityGet(holder) == PRIORITY_WAITER);
-    vTaskDelete(waiter);
+    CHECK(uxTaskPriorityGet(holder) == kept);
+    if (waiter != NULL)
+        vTaskDelete(waiter);
     vTaskDelete(holder);
     helpers_stop();
     clock_far_from_wrap();
@@ -612,11 +670,12 @@ void measure_blocking(void)
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
-                for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, waiting); state++) {
-                    measure_receive(bytes, delayed, waiting, state);
-                    measure_send(bytes, delayed, waiting, 0, state);
-                    measure_send(bytes, delayed, waiting, 1, state);
-                }
+                for (unsigned state = 0; state < 2 && swept_in(state, bytes, delayed, waiting); state++)
+                    for (int urgent = 0; urgent <= 1; urgent++) {
+                        measure_receive(bytes, delayed, waiting, state, urgent);
+                        measure_send(bytes, delayed, waiting, 0, state, urgent);
+                        measure_send(bytes, delayed, waiting, 1, state, urgent);
+                    }
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
             if (swept(STREAM_BYTES_MIN, delayed, waiting))
@@ -629,7 +688,7 @@ void measure_blocking(void)
         for (recursive = 0; recursive <= 1; recursive++) {
             measure_mutex(delayed);
             measure_mutex_again(delayed);
-            for (unsigned state = 0; state < 2; state++)
+            for (unsigned state = 0; state < MUTEX_TIME_OUT_STATES; state++)
                 measure_mutex_time_out(delayed, state);
         }
         for (unsigned state = 0; state < 2; state++)

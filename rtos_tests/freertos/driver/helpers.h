@@ -13,7 +13,7 @@
 #include "queue.h"
 
 #define HELPERS_MAX 13u
-#define HELPERS_ALL 18u
+#define HELPERS_ALL 19u
 
 /* The name of them all; where a task is looked for by its name, as long as one can be, and another one
  * differs in the last character. */

@@ -57,6 +57,22 @@ static void buffer_of(unsigned bytes, int is_message, unsigned before)
     CHECK(xStreamBufferSpacesAvailable(buffer) == BUFFER_BYTES - 1);
 }
 
+/* A task waits on the other side, by `order`; it is more urgent than the caller, or no more urgent. */
+static void waits(helper_function *order, int urgent)
+{
+    helper_call(0, order, NULL);
+    if (!urgent)
+        vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+}
+
+static void check_woken(int urgent)
+{
+    CHECK(helper_busy(0) == !urgent);
+    CHECK(urgent || eTaskGetState(helper_handle(0)) == eReady);
+    vTaskPrioritySet(helper_handle(0), helper_priority(0));
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+}
+
 static BaseType_t receive(void *unused)
 {
     (void)unused;
@@ -91,29 +107,36 @@ static void measure_stream(unsigned bytes)
     }
 }
 
-/* A more urgent task waits on the other side. */
-static void measure_stream_waiter(unsigned bytes)
+static void measure_stream_waiter(unsigned bytes, int urgent)
 {
     size_t done;
 
     buffer_of(bytes, 0, 0);
-    helper_call(0, receive, NULL);
+    waits(receive, urgent);
     wcet_param(0, bytes);
-    MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER,
-            done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+    if (urgent)
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER,
+                done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    else
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER_LESS_URGENT,
+                done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    check_woken(urgent);
+    CHECK(done == bytes && memcmp(SENT, helpers_item + 2, bytes) == 0);
 
     /* The buffer is full from the byte before its end on. */
     buffer_of(bytes, 0, 0);
     CHECK(xStreamBufferSend(buffer, sent, BUFFER_BYTES - 1, 0) == BUFFER_BYTES - 1);
     CHECK(xStreamBufferIsFull(buffer));
-    helper_call(0, send, NULL);
+    waits(send, urgent);
     wcet_param(0, bytes);
-    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_WAITER,
-            done = xStreamBufferReceive(buffer, RECEIVED, bytes, portMAX_DELAY));
-    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(sent, RECEIVED, bytes) == 0);
+    if (urgent)
+        MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_WAITER,
+                done = xStreamBufferReceive(buffer, RECEIVED, bytes, portMAX_DELAY));
+    else
+        MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_WAITER_LESS_URGENT,
+                done = xStreamBufferReceive(buffer, RECEIVED, bytes, portMAX_DELAY));
+    check_woken(urgent);
+    CHECK(done == bytes && memcmp(sent, RECEIVED, bytes) == 0);
 }
 
 static void stream_from_isr(void)
@@ -247,26 +270,33 @@ static void full_of_messages(unsigned bytes)
     CHECK(xMessageBufferSpacesAvailable(buffer) == 0);
 }
 
-/* A more urgent task waits on the other side. */
-static void measure_message_waiter(unsigned bytes)
+static void measure_message_waiter(unsigned bytes, int urgent)
 {
     size_t done;
 
     buffer_of(bytes, 1, LENGTH_BYTES);
-    helper_call(0, receive_message, NULL);
+    waits(receive_message, urgent);
     wcet_param(0, bytes);
-    MEASURE(SERVICE_XMESSAGEBUFFERSEND_WAITER,
-            done = xMessageBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+    if (urgent)
+        MEASURE(SERVICE_XMESSAGEBUFFERSEND_WAITER,
+                done = xMessageBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    else
+        MEASURE(SERVICE_XMESSAGEBUFFERSEND_WAITER_LESS_URGENT,
+                done = xMessageBufferSend(buffer, SENT, bytes, portMAX_DELAY));
+    check_woken(urgent);
+    CHECK(done == bytes && memcmp(SENT, helpers_item + 2, bytes) == 0);
 
     full_of_messages(bytes);
-    helper_call(0, send_message, NULL);
+    waits(send_message, urgent);
     wcet_param(0, bytes);
-    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER,
-            done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
-    CHECK(done == bytes && !helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(SENT, RECEIVED, bytes) == 0);
+    if (urgent)
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER,
+                done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
+    else
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER_LESS_URGENT,
+                done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
+    check_woken(urgent);
+    CHECK(done == bytes && memcmp(SENT, RECEIVED, bytes) == 0);
 }
 
 static void message_from_isr(void)
@@ -436,9 +466,11 @@ void measure_streams(void)
     }
     helpers_start(1);
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++) {
-        measure_stream_waiter(bytes);
+        for (int urgent = 0; urgent <= 1; urgent++) {
+            measure_stream_waiter(bytes, urgent);
+            measure_message_waiter(bytes, urgent);
+        }
         measure_stream_from_isr(bytes);
-        measure_message_waiter(bytes);
         measure_message_from_isr(bytes);
     }
     helpers_stop();
