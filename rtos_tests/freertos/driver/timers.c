@@ -134,6 +134,24 @@ static void measure_full_queue(void)
     in_interrupt(fails_from_isr);
 }
 
+/* The timers' task is no more urgent than the caller, which goes on. */
+static void measure_less_urgent(void)
+{
+    const TaskHandle_t task = xTimerGetTimerDaemonTaskHandle();
+    BaseType_t result;
+
+    vTaskPrioritySet(task, PRIORITY_CREATED);
+    MEASURE(SERVICE_XTIMERSTART_LESS_URGENT, result = xTimerStart(timer, 0));
+    CHECK(result == pdPASS && xTimerIsTimerActive(timer) == pdFALSE);
+    vTaskPrioritySet(task, configTIMER_TASK_PRIORITY);
+    CHECK(xTimerIsTimerActive(timer) == pdTRUE && xTimerStop(timer, 0) == pdPASS);
+    vTaskPrioritySet(task, PRIORITY_CREATED);
+    MEASURE(SERVICE_XTIMERPENDFUNCTIONCALL_LESS_URGENT,
+            result = xTimerPendFunctionCall(nothing_to_do, NULL, 0, 0));
+    CHECK(result == pdPASS);
+    vTaskPrioritySet(task, configTIMER_TASK_PRIORITY);
+}
+
 static void measure_calls(void)
 {
     BaseType_t result;
@@ -164,6 +182,7 @@ static void measure_calls(void)
             result = xTimerPendFunctionCall(nothing_to_do, NULL, 0, 0));
     CHECK(result == pdPASS);
     CHECK(xTimerStop(timer, 0) == pdPASS);
+    measure_less_urgent();
     in_interrupt(from_isr);
     CHECK(xTimerIsTimerActive(timer) == pdTRUE);
     CHECK(xTimerStop(timer, 0) == pdPASS);
@@ -211,10 +230,11 @@ static void measure_create(void)
 /* What the callback that leaves the begin mark asks for. */
 static struct {
     unsigned service;
-    unsigned parameter;
-    int has_parameter;
+    unsigned parameters[2];
+    unsigned count;
     TimerHandle_t timer;
-    enum { START, CHANGE, STOP, DELETE } command;
+    enum { START, CHANGE, STOP, DELETE, FUNCTION } command;
+    unsigned late; /* ticks that pass before the command is carried out */
 } asked;
 
 /* The command stands in the queue when the task looks for commands, after this callback. */
@@ -236,11 +256,15 @@ static void callback_begins(TimerHandle_t unused)
     case DELETE:
         result = xTimerDelete(asked.timer, 0);
         break;
+    case FUNCTION:
+        result = xTimerPendFunctionCall(nothing_to_do, NULL, 0, 0);
+        break;
     }
     CHECK(result == pdPASS);
+    pass_time(asked.late);
     driver_invocations++;
-    if (asked.has_parameter)
-        wcet_param(0, asked.parameter);
+    for (unsigned i = 0; i < asked.count; i++)
+        wcet_param(i, asked.parameters[i]);
     wcet_begin(asked.service);
 }
 
@@ -251,12 +275,13 @@ static void callback_ends(TimerHandle_t unused)
 }
 
 /* Both callbacks come at the next tick, one after the other. */
-static void carry_out(unsigned service, unsigned parameter, int has_parameter,
+static void carry_out(unsigned service, unsigned count, unsigned first, unsigned second,
                       TimerHandle_t which, int command)
 {
     asked.service = service;
-    asked.parameter = parameter;
-    asked.has_parameter = has_parameter;
+    asked.count = count;
+    asked.parameters[0] = first;
+    asked.parameters[1] = second;
     asked.timer = which;
     asked.command = command;
     CHECK(xTimerStart(begins, 0) == pdPASS && xTimerStart(ends, 0) == pdPASS);
@@ -264,24 +289,42 @@ static void carry_out(unsigned service, unsigned parameter, int has_parameter,
     CHECK(xTimerIsTimerActive(begins) == pdFALSE && xTimerIsTimerActive(ends) == pdFALSE);
 }
 
+/* The timers' task notes the time at each command; where the tick count has gone back since, that is when it
+ * swaps its lists. No timer is active. */
+static void go_back_in_time(void)
+{
+    clock_far_from_wrap();
+    CHECK(xTimerStop(timer, 0) == pdPASS);
+}
+
 /* Worst: the timer is active already, so that it is taken out of the list first, and expires no
- * sooner than all others. The timer that leaves the end mark is one of these. */
+ * sooner than all others. The timer that leaves the end mark is one of these. Or all but that expire after the
+ * tick count has wrapped around, and stand in the other list. */
 static void measure_commands(void)
 {
-    for (unsigned active = 1; active <= OTHERS_MAX; active++) {
-        start_others(active - 1, LONG - 10);
-        CHECK(xTimerStart(timer, 0) == pdPASS);
-        carry_out(SERVICE_TIMER_COMMAND_START, active, 1, timer, START);
-        CHECK(xTimerIsTimerActive(timer) == pdTRUE);
-        CHECK(xTimerGetExpiryTime(timer) == xTaskGetTickCount() + LONG);
-        carry_out(SERVICE_TIMER_COMMAND_CHANGE, active, 1, timer, CHANGE);
-        CHECK(xTimerGetPeriod(timer) == LONG + 1);
-        CHECK(xTimerGetExpiryTime(timer) == xTaskGetTickCount() + LONG + 1);
-        CHECK(xTimerChangePeriod(timer, LONG, 0) == pdPASS);
-        stop_others();
-    }
-    carry_out(SERVICE_TIMER_COMMAND_STOP, 0, 0, timer, STOP);
+    for (unsigned state = 0; state < 2; state++)
+        for (unsigned active = 1; active <= OTHERS_MAX; active++) {
+            if (state == 1)
+                clock_wraps_in(LONG / 2);
+            start_others(state == 0 ? active - 1 : active, LONG - 10);
+            CHECK(xTimerStart(timer, 0) == pdPASS);
+            carry_out(SERVICE_TIMER_COMMAND_START, 2, active, state, timer, START);
+            CHECK(xTimerIsTimerActive(timer) == pdTRUE);
+            CHECK(xTimerGetExpiryTime(timer) == xTaskGetTickCount() + LONG);
+            carry_out(SERVICE_TIMER_COMMAND_CHANGE, 2, active, state, timer, CHANGE);
+            CHECK(xTimerGetPeriod(timer) == LONG + 1);
+            CHECK(xTimerGetExpiryTime(timer) == xTaskGetTickCount() + LONG + 1);
+            CHECK((xTimerGetExpiryTime(timer) < LONG) == (state == 1));
+            CHECK(xTimerChangePeriod(timer, LONG, 0) == pdPASS);
+            stop_others();
+            CHECK(xTimerStop(timer, 0) == pdPASS);
+            if (state == 1)
+                go_back_in_time();
+        }
+    CHECK(xTimerStart(timer, 0) == pdPASS);
+    carry_out(SERVICE_TIMER_COMMAND_STOP, 0, 0, 0, timer, STOP);
     CHECK(xTimerIsTimerActive(timer) == pdFALSE);
+    carry_out(SERVICE_TIMER_COMMAND_FUNCTION, 0, 0, 0, NULL, FUNCTION);
 
     /* Worst for the heap: as for vPortFree. */
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
@@ -294,11 +337,29 @@ static void measure_commands(void)
         holes_open(&holes);
         CHECK(heap_free_blocks() == n + 1);
         CHECK(xTimerStart(made, 0) == pdPASS);
-        carry_out(SERVICE_TIMER_COMMAND_DELETE, n, 1, made, DELETE);
+        carry_out(SERVICE_TIMER_COMMAND_DELETE, 1, n, 0, made, DELETE);
         CHECK(heap_free_blocks() == n);
         holes_close(&holes);
         CHECK(heap_free_blocks() == 1);
     }
+}
+
+/* The timers' task did not run for so long that the timer should have expired already, several times. */
+static void measure_late_commands(void)
+{
+    for (unsigned active = 1; active <= OTHERS_MAX; active++)
+        for (unsigned late = 1; late <= MISSED_MAX; late++) {
+            CHECK(xTimerChangePeriod(timer, 1, 0) == pdPASS);
+            start_others(active - 1, late + 2);
+            asked.late = late;
+            carry_out(SERVICE_TIMER_COMMAND_START_LATE, 2, active, late, timer, START);
+            asked.late = 0;
+            CHECK(xTimerGetExpiryTime(timer) == xTaskGetTickCount() + 1);
+            CHECK(active == 1 || xTimerGetExpiryTime(others[0]) == xTaskGetTickCount() + 1);
+            CHECK(xTimerStop(timer, 0) == pdPASS);
+            stop_others();
+        }
+    CHECK(xTimerChangePeriod(timer, LONG, 0) == pdPASS && xTimerStop(timer, 0) == pdPASS);
 }
 
 /* ---- expiry --------------------------------------------------------------------------------- */
@@ -341,21 +402,28 @@ static void expire(unsigned service, unsigned count, unsigned first, unsigned se
     CHECK(xTimerPendFunctionCall(end_expiry, NULL, 0, 0) == pdPASS);
 }
 
-/* Worst: the timer starts again by itself, and all others expire before its next time. */
+/* Worst: the timer starts again by itself, and all others expire before its next time: before the tick count
+ * wraps around, or after. */
 static void measure_expiry(void)
 {
-    for (unsigned active = 0; active <= OTHERS_MAX; active++) {
-        TickType_t expires;
+    for (unsigned state = 0; state < 2; state++)
+        for (unsigned active = 0; active <= OTHERS_MAX; active++) {
+            TickType_t expires;
 
-        CHECK(xTimerChangePeriod(timer, 4, 0) == pdPASS);
-        expires = xTimerGetExpiryTime(timer);
-        pass_time(3);
-        start_others(active, 4);
-        expire(SERVICE_TIMER_EXPIRY, 1, active, 0, 1);
-        CHECK(xTimerGetExpiryTime(timer) == expires + 4);
-        CHECK(xTimerStop(timer, 0) == pdPASS);
-        stop_others();
-    }
+            if (state == 1)
+                clock_wraps_in(6);
+            CHECK(xTimerChangePeriod(timer, 4, 0) == pdPASS);
+            expires = xTimerGetExpiryTime(timer);
+            pass_time(3);
+            start_others(active, 4);
+            expire(SERVICE_TIMER_EXPIRY, 2, active, state, 1);
+            CHECK(xTimerGetExpiryTime(timer) == (TickType_t)(expires + 4));
+            CHECK((xTimerGetExpiryTime(timer) < expires) == (state == 1));
+            CHECK(xTimerStop(timer, 0) == pdPASS);
+            stop_others();
+            if (state == 1)
+                go_back_in_time();
+        }
     vTimerSetReloadMode(timer, pdFALSE);
     CHECK(xTimerChangePeriod(timer, 1, 0) == pdPASS);
     expire(SERVICE_TIMER_EXPIRY_ONCE, 0, 0, 0, 1);
@@ -410,6 +478,7 @@ void measure_timers(void)
     begins = xTimerCreateStatic("begins", 1, pdFALSE, NULL, callback_begins, &begin_control);
     ends = xTimerCreateStatic("ends", 1, pdFALSE, NULL, callback_ends, &end_control);
     measure_commands();
+    measure_late_commands();
     measure_expiry();
     measure_missed();
     measure_wrap();
