@@ -12,6 +12,7 @@ import pytest
 from listing import (
     BEGIN,
     END,
+    PARAMETER,
     SCRIPT,
     SERVICES,
     SOURCE,
@@ -34,6 +35,7 @@ from wcetchar.errors import InputError
 from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, Pattern
 from wcetchar.model.characterization import (
     Blocking,
+    BlockingStretch,
     Characterization,
     CodeRange,
     Counts,
@@ -149,6 +151,109 @@ def test_the_code_of_a_stretch_by_hand(loaded: Loaded) -> None:
     masked = StretchCode((CodeRange(".text", 0x10, 0x20), CodeRange(".text", 0x28, 0x34)))
     locked = StretchCode((CodeRange(".text", 0x1E, 0x3A),))
     assert [stretch.code for stretch in found.stretches] == [masked, masked, locked]
+
+
+FORKED = """
+.section .vectors,"a"
+  .word 0x20021000, driver+1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+.section .marks,"aw",%nobits
+.global wcet_mark
+.type wcet_mark,%object
+.size wcet_mark, 1024
+wcet_mark: .space 1024
+.section .stack,"aw",%nobits
+  .space 4096
+.section .data,"aw"
+  .space 64
+.text
+.global driver, service, lock, unlock, tick
+.type driver,%function
+driver:            @ 0x100
+start:
+  strb r0, [r4]    @ 0x100  parameter
+  strb r0, [r5]    @ 0x102  begin
+  bl service       @ 0x104
+  strb r0, [r6]    @ 0x108  end
+  b.n start        @ 0x10a
+lock:
+unlock:
+tick:
+.size driver, .-driver
+.type service,%function
+service:           @ 0x10c
+  cpsid i          @ 0x10c
+  cmp r0, #1       @ 0x10e
+  beq near         @ 0x110
+  b.n far          @ 0x112
+  .space 0x160 - 0x114
+near:              @ 0x160
+  adds r1, #1      @ 0x160
+  b.n join         @ 0x162
+  .space 0x1a0 - 0x164
+far:               @ 0x1a0
+  adds r1, #1      @ 0x1a0
+  b.n join         @ 0x1a2
+  .space 0x200 - 0x1a4
+join:              @ 0x200
+  adds r1, #1      @ 0x200
+  cpsie i          @ 0x202
+  nop              @ 0x204
+  nop              @ 0x206
+  nop              @ 0x208
+  b.n again        @ 0x20a
+  .space 0x240 - 0x20c
+again:             @ 0x240
+  cpsid i          @ 0x240
+  adds r1, #1      @ 0x242
+  cpsie i          @ 0x244
+  nop              @ 0x246
+  nop              @ 0x248
+  nop              @ 0x24a
+  nop              @ 0x24c
+  bx lr            @ 0x24e
+.size service, .-service
+"""
+
+
+def forked_call(n: int) -> list[Row]:
+    ways = {1: (0x110, 0x160, 0x162), 2: (0x110, 0x112, 0x1A0, 0x1A2)}
+    path = (0x10C, 0x10E, *ways[n], *range(0x200, 0x20C, 2), *range(0x240, 0x250, 2))
+    return [
+        i(0x100), mark(PARAMETER, n), i(0x102), mark(BEGIN, 7), i(0x104),
+        *map(i, path),
+        i(0x108), mark(END, 7), i(0x10A),
+    ]  # fmt: skip
+
+
+def in_points(stretch: BlockingStretch) -> dict[tuple[int, ...], Counter[object]]:
+    """All that it counts, at each point, where it was published as it was observed."""
+    counts: dict[tuple[int, ...], Counter[object]] = {}
+    for values in ((1,), (2,)):
+        rows = [r for p in stretch.counts.points if p.values == values for r in p.rows]
+        at = counts[values] = Counter[object]()
+        for row in rows or stretch.counts.rows:
+            at.update(dict(row.vector))
+    return counts
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_the_code_of_all_windows_and_of_a_stretch_that_counts_less(
+    assemble: Callable[..., Path], order: tuple[int, int]
+) -> None:
+    """Both ways lie in the code of the first stretch, whichever came last. The second one counts
+    no more of anything, but lies elsewhere."""
+    forked = load(assemble(FORKED, SCRIPT))
+    calls = [row for n in order for row in forked_call(n)]
+    found = only(characterized(forked, HandTrace(calls), partial=True), "service")
+    masked = [s for s in found.stretches if s.kind is StretchKind.INTERRUPTS]
+    assert [s.begin.split()[0] for s in masked] == ["service+2", "service+310"]
+    first, second = (s.code.ranges for s in masked if s.code is not None)
+    for inside in ((0x60, 0x64), (0xA0, 0xA4), (0x100, 0x102)):
+        assert any(r.start <= inside[0] and inside[1] <= r.end for r in first)
+    assert not any(r.end > 0x140 for r in first)
+    assert any(r.start <= 0x142 and r.end >= 0x146 for r in second)
+    more, less = map(in_points, masked)
+    assert all(less[values] <= more[values] for values in more)
 
 
 def test_wild_transfers_of_a_stretch_are_those_of_its_longest_window(
