@@ -220,8 +220,8 @@ class Pricer:
         core = self.profile.core
         return Bus(
             clock=self.clock,
-            posted=bool(core.write_buffer),
-            edges_known=self._edges_known(),
+            posted=core.write_buffer,
+            edges_known=core.write_buffer <= 1 and self._edges_known(),
             widest=core.data_width,
             overlap=self._overlaps(Operation.WRITE)[0],
             turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),

@@ -1,7 +1,9 @@
 """How long a data access waits because of the one before it: posted writes, edges of a clock.
 
-With one write under way behind the core (``write buffer: 1``) a write costs its core nothing, and
-the next access waits for its end. Of an access behind another one, in time::
+With writes under way behind the core (``write buffer: N``) a write costs its core nothing, and the
+next access waits for its end. With N > 1 that is more than a core waits: the next write is taken
+before the end of the last, and a queue with more places lets nothing go on later. Of an access
+behind another one, in time::
 
     posted = max(0, full(before) + turnaround - overlap(write) - between)   before: a write
            = max(0, turnaround - between)                     before: what the core waited for
@@ -17,16 +19,16 @@ the write; that shows only where the write hides nothing else.
 
 The edge is known where the one before is on a bus of the same divider: it ends with a cycle of that
 bus, and ``between`` later, or a turnaround later if the write is what is waited for, the next is
-asked for. That takes fetches that never wait and exact prices in cycles; else the longest wait is
-taken, divider - 1 cycles. A core that reaches an edge later than priced cannot be: prices are upper
-ends, and one that is earlier finds the same edge or an earlier one.
+asked for. That takes fetches that never wait, exact prices in cycles and N <= 1; else the longest
+wait is taken, divider - 1 cycles. A core that reaches an edge later than priced cannot be: prices
+are upper ends, and one that is earlier finds the same edge or an earlier one.
 
-Where the one before is not known, a write to the slowest region was begun right before. Where a
+Where the one before is not known, N writes to the slowest region were begun right before. Where a
 handler ends, the longest wait for what it leaves behind is charged to it, and so is an edge. What a
 call leaves behind is its caller's to wait for.
 
 Source: the equations are those of a queue with one place (max-plus); checked by brute force in
-``tests/property`` and cycle by cycle on a core (docs/explanation/rtl.md).
+``tests/property``, with one place cycle by cycle on a core as well (docs/explanation/rtl.md).
 """
 
 from __future__ import annotations
@@ -66,8 +68,9 @@ class Bus:
 
     Attributes:
         clock: of the core.
-        posted: a write goes on behind the core.
-        edges_known: fetches never wait, and instructions with an access take what it hides.
+        posted: so many writes go on behind the core.
+        edges_known: fetches never wait, instructions with an access take what it hides, and no
+            more than one write goes on.
         widest: bits of a write at most.
         overlap: of a write.
         turnaround: what an access right behind another one costs beside.
@@ -80,7 +83,7 @@ class Bus:
     """
 
     clock: Quantity
-    posted: bool
+    posted: int
     edges_known: bool
     widest: int
     overlap: Span
@@ -139,9 +142,10 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             whole = _end(full, end)
             if before is None:
                 whole = plus(whole, _cycles(edge_wait(region)))
-            rest = _value(less(whole, overlap, bus.clock), end)
+            under_way = bus.posted if before is None else 1
+            rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
             held = min(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
-            waits = plus(whole, _end(bus.turnaround, end))
+            waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             found.append(held if ends_here else max(posted, held))
     return max(found)

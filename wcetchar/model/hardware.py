@@ -117,8 +117,8 @@ class Core:
         least_width: per operation, how many bits the core moves at least: a byte is read as a word
             where it is 32.
         data_width: how many bits one access of the core moves at most, its caller's too.
-        write_buffer: writes that may be under way while the core goes on: none, or one, for whose
-            end its next access waits.
+        write_buffer: writes that may be under way while the core goes on; its next access, or the
+            next but so many, waits for their end.
         instruction_cache: ``None``: it has none.
         refills_hide_stalls: while a line is loaded, what its first instruction and the one before
             it wait for beside fetches arrives.

@@ -162,7 +162,9 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
     for operation, width in profile.core.least_width.items():
         yield f"a {operation.value} moves {width} bits at least"
     if profile.core.write_buffer:
-        yield "the core goes on while a write is under way, and its next access waits for it"
+        writes = profile.core.write_buffer
+        under_way = "a write is" if writes == 1 else f"{writes} writes are"
+        yield f"the core goes on while {under_way} under way, and its next access waits"
     for region in profile.regions.values():
         if region.clock_divider > 1:
             yield (

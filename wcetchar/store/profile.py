@@ -91,7 +91,7 @@ Ways = Annotated[Integer, Field(ge=1, le=64)]
 Replacement = Literal["lru"]
 FetchCount = Annotated[Integer, Field(ge=0, le=1000)]
 Divider = Annotated[Integer, Field(ge=1, le=1000)]
-WriteBuffer = Annotated[Integer, Field(ge=0, le=1)]
+WriteBuffer = Annotated[Integer, Field(ge=0, le=100)]
 
 
 class AccessTimeDoc(YamlModel):

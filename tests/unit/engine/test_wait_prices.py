@@ -104,6 +104,16 @@ def test_a_write_costs_its_core_nothing_and_the_next_access_waits() -> None:
     assert high(behind(STORED, None, (ALU, 2), (EXIT, 1)), on) == 6 + 1 - 1 - 2
 
 
+def test_several_writes_may_be_under_way() -> None:
+    """All of them where a window begins; within it each is waited for, as if there were but one."""
+    on = board(ram(6), buffer=3)
+    assert high(STORED, on) == 0
+    assert high(behind(None, LOADED, (ALU, 2)), on) == 3 * (6 + 1) - 1 - 2
+    assert high(behind(STORED, LOADED, (CONSECUTIVE, 1)), on) == 6 + 1 - 1 - 1
+    assert high(behind(STORED, None, (ALU, 2), (EXIT, 1)), on) == 6 + 1 - 1 - 2
+    assert high(behind(STORED, LOADED, (JUMP, 3), late=4), on) == 4
+
+
 def test_without_a_write_buffer_the_core_waits_itself() -> None:
     on = board(ram(6), buffer=0)
     for counted in (True, False):

@@ -268,9 +268,9 @@ def test_hints_name_what_was_meant(write) -> None:
         ),
         (
             "  overlap: {fetch: 1 cycle}",
-            "  overlap: {fetch: 1 cycle}\n  write buffer: 2",
+            "  overlap: {fetch: 1 cycle}\n  write buffer: 101",
             "9:17",
-            "`2` cannot stand here",
+            "`101` cannot stand here",
         ),
         (
             "  overlap: {fetch: 1 cycle}",
