@@ -63,14 +63,20 @@ class Window:
 @dataclass
 class Stretch:
     """``entered``, ``left``: addresses of the window's last calls before its first and its last
-    instruction; ``counts``: by address of the instruction."""
+    instruction, if they led to the functions that these lie in; ``counts``: by address of the
+    instruction."""
 
     kind: str
     first: int
     last: int
     entered: int | None
     left: int | None
+    led: tuple[bool, bool]
     counts: Apart
+
+    @property
+    def ends(self) -> Place:
+        return (self.kind, self.first, self.entered, self.last, self.left)
 
     @property
     def by_key(self) -> Counter[Key]:
@@ -489,13 +495,14 @@ class Machine:
         found: list[tuple[Place, Place, Apart]] = []
         merged: dict[Place, Apart] = {}
         for stretch in stretches:
-            ends = (stretch.kind, stretch.first, stretch.entered, stretch.last, stretch.left)
+            ends = stretch.ends
             merged[ends] = merged.get(ends, Counter()) | stretch.counts
         for ends, largest in merged.items():
-            kind, first, entered, last, left = ends
+            kind, first, _, last, _ = ends
             assert isinstance(first, int)
             assert isinstance(last, int)
-            place = (kind, first, self._led(entered, first), last, self._led(left, last))
+            called = self._whichever_led(stretches, ends)
+            place = (kind, first, called[0], last, called[1])
             found.append((ends, place, largest))
         return found
 
@@ -692,21 +699,30 @@ class Machine:
             counts.update(
                 (forms[last], self.run.pcs[last], key) for key in self._realigned(run, part)
             )
-        calls = (self._called(rows, steps[0]), self._called(rows, steps[-1]))
-        return Stretch(kind, self.run.pcs[steps[0]], self.run.pcs[steps[-1]], *calls, counts)
+        pcs = self.run.pcs
+        entered, left = self._called(rows, steps[0]), self._called(rows, steps[-1])
+        calls = [None if call is None else pcs[call] for call in (entered, left)]
+        led = self._led(rows, entered, steps[0]), self._led(rows, left, steps[-1])
+        return Stretch(kind, pcs[steps[0]], pcs[steps[-1]], *calls, led, counts)
 
     def _called(self, own: Collection[int], step: int) -> int | None:
         """The window's last call before a step."""
         before = (s for s in own if s < step and self.line(s).event.startswith("call"))
-        call = max(before, default=None)
-        return None if call is None else self.run.pcs[call]
+        return max(before, default=None)
 
-    def _led(self, call: object, address: int) -> int | None:
-        """The call, if it names the function that ``address`` lies in."""
-        if not isinstance(call, int) or self.listing.lines[call].event != "call":
-            return None
-        target = target_of(self.listing.lines[call])
-        return call if target is not None and target == self._function(address) else None
+    def _led(self, own: Collection[int], call: int | None, step: int) -> bool:
+        """To the function that ``step`` lies in, maybe through a veneer of three instructions."""
+        if call is None:
+            return False
+        behind = sorted(one for one in own if one > call)[:4]
+        return self._function(self.run.pcs[step]) in (self.run.pcs[one] for one in behind)
+
+    @staticmethod
+    def _whichever_led(stretches: list[Stretch], ends: Place) -> tuple[int | None, int | None]:
+        same = [stretch for stretch in stretches if stretch.ends == ends]
+        entered = any(stretch.led[0] for stretch in same)
+        left = any(stretch.led[1] for stretch in same)
+        return same[0].entered if entered else None, same[0].left if left else None
 
     @lru_cache  # noqa: B019 (one machine for each process)
     def _function(self, address: int) -> int | None:

@@ -48,13 +48,18 @@ FETCHED_BEHIND: Final = 3
 """So many instructions behind one that accesses memory are fetched while it does, at most (as
 ``fetch_ahead`` has it, for transfers that take effect late)."""
 
+VENEER: Final = 4
+"""So many instructions behind a call at most, the called function has been reached: a linker's
+veneer between the two takes up to three."""
+
 
 @dataclass(frozen=True)
 class Stretch:
     """Instructions first..last (inclusive, of the window) under one kind of blocking.
 
     ``begin`` and ``end`` are table indices of the first and the last instruction; ``entered`` and
-    ``left`` those of the window's last call before either, -1 where there was none.
+    ``left`` those of the window's last call before either, -1 where there was none, and ``reached``
+    of the few that were executed behind each of these two.
     ``goes_on_from`` and ``goes_on_in``: what blocks right before and right after it.
     """
 
@@ -65,6 +70,7 @@ class Stretch:
     end: int
     entered: int = -1
     left: int = -1
+    reached: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     goes_on_from: Joint | None = None
     goes_on_in: Joint | None = None
 
@@ -88,9 +94,12 @@ def stretches(
     called = np.where(is_call[labelled.index], np.arange(len(labelled.index)), -1)
     latest = np.concatenate(([-1], np.maximum.accumulate(called)))[:-1]
 
-    def call_before(position: int) -> int:
+    def call_before(position: int) -> tuple[int, tuple[int, ...]]:
         at = int(latest[position])
-        return -1 if at < 0 else int(labelled.index[at])
+        if at < 0:
+            return -1, ()
+        call, *behind = labelled.index[at : at + 1 + VENEER].tolist()
+        return call, tuple(behind)
 
     for kind in StretchKind:
         holds = np.array([held_off(b, kind) for b in blockings], dtype=bool)
@@ -104,6 +113,8 @@ def stretches(
             parts += [(max(f for f, _ in parts if f < c), c) for c in calls if start < c <= stop]
             for first, after in parts:
                 goes_on_from = goes_on_in = None
+                entered, in_front = call_before(first)
+                left, in_last = call_before(after - 1)
                 if first in cuts or first in calls:
                     goes_on_from = Joint.THREAD
                 elif first == 0 and held_off(window.begin.blocking, kind):
@@ -116,8 +127,9 @@ def stretches(
                     after - 1,
                     begin=int(labelled.index[first]),
                     end=int(labelled.index[after - 1]),
-                    entered=call_before(first),
-                    left=call_before(after - 1),
+                    entered=entered,
+                    left=left,
+                    reached=(in_front, in_last),
                     goes_on_from=goes_on_from,
                     goes_on_in=goes_on_in,
                 )

@@ -64,6 +64,10 @@ class Collector:
             lambda: defaultdict(lambda: (set(), set()))
         )
         """Of each stretch, all that it was seen to go on from, and to go on in."""
+        self.reached: dict[str, dict[StretchKey, tuple[set[int], set[int]]]] = defaultdict(
+            lambda: defaultdict(lambda: (set(), set()))
+        )
+        """Of each stretch, what was executed behind the last call before its begin, and its end."""
         self.at_exit: set[tuple[str, StretchKey]] = set()
         """Stretches that end with a handler's return."""
         self.switching: set[tuple[int, int]] = set()
@@ -190,6 +194,10 @@ def _add_stretches(
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
         code, pairs = collector.code[window.name][key], fetching(labelled, stretch)
         code.pairs |= pairs.keys()
+        for known_behind, behind in zip(
+            collector.reached[window.name][key], stretch.reached, strict=True
+        ):
+            known_behind.update(behind)
         wild = sum(often for pair, often in pairs.items() if labeller.lines.is_wild(pair))
         code.wild = max(code.wild, wild)
         if stretch.kind is StretchKind.INTERRUPTS:

@@ -9,7 +9,7 @@ outside of all services, is only known when all traces were read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import held_off
@@ -30,7 +30,7 @@ def published_stretches(
     which it was observed; where a stretch did not occur, its counts are zero."""
     places = Places(resolved)
     points = sorted(collector.services[name].points)
-    found = collector.stretches[name]
+    found, reached = collector.stretches[name], collector.reached[name]
     everywhere = {
         key: {point: observed.points.get(point, {}) for point in points}
         for key, observed in found.items()
@@ -60,8 +60,8 @@ def published_stretches(
     return tuple(
         BlockingStretch(
             kind=kind,
-            begin=_place(resolved, begin, entered),
-            end=_place(resolved, end, left),
+            begin=_place(resolved, begin, entered, reached[kind, begin, end, entered, left][0]),
+            end=_place(resolved, end, left, reached[kind, begin, end, entered, left][1]),
             begin_place=resolved.place_of(resolved.table.instructions[begin].address),
             end_place=resolved.place_of(resolved.table.instructions[end].address),
             counts=publish(
@@ -119,13 +119,13 @@ def _code(code: Code, labeller: Labeller, places: Places) -> StretchCode:
     return StretchCode(places.ranges(labeller.lines.ranges(code.pairs)), code.wild)
 
 
-def _place(resolved: Resolved, index: int, call: int) -> str:
-    """Where an instruction is, and who called its function, where that is known."""
+def _place(resolved: Resolved, index: int, call: int, reached: Collection[int]) -> str:
+    """Where an instruction is, and who called its function, where that is known: the call before it
+    led there, maybe through a pointer or a linker's veneer."""
     table = resolved.table.instructions
     place = resolved.place(table[index].address)
-    target = table[call].target if call >= 0 else None
     function = resolved.image.function_at(table[index].address)
-    if target is None or function is None or function.address != target:
+    if function is None or all(table[one].address != function.address for one in reached):
         return place
     return f"{place}, called at {resolved.place(table[call].address)}"
 

@@ -370,6 +370,25 @@ def test_places_of_stretches_are_those_of_the_text(loaded: Loaded) -> None:
             assert f"{place.file}:{place.line})" in text
 
 
+@pytest.mark.parametrize(
+    ("instead", "behind"), [("bl lock", []), ("blx r3\n  nop", []), ("bl lock - 2", [0x126])]
+)
+def test_the_call_that_a_stretch_was_reached_through(
+    assemble: Callable[..., Path], instead: str, behind: list[int]
+) -> None:
+    """Also one through a pointer, or by way of another instruction, as where a linker puts a
+    veneer."""
+    found = load(assemble(SOURCE.replace("bl lock", instead), SCRIPT))
+    rows = all_calls()
+    for n in reversed([n for n, row in enumerate(rows) if row == i(0x128)]):
+        if instead.startswith("blx"):
+            rows.insert(rows.index(i(0x11E), n), i(0x11C))
+        rows[n:n] = [i(one) for one in behind]
+    service = only(characterized(found, HandTrace(rows), partial=True), "service")
+    (locked,) = [s for s in service.stretches if s.begin.startswith("lock")]
+    assert ", called at service+14 (" in locked.begin
+
+
 # ---- what traces lack ----------------------------------------------------------------------------
 
 
