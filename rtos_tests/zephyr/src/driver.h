@@ -95,6 +95,7 @@ void measure_heaps(void);
 void measure_timers(void);
 void measure_work(void);
 void measure_poll(void);
+void measure_polled_objects(void);
 void measure_threads(void);
 void measure_kernel(void);
 void measure_ticks(void);

@@ -115,6 +115,7 @@ static void measure_all(void)
     measure_timers();
     measure_work();
     measure_poll();
+    measure_polled_objects();
     measure_threads();
     measure_kernel();
     measure_ticks();

@@ -23,14 +23,18 @@ static int put(void *object, void *argument)
                       K_TICKS(1000));
 }
 
-/* Brings both positions of the empty pipe one byte before the end of its buffer. */
-static void before_the_end(void)
+/* Brings both positions of the empty pipe there. */
+static void empty_at(unsigned position)
 {
     k_pipe_init(&pipe, wcet_storage, PIPE_BYTES);
-    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, PIPE_BYTES - 1, &moved, PIPE_BYTES - 1,
-                     K_NO_WAIT) == 0);
-    CHECK(k_pipe_get(&pipe, wcet_caller_data.bytes, PIPE_BYTES - 1, &moved, PIPE_BYTES - 1,
-                     K_NO_WAIT) == 0);
+    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, position, &moved, position, K_NO_WAIT) == 0);
+    CHECK(k_pipe_get(&pipe, wcet_caller_data.bytes, position, &moved, position, K_NO_WAIT) == 0);
+}
+
+/* One byte before the end of the buffer. */
+static void before_the_end(void)
+{
+    empty_at(PIPE_BYTES - 1);
 }
 
 static void measure_alone(unsigned size)
@@ -71,6 +75,141 @@ static void measure_waiter(unsigned size, unsigned ready, unsigned shape)
     CHECK(result == 0 && moved == size);
 }
 
+static void full_from(unsigned position)
+{
+    empty_at(position);
+    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, PIPE_BYTES, &moved, PIPE_BYTES, K_NO_WAIT) == 0);
+    CHECK(k_pipe_write_avail(&pipe) == 0);
+}
+
+static void get_bytes(unsigned size)
+{
+    CHECK(k_pipe_get(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT) == 0);
+    CHECK(moved == size && k_pipe_write_avail(&pipe) == 0);
+}
+
+/* The bytes of a thread that waits fill the buffer again, and the kernel lets that thread wait until somebody
+ * reads again. Threads 0 to `waiting` - 1 have waited since then; the last one waits to put more. */
+static void full_again(unsigned waiting, unsigned each, unsigned size, int priority)
+{
+    full_from(PIPE_BYTES - 1 - waiting * each);
+    helpers_start(waiting + 1, priority, 0);
+    helper_bytes = each;
+    helpers_wait(waiting, put, &pipe, NULL);
+    if (waiting > 0)
+        get_bytes(waiting * each);
+    helper_bytes = size;
+    helper_order(waiting, put, &pipe, NULL);
+    settle();
+    for (unsigned i = 0; i <= waiting; i++)
+        CHECK(helper_busy(i));
+}
+
+/* The first `waiting` have been woken; the last one has not, although all its bytes are in the buffer. */
+static void filled_again(unsigned waiting)
+{
+    settle();
+    for (unsigned i = 0; i < waiting; i++)
+        CHECK(!helper_busy(i) && helper_result(i) == 0);
+    CHECK(helper_busy(waiting) && k_pipe_write_avail(&pipe) == 0);
+    CHECK(k_pipe_get(&pipe, wcet_caller_data.bytes, 1, &moved, 1, K_NO_WAIT) == 0);
+    settle();
+    CHECK(!helper_busy(waiting) && helper_result(waiting) == 0);
+    helpers_stop();
+}
+
+static void measure_refill(unsigned size)
+{
+    int result;
+
+    full_again(0, 0, size, PRIORITY_BELOW);
+    wcet_param(0, size);
+    MEASURE(SERVICE_K_PIPE_GET_REFILL,
+            result = k_pipe_get(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT));
+    CHECK(result == 0 && moved == size);
+    filled_again(0);
+}
+
+static void measure_refill_waiter(enum crowd kind, unsigned size, unsigned ready, unsigned shape)
+{
+    int result;
+
+    full_again(1, size, size, crowd_priority(kind, ready, shape));
+    crowd_start(kind, ready, shape, NULL);
+    wcet_param(0, size);
+    wcet_param(1, ready);
+    if (kind == CROWD_JOIN)
+        MEASURE(SERVICE_K_PIPE_GET_REFILL_WAITER,
+                result = k_pipe_get(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT));
+    else
+        MEASURE(SERVICE_K_PIPE_GET_REFILL_SWITCH,
+                result = k_pipe_get(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT));
+    crowd_stop();
+    CHECK(result == 0 && moved == size && helper_busy(0) == (kind == CROWD_JOIN));
+    filled_again(1);
+}
+
+static void measure_refill_waiters(unsigned waiting, unsigned others)
+{
+    int result;
+
+    full_again(waiting, 4, 4, PRIORITY_BELOW);
+    ready_start(others, PRIORITY_BELOW);
+    wcet_param(0, waiting);
+    wcet_param(1, others + 1);
+    MEASURE(SERVICE_K_PIPE_GET_REFILL_WAITERS,
+            result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4, &moved, 4, K_NO_WAIT));
+    ready_stop();
+    CHECK(result == 0 && moved == 4);
+    filled_again(waiting);
+}
+
+/* As for a waiter that is no more urgent. */
+static void measure_switch(unsigned size, unsigned ready, unsigned shape)
+{
+    int result;
+
+    before_the_end();
+    helper_bytes = size;
+    wcet_param(0, size);
+    MEASURE_SWITCH(SERVICE_K_PIPE_PUT_SWITCH, 1, ready, shape, get, &pipe, NULL,
+                   result = k_pipe_put(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT),
+                   0);
+    CHECK(result == 0 && moved == size);
+    k_pipe_init(&pipe, NULL, 0);
+    wcet_param(0, size);
+    MEASURE_SWITCH(SERVICE_K_PIPE_GET_SWITCH, 1, ready, shape, put, &pipe, NULL,
+                   result = k_pipe_get(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT),
+                   0);
+    CHECK(result == 0 && moved == size);
+    measure_refill_waiter(CROWD_LEAD, size, ready, shape);
+}
+
+/* Several threads wait, each for four bytes. */
+static void measure_waiters(void)
+{
+    const unsigned each = 4;
+    int result = -1;
+
+    BUILD_ASSERT(4 * CONFIG_WCET_WAITING_THREADS < PIPE_BYTES);
+    helper_bytes = each;
+    MEASURE_WAKE_ALL(SERVICE_K_PIPE_PUT_WAITERS, get, &pipe, NULL, before_the_end(),
+                     result = k_pipe_put(&pipe, wcet_caller_data.bytes, waiting_ * each, &moved,
+                                         waiting_ * each, K_NO_WAIT), 0);
+    CHECK(result == 0);
+    MEASURE_WAKE_ALL(SERVICE_K_PIPE_GET_WAITERS, put, &pipe, NULL, k_pipe_init(&pipe, NULL, 0),
+                     result = k_pipe_get(&pipe, wcet_caller_data.bytes, waiting_ * each, &moved,
+                                         waiting_ * each, K_NO_WAIT), 0);
+    CHECK(result == 0);
+    for (unsigned waiting = 1; waiting < WAITING_MAX; waiting++)
+        for (unsigned others = 0; others <= READY_MAX; others++)
+            if (swept(waiting, 1, WAITING_MAX - 1, others, 0, READY_MAX))
+                measure_refill_waiters(waiting, others);
+    MEASURE_WAKE_ALL(SERVICE_K_PIPE_FLUSH_WAITERS, put, &pipe, NULL, full_from(PIPE_BYTES - 1),
+                     k_pipe_flush(&pipe), 0);
+    CHECK(k_pipe_read_avail(&pipe) == 0);
+}
+
 void measure_pipes(void)
 {
     size_t avail;
@@ -78,10 +217,17 @@ void measure_pipes(void)
     MEASURE(SERVICE_K_PIPE_INIT, k_pipe_init(&pipe, wcet_storage, PIPE_BYTES));
     for (unsigned size = 2; size <= BYTES_MAX; size++) {
         measure_alone(size);
+        measure_refill(size);
         FOR_CROWDS(CROWD_JOIN, ready, shape)
-            if (swept_ready(size, 2, BYTES_MAX, ready))
+            if (swept_ready(size, 2, BYTES_MAX, ready)) {
                 measure_waiter(size, ready, shape);
+                measure_refill_waiter(CROWD_JOIN, size, ready, shape);
+            }
+        FOR_CROWDS(CROWD_LEAD, ready, shape)
+            if (swept_ready(size, 2, BYTES_MAX, ready))
+                measure_switch(size, ready, shape);
     }
+    measure_waiters();
     before_the_end();
     CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 8, &moved, 8, K_NO_WAIT) == 0);
     MEASURE(SERVICE_K_PIPE_READ_AVAIL, avail = k_pipe_read_avail(&pipe));

@@ -19,6 +19,22 @@ static void sleeps(void *unused, void *unused2, void *unused3)
         k_sleep(K_TICKS(1000));
 }
 
+static void sleeps_and_says(void *unused, void *unused2, void *unused3)
+{
+    for (;;) {
+        ran = true;
+        k_sleep(K_TICKS(1000));
+    }
+}
+
+static void suspends_itself(void *unused, void *unused2, void *unused3)
+{
+    for (;;) {
+        ran = true;
+        k_thread_suspend(k_current_get());
+    }
+}
+
 static int join(void *object, void *argument)
 {
     return k_thread_join(object, K_TICKS(1000));
@@ -70,6 +86,62 @@ static void measure_resume(unsigned ready, unsigned shape)
     crowd_stop();
     CHECK((thread.base.thread_state & _THREAD_SUSPENDED) == 0);
     k_thread_abort(&thread);
+}
+
+/* The thread is more urgent than the caller, and runs at once. */
+static void measure_lead(unsigned ready, unsigned shape)
+{
+    create(runs, PRIORITY_ABOVE, K_FOREVER);
+    crowd_start(CROWD_LEAD, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_START_SWITCH, k_thread_start(&thread));
+    crowd_stop();
+    CHECK(ran);
+    k_thread_abort(&thread);
+
+    create(sleeps_and_says, PRIORITY_ABOVE, K_NO_WAIT);
+    CHECK(ran);
+    ran = false;
+    crowd_start(CROWD_LEAD, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_WAKEUP_SWITCH, k_wakeup(&thread));
+    crowd_stop();
+    CHECK(ran);
+    k_thread_abort(&thread);
+
+    create(suspends_itself, PRIORITY_ABOVE, K_NO_WAIT);
+    CHECK(ran);
+    ran = false;
+    crowd_start(CROWD_LEAD, ready, shape, NULL);
+    wcet_param(0, ready);
+    MEASURE(SERVICE_K_THREAD_RESUME_SWITCH, k_thread_resume(&thread));
+    crowd_stop();
+    CHECK(ran);
+    k_thread_abort(&thread);
+}
+
+/* A ready thread becomes more urgent than the caller, or the caller less urgent than ready threads. In trees
+ * the ready threads form what the kernel's own insertions make of them. */
+static void measure_own_priority(unsigned others)
+{
+    ready_start(others, PRIORITY_BELOW);
+    create(runs, PRIORITY_BELOW, K_NO_WAIT);
+    wcet_param(0, others + 2);
+    MEASURE(SERVICE_K_THREAD_PRIORITY_SET_SWITCH, k_thread_priority_set(&thread, PRIORITY_ABOVE));
+    CHECK(ran);
+    k_thread_abort(&thread);
+    ready_stop();
+
+    k_thread_priority_set(driver_thread, PRIORITY_ABOVE);
+    ready_start(others, PRIORITY_DRIVER);
+    create(runs, PRIORITY_DRIVER, K_NO_WAIT);
+    CHECK(!ran);
+    wcet_param(0, others + 2);
+    MEASURE(SERVICE_K_THREAD_PRIORITY_SET_OWN,
+            k_thread_priority_set(driver_thread, PRIORITY_DRIVER));
+    CHECK(ran);
+    k_thread_abort(&thread);
+    ready_stop();
 }
 
 /* The thread is ready. */
@@ -162,7 +234,10 @@ void measure_threads(void)
         crowd_stop();
         CHECK(ran);
         k_thread_abort(&thread);
+        measure_lead(ready, shape);
     }
+    for (unsigned others = 0; others < READY_MAX; others++)
+        measure_own_priority(others);
     FOR_CROWDS(CROWD_JOIN, ready, shape) {
         measure_create(ready, shape);
         measure_resume(ready, shape);

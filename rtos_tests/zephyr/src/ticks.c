@@ -73,6 +73,65 @@ static void measure_woken(unsigned count, unsigned others)
     helpers_stop();
 }
 
+static int sync(void *object, void *argument)
+{
+    return (int)k_timer_status_sync(object);
+}
+
+/* Each timer has a thread that waits for it, which is less urgent than the driver. */
+static void measure_sync(unsigned count, unsigned others)
+{
+    helpers_start(count, PRIORITY_BELOW, 0);
+    for (unsigned i = 0; i < count; i++) {
+        k_timer_init(&timers[i], expired, NULL);
+        k_timer_start(&timers[i], K_TICKS(10), K_TICKS(10));
+        helper_order(i, sync, &timers[i], NULL);
+    }
+    settle();
+    ready_start(others, PRIORITY_BELOW);
+    pass_ticks(9);
+    for (unsigned i = 0; i < count; i++)
+        CHECK(helper_busy(i));
+    wcet_param(0, count);
+    wcet_param(1, others + 1);
+    MEASURE(SERVICE_TICK_TIMER_SYNC, board_tick());
+    for (unsigned i = 0; i < count; i++)
+        k_timer_stop(&timers[i]);
+    ready_stop();
+    helpers_woken(count, 1);
+    helpers_stop();
+}
+
+static struct k_work_q queue;
+static K_THREAD_STACK_DEFINE(queue_stack, 512 + STACK_EXTRA);
+static struct k_work_delayable works[CONFIG_WCET_TIMEOUTS];
+static unsigned worked;
+
+static void handle(struct k_work *work)
+{
+    worked++;
+}
+
+/* Each is submitted to a queue whose thread waits for work and is less urgent than the driver; the first one
+ * wakes it. */
+static void measure_work_comes(unsigned count, unsigned others)
+{
+    worked = 0;
+    for (unsigned i = 0; i < count; i++) {
+        k_work_init_delayable(&works[i], handle);
+        CHECK(k_work_schedule_for_queue(&queue, &works[i], K_TICKS(10)) == 1);
+    }
+    ready_start(others, PRIORITY_BELOW);
+    pass_the_rest();
+    wcet_param(0, count);
+    wcet_param(1, others + 1);
+    MEASURE(SERVICE_TICK_WORK, board_tick());
+    CHECK(k_work_delayable_busy_get(&works[count - 1]) == K_WORK_QUEUED);
+    ready_stop();
+    settle();
+    CHECK(worked == count);
+}
+
 void measure_ticks(void)
 {
     MEASURE(SERVICE_TICK, board_tick());
@@ -84,6 +143,16 @@ void measure_ticks(void)
         for (unsigned others = 0; others <= READY_MAX; others++)
             if (swept(count, 1, WAITING_MAX, others, 0, READY_MAX))
                 measure_woken(count, others);
+    k_work_queue_init(&queue);
+    k_work_queue_start(&queue, queue_stack, K_THREAD_STACK_SIZEOF(queue_stack), PRIORITY_BELOW, NULL);
+    settle();
+    for (unsigned count = 1; count <= WAITING_MAX; count++)
+        for (unsigned others = 0; others <= READY_MAX; others++)
+            if (swept(count, 1, WAITING_MAX, others, 0, READY_MAX)) {
+                measure_sync(count, others);
+                measure_work_comes(count, others);
+            }
+    k_thread_abort(&queue.thread);
 
     /* A more urgent thread wakes up and runs when the interrupt is over. */
     FOR_CROWDS(CROWD_LEAD, ready, shape) {

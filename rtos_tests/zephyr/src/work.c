@@ -98,6 +98,23 @@ static void measure_delayable(void)
     }
 }
 
+/* The application's part of an item. */
+static void does_nothing(struct k_work *work)
+{
+}
+
+/* All items wait when the queue's thread is switched to; nobody flushes or cancels them. */
+static void measure_queue_thread(unsigned items)
+{
+    for (unsigned i = 0; i < items; i++) {
+        k_work_init(&works[i], does_nothing);
+        CHECK(k_work_submit_to_queue(&queue, &works[i]) == 1);
+    }
+    wcet_param(0, items);
+    MEASURE(SERVICE_WORK_QUEUE_ITEMS, settle());
+    CHECK(k_work_busy_get(&works[items - 1]) == 0);
+}
+
 void measure_work(void)
 {
     k_work_queue_init(&queue);
@@ -107,6 +124,8 @@ void measure_work(void)
     settle();
     measure_items();
     measure_delayable();
+    for (unsigned items = 1; items <= LENGTH_MAX; items++)
+        measure_queue_thread(items);
     k_thread_abort(&queue.thread);
     k_thread_abort(&urgent_queue.thread);
 }
