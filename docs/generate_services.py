@@ -86,13 +86,13 @@ test goes through the headers.
 """
 
 
-def groups() -> Mapping[str, list[str]]:
+def groups(suite: Path = SUITE, files: Iterable[str] = FILES) -> Mapping[str, list[str]]:
     """Services by the headings of the services files; the handlers of the port come last."""
     found: dict[str, list[str]] = {}
-    for name in FILES:
+    for name in files:
         group = "Interrupts and switches" if name.endswith("image.yaml") else "Others"
         inside = False
-        for line in (SUITE / name).read_text(encoding="utf-8").splitlines():
+        for line in (suite / name).read_text(encoding="utf-8").splitlines():
             if not line.startswith((" ", "#")) and line:
                 inside = line == "services:"
             heading, entry = _GROUP.match(line), _NAME.match(line)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -126,6 +127,15 @@ def test_the_page_lists_every_service() -> None:
     page = (ROOT / "docs" / "reference" / "zephyr.md").read_text()
     listed = {name.split("/")[0] for name in re.findall(r"^\| (\w+(?:/\w+)?) \|.*`", page, re.M)}
     assert set(described("scalable")) | set(options()) <= listed
+
+
+def test_the_page_of_worst_states_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    page = runpy.run_path(str(ROOT / "docs" / "generate_zephyr_services.py"))["page"]()
+    committed = (ROOT / "docs" / "reference" / "zephyr-services.md").read_text(encoding="utf-8")
+    assert committed == page, "run: python docs/generate_zephyr_services.py"
+    listed = re.findall(r"^\*\*`(\w+)`\*\*", page, re.M)
+    assert sorted(listed) == sorted({*described("scalable"), *options()})
 
 
 # ---- in a workspace -------------------------------------------------------------------------

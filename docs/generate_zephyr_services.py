@@ -1,0 +1,80 @@
+"""Writes docs/reference/zephyr-services.md from the services files of rtos_tests/zephyr: what each
+service is, in which state it is called and which parameters it has. No workspace is needed.
+
+python docs/generate_zephyr_services.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from generate_services import groups, sentence
+
+from wcetchar.model.service import Service, ServiceKind
+from wcetchar.store import load_services
+
+ROOT = Path(__file__).resolve().parents[1]
+SUITE = ROOT / "rtos_tests" / "zephyr"
+PAGE = ROOT / "docs" / "reference" / "zephyr-services.md"
+SUITES = {
+    ("services.yaml",): "",
+    ("sched-scalable.yaml",): "With the scheduler *scalable*",
+    ("timeslicing.yaml",): "With time slices",
+    ("tickless.yaml",): "With the tickless kernel",
+    ("irq-offload.yaml",): "With `irq_offload`",
+}
+"""Of each suite, the files that have services, and a heading for those of an option."""
+
+INTRODUCTION = """\
+# Zephyr: services and activities
+
+<!-- Written by docs/generate_zephyr_services.py; do not edit. -->
+
+{number} services of [the application](../../rtos_tests/zephyr/README.md): what each is, the
+state in which it is called and which parameters its formula has. What they come to is in the
+tables for [Cortex-M](zephyr.md) and [RISC-V](zephyr-riscv.md).
+
+Worst states are reasoned from the kernel's source and checked by the driver before and after each
+call; they are not proven, but for [the trees](zephyr.md#trees) of the scheduler *scalable*. A
+service that stands for several (`_waiter`, `_switch`, `_poller`, ...) does so because the worst of
+all is no formula of one set of parameters: to be safe in any state, take the largest.
+"""
+KINDS = {
+    ServiceKind.CALL: "",
+    ServiceKind.BLOCKING_CALL: "until the switch, and from there on",
+    ServiceKind.FINAL_CALL: "it does not return",
+    ServiceKind.HANDLER: "a handler",
+    ServiceKind.ACTIVATION: "a thread, until it waits again",
+}
+
+
+def entry(service: Service) -> Iterator[str]:
+    kind = KINDS[service.kind]
+    yield f"**`{service.name}`**: {sentence(service.description)}" + (f" ({kind})" if kind else "")
+    yield ""
+    for parameter in service.parameters:
+        values = f"{parameter.minimum}..{parameter.maximum}"
+        yield f"* {parameter.name} {values}: {parameter.meaning}"
+    yield f"* worst state: {sentence(service.worst_state)}"
+    yield ""
+
+
+def page() -> str:
+    lines: list[str] = []
+    number = 0
+    for files, option in SUITES.items():
+        scheduler = "sched-scalable.yaml" if "scalable" in option else "sched-dumb.yaml"
+        suite = "services.yaml" if files[0].startswith("sched") else files[0]
+        found = load_services(*(str(SUITE / name) for name in (suite, "sections.yaml", scheduler)))
+        known = {service.name: service for service in found.services}
+        for group, names in groups(SUITE, files).items():
+            lines += [f"## {option or group.partition('. ')[0]}", ""]
+            for name in names:
+                lines += entry(known[name])
+                number += 1
+    return INTRODUCTION.format(number=number) + "\n" + "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
