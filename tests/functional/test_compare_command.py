@@ -55,6 +55,11 @@ def dearer_loop(data: Any) -> None:
             count["count"] += 1
 
 
+def add_to_first_loop(data: Any) -> None:
+    for count in rows_of_n(data)[0]["counts"]:
+        count["count"] += 1
+
+
 def narrow(data: Any) -> None:
     data["services"][0]["parameters"][0]["maximum"] = 100
 
@@ -111,6 +116,33 @@ def test_a_range_that_can_be_tried_is_tried(copy: Copy) -> None:
     assert against["claim"] == "never faster, slower at 100 of 101 points"
     assert found["best"] == {"base": 101, "dear": 1}
     assert [corner["parameters"] for corner in found["corners"]] == [{"N": 0}, {"N": 100}]
+
+
+def dearer_beside_the_loop(data: Any) -> None:
+    """By as much as 40 of ``dearer_loop``."""
+    loop = rows_of_n(data)[0]
+    extra = [{**count, "count": 40} for count in loop["counts"]]
+    data["services"][0]["counts"]["rows"].append({**loop, "repetition": "1", "counts": extra})
+
+
+def test_the_best_of_several_is_said_of_each_service(copy: Copy) -> None:
+    """``loop`` is cheaper up to N = 40 and equal there, ``fixed`` from there on; ``both`` never."""
+    loop = copy("loop", lambda data: (narrow(data), add_to_first_loop(data)))
+    fixed = copy("fixed", lambda data: (narrow(data), dearer_beside_the_loop(data)))
+    both = copy(
+        "both", lambda data: (narrow(data), dearer_loop(data), dearer_beside_the_loop(data))
+    )
+    printed = run("compare", loop, fixed, both, *HARDWARE, "--format", "markdown").stdout
+    table = printed.partition("## Best, total ns on renaux2010/platform1")[2].splitlines()
+    assert table[4] == (
+        "| CreateThread | depends on the parameters: loop at 41, fixed at 61 of 101 points |"
+    )
+    base = copy("base", narrow)
+    printed = run("compare", base, loop, both, *HARDWARE, "--format", "markdown").stdout
+    table = printed.partition("## Best, total ns on renaux2010/platform1")[2].splitlines()
+    assert table[4] == "| CreateThread | base |"
+    assert "## Best" not in run("compare", base, both, *HARDWARE, "--format", "markdown").stdout
+    assert "## Best" not in run("compare", base, base, base, *HARDWARE).stdout
 
 
 def test_the_gate(copy: Copy) -> None:

@@ -103,6 +103,15 @@ def _blocks(view: View) -> Iterator[tuple[str, _Columns, _Rows]]:
                     ],
                     rows,
                 )
+    if len(view.subjects) > 2:
+        for number, metric, _ in _measured(view):
+            rows = _choices(view, number, metric)
+            if rows:
+                yield (
+                    f"Best, {METRIC_TITLES[metric]} on {view.hardware_name(number)}",
+                    [("service", False), ("best", False)],
+                    rows,
+                )
     longer = _longer(view)
     if longer:
         yield ("Where something blocks longer than in the base", [], longer)
@@ -229,6 +238,24 @@ def _sums(view: View) -> _Rows:
         for label, verdicts in counted.items():
             head = [view.hardware_short(number), METRIC_TITLES[metric], label]
             found.append([*head, *(str(verdicts[verdict]) for verdict in Verdict)])
+    return found
+
+
+def _choices(view: View, hardware: int, metric: Metric) -> _Rows:
+    """Of each service that is not equal in all, what nothing is better than: everywhere, or at how
+    many of the points that all have figures for."""
+    found = []
+    for service, rows in ((s.service, rows) for s in view.shown for rows in s.metrics):
+        if rows.hardware != hardware or rows.metric is not metric:
+            continue
+        everywhere = [label for label, points in rows.best if points == rows.complete]
+        if not rows.complete or len(everywhere) == len(rows.best):
+            continue
+        somewhere = [f"{label} at {n:,}" for label, n in rows.best if n]
+        text = ", ".join(everywhere)
+        if not everywhere:
+            text = f"depends on the parameters: {', '.join(somewhere)} of {rows.complete:,} points"
+        found.append([service, text])
     return found
 
 
