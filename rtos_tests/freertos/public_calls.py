@@ -28,8 +28,10 @@ KERNEL = Path(
 LIST = SUITE / "not-characterized.yaml"
 HEADERS = (
     *("task.h", "queue.h", "semphr.h", "event_groups.h", "stream_buffer.h", "message_buffer.h"),
-    *("timers.h", "portable.h"),
+    *("timers.h", "portable.h", "croutine.h"),
 )
+INLINE = "atomic.h"
+"""Its functions are defined in it, to be compiled into their callers."""
 HEAP = re.compile(r"Malloc|Calloc|Free|Heap|InitialiseBlocks")
 """Of portable.h: what is called by an application. The rest is what kernel and ports say to each
 other."""
@@ -96,6 +98,8 @@ def calls() -> Calls:
             own = [word for word in re.split(r"[\s,]+", parameters) if word]
             rest = [w for w in re.findall(r"\w+", body) if w not in own and not w.endswith("_t")]
             found.constants[macro] = " ".join(rest)
+    inline = lines_of(KERNEL / "include" / INLINE)
+    found.functions |= set(re.findall(r"\bportFORCE_INLINE\b[\w\s*]*?(\w+)\s*\(", inline))
     for macro, _, body in macros_in(lines_of(KERNEL / PORT)):
         bodies.setdefault(macro, body)
     port = {"vPortEnterCritical", "vPortExitCritical", "ulPortRaiseBASEPRI", "vPortRaiseBASEPRI"}

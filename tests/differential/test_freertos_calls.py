@@ -40,6 +40,9 @@ def test_the_headers_are_read() -> None:
     assert known.macros["taskENTER_CRITICAL"] == {"vPortEnterCritical"}
     assert known.constants["xQueueSend"] == known.constants["xQueueSendToBack"]
     assert known.constants["xQueueSend"] != known.constants["xQueueSendToFront"]
+    atomic = {name for name in known.functions if name.startswith("Atomic_")}
+    assert len(atomic) == 11
+    assert "xCoRoutineCreate" in known.functions
     assert len(known.functions) > 150
     assert len(known.macros) > 90
 
