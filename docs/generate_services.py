@@ -105,14 +105,15 @@ def groups(suite: Path = SUITE, files: Iterable[str] = FILES) -> Mapping[str, li
 
 def other_calls() -> str:
     """What the headers have and no service is: what stands for it, or why there is none."""
-    listed = YAML(typ="safe", pure=True).load(SUITE / "not-characterized.yaml")
+    read = YAML(typ="safe", pure=True).load
+    listed = read(SUITE / "not-characterized.yaml") | read(SUITE / "stands-for.yaml")
     lines = ["## Calls that another service stands for", "", "| call | service | because |"]
     lines += ["|---|---|---|"]
     for group in listed["stands for"]:
         for call, service in group["calls"].items():
             lines.append(f"| `{call}` | `{service}` | {group['because']} |")
     lines += ["", "## Calls that are not characterized", ""]
-    for group in listed["not characterized"]:
+    for group in listed["left out"]:
         names = ", ".join(f"`{call}`" for call in group["calls"])
         lines.append(f"* {sentence(group['because'])[:-1]}: {names}.")
     return "\n".join(lines) + "\n"
@@ -336,7 +337,7 @@ def of_heap(
         if found and number > 0:
             yield f"\n## {cell}\n"
         yield from found
-    listed = YAML(typ="safe", pure=True).load(SUITE / "not-characterized.yaml")
+    listed = YAML(typ="safe", pure=True).load(SUITE / "stands-for.yaml")
     for group in listed["not with this heap"].get(heap, ()):
         names = ", ".join(f"`{name}`" for name in group["services"])
         yield f"Not characterized with `{heap}`, because {group['because']}: {names}.\n"

@@ -4,7 +4,8 @@ The headers are read as text: declarations of functions, and macros with the fun
 come to. A function is characterized if some service has it among its entries. A macro is, if a
 service has its name (``NAME`` or ``NAME_state``) and such an entry; if it is another name of a
 function that is characterized; or if another macro that is characterized hands the same function
-the same constants. All others stand in not-characterized.yaml, each with a reason.
+the same constants. All others stand in
+not-characterized.yaml or stands-for.yaml, each with a reason.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ KERNEL = Path(
     os.environ.get("FREERTOS_KERNEL")
     or ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
 )
-LIST = SUITE / "not-characterized.yaml"
+LISTS = SUITE / "not-characterized.yaml", SUITE / "stands-for.yaml"
 HEADERS = (
     *("task.h", "queue.h", "semphr.h", "event_groups.h", "stream_buffer.h", "message_buffer.h"),
     *("timers.h", "portable.h", "croutine.h"),
@@ -137,9 +138,11 @@ def services() -> dict[str, set[str]]:
 
 @cache
 def listed() -> dict[str, Any]:
-    document = YAML(typ="safe", pure=True).load(LIST)
-    assert isinstance(document, dict)
-    return document
+    return {
+        key: value
+        for path in LISTS
+        for key, value in YAML(typ="safe", pure=True).load(path).items()
+    }
 
 
 def stands_for() -> dict[str, str]:
@@ -151,7 +154,7 @@ def stands_for() -> dict[str, str]:
 
 
 def left_out() -> list[str]:
-    return [call for group in listed()["not characterized"] for call in group["calls"]]
+    return [call for group in listed()["left out"] for call in group["calls"]]
 
 
 def characterized(known: Calls, entries: Mapping[str, set[str]]) -> set[str]:

@@ -71,7 +71,7 @@ def test_what_stands_for_a_call_has_its_function() -> None:
 
 
 def test_every_reason_is_given() -> None:
-    for group in listed()["stands for"] + listed()["not characterized"]:
+    for group in listed()["stands for"] + listed()["left out"]:
         assert len(group["because"].split()) >= 3
         assert group["calls"]
 

@@ -296,7 +296,7 @@ def test_every_function_of_the_kernel_is_driven_or_has_a_reason() -> None:
     functions = set(declared.findall(header))
     assert len(functions) > 150
     reasons = {
-        f for group in document("not-characterized.yaml").values() for f in group["functions"]
+        f for group in document("not-characterized.yaml")["left out"] for f in group["calls"]
     }
     called = set(re.findall(r"\b(k_[a-z0-9_]+)\(", driver()))
     in_comments = {"k_fifo_get"}

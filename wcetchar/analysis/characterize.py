@@ -191,6 +191,7 @@ def characterize(
             *longer_outside(collector),
         ),
         not_characterized=tuple(NotCharacterized(name, why) for name, why in missing.items()),
+        left_out=services.left_out,
     )
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from wcetchar.model.access import AccessVector, EventKind
 from wcetchar.model.expression import ONE, Expression
-from wcetchar.model.service import Kernel, Parameter, Part, SectionKind, ServiceKind
+from wcetchar.model.service import Kernel, LeftOut, Parameter, Part, SectionKind, ServiceKind
 
 SCHEMA_VERSION = 1
 
@@ -352,6 +352,8 @@ class Characterization:
 
     Attributes:
         fetch_width: in bits; the unit of fetch counts.
+        not_characterized: services that traces should show and do not.
+        left_out: what the vendor says of calls that are no services.
         stalls: the edition of the definitions by which stalls are counted as events of their own
             (``EventKind.is_stall``), at most ``STALL_EDITION``; 0: they are not counted, and each
             instruction is priced with all that it may cause.
@@ -368,5 +370,6 @@ class Characterization:
     conservation: Conservation | None = None
     assumptions: tuple[str, ...] = ()
     not_characterized: tuple[NotCharacterized, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     stalls: int = 0
     successions: bool = False

@@ -203,6 +203,14 @@ class FloatContext(StrEnum):
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Calls of the kernel that are not characterized, and why."""
+
+    because: str
+    calls: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ServicesFile:
     """Everything in one services file. ``marks``: ``None`` where the firmware has none.
     ``vector_section`` names the logical section that exception
@@ -224,6 +232,7 @@ class ServicesFile:
     task_stack: str | None = None
     float_context: FloatContext | None = None
     assumptions: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     places: Mapping[tuple[str | int, ...], Location] = field(
         default_factory=dict, repr=False, compare=False
     )

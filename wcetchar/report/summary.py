@@ -46,7 +46,8 @@ class ServiceRow:
 @dataclass(frozen=True)
 class Summary:
     """``conservation`` is (where, instructions) and adds up to ``traced``; ``not_characterized``
-    is (service, reason). ``stretches_unknown``: services of which only totals were published."""
+    is (service, reason), ``left_out`` (reason, calls that are no services). ``stretches_unknown``:
+    services of which only totals were published."""
 
     kernel: str
     architecture: str
@@ -57,6 +58,7 @@ class Summary:
     conservation: tuple[tuple[str, int], ...]
     conserved: bool
     not_characterized: tuple[tuple[str, str], ...]
+    left_out: tuple[tuple[str, tuple[str, ...]], ...]
     longest_interrupts: tuple[LongStretch, ...]
     longest_preemption: tuple[LongStretch, ...]
     stretches_unknown: int
@@ -111,6 +113,10 @@ def summary_of(characterization: Characterization) -> Summary:
             (one_line(missing.name), one_line(missing.reason))
             for missing in characterization.not_characterized
         ),
+        left_out=tuple(
+            (one_line(one.because), tuple(map(one_line, one.calls)))
+            for one in characterization.left_out
+        ),
         longest_interrupts=longest_stretches(characterization, StretchKind.INTERRUPTS),
         longest_preemption=longest_stretches(characterization, StretchKind.PREEMPTION),
         stretches_unknown=sum(not s.stretches_known for s in characterization.services),
@@ -147,6 +153,9 @@ def json_of(summary: Summary) -> str:
     document["estimates"] = summary.estimates
     document["not_characterized"] = [
         {"service": name, "reason": reason} for name, reason in summary.not_characterized
+    ]
+    document["left_out"] = [
+        {"because": because, "calls": calls} for because, calls in summary.left_out
     ]
     for key in ("longest_interrupts", "longest_preemption"):
         document[key] = [stretch_json(row) for row in getattr(summary, key)]
@@ -185,6 +194,7 @@ def render(summary: Summary, width: int = 120, color: bool = False) -> str:
             f"{len(summary.not_characterized)} not at all"
         ),
         *(Text(f"not at all: {name}: {why}") for name, why in summary.not_characterized),
+        *_left_out(summary),
         "",
         *stretch_parts(summary),
     ]
@@ -192,6 +202,15 @@ def render(summary: Summary, width: int = 120, color: bool = False) -> str:
         parts += [Text(f"{row.service}: {note}") for note in row.notes]
     parts.append(_conservation(summary))
     return text_of(parts, width, color)
+
+
+def _left_out(summary: Summary) -> Iterator[Text]:
+    """What the vendor says of calls that are no services."""
+    if summary.left_out:
+        number = sum(len(calls) for _, calls in summary.left_out)
+        yield Text(f"calls of the kernel that are no services: {number}")
+    for because, calls in summary.left_out:
+        yield Text(f"{len(calls):>5}  {because}")
 
 
 def stretch_parts(summary: Summary) -> Iterator[RenderableType]:

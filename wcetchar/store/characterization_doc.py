@@ -48,7 +48,15 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.service import Kernel, Parameter, ParameterKind, Part, SectionKind, ServiceKind
+from wcetchar.model.service import (
+    Kernel,
+    LeftOut,
+    Parameter,
+    ParameterKind,
+    Part,
+    SectionKind,
+    ServiceKind,
+)
 from wcetchar.store.checking import Integer, JsonModel
 from wcetchar.store.fetched_lines import (
     FootprintDoc,
@@ -322,6 +330,13 @@ class KernelDoc(JsonModel):
     configuration: dict[str, str] = Field(default_factory=dict)
 
 
+class LeftOutDoc(JsonModel):
+    """Calls of the kernel that are no services."""
+
+    because: str = Field(description="why")
+    calls: list[str] = Field(description="their names")
+
+
 class NotCharacterizedDoc(JsonModel):
     """A service of the vendor's list that has no counts."""
 
@@ -411,6 +426,9 @@ class CharacterizationDoc(JsonModel):
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
     not_characterized: list[NotCharacterizedDoc] = Field(default_factory=list)
+    left_out: list[LeftOutDoc] = Field(
+        default_factory=list, description="calls of the kernel that are no services, and why"
+    )
     assumptions: list[str] = Field(default_factory=list)
     conservation: ConservationDoc | None = None
     provenance: ProvenanceDoc = Field(description="where the figures come from")
@@ -433,6 +451,7 @@ class CharacterizationDoc(JsonModel):
             not_characterized=tuple(
                 NotCharacterized(missing.name, missing.reason) for missing in self.not_characterized
             ),
+            left_out=tuple(LeftOut(one.because, tuple(one.calls)) for one in self.left_out),
         )
 
 
@@ -461,6 +480,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             "not_characterized": [
                 {"name": missing.name, "reason": missing.reason} for missing in c.not_characterized
             ],
+            "left_out": [{"because": o.because, "calls": list(o.calls)} for o in c.left_out],
             "assumptions": list(c.assumptions),
             "conservation": _conservation(c.conservation) if c.conservation else None,
             "provenance": _provenance(c.provenance),
@@ -468,6 +488,7 @@ def plain(c: Characterization) -> dict[str, Any]:
         "stalls",
         *(() if c.successions else ("successions",)),
         "not_characterized",
+        "left_out",
         "assumptions",
         "conservation",
     )

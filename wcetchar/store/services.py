@@ -15,6 +15,7 @@ from wcetchar.model.service import (
     AddressRange,
     FloatContext,
     Kernel,
+    LeftOut,
     LogicalSection,
     Marks,
     Parameter,
@@ -197,6 +198,18 @@ class ServiceDoc(YamlModel):
         )
 
 
+class LeftOutDoc(YamlModel):
+    """Calls of the kernel that are no services, for one reason."""
+
+    because: Text
+    calls: list[Text] | dict[Text, Text] = Field(
+        min_length=1, description="their names, alone or each with what there is to say of it"
+    )
+
+    def to_model(self) -> LeftOut:
+        return LeftOut(self.because, tuple(self.calls))
+
+
 class ServicesDoc(YamlModel):
     """What to characterize, and how addresses and marks are to be read."""
 
@@ -210,6 +223,10 @@ class ServicesDoc(YamlModel):
     scheduler_lock: LockDoc | None = None
     assumptions: list[Text] = Field(
         default_factory=list, description="what the figures hold under; published with them"
+    )
+    left_out: list[LeftOutDoc] = Field(
+        default_factory=list,
+        description="calls of the kernel that are not characterized, and why; published as such",
     )
     services: dict[Text, ServiceDoc] = Field(description="services by name")
 
@@ -240,13 +257,14 @@ class ServicesDoc(YamlModel):
             task_stack=self.hardware.task_stack,
             float_context=self.hardware.floating_point_context,
             assumptions=tuple(self.assumptions),
+            left_out=tuple(group.to_model() for group in self.left_out),
             places=places,
         )
 
 
 CONTINUED: Final[tuple[Steps, ...]] = (("services",), ("sections",), ("kernel", "configuration"))
 """Mappings that may have entries in several files."""
-GROWING: Final = ("assumptions",)
+GROWING: Final = ("assumptions", "left out")
 """Lists that may have items in several files."""
 
 
@@ -474,6 +492,24 @@ def _check_services(source: Source) -> None:
             )
 
 
+def _check_left_out(source: Source) -> None:
+    """No call twice, and none that is a service."""
+    services, seen = mapping_at(source.data, "services"), set[str]()
+    for number, group in enumerate(list_at(source.data, "left out")):
+        names: list[tuple[str | int, Any]] = [*enumerate(list_at(group, "calls"))]
+        names += [(name, name) for name in mapping_at(group, "calls")]
+        for place, name in names:
+            if isinstance(name, str) and (name in services or name in seen):
+                source.report(
+                    ("left out", number, "calls", place),
+                    f"{shown(name)} is {'a service' if name in services else 'left out twice'}",
+                    expected="each call of the kernel once: as a service, or left out",
+                    key=place == name,
+                )
+            if isinstance(name, str):
+                seen.add(name)
+
+
 def _check_exceptions(source: Source, service: str) -> None:
     """Numbers that are told apart, of a handler."""
     steps: Steps = ("services", service, "exceptions")
@@ -513,4 +549,5 @@ _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_hardware,
     _check_sections,
     _check_services,
+    _check_left_out,
 )

@@ -25,7 +25,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.service import Kernel, Parameter, ParameterKind, ServiceKind
+from wcetchar.model.service import Kernel, LeftOut, Parameter, ParameterKind, ServiceKind
 from wcetchar.report import summary
 from wcetchar.report.longest import longest_stretches
 
@@ -106,6 +106,21 @@ def test_one_place_is_one_stretch_and_five_are_shown() -> None:
     assert [f.instructions for f in found] == [23, 22, 21, 20, 19]
     assert [f.also_in for f in found] == [(f"s{n - 7}",) for n in (13, 12, 11, 10, 9)]
     assert longest_stretches(kernel(*services), StretchKind.PREEMPTION) == ()
+
+
+def test_the_summary_counts_calls_that_are_left_out_by_their_reasons() -> None:
+    """They are none of the services that traces should show."""
+    left_out = (LeftOut("it is \x1bodd", ("a", "b")), LeftOut("inline", ("c",)))
+    made = summary.summary_of(replace(kernel(service("f")), left_out=left_out))
+    assert made.wanted == 1
+    assert json.loads(summary.json_of(made))["left_out"] == [
+        {"because": "it is \\x1bodd", "calls": ["a", "b"]},
+        {"because": "inline", "calls": ["c"]},
+    ]
+    lines = [line.strip() for line in summary.render(made).splitlines()]
+    at = lines.index("calls of the kernel that are no services: 3")
+    assert lines[at + 1 : at + 3] == ["2  it is \\x1bodd", "1  inline"]
+    assert "no services" not in summary.render(summary.summary_of(kernel(service("f"))))
 
 
 def test_the_summary_counts_every_wanted_service() -> None:

@@ -39,7 +39,14 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.expression import Binary, BinaryOperator, Name, Number
-from wcetchar.model.service import Kernel, Parameter, ParameterKind, SectionKind, ServiceKind
+from wcetchar.model.service import (
+    Kernel,
+    LeftOut,
+    Parameter,
+    ParameterKind,
+    SectionKind,
+    ServiceKind,
+)
 from wcetchar.store import characterization_json, load_characterization
 
 TEXT_FETCH = AccessClass(".text", Operation.FETCH, 32, Pattern.FIRST)
@@ -108,6 +115,7 @@ FULL = Characterization(
     conservation=Conservation(10, 5, 0, (("z", 7),), (("boot", 3),)),
     assumptions=("x",),
     successions=True,
+    left_out=(LeftOut("it is inline", ("b", "a")), LeftOut("odd — é", ("c",))),
     not_characterized=(NotCharacterized("y", "no trace shows it"), NotCharacterized("x", "")),
 )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.model.service import LeftOut
 from wcetchar.store import load_services
 
 ALL = """\
@@ -115,3 +116,40 @@ def test_a_single_file_chooses_nothing() -> None:
     for key in ("only services: [take]", "configuration instead: {heap: heap_2}"):
         name = key.partition(":")[0]
         assert mistakes(a=ALL + key) == [f"a.yaml:12:1: the key `{name}` is not known here"]
+
+
+LEFT_OUT = """\
+schema: wcetchar/services/1
+left out:
+  - because: they are inline
+    calls: [yield, lock]
+  - because: it is odd
+    calls: {odd: very, 7: a number}
+"""
+
+
+def test_calls_that_are_left_out() -> None:
+    """In as many files as there are, in the order of these."""
+    more = "schema: wcetchar/services/1\nleft out: [{because: rare, calls: [rare]}]\n"
+    found = load_services(*written(a=ALL, b=LEFT_OUT, c=more))
+    assert found.left_out == (
+        LeftOut("they are inline", ("yield", "lock")),
+        LeftOut("it is odd", ("odd", "7")),
+        LeftOut("rare", ("rare",)),
+    )
+    assert load_services(*written(a=ALL)).left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "instead", "mistake"),
+    [
+        ("lock", "take", "b.yaml:4:20: `take` is a service"),
+        ("lock", "yield", "b.yaml:4:20: `yield` is left out twice"),
+        ("odd:", "lock:", "b.yaml:6:13: `lock` is left out twice"),
+        ("[yield, lock]", "[]", "b.yaml:4:12: "),
+        ("because: it is odd\n    ", "", "b.yaml:5:5: the key `because` is missing"),
+    ],
+)
+def test_a_call_is_left_out_once_and_no_service(text: str, instead: str, mistake: str) -> None:
+    (found,) = mistakes(a=ALL, b=LEFT_OUT.replace(text, instead))
+    assert found.startswith(mistake)
