@@ -25,8 +25,9 @@ from wcetchar.report import summary
     "--services",
     required=True,
     multiple=True,
-    metavar="FILE",
-    help="The vendor's services file. Given several times, the files are read as one.",
+    metavar="NAME|FILE",
+    help="The vendor's services file. Given several times, the files are read as one. Shipped "
+    f"parts, for linker sections of a kernel: {', '.join(store.section_rule_names())}.",
 )
 @click.option(
     "-o",

@@ -11,7 +11,14 @@ from wcetchar.store.files import write_atomically
 from wcetchar.store.locate import Locator, locate
 from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
 from wcetchar.store.measurement_table import load_measurement_table
-from wcetchar.store.names import characterization_names, map_names, maps_of, profile_names
+from wcetchar.store.names import (
+    characterization_names,
+    map_names,
+    maps_of,
+    profile_names,
+    section_rule_names,
+    services_path,
+)
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
 from wcetchar.store.runs import RunsFile, load_runs
@@ -39,5 +46,7 @@ __all__ = [
     "map_names",
     "maps_of",
     "profile_names",
+    "section_rule_names",
+    "services_path",
     "write_atomically",
 ]

@@ -1,8 +1,8 @@
 """Names of the files that are shipped with the package, and how a name becomes a path.
 
-The package holds ``hwprofiles/`` (a link to the repository's folder, real files in a wheel) and
-``store/published/``. A shipped profile is named ``<folder>/<file without .yaml>``; a shipped
-section map likewise, and its file name begins with ``map``.
+The package holds ``hwprofiles/`` (a link to the repository's folder, real files in a wheel),
+``store/published/`` and ``store/section_rules/``. A shipped profile is named ``<folder>/<file
+without .yaml>``; a shipped section map likewise, and its file name begins with ``map``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from wcetchar.store.source import shown
 PACKAGE: Final = Path(wcetchar.__file__).resolve().parent
 HARDWARE: Final = PACKAGE / "hwprofiles"
 PUBLISHED: Final = PACKAGE / "store" / "published"
+SECTION_RULES: Final = PACKAGE / "store" / "section_rules"
 _MEASURED: Final = ".measured.yaml"
 
 
@@ -48,6 +49,20 @@ def characterization_names() -> tuple[str, ...]:
 def measurement_names() -> tuple[str, ...]:
     """Names of the published measurements, sorted."""
     return tuple(sorted(p.name.removesuffix(_MEASURED) for p in PUBLISHED.glob("*" + _MEASURED)))
+
+
+def section_rule_names() -> tuple[str, ...]:
+    """Names of the shipped parts of services files that say what the linker sections of a kernel
+    are, sorted."""
+    return tuple(sorted(path.stem for path in SECTION_RULES.glob("*.yaml")))
+
+
+def services_path(name_or_path: str) -> str:
+    """Path of a services file; of the shipped ones by their names, as :func:`profile_path`. What is
+    neither is left to whoever opens it."""
+    shipped = SECTION_RULES / f"{name_or_path}.yaml"
+    known = name_or_path in section_rule_names() and not Path(name_or_path).is_file()
+    return str(shipped) if known else name_or_path
 
 
 def profile_path(name_or_path: str) -> str:

@@ -38,6 +38,7 @@ from wcetchar.store.checking import (
     validate,
 )
 from wcetchar.store.document import SERVICES
+from wcetchar.store.names import services_path
 from wcetchar.store.parts import read_parts
 from wcetchar.store.profile import Address, Size
 from wcetchar.store.source import Source, Steps, places_of, shown
@@ -269,7 +270,8 @@ GROWING: Final = ("assumptions", "left out")
 
 
 def load_services(*paths: str) -> ServicesFile:
-    """Read a services file, or several that make one together.
+    """Read a services file, or several that make one together. Each is a path, or the name of one
+    of the shipped ``section_rule_names``.
 
     Each key stands in one of the files; only the mappings of ``CONTINUED`` and the lists of
     ``GROWING`` may go on in another, keys of a service and settings may be given ``instead`` of
@@ -278,11 +280,12 @@ def load_services(*paths: str) -> ServicesFile:
     Raises:
         InputError: no such file, or mistakes in it; all of them at once as ``InputErrors``.
     """
-    source = read_parts(paths, SERVICES, CONTINUED, "services", GROWING)
+    files = [services_path(path) for path in paths]
+    source = read_parts(files, SERVICES, CONTINUED, "services", GROWING)
     document = validate(ServicesDoc, source, _CHECKS)
     source.fail_on_mistakes()
     assert document is not None
-    return document.to_model(paths[0], places_of(source))
+    return document.to_model(files[0], places_of(source))
 
 
 def _values(source: Source) -> int | None:

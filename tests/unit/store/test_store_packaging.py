@@ -37,7 +37,11 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
         "[store.load_map(n) for n in store.map_names()];"
         "[store.load_characterization(n) for n in store.characterization_names()];"
         "store.load_measurements('renaux2010');"
-        "print(*store.profile_names(), *store.map_names(), *store.characterization_names())"
+        "open('a.yaml', 'w').write('schema: wcetchar/services/1\\nkernel: {name: K, version: 1}\\n"
+        "services: {s: {kind: call, entries: [f]}}');"
+        "[store.load_services('a.yaml', n) for n in store.section_rule_names()];"
+        "print(*store.profile_names(), *store.map_names(), *store.characterization_names(),"
+        " *store.section_rule_names())"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script],
@@ -74,5 +78,5 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
             f"{kind or 'platform'}{f}" if folder == "renaux2010" else f"{kind and 'map-'}{f}"
             for f in files
         )
-    ] + ["renaux2010"]
-    assert list(empty.iterdir()) == []
+    ] + ["renaux2010", "zephyr-cortex-m", "zephyr-riscv"]
+    assert [path.name for path in empty.iterdir()] == ["a.yaml"]

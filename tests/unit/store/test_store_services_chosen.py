@@ -153,3 +153,17 @@ def test_calls_that_are_left_out() -> None:
 def test_a_call_is_left_out_once_and_no_service(text: str, instead: str, mistake: str) -> None:
     (found,) = mistakes(a=ALL, b=LEFT_OUT.replace(text, instead))
     assert found.startswith(mistake)
+
+
+def test_the_sections_of_a_kernel_are_given_by_the_name_of_a_shipped_part() -> None:
+    """A file of that name comes first."""
+    lines = [line for line in ALL.splitlines() if "sections" not in line and ".text" not in line]
+    alone = "\n".join(lines)
+    found = load_services(*written(a=alone), "zephyr-riscv")
+    assert {"text", "rodata"} <= {section.name for section in found.sections}
+    assert found.where("sections", "text").file.endswith("zephyr-riscv.yaml")
+    Path("zephyr-riscv").write_text("schema: wcetchar/services/1\nsections: {own: {kind: code}}\n")
+    with pytest.raises(InputError, match="own"):
+        load_services("a.yaml", "zephyr-riscv")
+    with pytest.raises(InputError, match="No such file"):
+        load_services("a.yaml", "zephyr-sparc")
