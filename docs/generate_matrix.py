@@ -55,7 +55,7 @@ def counted() -> str:
     characterized = public_calls.characterized(known, public_calls.services())
     lists = public_calls.listed()
     groups = [Group(CHARACTERIZED, "a service of the suite calls it", len(characterized))]
-    for fate, key in ((BY_ANOTHER, "stands for"), (NOT, "not characterized")):
+    for fate, key in ((BY_ANOTHER, "stands for"), (NOT, "left out")):
         groups += [Group(fate, group["because"], len(group["calls"])) for group in lists[key]]
     return CALLS + calls_table(groups, len(known.names)) + "\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from pathlib import Path
 
@@ -82,3 +83,12 @@ def test_a_service_that_is_gone_is_seen(gone: str) -> None:
     fewer = {name: used - {gone} for name, used in services().items()}
     missing = known.names - characterized(known, fewer) - stands_for().keys() - set(left_out())
     assert gone in missing
+
+
+def test_the_matrix_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls()
+    docs = Path(__file__).parents[2] / "docs"
+    monkeypatch.syspath_prepend(str(docs))
+    section = runpy.run_path(str(docs / "generate_matrix.py"))["counted"]()
+    page = (docs / "reference" / "freertos-matrix.md").read_text(encoding="utf-8")
+    assert section.strip() in page, "run: python docs/generate_matrix.py"
