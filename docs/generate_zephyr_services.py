@@ -18,13 +18,13 @@ ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "zephyr"
 PAGE = ROOT / "docs" / "reference" / "zephyr-services.md"
 SUITES = {
-    ("services.yaml",): "",
-    ("sched-scalable.yaml",): "With the scheduler *scalable*",
-    ("timeslicing.yaml",): "With time slices",
-    ("tickless.yaml",): "With the tickless kernel",
-    ("irq-offload.yaml",): "With `irq_offload`",
+    "services.yaml": "",
+    "sched-scalable.yaml": "With the scheduler *scalable*",
+    "timeslicing.yaml": "With time slices",
+    "tickless.yaml": "With the tickless kernel",
+    "irq-offload.yaml": "With `irq_offload`",
 }
-"""Of each suite, the files that have services, and a heading for those of an option."""
+"""Files that have services, and a heading for those of an option."""
 
 INTRODUCTION = """\
 # Zephyr: services and activities
@@ -63,12 +63,12 @@ def entry(service: Service) -> Iterator[str]:
 def page() -> str:
     lines: list[str] = []
     number = 0
-    for files, option in SUITES.items():
-        scheduler = "sched-scalable.yaml" if "scalable" in option else "sched-dumb.yaml"
-        suite = "services.yaml" if files[0].startswith("sched") else files[0]
-        found = load_services(*(str(SUITE / name) for name in (suite, "sections.yaml", scheduler)))
+    for file, option in SUITES.items():
+        of_scheduler = file.startswith("sched")
+        parts = ("services.yaml", file) if of_scheduler else (file, "sched-dumb.yaml")
+        found = load_services(*(str(SUITE / name) for name in (*parts, "sections.yaml")))
         known = {service.name: service for service in found.services}
-        for group, names in groups(SUITE, files).items():
+        for group, names in groups(SUITE, [file]).items():
             lines += [f"## {option or group.partition('. ')[0]}", ""]
             for name in names:
                 lines += entry(known[name])

@@ -494,15 +494,18 @@ class Machine:
     def _merged(self, stretches: list[Stretch]) -> list[tuple[Place, Place, Apart]]:
         found: list[tuple[Place, Place, Apart]] = []
         merged: dict[Place, Apart] = {}
+        led: dict[Place, tuple[bool, bool]] = {}
         for stretch in stretches:
             ends = stretch.ends
             merged[ends] = merged.get(ends, Counter()) | stretch.counts
+            known = led.get(ends, (False, False))
+            led[ends] = known[0] or stretch.led[0], known[1] or stretch.led[1]
         for ends, largest in merged.items():
-            kind, first, _, last, _ = ends
+            kind, first, entered, last, left = ends
             assert isinstance(first, int)
             assert isinstance(last, int)
-            called = self._whichever_led(stretches, ends)
-            place = (kind, first, called[0], last, called[1])
+            to_first, to_last = led[ends]
+            place = (kind, first, entered if to_first else None, last, left if to_last else None)
             found.append((ends, place, largest))
         return found
 
@@ -716,13 +719,6 @@ class Machine:
             return False
         behind = sorted(one for one in own if one > call)[:4]
         return self._function(self.run.pcs[step]) in (self.run.pcs[one] for one in behind)
-
-    @staticmethod
-    def _whichever_led(stretches: list[Stretch], ends: Place) -> tuple[int | None, int | None]:
-        same = [stretch for stretch in stretches if stretch.ends == ends]
-        entered = any(stretch.led[0] for stretch in same)
-        left = any(stretch.led[1] for stretch in same)
-        return same[0].entered if entered else None, same[0].left if left else None
 
     @lru_cache  # noqa: B019 (one machine for each process)
     def _function(self, address: int) -> int | None:

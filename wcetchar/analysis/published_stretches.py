@@ -60,22 +60,23 @@ def published_stretches(
     return tuple(
         BlockingStretch(
             kind=kind,
-            begin=_place(resolved, begin, entered, reached[kind, begin, end, entered, left][0]),
-            end=_place(resolved, end, left, reached[kind, begin, end, entered, left][1]),
+            begin=_place(resolved, begin, entered, reached[key][0]),
+            end=_place(resolved, end, left, reached[key][1]),
             begin_place=resolved.place_of(resolved.table.instructions[begin].address),
             end_place=resolved.place_of(resolved.table.instructions[end].address),
             counts=publish(
-                everywhere[(kind, begin, end, entered, left)],
+                everywhere[key],
                 service.parameters,
                 labeller.blockings,
                 resolved.section_names,
                 labeller.successions,
             ),
-            goes_on_from=goes_on[(kind, begin, end, entered, left)][0],
-            goes_on_in=goes_on[(kind, begin, end, entered, left)][1],
-            code=codes[(kind, begin, end, entered, left)],
+            goes_on_from=goes_on[key][0],
+            goes_on_in=goes_on[key][1],
+            code=codes[key],
         )
-        for kind, begin, end, entered, left in kept
+        for key in kept
+        for kind, begin, end, entered, left in (key,)
     )
 
 

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -104,7 +105,7 @@ def _blocks(view: View) -> Iterator[tuple[str, _Columns, _Rows]]:
                     rows,
                 )
     if len(view.subjects) > 2:
-        for number, metric, _ in _measured(view):
+        for number, metric in product(range(len(view.hardware)), Metric):
             rows = _choices(view, number, metric)
             if rows:
                 yield (

@@ -17,7 +17,6 @@ from wcetchar.store.names import (
     maps_of,
     profile_names,
     section_rule_names,
-    services_path,
 )
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
@@ -47,6 +46,5 @@ __all__ = [
     "maps_of",
     "profile_names",
     "section_rule_names",
-    "services_path",
     "write_atomically",
 ]

@@ -25,6 +25,7 @@ from listing import (
     i,
     load,
     mark,
+    sections,
     w,
 )
 
@@ -153,19 +154,10 @@ def test_the_code_of_a_stretch_by_hand(loaded: Loaded) -> None:
     assert [stretch.code for stretch in found.stretches] == [masked, masked, locked]
 
 
-FORKED = """
+FORKED = f"""
 .section .vectors,"a"
   .word 0x20021000, driver+1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 4096
-.section .data,"aw"
-  .space 64
-.text
+{sections()}
 .global driver, service, lock, unlock, tick
 .type driver,%function
 driver:            @ 0x100
