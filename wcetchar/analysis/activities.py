@@ -118,12 +118,12 @@ class Activities(Recorder):
         """The handler restored a thread's registers: the thread that saved them there goes on."""
         before = self._context
         assert handler.restored is not None
-        if handler.saved is not None:
-            lock = len(before.locking)
-            displaced = self._suspended.suspend(before, *handler.saved, at, lock=lock)
-            if displaced is not None:
-                self._gone(*displaced.contexts)
-        frame = self._suspended.resume(handler.restored[0], at)
+        place, saved = handler.restored[0], handler.saved
+        frame = self._suspended.resume(place, at)
+        if saved is not None and saved[0] == place:
+            if frame is not None and frame.context is not before:
+                self._gone(*frame.contexts)
+            return  # from where they were saved just now: the thread goes on
         used_float = False
         if frame is not None and frame.lost:
             self._gone(*frame.contexts)
@@ -135,8 +135,15 @@ class Activities(Recorder):
                 expected="such a thread to go on in the handler that it was switched away in",
                 hint="this switch of threads is not understood; please report it with the trace",
             )
-        if frame is None and self._wrote(handler, handler.restored[0]):
-            return  # what the handler itself had put away meanwhile: the thread goes on
+        if frame is None and self._wrote(handler, place):
+            # What the handler itself had put away: the thread goes on. The stack pointer that was
+            # stored elsewhere is no thread's, but a function's that has arrays of variable length.
+            return
+        if saved is not None:
+            lock = len(before.locking)
+            displaced = self._suspended.suspend(before, *saved, at, lock=lock)
+            if displaced is not None:
+                self._gone(*displaced.contexts)
         after = self._new_thread(begins=not used_float) if frame is None else frame.context
         if after is not before:
             self._lock = 0 if frame is None else frame.lock

@@ -89,6 +89,15 @@ borrow_2: sw t0, 0(t1)
 borrow_3: lw sp, 0(t1)
 borrow_4: mret
 .size borrow, .-borrow
+function spill
+  mv t0, sp
+spill_2: sw t0, 0(t1)
+spill_3: sw sp, 0(t2)
+spill_4: addi sp, sp, -64
+spill_5: lw sp, 0(t2)
+spill_6: lw sp, 0(t1)
+spill_7: mret
+.size spill, .-spill
 """
 )
 

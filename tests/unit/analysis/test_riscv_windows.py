@@ -8,7 +8,7 @@ from pathlib import Path
 
 import listing
 import pytest
-from listing import Row, batches, i, load, mark, w
+from listing import Row, batches, i, load, mark, r, w
 from riscv_listing import (
     CALL,
     DATA,
@@ -228,6 +228,29 @@ def test_a_stack_pointer_that_the_handler_itself_put_away(resolved: Resolved, at
     (window,) = find(resolved, [*rows, *trap(at, CALL, ON_A, ON_A), *rest(at)])
     assert shown(window, at) == WHOLE
     assert not window.switched
+
+
+def test_a_stack_pointer_that_a_function_puts_away_meanwhile(
+    resolved: Resolved, at: Labels
+) -> None:
+    """A handler calls a function with an array of variable length, which puts the stack pointer
+    away and takes it back. That is no thread's: neither is a thread found there that was
+    interrupted earlier, nor does it displace one."""
+    own, array = DATA + 0x300, DATA + 0x340
+    spill: list[Row] = [
+        (Event.EXCEPTION, TIMER, 0), i(at["spill"]), i(at["spill_2"]), w(own),
+        i(at["spill_3"]), w(array), i(at["spill_4"]), i(at["spill_5"]), r(array),
+        i(at["spill_6"]), r(own), i(at["spill_7"]), (Event.EXCEPTION_EXIT, TIMER, 0),
+    ]  # fmt: skip
+    switched = [
+        *spill, *trap(at, CALL, ON_A, ON_B), i(at["other"]), *spill, i(at["other_2"]), *spill,
+        *trap(at, CALL, ON_B, ON_A), *spill,
+    ]  # fmt: skip
+    rows = [i(at["boot"]), *service(at, *switched)]
+    for size in (1, 3, 64):
+        (window,) = find(resolved, rows, size)
+        assert shown(window, at) == WHOLE
+        assert window.yields == 1
 
 
 def test_without_exceptions_nothing_is_known_behind_mret(resolved: Resolved, at: Labels) -> None:
