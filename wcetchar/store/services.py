@@ -57,7 +57,8 @@ def parameter_name_mistake(name: str) -> str | None:
     return None
 
 
-def _range(value: Any) -> tuple[int, int]:
+def read_range(value: Any) -> tuple[int, int]:
+    """Both ends of ``LOW..HIGH``."""
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise InputError(
@@ -72,12 +73,12 @@ def _range(value: Any) -> tuple[int, int]:
     return minimum, maximum
 
 
-MOST_CASES: Final = 64
+MOST_CASES: Final = 128
 """Values of a parameter of kind ``case``; each is looked at on its own."""
 
 Range = Annotated[
     tuple[int, int],
-    PlainValidator(in_place(_range)),
+    PlainValidator(in_place(read_range)),
     WithJsonSchema({"type": "string", "pattern": r"^\s*-?[0-9]+\s*\.\.\s*-?[0-9]+\s*$"}),
 ]
 Count = Annotated[Integer, Field(ge=1, le=1 << 20)]
@@ -376,7 +377,7 @@ def _check_parameters(source: Source) -> None:
                 _check_argument(source, steps, services[service], parameter)
             text = parameter.get("range") if isinstance(parameter, dict) else None
             try:
-                minimum, maximum = _range(text)
+                minimum, maximum = read_range(text)
             except InputError:
                 continue
             if parameter.get("kind") == ParameterKind.CASE and maximum - minimum >= MOST_CASES:

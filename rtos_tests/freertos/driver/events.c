@@ -29,6 +29,7 @@ static const struct wanted comes[] = {
     {WAITED_FOR, pdFALSE, pdTRUE},
     {WAITED_FOR, pdFALSE, pdFALSE},
 };
+#define WAYS_TO_COME 4u
 static const struct wanted is_missing[] = {
     {NEVER_SET, pdTRUE, pdFALSE},
     {WAITED_FOR | NEVER_SET, pdTRUE, pdTRUE},
@@ -37,7 +38,11 @@ static const struct wanted is_missing[] = {
  * leaves its loop if that one stands behind those who get it. */
 #define WAYS_TO_MISS 4u
 #define WAYS_IN_FRONT 8u
-#define WAYS (WAYS_IN_FRONT + 4u * WAYS_TO_MISS)
+#define WAYS (WAYS_IN_FRONT + WAYS_TO_COME * WAYS_TO_MISS)
+
+/* Those who get it are more urgent than the caller, or the last of them alone is, or none: then no switch
+ * follows. */
+enum urgent { NONE_URGENT, ALL_URGENT, LAST_URGENT };
 
 static int last_stands_behind(unsigned state)
 {
@@ -68,16 +73,21 @@ static void wait_for(unsigned helper, const struct wanted *wanted)
     helper_call(helper, waits, (void *)(uintptr_t)wanted);
 }
 
-/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. */
-static void make_less_urgent(unsigned first, unsigned count)
+static unsigned less_urgent(unsigned count, enum urgent urgent)
 {
-    for (unsigned i = first; i < first + count; i++)
+    return urgent == ALL_URGENT ? 0 : urgent == LAST_URGENT ? count - 1 : count;
+}
+
+/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. */
+static void set_urgency(unsigned first, unsigned count, enum urgent urgent)
+{
+    for (unsigned i = first; i < first + less_urgent(count, urgent); i++)
         vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
 }
 
-static void check_less_urgent(unsigned first, unsigned count)
+static void check_urgency(unsigned first, unsigned count, enum urgent urgent)
 {
-    for (unsigned i = first; i < first + count; i++) {
+    for (unsigned i = first; i < first + less_urgent(count, urgent); i++) {
         CHECK(helper_busy(i) && eTaskGetState(helper_handle(i)) == eReady);
         vTaskPrioritySet(helper_handle(i), helper_priority(i));
     }
@@ -90,7 +100,7 @@ static BaseType_t meets(void *unused)
 }
 
 /* U tasks that wait in vain, the last of them perhaps behind M that get what they wait for. */
-static void prepare(unsigned matching, unsigned waiting, unsigned state, int urgent)
+static void prepare(unsigned matching, unsigned waiting, unsigned state, enum urgent urgent)
 {
     const unsigned behind = last_stands_behind(state);
     const unsigned way = behind ? (state - WAYS_IN_FRONT) % WAYS_TO_MISS : state % 2;
@@ -102,17 +112,15 @@ static void prepare(unsigned matching, unsigned waiting, unsigned state, int urg
         wait_for(i, get_in(state));
     if (behind)
         wait_for(waiting - 1, miss_in(way, waiting - 1, waiting));
-    if (!urgent)
-        make_less_urgent(waiting, matching);
+    set_urgency(waiting, matching, urgent);
     wcet_param(0, matching);
     wcet_param(1, waiting);
-    wcet_param(2, state);
+    wcet_param(2, state + (urgent == LAST_URGENT ? WAYS : 0));
 }
 
-static void check(unsigned matching, unsigned waiting, int urgent)
+static void check(unsigned matching, unsigned waiting, enum urgent urgent)
 {
-    if (!urgent)
-        check_less_urgent(waiting, matching);
+    check_urgency(waiting, matching, urgent);
     for (unsigned i = 0; i < waiting + matching; i++)
         CHECK(helper_busy(i) == (i < waiting));
     helpers_stop();
@@ -122,10 +130,10 @@ static void check(unsigned matching, unsigned waiting, int urgent)
 /* Worst: each of M tasks gets all the bits that it waits for, and wants them cleared; each of U tasks
  * waits for any of others, which takes longer to see than that one is missing; all are more urgent than
  * the caller, or no switch follows. The tasks that wait in vain stand first. */
-static void measure_set(unsigned matching, unsigned waiting, unsigned state, int urgent)
+static void measure_set(unsigned matching, unsigned waiting, unsigned state, enum urgent urgent)
 {
     prepare(matching, waiting, state, urgent);
-    if (urgent)
+    if (urgent != NONE_URGENT)
         MEASURE(SERVICE_XEVENTGROUPSETBITS, (void)xEventGroupSetBits(group, WAITED_FOR));
     else
         MEASURE(SERVICE_XEVENTGROUPSETBITS_LESS_URGENT,
@@ -152,26 +160,30 @@ static void measure_set_in_vain(unsigned waiting, unsigned state)
     helpers_stop();
 }
 
-/* The caller is the last to arrive: W tasks wait for it, more urgent or not. */
-static void measure_sync(unsigned waiting, int urgent)
+/* The caller is the last to arrive: W tasks wait for it by the same call, or for what it sets in one of the
+ * other ways. */
+static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent)
 {
     EventBits_t bits;
 
     helpers_start(waiting);
-    for (unsigned i = 0; i < waiting; i++)
-        helper_call(i, meets, NULL);
-    if (!urgent)
-        make_less_urgent(0, waiting);
+    for (unsigned i = 0; i < waiting; i++) {
+        if (state == 0)
+            helper_call(i, meets, NULL);
+        else
+            wait_for(i, &comes[state]);
+    }
+    set_urgency(0, waiting, urgent);
     wcet_param(0, waiting);
-    if (urgent)
+    wcet_param(1, state + (urgent == LAST_URGENT ? WAYS_TO_COME : 0));
+    if (urgent != NONE_URGENT)
         MEASURE(SERVICE_XEVENTGROUPSYNC,
                 bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR, portMAX_DELAY));
     else
         MEASURE(SERVICE_XEVENTGROUPSYNC_LESS_URGENT,
                 bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR, portMAX_DELAY));
     CHECK(bits == WAITED_FOR && xEventGroupGetBits(group) == 0);
-    if (!urgent)
-        check_less_urgent(0, waiting);
+    check_urgency(0, waiting, urgent);
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
     helpers_stop();
@@ -194,12 +206,13 @@ static void measure_sync_in_vain(unsigned waiting, unsigned state)
 }
 
 /* The same, but M tasks wait for the bits that it sets: as for measure_set. */
-static void measure_sync_wakes(unsigned matching, unsigned waiting, unsigned state, int urgent)
+static void measure_sync_wakes(unsigned matching, unsigned waiting, unsigned state,
+                               enum urgent urgent)
 {
     EventBits_t bits;
 
     prepare(matching, waiting, state, urgent);
-    if (urgent)
+    if (urgent != NONE_URGENT)
         MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_NONE,
                 bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR | NEVER_SET, 0));
     else
@@ -274,7 +287,7 @@ static void measure_create(void)
 }
 
 /* Worst: W tasks wait for bits and are readied, more urgent or not; then as for vPortFree. */
-static void measure_delete(unsigned below, unsigned waiting, int urgent)
+static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent)
 {
     struct holes holes;
 
@@ -286,20 +299,20 @@ static void measure_delete(unsigned below, unsigned waiting, int urgent)
     helpers_start(waiting);
     for (unsigned i = 0; i < waiting; i++)
         wait_for(i, &is_missing[0]);
-    if (!urgent)
-        make_less_urgent(0, waiting);
+    set_urgency(0, waiting, urgent);
     wcet_param(0, below);
     if (waiting > 0)
         wcet_param(1, waiting);
+    if (waiting > 0 && urgent != NONE_URGENT)
+        wcet_param(2, urgent == LAST_URGENT);
     if (waiting == 0)
         MEASURE(SERVICE_VEVENTGROUPDELETE_NONE, vEventGroupDelete(group));
-    else if (urgent)
+    else if (urgent != NONE_URGENT)
         MEASURE(SERVICE_VEVENTGROUPDELETE, vEventGroupDelete(group));
     else
         MEASURE(SERVICE_VEVENTGROUPDELETE_LESS_URGENT, vEventGroupDelete(group));
     CHECK(heap_free_blocks() == below);
-    if (!urgent)
-        check_less_urgent(0, waiting);
+    check_urgency(0, waiting, urgent);
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
     helpers_stop();
@@ -311,11 +324,10 @@ void measure_events(void)
 {
     measure_create();
     for (unsigned below = 1; below <= EVENT_WAITERS_MAX; below++) {
-        measure_delete(below, 0, 1);
-        for (unsigned waiting = 1; waiting <= EVENT_WAITERS_MAX; waiting++) {
-            measure_delete(below, waiting, 1);
-            measure_delete(below, waiting, 0);
-        }
+        measure_delete(below, 0, ALL_URGENT);
+        for (unsigned waiting = 1; waiting <= EVENT_WAITERS_MAX; waiting++)
+            for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++)
+                measure_delete(below, waiting, urgent);
     }
     MEASURE(SERVICE_XEVENTGROUPCREATESTATIC, group = xEventGroupCreateStatic(&control));
     CHECK(group != NULL);
@@ -323,7 +335,9 @@ void measure_events(void)
     for (unsigned matching = 1; matching <= EVENT_WAITERS_MAX; matching++)
         for (unsigned waiting = 1; waiting <= EVENT_WAITERS_MAX; waiting++)
             for (unsigned state = 0; state < WAYS && few(matching, state) && few(waiting, state); state++)
-                for (int urgent = 0; urgent <= 1; urgent++) {
+                for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++) {
+                    if (urgent == LAST_URGENT && !(few(matching, 1) && few(waiting, 1)))
+                        continue;
                     measure_set(matching, waiting, state, urgent);
                     measure_sync_wakes(matching, waiting, state, urgent);
                 }
@@ -332,10 +346,10 @@ void measure_events(void)
             measure_set_in_vain(waiting, state);
             measure_sync_in_vain(waiting, state);
         }
-    for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++) {
-        measure_sync(waiting, 1);
-        measure_sync(waiting, 0);
-    }
+    for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++)
+        for (unsigned state = 0; state < WAYS_TO_COME; state++)
+            for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++)
+                measure_sync(waiting, state, urgent);
 }
 
 #endif

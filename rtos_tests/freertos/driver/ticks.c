@@ -43,11 +43,12 @@ struct state {
 
 static const struct state states[] = {
     {1, ALL_URGENT},   {0, ALL_URGENT},  {1, NONE_URGENT},
-    {0, FIRST_URGENT}, {0, LAST_URGENT}, {0, NONE_URGENT},
+    {0, FIRST_URGENT}, {0, LAST_URGENT}, {1, FIRST_URGENT},
+    {1, LAST_URGENT},  {0, NONE_URGENT},
 };
 
-#define SWITCHES 5u
-#define STAYS 5u
+#define SWITCHES 7u
+#define STAYS 7u
 
 static void share_priority(unsigned state)
 {

@@ -86,18 +86,31 @@ static void measure_delay_first(unsigned state)
 
 /* Where the core decides which is dearest: the partner stands before the interrupted task at its priority, or
  * is not ready there, or stands behind it, so that the choice of the next task does not pass the end of their
- * list; and the woken tasks are more urgent than the interrupted one, or as urgent, or less. */
+ * list; and the woken tasks are more urgent than the interrupted one, or as urgent, or less; or the first or the
+ * last of them alone is more urgent, the others less. */
 enum place { BEFORE, NOWHERE, BEHIND };
-enum woken { MORE_URGENT, AS_URGENT, LESS_URGENT };
+enum woken { MORE_URGENT, AS_URGENT, LESS_URGENT, FIRST_URGENT, LAST_URGENT };
 
 static const struct state {
     enum place partner;
     enum woken woken;
 } states[] = {
     {BEFORE, MORE_URGENT}, {NOWHERE, MORE_URGENT}, {BEFORE, AS_URGENT},
-    {BEHIND, AS_URGENT},   {NOWHERE, LESS_URGENT},
+    {BEHIND, AS_URGENT},   {NOWHERE, LESS_URGENT},   {BEFORE, FIRST_URGENT},
+    {NOWHERE, FIRST_URGENT}, {BEFORE, LAST_URGENT}, {NOWHERE, LAST_URGENT},
 };
-#define WAYS 5u
+#define WAYS 9u
+
+static UBaseType_t woken_priority(const struct state *state, unsigned i, unsigned woken)
+{
+    const unsigned urgent = state->woken == FIRST_URGENT ? 0 : woken - 1;
+
+    if (state->woken == AS_URGENT)
+        return PRIORITY_DRIVER;
+    if (state->woken == MORE_URGENT)
+        return i == urgent ? PRIORITY_URGENT : helper_priority(i);
+    return state->woken != LESS_URGENT && i == urgent ? PRIORITY_URGENT : PRIORITY_CREATED;
+}
 
 static void place_partner(TaskHandle_t partner, enum place place)
 {
@@ -117,8 +130,6 @@ static void place_partner(TaskHandle_t partner, enum place place)
 static void wait_for_tick(unsigned woken, const struct state *state)
 {
     helpers_start(woken + 2);
-    if (woken > 0 && state->woken == MORE_URGENT)
-        vTaskPrioritySet(helper_handle(woken - 1), PRIORITY_URGENT);
     helper_delay(woken, 100);
     if (woken == 0) {
         /* Nobody wakes, but the kernel looks: a task that was to wake got what it waited for, and
@@ -129,9 +140,8 @@ static void wait_for_tick(unsigned woken, const struct state *state)
     }
     for (unsigned i = 0; i < woken; i++)
         helper_take(i, semaphore, 1);
-    for (unsigned i = 0; state->woken != MORE_URGENT && i < woken; i++)
-        vTaskPrioritySet(helper_handle(i),
-                         state->woken == AS_URGENT ? PRIORITY_DRIVER : PRIORITY_CREATED);
+    for (unsigned i = 0; i < woken; i++)
+        vTaskPrioritySet(helper_handle(i), woken_priority(state, i, woken));
 }
 
 static void check_woken(unsigned woken)
