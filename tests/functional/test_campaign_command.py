@@ -89,9 +89,27 @@ def test_each_cell_is_what_the_other_verbs_make(
     assert len(sizes) == 2, "the two builds should differ"
 
 
+def test_a_sweep_finds_the_formula_that_marks_find(results: Path, example: Path) -> None:
+    """One firmware without marks, run with eight lengths of its list; and the marked one, which
+    makes all sixteen in one run. Both hold the same kernel object."""
+    output = example.parent / "swept"
+    done = process("campaign", str(example / "sweep.yaml"), "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    assert "O2: made 8 traces and characterization" in done.stderr
+    index = load(output / "campaign.json")
+    for cell in index["cells"]:
+        assert len(cell["traces"]) == 8
+        assert all((output / name).is_file() for name in cell["traces"])
+        (swept,) = load(output / cell["characterization"])["services"]
+        marked = load(results / f"mps2-an385+{cell['cell']}" / "characterization.json")
+        assert swept["counts"] == marked["services"][0]["counts"]
+    again = process("campaign", str(example / "sweep.yaml"), "-o", str(output))
+    assert again.stderr.count("up to date") == 2
+
+
 def test_the_index_says_what_is_there(results: Path) -> None:
     index = load(results / "campaign.json")
-    assert (index["kind"], index["schema_version"]) == ("wcetchar campaign", 1)
+    assert (index["kind"], index["schema_version"]) == ("wcetchar campaign", 2)
     assert index["axes"] == {"board": ["mps2-an385"], "optimize": ["O2", "Os"]}
     assert index["services"] == {
         "all": 2,
@@ -103,8 +121,8 @@ def test_the_index_says_what_is_there(results: Path) -> None:
     assert [cell["cell"] for cell in index["cells"]] == CELLS
     for cell in index["cells"]:
         assert (cell["status"], cell["architecture"], cell["windows"]) == ("done", "armv7-m", 16)
-        for key in ("characterization", "trace", "log"):
-            assert (results / cell[key]).is_file()
+        for name in (cell["characterization"], cell["log"], *cell["traces"]):
+            assert (results / name).is_file()
         image = load(results / cell["characterization"])["provenance"]["image_sha256"]
         assert image != cell["firmware_sha256"]  # one of what is loaded, one of the file
     assert str(results) not in (results / "campaign.json").read_text()

@@ -9,13 +9,19 @@ a program file of its own under the GPL-2.0-or-later, whose C source is in ``plu
 from wcetchar.capture.command import run_command
 from wcetchar.capture.emulator import emulator_version, run
 from wcetchar.capture.machines import MACHINES, find_machine
-from wcetchar.capture.request import CaptureFilter, CaptureRequest, CaptureResult
+from wcetchar.capture.request import (
+    CaptureFilter,
+    CaptureRequest,
+    CaptureResult,
+    InitialValue,
+)
 
 __all__ = [
     "MACHINES",
     "CaptureFilter",
     "CaptureRequest",
     "CaptureResult",
+    "InitialValue",
     "emulator_version",
     "find_machine",
     "run",

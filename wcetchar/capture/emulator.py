@@ -23,7 +23,7 @@ from typing import IO, Final
 
 from wcetchar.capture import trace_file
 from wcetchar.capture.build import OVERRIDE, plugin_path
-from wcetchar.capture.firmware import entry_of
+from wcetchar.capture.firmware import entry_of, with_values
 from wcetchar.capture.machines import find_machine
 from wcetchar.capture.part import part_of, unwritable
 from wcetchar.capture.request import CaptureRequest, CaptureResult
@@ -71,7 +71,10 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
     plugin = plugin_path()
     entry = entry_of(request.firmware, machine.image_machine)
     options = _options(machine, request)
-    arguments = (machine.qemu, *options, *request.filter.arguments())
+    arguments = (
+        *(machine.qemu, *options, *request.filter.arguments()),
+        *(one.argument() for one in request.initial),
+    )
     header, crc = trace_file.opening(
         {
             "arguments": list(arguments),
@@ -80,7 +83,7 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
             "machine": request.machine,
         }
     )
-    with part_of(request.output) as (part, trace):
+    with _firmware(request) as (firmware, handed), part_of(request.output) as (part, trace):
         with _writing(request.output):
             trace.write(header)
             trace.flush()
@@ -89,8 +92,8 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
             settings.append(f"entry={entry:#x}")
         if machine.core:
             settings.append(f"core={machine.core}")
-        command = [qemu, *options, *_load(machine, request.firmware)]
-        console = _execute(command, settings, emulator, request, trace, progress)
+        command = [qemu, *options, *_load(machine, firmware)]
+        console = _execute(command, settings, emulator, request, (trace, handed), progress)
         with _writing(request.output):
             end = _check_end(part, request)
             os.replace(part, os.path.realpath(request.output))
@@ -183,8 +186,22 @@ def _options(machine: CapturedMachine, request: CaptureRequest) -> tuple[str, ..
     )
 
 
-def _load(machine: CapturedMachine, firmware: Path) -> tuple[str, str]:
-    path = os.path.abspath(firmware)
+@contextlib.contextmanager
+def _firmware(request: CaptureRequest) -> Iterator[tuple[str, int | None]]:
+    """Path of the file that QEMU loads, and the descriptor that it is behind if it is a copy."""
+    if not request.initial:
+        yield os.path.abspath(request.firmware), None
+        return
+    copy = os.memfd_create("wcetchar-firmware", 0)
+    try:
+        with os.fdopen(os.dup(copy), "wb") as file:
+            file.write(with_values(request.firmware, request.initial))
+        yield f"/proc/self/fd/{copy}", copy
+    finally:
+        os.close(copy)
+
+
+def _load(machine: CapturedMachine, path: str) -> tuple[str, str]:
     if machine.starts_at_entry:
         # With -kernel, QEMU's own code in ROM would run first, and then the first byte of RAM.
         return ("-device", "loader,cpu-num=0,file=" + path.replace(",", ",,"))
@@ -205,10 +222,12 @@ def _execute(
     plugin: list[str],
     emulator: str,
     request: CaptureRequest,
-    trace: IO[bytes],
+    files: tuple[IO[bytes], int | None],
     progress: Callable[[int], None] | None,
 ) -> str:
-    """Run QEMU to its end; returns the firmware's output."""
+    """Run QEMU to its end; returns the firmware's output. ``files``: the trace, and what QEMU is
+    handed beside it."""
+    trace, handed = files
     log = os.memfd_create("wcetchar-interrupt-log", 0)
     try:
         settings = (
@@ -226,7 +245,7 @@ def _execute(
                     *("-plugin", ",".join(settings)),
                 ],
                 (console, messages),
-                (trace.fileno(), log),
+                (trace.fileno(), log, *(() if handed is None else (handed,))),
                 _environment(emulator),
             )
             try:
@@ -251,7 +270,7 @@ def _execute(
 def _start(
     command: list[str],
     streams: tuple[IO[bytes], IO[bytes]],
-    inherited: tuple[int, int],
+    inherited: tuple[int, ...],
     environment: dict[str, str],
 ) -> subprocess.Popen[bytes]:
     try:

@@ -1,16 +1,25 @@
-"""What the emulator has to be told of a firmware: its instruction set fits, and where it starts."""
+"""What the emulator has to be told of a firmware: its instruction set fits, where it starts, and
+what its variables hold then."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from wcetchar.capture.request import InitialValue
 from wcetchar.errors import InputError, Location
 
 # ELF32 header (System V ABI, chapter 4): identification, type, machine, version, entry.
 _HEADER: Final = struct.Struct("<16sHHII")
 _LITTLE_ENDIAN_32: Final = b"\x7fELF\x01\x01\x01"
+# The rest of it as far as the program headers: their offset, then two offsets and flags, and after
+# the header's size the size and number of them.
+_PROGRAM_HEADERS: Final = struct.Struct("<28xI10xHH")
+# Program header: type, offset, virtual and physical address, bytes in the file.
+_SEGMENT: Final = struct.Struct("<5I")
+_PT_LOAD: Final = 1
 _MACHINES: Final = {"arm": 40, "riscv": 243}  # e_machine
 
 
@@ -38,6 +47,51 @@ def entry_of(path: Path, machine: str) -> int:
     if found != _MACHINES[machine]:
         raise _unfit(path, f"the firmware is for another core (e_machine {found})", machine)
     return int(entry)
+
+
+def with_values(path: Path, initial: Sequence[InitialValue]) -> bytes:
+    """The file with other values in the bytes that its variables are loaded from. Where start-up
+    code copies them to their place, it copies these.
+
+    Raises:
+        InputError: the file cannot be read, or holds no bytes for a variable.
+    """
+    try:
+        file = bytearray(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"the firmware cannot be read: {error.strerror}", where=Location(str(path))
+        ) from error
+    for one in initial:
+        offsets = [
+            offset + one.address - address
+            for kind, offset, address, size in _segments(file)
+            if kind == _PT_LOAD and address <= one.address
+            if one.address + len(one.data) <= address + size
+        ]
+        if len(offsets) != 1:
+            raise InputError(
+                f"{len(offsets)} segments of the file hold the bytes of {one.name}",
+                where=Location(str(path)),
+                expected="one segment that is loaded",
+                hint="readelf -lW lists them; the variable needs a place with an initial value",
+            )
+        file[offsets[0] : offsets[0] + len(one.data)] = one.data
+    return bytes(file)
+
+
+def _segments(file: bytes | bytearray) -> list[tuple[int, int, int, int]]:
+    """Type, offset, address and bytes in the file of each segment."""
+    try:
+        start, size, count = _PROGRAM_HEADERS.unpack_from(file)
+        found = [_SEGMENT.unpack_from(file, start + k * size) for k in range(count)]
+    except struct.error:
+        return []
+    return [
+        (kind, offset, address, length)
+        for kind, offset, address, _, length in found
+        if offset + length <= len(file)
+    ]
 
 
 def _unfit(path: Path, what: str, machine: str) -> InputError:

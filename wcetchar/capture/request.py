@@ -69,6 +69,27 @@ class CaptureFilter:
 
 
 @dataclass(frozen=True)
+class InitialValue:
+    """What a variable holds when the firmware starts, in place of what the file says.
+
+    Attributes:
+        name: of the variable, for the trace's header.
+        value: as it was asked for.
+        address: of its first byte (the address that the program uses).
+        data: its bytes, all of them.
+    """
+
+    name: str
+    value: int
+    address: int
+    data: bytes
+
+    def argument(self) -> str:
+        """As the trace's header has it."""
+        return f"initialize={self.name}={self.value}"
+
+
+@dataclass(frozen=True)
 class CaptureRequest:
     """One run of a firmware.
 
@@ -80,6 +101,7 @@ class CaptureRequest:
         output: the trace; replaced only by a complete one.
         machine: name of one of :data:`wcetchar.capture.MACHINES`.
         qemu: emulator to use instead of the machine's own, a name on PATH or a path.
+        initial: variables that hold something else than the file says.
         icount_shift: one instruction takes 2**shift ns of virtual time (0..10).
         timeout: seconds of real time after which the run is given up.
         max_instructions: executed instructions after which it is given up.
@@ -90,6 +112,7 @@ class CaptureRequest:
     output: Path
     machine: str = "mps2-an385"
     filter: CaptureFilter = field(default_factory=CaptureFilter)
+    initial: tuple[InitialValue, ...] = ()
     qemu: str | None = None
     icount_shift: int = DEFAULT_ICOUNT_SHIFT
     timeout: float = 600.0

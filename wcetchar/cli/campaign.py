@@ -140,7 +140,10 @@ class _Progress(pipeline.Progress):
         self._done += 1
         self._bar.update(self._task, completed=self._done)
         self._show()
-        what = "made " + " and ".join(outcome.made) if outcome.made else "up to date"
+        traces = outcome.made.count("trace")
+        made = [f"{traces} traces" if traces > 1 else "trace"] if traces else []
+        made += [what for what in outcome.made if what != "trace"]
+        what = "made " + " and ".join(made) if made else "up to date"
         if outcome.exit_code:
             what = f"failed: {outcome.message}"
         text = f"[{self._done}/{self.cells}] {cell}: {what}"

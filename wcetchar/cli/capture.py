@@ -59,6 +59,13 @@ def _seconds(ctx: click.Context, param: click.Parameter, seconds: float) -> floa
     help="Record only what lies between the marks that this services file names. Given several "
     "times, the files are read as one.",
 )
+@click.option(
+    "--initialize",
+    multiple=True,
+    metavar="VARIABLE=VALUE",
+    help="What a variable of FIRMWARE holds when it starts, instead of its initial value in the "
+    "file; repeatable. The variable has 1, 2, 4 or 8 bytes.",
+)
 @click.option("--qemu", metavar="PROGRAM", help="Emulator to use instead of the machine's own.")
 @click.option(
     "--timeout",
@@ -75,6 +82,7 @@ def command(
     output: str,
     exclude: tuple[str, ...],
     marked: tuple[str, ...],
+    initialize: tuple[str, ...],
     qemu: str | None,
     timeout: float,
     as_json: bool,
@@ -97,7 +105,9 @@ def command(
       wcetchar capture firmware.elf --machine mps2-an385 -o firmware.trace
     """
     check_output(output, (firmware, *marked))
-    request = pipeline.Request(firmware, output, machine, exclude, marked, qemu, timeout)
+    request = pipeline.Request(
+        firmware, output, machine, exclude, marked, initialize, qemu, timeout
+    )
     with progress_bar("capturing", "bytes") as advance:
         result = pipeline.run(request, advance)
     if as_json:

@@ -3,6 +3,9 @@
 The *axes* span a matrix; each of its *cells* builds, captures and characterizes one firmware. A
 value of an axis may define variables. Texts of the file hold placeholders: ``{name}`` stands for
 the value of an axis or of a variable in the cell, ``{{`` and ``}}`` for braces.
+
+A *sweep* runs the firmware of each cell several times, with another input each time; all runs of a
+cell are characterized together.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ SEPARATOR: Final = "+"
 """Between the values in a cell's name; no value may hold it."""
 
 MAX_CELLS: Final = 1000
+MAX_RUNS: Final = 1000  # of the firmware of one cell
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]")
 
@@ -110,6 +114,9 @@ class Campaign:
         leave_out: functions and address ranges that the capture leaves out.
         marked: record only what lies between marks.
         values: of parameters of services without marks, as ``characterize --set`` has them.
+        sweep: name -> the values that it takes, one in each run of a cell's firmware; every
+            combination is a run. Placeholders of ``initial`` and ``values``.
+        initial: what variables of the firmware hold when it starts.
         partial: services that the firmware does not call are listed, not refused.
         timeout: of a capture, in seconds.
         places: of every key and list element, by the keys that lead to it.
@@ -130,6 +137,8 @@ class Campaign:
     leave_out: tuple[str, ...] = ()
     marked: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
+    sweep: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    initial: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
     timeout: int = 600
     places: Mapping[tuple[str | int, ...], Location] = field(
@@ -155,6 +164,14 @@ class Campaign:
             for cell in combinations(self.axes, self.variables)
             if (not self.include or any(s.holds(cell) for s in self.include))
             and not any(s.holds(cell) for s in self.exclude)
+        )
+
+    def points(self) -> tuple[Mapping[str, str], ...]:
+        """The runs of a cell's firmware, by the values of the sweep; the last name changes
+        fastest. One, without values, where nothing is swept."""
+        return tuple(
+            {name: str(value) for name, value in zip(self.sweep, values, strict=True)}
+            for values in itertools.product(*self.sweep.values())
         )
 
 

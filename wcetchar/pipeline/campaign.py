@@ -8,7 +8,7 @@ import fcntl
 import fnmatch
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -217,9 +217,7 @@ def _plans(request: Request, campaign: Campaign) -> tuple[cells.Plan, ...]:
                 build_timeout=build.timeout if build else 0,
                 exclude=tuple(filled(text) for text in campaign.leave_out),
                 marked=campaign.marked,
-                assignments=tuple(
-                    f"{name}={filled(text)}" for name, text in campaign.values.items()
-                ),
+                runs=tuple(_run_of(campaign, variables, point) for point in campaign.points()),
                 partial=campaign.partial,
                 timeout=campaign.timeout,
             )
@@ -229,6 +227,21 @@ def _plans(request: Request, campaign: Campaign) -> tuple[cells.Plan, ...]:
     for problem in problems.values():
         raise problem
     return tuple(found)
+
+
+def _run_of(
+    campaign: Campaign, variables: Mapping[str, str], point: Mapping[str, str]
+) -> cells.Run:
+    """A run of a cell's firmware with the values of a point of the sweep."""
+
+    def filled(texts: Mapping[str, str]) -> tuple[str, ...]:
+        return tuple(f"{k}={expand(text, {**variables, **point})}" for k, text in texts.items())
+
+    return cells.Run(
+        cells.trace_name(point),
+        initialize=filled(campaign.initial),
+        assignments=filled(campaign.values),
+    )
 
 
 def cores() -> int:
@@ -255,12 +268,18 @@ def _index(
                 cell.values,
                 summary=summary,
                 firmware_sha256=_firmware(record) if summary else None,
+                traces=tuple(record["traces"]) if summary else (),
                 error=error,
             )
         except (KeyError, TypeError, ValueError):
             # A record that another wcetchar wrote, of a cell that --only leaves out.
             row = matrix.row_of(
-                cell.name, cell.values, summary=None, firmware_sha256=None, error=None
+                cell.name,
+                cell.values,
+                summary=None,
+                firmware_sha256=None,
+                traces=(),
+                error=None,
             )
         rows.append(row)
     return matrix.Index(
@@ -279,7 +298,7 @@ def _summary(record: dict[str, Any]) -> dict[str, Any] | None:
 
 def _firmware(record: dict[str, Any]) -> str | None:
     with contextlib.suppress(KeyError, TypeError):
-        return str(record["trace"]["inputs"]["firmware"])
+        return str(next(iter(record["traces"].values()))["inputs"]["firmware"])
     return None
 
 

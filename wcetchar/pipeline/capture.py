@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from wcetchar import capture, isa, store
-from wcetchar.capture import CaptureFilter, CaptureRequest, CaptureResult
+from wcetchar.capture import CaptureFilter, CaptureRequest, CaptureResult, InitialValue
 from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.image import load_image
 from wcetchar.model.image import Image
@@ -25,6 +26,7 @@ class Request:
         exclude: functions, or address ranges ``0xSTART-0xEND``, to leave out.
         services: services files that are read as one; if there is any, only what lies between
             the marks that they name is recorded.
+        initialize: ``VARIABLE=VALUE``, what a variable holds when the firmware starts.
     """
 
     firmware: str
@@ -32,6 +34,7 @@ class Request:
     machine: str
     exclude: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
+    initialize: tuple[str, ...] = ()
     qemu: str | None = None
     timeout: float = 600.0
 
@@ -60,6 +63,7 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
                 stop=stop,
                 keep=_lasting(image, request.services) if exclude or start else (),
             ),
+            initial=_initial(image, request.initialize),
             qemu=request.qemu,
             timeout=request.timeout,
         ),
@@ -110,6 +114,72 @@ def _range(image: Image, text: str) -> AddressRange:
             hint="give its addresses: 0xSTART-0xEND",
         )
     return AddressRange(symbol.address, symbol.address + symbol.size)
+
+
+_ASSIGNMENT = re.compile(r"\s*([^=\s]+)\s*=\s*([-+]?(?:[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}))\s*")
+_WIDTHS = (1, 2, 4, 8)
+
+
+def _initial(image: Image, assignments: tuple[str, ...]) -> tuple[InitialValue, ...]:
+    """What ``--initialize`` asks for."""
+    found: dict[int, InitialValue] = {}
+    for text in assignments:
+        match = _ASSIGNMENT.fullmatch(text)
+        if match is None:
+            raise UsageError(
+                f"--initialize {text}: this is no assignment",
+                expected="VARIABLE=VALUE, the value a whole number such as 8 or 0x20",
+            )
+        one = _initial_value(image, match[1], int(match[2], 16 if "x" in match[2].lower() else 10))
+        if any(
+            one.address < other.address + len(other.data)
+            and other.address < one.address + len(one.data)
+            for other in found.values()
+        ):
+            raise UsageError(
+                f"--initialize {text}: the variable was given a value before",
+                expected="one value for each variable",
+            )
+        found[one.address] = one
+    return tuple(found.values())
+
+
+def _initial_value(image: Image, name: str, value: int) -> InitialValue:
+    def wrong(problem: str, expected: str, hint: str | None = None) -> InputError:
+        return InputError(
+            f"--initialize {name}: {problem}",
+            where=Location(image.path),
+            expected=expected,
+            hint=hint,
+        )
+
+    wanted = "a variable of the image with an initial value, of 1, 2, 4 or 8 bytes"
+    try:
+        symbol = image.symbol(name)
+    except InputError as error:
+        raise wrong(error.message, wanted, error.hint) from error
+    section = image.section_at(symbol.address)
+    if symbol.kind != "object" or section is None or section.executable:
+        raise wrong("this is no variable", wanted)
+    if symbol.size not in _WIDTHS:
+        raise wrong(
+            f"this variable has {symbol.size} bytes",
+            wanted,
+            "arrays and structures cannot be given: let the firmware read a variable of its own",
+        )
+    offset = symbol.address - section.address
+    if offset + symbol.size > len(section.data):
+        raise wrong(
+            "this variable has no initial value in the file, so start-up code clears it",
+            wanted,
+            "define it `const volatile`, or with an initial value other than 0",
+        )
+    bits = 8 * symbol.size
+    if not -(1 << (bits - 1)) <= value < 1 << bits:
+        raise wrong(f"{value} does not fit", f"a value of {symbol.size} bytes")
+    return InitialValue(
+        name, value, symbol.address, (value % (1 << bits)).to_bytes(symbol.size, "little")
+    )
 
 
 SMALL_FUNCTION = 128

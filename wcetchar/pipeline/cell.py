@@ -1,9 +1,10 @@
 """One cell of a campaign: build, capture, characterize; nothing that is there already twice.
 
-A cell's folder holds ``firmware.elf`` (what was built), ``run.trace``, ``characterization.json``,
-``log.txt`` and ``cell.json``. The last one says what the others were made from, as hashes. What is
-in the folder belongs together: when the firmware changes, what was made from the old one goes
-first. Every file gets its name only when it is whole.
+A cell's folder holds ``firmware.elf`` (what was built), ``run.trace`` (in a sweep one
+``run-NAME=VALUE.trace`` for each run), ``characterization.json``, ``log.txt`` and ``cell.json``.
+The last one says what the others were made from, as hashes. What is in the folder belongs together:
+when the firmware changes, what was made from the old one goes first. Every file gets its name only
+when it is whole.
 """
 
 from __future__ import annotations
@@ -30,10 +31,25 @@ TRACE: Final = "run.trace"
 CHARACTERIZATION: Final = "characterization.json"
 LOG: Final = "log.txt"
 RECORD: Final = "cell.json"
-RECORD_VERSION: Final = 1
+RECORD_VERSION: Final = 2
 
 _UNUSED_ROOMS: Final = ("cli", "engine", "validation", "hwprofiles")
 """Rooms whose code no cell depends on."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a cell's firmware.
+
+    Attributes:
+        trace: name of its file.
+        initialize: what variables hold when it starts, as ``wcetchar capture`` has them.
+        assignments: values of parameters of services without marks in this run, without its name.
+    """
+
+    trace: str = TRACE
+    initialize: tuple[str, ...] = ()
+    assignments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,9 +79,16 @@ class Plan:
     build_timeout: int = 3600
     exclude: tuple[str, ...] = ()
     marked: bool = False
-    assignments: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = (Run(),)
     partial: bool = False
     timeout: int = 600
+
+
+def trace_name(point: Mapping[str, str]) -> str:
+    """Name of the trace of a run with these values of the sweep."""
+    if not point:
+        return TRACE
+    return "run-" + ",".join(f"{name}={value}" for name, value in point.items()) + ".trace"
 
 
 @dataclass(frozen=True)
@@ -133,38 +156,23 @@ def _make(plan: Plan, say: Callable[[str], None], log: list[str], made: list[str
     services = [_services(path) for path in plan.services]
     record = record_of(folder)
     base = {"tool": plan.tool, "firmware": hashlib.sha256(firmware).hexdigest()}
-    wanted: dict[str, Any] = {
-        **base,
-        "machine": plan.machine,
-        "emulator": capture.emulator_version(plan.machine),
-        "exclude": list(plan.exclude),
-        "marked": services if plan.marked else [],
-    }
-    if _stands(record, "trace", wanted, folder / TRACE) and _is(folder / FIRMWARE, base):
-        log.append(f"{TRACE} is up to date")
-    else:
-        say("captures")
-        _remove(folder, RECORD, CHARACTERIZATION, TRACE)
-        record = {"schema_version": RECORD_VERSION}
+    if not _is(folder / FIRMWARE, base):
+        _remove(folder, RECORD, CHARACTERIZATION, *(path.name for path in folder.glob("*.trace")))
+        record = {}
         store.write_atomically(folder / FIRMWARE, firmware)
-        made.append("trace")
-        log.append(_capture(plan, folder))
-        record["trace"] = {"inputs": wanted, "sha256": _sha256(folder / TRACE)}
-        _write(folder, record)
+    record = _captured(plan, record, _shared(plan, base, services), say, log, made)
     wanted = {
         **base,
-        "trace": record["trace"]["sha256"],
+        "traces": {name: one["sha256"] for name, one in record["traces"].items()},
         "services": services,
-        "values": list(plan.assignments),
+        "values": _values(plan, folder=None),
         "partial": plan.partial,
     }
-    if _stands(record, "characterization", wanted, folder / CHARACTERIZATION):
+    if _stands(record.get("characterization"), wanted, folder / CHARACTERIZATION):
         log.append(f"{CHARACTERIZATION} is up to date")
         return
     say("characterizes")
-    record = {k: v for k, v in record.items() if k in ("schema_version", "trace")}
-    _write(folder, record)
-    _remove(folder, CHARACTERIZATION)
+    _forget_characterization(folder, record)
     made.append("characterization")
     found = _characterize(plan, folder)
     log.append(summary.render(found))
@@ -174,6 +182,70 @@ def _make(plan: Plan, say: Callable[[str], None], log: list[str], made: list[str
         "summary": json.loads(summary.json_of(found)),
     }
     _write(folder, record)
+
+
+def _shared(plan: Plan, base: Mapping[str, str], services: list[str]) -> dict[str, Any]:
+    """What every run of a cell is made from."""
+    return {
+        **base,
+        "machine": plan.machine,
+        "emulator": capture.emulator_version(plan.machine),
+        "exclude": list(plan.exclude),
+        "marked": services if plan.marked else [],
+    }
+
+
+def _captured(
+    plan: Plan,
+    record: dict[str, Any],
+    shared: Mapping[str, Any],
+    say: Callable[[str], None],
+    log: list[str],
+    made: list[str],
+) -> dict[str, Any]:
+    """The cell's record once every run has its trace, and there is none beside them."""
+    folder = Path(plan.folder)
+    known = record.get("traces", {})
+    record = {**record, "schema_version": RECORD_VERSION, "traces": {}}
+    missing = []
+    for run in plan.runs:
+        wanted = {**shared, "initialize": list(run.initialize)}
+        if _stands(known.get(run.trace), wanted, folder / run.trace):
+            log.append(f"{run.trace} is up to date")
+            record["traces"][run.trace] = known[run.trace]
+        else:
+            missing.append((run, wanted))
+    if not missing and len(known) == len(plan.runs):
+        return record
+    _forget_characterization(folder, record)
+    wanted_names = {run.trace for run in plan.runs}
+    _remove(folder, *(p.name for p in folder.glob("*.trace") if p.name not in wanted_names))
+    for number, (run, wanted) in enumerate(missing, 1):
+        say("captures" + (f" {number} of {len(missing)}" if len(missing) > 1 else ""))
+        _remove(folder, run.trace)
+        made.append("trace")
+        log.append(_capture(plan, run, folder))
+        record["traces"][run.trace] = {"inputs": wanted, "sha256": _sha256(folder / run.trace)}
+        _write(folder, record)
+    return record
+
+
+def _forget_characterization(folder: Path, record: dict[str, Any]) -> None:
+    """Before anything that it was made from changes."""
+    record.pop("characterization", None)
+    _write(folder, record)
+    _remove(folder, CHARACTERIZATION)
+
+
+def _values(plan: Plan, folder: Path | None) -> list[str]:
+    """Assignments for ``characterize``, those of a run named by its trace in ``folder``."""
+    return [
+        assignment
+        if len(plan.runs) == 1
+        else f"{run.trace if folder is None else folder / run.trace}:{assignment}"
+        for run in plan.runs
+        for assignment in run.assignments
+    ]
 
 
 def _build(plan: Plan, log: list[str]) -> None:
@@ -211,14 +283,15 @@ def _services(path: str) -> str:
         ) from error
 
 
-def _capture(plan: Plan, folder: Path) -> str:
+def _capture(plan: Plan, run: Run, folder: Path) -> str:
     result = capturing.run(
         capturing.Request(
             firmware=str(folder / FIRMWARE),
-            output=str(folder / TRACE),
+            output=str(folder / run.trace),
             machine=plan.machine,
             exclude=plan.exclude,
             services=plan.services if plan.marked else (),
+            initialize=run.initialize,
             timeout=plan.timeout,
         )
     )
@@ -232,9 +305,9 @@ def _characterize(plan: Plan, folder: Path) -> summary.Summary:
     characterization = characterizing.run(
         characterizing.Request(
             firmware=str(folder / FIRMWARE),
-            traces=(str(folder / TRACE),),
+            traces=tuple(str(folder / run.trace) for run in plan.runs),
             services=plan.services,
-            values=plan.assignments,
+            values=tuple(_values(plan, folder)),
             partial=plan.partial,
         )
     )
@@ -248,9 +321,9 @@ def _characterize(plan: Plan, folder: Path) -> summary.Summary:
     return found
 
 
-def _stands(record: Mapping[str, Any], key: str, inputs: Mapping[str, Any], output: Path) -> bool:
-    """``output`` was made from these inputs, and nothing happened to it since."""
-    stage = record.get(key)
+def _stands(stage: object, inputs: Mapping[str, Any], output: Path) -> bool:
+    """``output``, whose part of the record this is, was made from these inputs, and nothing
+    happened to it since."""
     if not isinstance(stage, dict) or stage.get("inputs") != inputs:
         return False
     with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.summary import published, share, stretch_lines, sum_text
 from wcetchar.report.terminal import text_of
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 KIND: Final = "wcetchar campaign"
 
 DONE: Final = "done"
@@ -39,6 +39,7 @@ class CellRow:
     """One cell. ``status``: ``done``, ``failed``, or ``pending`` where it was never made.
 
     Attributes:
+        traces: files that it was made from, by their names in its folder.
         by_formula: how many services have exact formulas that are no estimates.
         by_table: services that are published by a table.
         estimates: those whose counts are an estimate, by formula or by table.
@@ -52,6 +53,7 @@ class CellRow:
     kernel: str = ""
     architecture: str = ""
     firmware_sha256: str | None = None
+    traces: tuple[str, ...] = ()
     by_formula: int = 0
     by_table: tuple[str, ...] = ()
     estimates: tuple[str, ...] = ()
@@ -85,10 +87,12 @@ def row_of(
     *,
     summary: Mapping[str, Any] | None,
     firmware_sha256: str | None,
+    traces: Sequence[str],
     error: tuple[int, str] | None,
 ) -> CellRow:
     """The row of a cell. ``summary``: the JSON of its characterization's summary, if it is done;
-    ``error``: exit code and message, if it failed."""
+    ``traces``: names of the files that it was made from; ``error``: exit code and message, if it
+    failed."""
     named = tuple(values.items())
     if error is not None:
         code, message = error
@@ -106,6 +110,7 @@ def row_of(
         kernel=summary["kernel"],
         architecture=summary["architecture"],
         firmware_sha256=firmware_sha256,
+        traces=tuple(traces),
         by_formula=len(names["formula"]),
         by_table=tuple(names["table"]),
         estimates=tuple(names["estimate"]),
@@ -152,7 +157,7 @@ def _cell(row: CellRow) -> dict[str, Any]:
     return {
         **head,
         "characterization": f"{row.cell}/characterization.json",
-        "trace": f"{row.cell}/run.trace",
+        "traces": [f"{row.cell}/{name}" for name in row.traces],
         "log": f"{row.cell}/log.txt",
         "kernel": row.kernel,
         "architecture": row.architecture,

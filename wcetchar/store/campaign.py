@@ -12,6 +12,7 @@ from pydantic import Field, PlainValidator, Strict, WithJsonSchema
 from wcetchar.errors import InputError, Location
 from wcetchar.model.campaign import (
     MAX_CELLS,
+    MAX_RUNS,
     RESERVED,
     Axis,
     Build,
@@ -32,6 +33,7 @@ from wcetchar.store.checking import (
     validate,
 )
 from wcetchar.store.document import CAMPAIGN, read_document
+from wcetchar.store.services import read_range
 from wcetchar.store.source import PlainInt, Source, Steps, places_of, shown
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -60,6 +62,38 @@ Choice = Annotated[
         }
     ),
 ]
+
+
+def _swept(value: Any) -> tuple[int, ...]:
+    if isinstance(value, str):
+        low, high = read_range(value)
+        if high - low >= MAX_RUNS:
+            raise InputError(f"{shown(value)} is too long", expected=f"at most {MAX_RUNS} values")
+        return tuple(range(low, high + 1))
+    items = value if isinstance(value, list) else [value]
+    if not items or not all(isinstance(item, PlainInt) for item in items):
+        raise InputError(
+            f"{shown(value)} gives no values",
+            expected="a range such as `1..16`, or a list of whole numbers",
+        )
+    numbers = tuple(int(item) for item in items)
+    if len(set(numbers)) < len(numbers):
+        raise InputError("a value stands there twice", expected="each value once")
+    return numbers
+
+
+Swept = Annotated[
+    tuple[int, ...],
+    PlainValidator(in_place(_swept)),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": ["string", "integer"]},
+                {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+            ]
+        }
+    ),
+]
 Seconds = Annotated[Integer, Field(ge=1, le=7 * 24 * 3600)]
 Boolean = Annotated[bool, Strict()]
 
@@ -84,6 +118,9 @@ class CaptureDoc(YamlModel):
 
     leave_out: list[Text] = Field(
         default_factory=list, description="functions or 0xSTART-0xEND that are not recorded"
+    )
+    initialize: dict[Text, Text] = Field(
+        default_factory=dict, description="variable of the firmware to what it holds at the start"
     )
     marked: Boolean = Field(default=False, description="record only what lies between marks")
     timeout: Seconds = Field(default=600, description="in seconds of real time")
@@ -119,6 +156,11 @@ class CampaignDoc(YamlModel):
     )
     machine: Text = Field(description="emulated board")
     capture: CaptureDoc = Field(default_factory=CaptureDoc)
+    sweep: dict[Text, Swept] = Field(
+        default_factory=dict,
+        description="name to its values, such as `1..16` or `[1, 2, 4]`: each combination is a "
+        "run of the cell's firmware",
+    )
     set_: dict[Text, Text] = Field(
         default_factory=dict,
         alias="set",
@@ -159,6 +201,8 @@ class CampaignDoc(YamlModel):
             leave_out=tuple(self.capture.leave_out),
             marked=self.capture.marked,
             values=dict(self.set_),
+            sweep=dict(self.sweep),
+            initial=dict(self.capture.initialize),
             partial=self.partial,
             timeout=self.capture.timeout,
             places=places,
@@ -178,7 +222,9 @@ def load_campaign(path: str) -> Campaign:
     source = read_document(path, CAMPAIGN)
     document = validate(CampaignDoc, source, _CHECKS)
     if document is not None:
-        _check_cells(source, document.to_model(path, {}))
+        campaign = document.to_model(path, {})
+        _check_cells(source, campaign)
+        _check_runs(source, campaign)
     source.fail_on_mistakes()
     assert document is not None
     return document.to_model(path, places_of(source))
@@ -240,6 +286,35 @@ def _check_names(source: Source) -> None:
                 )
 
 
+def _check_sweep(source: Source) -> None:
+    """Its names are names of their own, and every one is used: else its runs would all be the
+    same."""
+    sweep = mapping_at(source.data, "sweep")
+    others = {**dict(_definitions(source)), **dict.fromkeys(RESERVED)}
+    used = {
+        name for steps, text in _texts(source) if _in_each_run(steps) for name in placeholders(text)
+    }
+    for name in sweep:
+        if not _NAME.fullmatch(name):
+            problem, expected = f"{shown(name)} cannot be a name", "letters, digits and _"
+        elif name in others:
+            problem, expected = f"{shown(name)} is defined already", "a name of its own"
+        elif name not in used:
+            problem = f"{shown('{' + name + '}')} is used nowhere"
+            expected = (
+                "a placeholder under `capture: initialize:`, and where a service has no "
+                "marks under `set:`"
+            )
+        else:
+            continue
+        source.report(("sweep", name), problem, expected=expected, key=True)
+
+
+def _in_each_run(steps: Steps) -> bool:
+    """A text that each run of a cell has with values of its own."""
+    return steps[:2] == ("capture", "initialize") or steps[0] == "set"
+
+
 def _check_complete(source: Source) -> None:
     """A variable of an axis has a value in each of its cells."""
     defaults = mapping_at(source.data, "variables")
@@ -272,14 +347,16 @@ def _texts(source: Source) -> Iterator[tuple[Steps, str]]:
     for number, one in enumerate(list_at(data, "further services")):
         files: Steps = ("further services", number, "files")
         found += [((*files, i), item) for i, item in enumerate(list_at({"": one}, "", "files"))]
-    for keys in (("build", "environment"), ("set",)):
+    for keys in (("build", "environment"), ("capture", "initialize"), ("set",)):
         found += [((*keys, key), text) for key, text in mapping_at(data, *keys).items()]
     yield from ((steps, text) for steps, text in found if isinstance(text, str))
 
 
 def _check_placeholders(source: Source) -> None:
-    known = list(dict.fromkeys([*(name for name, _ in _definitions(source)), *RESERVED]))
+    of_cell = list(dict.fromkeys([*(name for name, _ in _definitions(source)), *RESERVED]))
+    sweep = mapping_at(source.data, "sweep")
     for steps, text in _texts(source):
+        known = [*of_cell, *sweep] if _in_each_run(steps) else of_cell
         for name in placeholders(text):
             if name in ("{", "}"):
                 source.report(
@@ -292,7 +369,10 @@ def _check_placeholders(source: Source) -> None:
                     steps,
                     f"the placeholder {shown('{' + name + '}')} is not defined",
                     expected=one_of(known),
-                    hint=did_you_mean(name, known),
+                    hint="the sweep's values are the runs', which one firmware has several of: "
+                    "`capture: initialize:` and `set:` may use them"
+                    if name in sweep
+                    else did_you_mean(name, known),
                 )
 
 
@@ -352,6 +432,18 @@ def _check_size(source: Source) -> None:
         source.unreadable.add(("axes",))
 
 
+def _check_runs(source: Source, campaign: Campaign) -> None:
+    runs = math.prod(len(values) for values in campaign.sweep.values())
+    if runs > MAX_RUNS:
+        source.report(
+            ("sweep",),
+            f"the sweep spans {runs} runs",
+            expected=f"at most {MAX_RUNS}",
+            hint="leave out values: a formula needs few of each",
+            key=True,
+        )
+
+
 def _check_cells(source: Source, campaign: Campaign) -> None:
     """Something is left."""
     if not source.mistakes and not campaign.cells():
@@ -365,6 +457,7 @@ def _check_cells(source: Source, campaign: Campaign) -> None:
 
 _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_names,
+    _check_sweep,
     _check_complete,
     _check_placeholders,
     _check_selections,

@@ -32,6 +32,7 @@ class Fake:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.captured = self.characterized = 0
+        self.values: list[str] = []
         self.emulator = "QEMU 1"
         self.fails: InputError | None = None
         self.conserved = True
@@ -43,7 +44,8 @@ class Fake:
         self.captured += 1
         if self.fails is not None:
             raise self.fails
-        Path(request.output).write_bytes(b"trace of " + Path(request.firmware).read_bytes())
+        what = " ".join(("trace of", *request.initialize, Path(request.firmware).read_text()))
+        Path(request.output).write_text(what)
         return SimpleNamespace(
             console="hello",
             instructions=1000,
@@ -57,13 +59,14 @@ class Fake:
         self.characterized += 1
         if self.fails is not None:
             raise self.fails
-        (trace,) = request.traces
+        traces = "; ".join(Path(trace).read_text() for trace in request.traces)
+        self.values = [value.rpartition("/")[2] for value in request.values]
         (services,) = request.services
         service = ServiceCharacterization(
             "s", ServiceKind.CALL, Word.HIGH_WATER_MARK, (), Counts(), description="d"
         )
         return Characterization(
-            Kernel(Path(services).read_text(), Path(trace).read_text()),
+            Kernel(Path(services).read_text(), traces),
             "armv7-m",
             32,
             (),
@@ -142,6 +145,7 @@ def test_a_cell_is_made_once(fake: Fake, plan: cells.Plan) -> None:
         ("emulator", BOTH),
         ("partial", ("characterization",)),
         ("assignments", ("characterization",)),
+        ("initialize", BOTH),
         ("trace damaged", BOTH),
         ("trace removed", BOTH),
         ("firmware copy damaged", BOTH),
@@ -168,7 +172,9 @@ def test_what_changed_is_made_again(
     elif what == "exclude":
         plan = replace(plan, exclude=("idle",))
     elif what == "assignments":
-        plan = replace(plan, assignments=("N=3",))
+        plan = replace(plan, runs=(cells.Run(assignments=("N=3",)),))
+    elif what == "initialize":
+        plan = replace(plan, runs=(cells.Run(initialize=("n=3",)),))
     elif what == "partial":
         plan = replace(plan, partial=True)
     elif what == "trace removed":
@@ -189,13 +195,59 @@ def test_what_changed_is_made_again(
     assert made(plan) == ()
 
 
+def swept(plan: cells.Plan, *values: int) -> cells.Plan:
+    """The cell with a run for each value of N."""
+    runs = [cells.Run(cells.trace_name({"N": str(n)}), (f"n={n}",), (f"s.N={n}",)) for n in values]
+    return replace(plan, runs=tuple(runs))
+
+
+def test_every_run_of_a_sweep_is_captured_once(fake: Fake, plan: cells.Plan) -> None:
+    assert made(plan) == BOTH
+    two = swept(plan, 1, 3)
+    assert made(two) == ("trace", "trace", "characterization")
+    assert sorted(name for name in content(two) if name.endswith(".trace")) == [
+        "run-N=1.trace",
+        "run-N=3.trace",
+    ]
+    assert fake.values == ["run-N=1.trace:s.N=1", "run-N=3.trace:s.N=3"]
+    found = load_characterization(two.folder + "/characterization.json")
+    assert found.kernel.version == "trace of n=1 one; trace of n=3 one"
+    assert made(two) == ()
+    more = swept(plan, 1, 2, 3)
+    assert made(more) == ("trace", "characterization")
+    assert [name.rpartition(":")[0] for name in fake.values] == [
+        f"run-N={n}.trace" for n in (1, 2, 3)
+    ]
+    assert made(swept(plan, 3, 2)) == ("characterization",)
+    assert "run-N=1.trace" not in content(more)
+
+
+def test_a_sweep_goes_on_where_it_failed(fake: Fake, plan: cells.Plan) -> None:
+    plan = swept(plan, 1, 2, 3)
+    whole = fake.capture
+
+    def capture(request: Any) -> Any:
+        if "N=2" in request.output:
+            raise InputError("no", where=Location("x", 1, 2))
+        return whole(request)
+
+    cells.capturing.run = capture  # type: ignore[assignment]  # fake's patch is undone later
+    outcome = cells.make(plan, lambda stage: None)
+    assert outcome.exit_code == 3
+    assert "characterization.json" not in content(plan)
+    cells.capturing.run = whole  # type: ignore[assignment]
+    assert made(plan) == ("trace", "trace", "characterization")
+    assert fake.captured == 3
+
+
 def test_what_is_out_of_date_goes_before_anything_fails(fake: Fake, plan: cells.Plan) -> None:
     made(plan)
     Path(plan.firmware).write_text("two")
     fake.fails = InputError("no", where=Location("x", 1, 2))
     outcome = cells.make(plan, lambda stage: None)
     assert (outcome.exit_code, outcome.message) == (3, "x:1:2: no")
-    assert list(content(plan)) == ["firmware.elf", "log.txt"]
+    assert list(content(plan)) == ["cell.json", "firmware.elf", "log.txt"]
+    assert cells.record_of(Path(plan.folder))["traces"] == {}
     assert "x:1:2: no" in (Path(plan.folder) / "log.txt").read_text()
     fake.fails = None
     assert made(plan) == BOTH

@@ -223,3 +223,48 @@ def test_what_a_build_needs(tmp_path: Path) -> None:
     assert found.build is not None
     assert found.build.needs == {"SDK": "where the kit is", "OTHER": "a second one"}
     assert found.where("build", "needs", "SDK").line == 9
+
+
+SWEPT = (
+    SHORT
+    + """\
+sweep: {N: 1..3, W: [0, 8]}
+capture: {initialize: {tasks: "{N}", waiting: "{W}"}}
+set: {N: "{N}"}
+"""
+)
+
+
+def test_a_sweep_is_every_combination(write: Write) -> None:
+    found = load_campaign(write(SWEPT))
+    assert found.sweep == {"N": (1, 2, 3), "W": (0, 8)}
+    assert found.initial == {"tasks": "{N}", "waiting": "{W}"}
+    assert found.points() == tuple({"N": n, "W": w} for n in ("1", "2", "3") for w in ("0", "8"))
+    assert load_campaign(write(SHORT)).points() == ({},)
+    assert load_campaign(write(SWEPT.replace("[0, 8]", "4"))).sweep["W"] == (4,)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ("1..3", "3..1", ("7:12", "the lower end of `3..1` is above its upper end")),
+        ("1..3", "1..1001", ("7:12", "`1..1001` is too long")),
+        ("1..3", "1..600", ("7:1", "the sweep spans 1200 runs")),
+        ("1..3", "[]", ("7:12", "a list gives no values")),
+        ("1..3", "[1, x]", ("7:12", "a list gives no values")),
+        ("1..3", "[1, 0x1]", ("7:12", "a value stands there twice")),
+        ("N: 1..3", "board: 1..3", ("7:9", "`board` is defined already")),
+        ("N: 1..3", "jobs: 1..3", ("7:9", "`jobs` is defined already")),
+        ("N: 1..3", "N-1: 1..3", ("7:9", "`N-1` cannot be a name")),
+        ("W: [0, 8]", "W: [0, 8], M: 1", ("7:29", "`{M}` is used nowhere")),
+        (
+            "firmware: f.elf",
+            'firmware: "{N}.elf"',
+            ("4:11", "the placeholder `{N}` is not defined"),
+        ),
+    ],
+)
+def test_what_a_sweep_cannot_be(write: Write, old: str, new: str, mistake: tuple[str, str]) -> None:
+    assert SWEPT.count(old) == 1
+    found = mistakes(write(SWEPT.replace(old, new)))
+    assert mistake in found, found
