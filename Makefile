@@ -91,7 +91,8 @@ test-long: system $(VENV)/.installed
 # FreeRTOS on the boards in RTL against its published figures.
 .PHONY: validate
 validate: system $(VENV)/.installed
-	$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl
+	$(MAKE) -s -C rtl_boards CORE="imc imac-cached" PYTHON=$(abspath $(BIN)/python) \
+		BUILD=$(abspath $(BUILD))/rtl
 	$(BIN)/python rtl_boards/validate.py --write docs/reference/rtl-validation.md
 
 lint: system $(VENV)/.installed

@@ -76,6 +76,10 @@ CELLS = (
     _ideal("c", "-refresh", "--refresh"),
     _ideal("c", "-shared", "--refresh", "--second-master"),
     _ideal("c", "-shared", "--refresh", "--second-master", "--busiest"),
+    Cell(
+        *("imac-cached", "d", "ideal"),
+        *("vexriscv/imac-board-d-always-miss", "vexriscv/map-imac-board-d"),
+    ),
 )
 
 PHASES = {"basic": 12, "full": 2}

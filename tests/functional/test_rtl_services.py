@@ -19,6 +19,7 @@ STATES = [
     "imc, board C, caches ideal, refresh, second master",  # waits in every way that there is
     pytest.param("imc, board A, caches cold", marks=pytest.mark.long),
     "imc, board B, caches cold",
+    pytest.param("imac-cached, board D, caches ideal", marks=pytest.mark.long),
 ]
 
 
@@ -30,7 +31,7 @@ def test_no_service_takes_longer_than_its_figure(state: str) -> None:
     firmware()
     command = [sys.executable, ROOT / "rtl_boards" / "validate.py", "--config", "basic"]
     done = subprocess.run([*command, "--only", state], capture_output=True, text=True)
-    if "bench-imc" in done.stderr:
+    if re.search(r"No such file.*bench-", done.stderr):
         pytest.skip("the board is not built in build/rtl")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     row = ROW.search(done.stdout)

@@ -56,9 +56,14 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
     assert names.split() == [
         f"{folder}/{name}"
         # Boards are in several states, with one map.
-        for kind, beside_b, beside_c in (
-            ("", ("imc-board-b-shared",), ("imc-board-c-refresh", "imc-board-c-shared")),
-            ("map", (), ()),
+        for kind, d, beside_b, beside_c in (
+            (
+                "",
+                "imac-board-d-always-miss",
+                ("imc-board-b-shared",),
+                ("imc-board-c-refresh", "imc-board-c-shared"),
+            ),
+            ("map", "imac-board-d", (), ()),
         )
         for folder, files in (
             ("arm7tdmi", ("external-16bit", "zero-wait-sram")),
@@ -69,7 +74,7 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
             (
                 "vexriscv",
                 (
-                    *("imc-board-b", "imc-board-b-cached", *beside_b),
+                    *(d, "imc-board-b", "imc-board-b-cached", *beside_b),
                     *("imc-board-c", *beside_c, "imc-cached", "imc-zero-wait"),
                 ),
             ),
