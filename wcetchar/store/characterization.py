@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from wcetchar import formula
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, Location
 from wcetchar.model.access import UNKNOWN_SECTION
 from wcetchar.model.characterization import SCHEMA_VERSION, Characterization
 from wcetchar.store.characterization_doc import KIND, CharacterizationDoc, plain
 from wcetchar.store.checking import did_you_mean, list_at, mapping_at, one_of, validate
 from wcetchar.store.fetched_lines import check_lines
-from wcetchar.store.json_source import parse_json, read_json
+from wcetchar.store.json_source import MAX_BYTES, parse_json, read_json
 from wcetchar.store.names import characterization_path
 from wcetchar.store.services import parameter_name_mistake
 from wcetchar.store.source import Source, Steps, shown
 
 _LINE: Final = 100
+_LARGEST: Final = 3  # services that are named where a file is too large
 
 
 def load_characterization(path_or_name: str) -> Characterization:
@@ -40,13 +41,30 @@ def characterization_json(characterization: Characterization) -> str:
 
     Raises:
         InputError: it breaks a rule of the format (a negative count, a section that is not
-            declared, instructions that do not add up, ...), so that it could not be read back.
+            declared, instructions that do not add up, ...), so that it could not be read back;
+            or it is larger than what is read.
     """
-    text = _render(plain(characterization), 0) + "\n"
+    content = plain(characterization)
+    text = _render(content, 0) + "\n"
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise _too_large(content, size)
     again = _from_source(parse_json(text, "characterization"))
     # Compared as text: a negative number and the negation of a number are one formula there.
     assert _render(plain(again), 0) + "\n" == text, "the text does not read back"
     return text
+
+
+def _too_large(content: dict[str, Any], size: int) -> InputError:
+    services = content["services"]
+    largest = sorted(services, key=lambda s: -len(_render(s, 0)))[:_LARGEST]
+    return InputError(
+        f"the characterization has {size:,} bytes",
+        where=Location("characterization"),
+        expected=f"at most {MAX_BYTES:,}, which is what is read",
+        hint="the largest services are " + ", ".join(str(s["name"]) for s in largest) + ": a table "
+        "holds every point, so show fewer values of their parameters, or such that a formula holds",
+    )
 
 
 def _from_source(source: Source) -> Characterization:

@@ -73,7 +73,7 @@ def read_range(value: Any) -> tuple[int, int]:
     return minimum, maximum
 
 
-MOST_CASES: Final = 128
+MOST_CASES: Final = 64
 """Values of a parameter of kind ``case``; each is looked at on its own."""
 
 Range = Annotated[

@@ -78,16 +78,19 @@ static unsigned less_urgent(unsigned count, enum urgent urgent)
     return urgent == ALL_URGENT ? 0 : urgent == LAST_URGENT ? count - 1 : count;
 }
 
-/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. */
+/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. Beside one that is,
+ * they are as urgent as the caller: then the list that each of them comes to has a task already, the caller, and
+ * each costs the same. */
 static void set_urgency(unsigned first, unsigned count, enum urgent urgent)
 {
     for (unsigned i = first; i < first + less_urgent(count, urgent); i++)
-        vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
+        vTaskPrioritySet(helper_handle(i),
+                         urgent == LAST_URGENT ? PRIORITY_DRIVER : PRIORITY_CREATED);
 }
 
 static void check_urgency(unsigned first, unsigned count, enum urgent urgent)
 {
-    for (unsigned i = first; i < first + less_urgent(count, urgent); i++) {
+    for (unsigned i = first; urgent != LAST_URGENT && i < first + less_urgent(count, urgent); i++) {
         CHECK(helper_busy(i) && eTaskGetState(helper_handle(i)) == eReady);
         vTaskPrioritySet(helper_handle(i), helper_priority(i));
     }

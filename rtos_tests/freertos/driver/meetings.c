@@ -46,37 +46,23 @@ static BaseType_t sets_bits_late(void *unused)
 /* Of others that wait for the bits, and of those that wait for others: which takes longest to see is the
  * core's. Those that are woken are more urgent than the caller, or not: then the caller asks for the switch
  * itself. */
-enum urgent { NONE, ALL_OF_THEM, THE_LAST };
-
 struct state {
     int misses_any;
-    enum urgent urgent;
+    int urgent;
     BaseType_t clears;
     BaseType_t all;
 };
 
 static const struct state states[] = {
-    {1, ALL_OF_THEM, pdTRUE, pdTRUE}, {0, ALL_OF_THEM, pdTRUE, pdTRUE},
-    {1, NONE, pdTRUE, pdTRUE}, {0, NONE, pdTRUE, pdTRUE},
-    {1, NONE, pdTRUE, pdFALSE}, {0, NONE, pdTRUE, pdFALSE},
-    {1, NONE, pdFALSE, pdTRUE}, {0, NONE, pdFALSE, pdTRUE},
-    {1, NONE, pdFALSE, pdFALSE}, {0, NONE, pdFALSE, pdFALSE},
-    {1, ALL_OF_THEM, pdTRUE, pdFALSE}, {0, ALL_OF_THEM, pdTRUE, pdFALSE},
-    {1, ALL_OF_THEM, pdFALSE, pdTRUE}, {0, ALL_OF_THEM, pdFALSE, pdTRUE},
-    {1, ALL_OF_THEM, pdFALSE, pdFALSE}, {0, ALL_OF_THEM, pdFALSE, pdFALSE},
-    {1, THE_LAST, pdTRUE, pdTRUE}, {0, THE_LAST, pdTRUE, pdTRUE},
-    {1, THE_LAST, pdTRUE, pdFALSE}, {0, THE_LAST, pdTRUE, pdFALSE},
-    {1, THE_LAST, pdFALSE, pdTRUE}, {0, THE_LAST, pdFALSE, pdTRUE},
-    {1, THE_LAST, pdFALSE, pdFALSE}, {0, THE_LAST, pdFALSE, pdFALSE},
+    {1, 1, pdTRUE, pdTRUE},  {0, 1, pdTRUE, pdTRUE},  {1, 0, pdTRUE, pdTRUE},  {0, 0, pdTRUE, pdTRUE},
+    {1, 0, pdTRUE, pdFALSE}, {0, 0, pdTRUE, pdFALSE}, {1, 0, pdFALSE, pdTRUE}, {0, 0, pdFALSE, pdTRUE},
+    {1, 0, pdFALSE, pdFALSE}, {0, 0, pdFALSE, pdFALSE},
 };
 /* Those who do not get their bits stand before those who do, or behind; then the kernel leaves its loop with
- * them, and the last of them waits as the others, or in the other way. The first five pairs of states come in
- * front, then behind; each of the others in both places. */
+ * them, and the last of them waits as the others, or in the other way. */
 #define WAYS_TO_MISS 4u
 #define WAYS_IN_FRONT 10u
-#define WAYS_OF_FIRST (WAYS_IN_FRONT + WAYS_IN_FRONT / 2 * WAYS_TO_MISS)
-#define WAYS_OF_ONE (2u + WAYS_TO_MISS)
-#define WAYS (WAYS_OF_FIRST + 7u * WAYS_OF_ONE)
+#define WAYS (WAYS_IN_FRONT + WAYS_IN_FRONT / 2 * WAYS_TO_MISS)
 
 static const struct state *now;
 static int stand_behind;
@@ -84,25 +70,11 @@ static int last_differs;
 
 static void set_state(unsigned way)
 {
-    unsigned pair = way / 2;
-    unsigned place = way % 2; /* in front: any; all; behind: any; all; any, the last all; the reverse */
+    const unsigned behind = way - WAYS_IN_FRONT;
 
-    if (way >= WAYS_OF_FIRST) {
-        pair = WAYS_IN_FRONT / 2 + (way - WAYS_OF_FIRST) / WAYS_OF_ONE;
-        place = (way - WAYS_OF_FIRST) % WAYS_OF_ONE;
-    } else if (way >= WAYS_IN_FRONT) {
-        pair = (way - WAYS_IN_FRONT) / WAYS_TO_MISS;
-        place = 2 + (way - WAYS_IN_FRONT) % WAYS_TO_MISS;
-    }
-    stand_behind = place >= 2;
-    last_differs = place >= 4;
-    now = &states[2 * pair + place % 2];
-}
-
-/* Of the first states each; of the others those from which the rest follows. */
-static int few_of_three(unsigned count, unsigned way)
-{
-    return way < WAYS_OF_FIRST || count != 2;
+    stand_behind = way >= WAYS_IN_FRONT;
+    last_differs = stand_behind && behind % WAYS_TO_MISS > 1;
+    now = &states[stand_behind ? behind / WAYS_TO_MISS * 2 + behind % 2 : way];
 }
 
 /* Too late, too: or the bits do not come. */
@@ -144,11 +116,7 @@ static void prepare(helper_function *brings, unsigned delayed, unsigned matching
         helper_call(delayed + waiting + i, waits_for_mine, NULL);
     if (stand_behind)
         wait_for_others(delayed, waiting);
-    const unsigned lowered = now->urgent == NONE       ? matching
-                             : now->urgent == THE_LAST ? matching - (matching > 0)
-                                                       : 0;
-
-    for (unsigned i = 0; i < lowered; i++)
+    for (unsigned i = 0; !now->urgent && i < matching; i++)
         vTaskPrioritySet(helper_handle(delayed + waiting + i), PRIORITY_CREATED);
     for (unsigned i = 1; i < delayed; i++)
         helper_delay(i, brings == sets_bits ? LIMIT : IN_VAIN);
@@ -244,8 +212,7 @@ void measure_meetings(void)
         for (unsigned matching = 1; matching <= OF_THREE; matching++)
             for (unsigned waiting = 0; waiting <= OF_THREE; waiting++)
                 for (unsigned state = 0; state < WAYS; state++)
-                    if (few_of_three(delayed, state) && few_of_three(waiting, state))
-                        measure_wakes(delayed, matching, waiting, state);
+                    measure_wakes(delayed, matching, waiting, state);
 }
 
 #endif

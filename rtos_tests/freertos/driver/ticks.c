@@ -32,7 +32,9 @@ static void gives_way(void *unused)
 }
 
 /* Where the core decides which is dearest: another ready task has the caller's priority, or none has; the
- * woken tasks are more urgent than the caller, or not, or the first is, or the last, which wakes at the last tick. In
+ * woken tasks are more urgent than the caller, or not, or the first is, or the last, which wakes at the last tick; the
+ * others are less urgent, or as urgent where another has the caller's priority, so that the list that each comes to
+ * has a task already. In
  * the last state no switch follows: it is a service of its own. */
 enum urgent { ALL_URGENT, FIRST_URGENT, LAST_URGENT, NONE_URGENT };
 
@@ -59,10 +61,11 @@ static void share_priority(unsigned state)
 static void set_urgency(unsigned woken, unsigned state)
 {
     const unsigned more = states[state].urgent == LAST_URGENT;
+    const int mixed = states[state].shares && states[state].urgent != NONE_URGENT;
 
     for (unsigned i = states[state].urgent == FIRST_URGENT; i + more < woken; i++)
         if (states[state].urgent != ALL_URGENT)
-            vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
+            vTaskPrioritySet(helper_handle(i), mixed ? PRIORITY_DRIVER : PRIORITY_CREATED);
 }
 
 static void give_all(void)

@@ -87,7 +87,8 @@ static void measure_delay_first(unsigned state)
 /* Where the core decides which is dearest: the partner stands before the interrupted task at its priority, or
  * is not ready there, or stands behind it, so that the choice of the next task does not pass the end of their
  * list; and the woken tasks are more urgent than the interrupted one, or as urgent, or less; or the first or the
- * last of them alone is more urgent, the others less. */
+ * last of them alone is more urgent, the others as urgent as the partner, so that the list that each comes to
+ * has a task already. */
 enum place { BEFORE, NOWHERE, BEHIND };
 enum woken { MORE_URGENT, AS_URGENT, LESS_URGENT, FIRST_URGENT, LAST_URGENT };
 
@@ -107,9 +108,13 @@ static UBaseType_t woken_priority(const struct state *state, unsigned i, unsigne
 
     if (state->woken == AS_URGENT)
         return PRIORITY_DRIVER;
+    if (state->woken == LESS_URGENT)
+        return PRIORITY_CREATED;
+    if (i == urgent)
+        return PRIORITY_URGENT;
     if (state->woken == MORE_URGENT)
-        return i == urgent ? PRIORITY_URGENT : helper_priority(i);
-    return state->woken != LESS_URGENT && i == urgent ? PRIORITY_URGENT : PRIORITY_CREATED;
+        return helper_priority(i);
+    return state->partner == NOWHERE ? PRIORITY_CREATED : PRIORITY_DRIVER;
 }
 
 static void place_partner(TaskHandle_t partner, enum place place)

@@ -47,7 +47,7 @@ from wcetchar.model.service import (
     SectionKind,
     ServiceKind,
 )
-from wcetchar.store import characterization_json, load_characterization
+from wcetchar.store import characterization, characterization_json, load_characterization
 
 TEXT_FETCH = AccessClass(".text", Operation.FETCH, 32, Pattern.FIRST)
 HEAP_WRITE = AccessClass("heap", Operation.WRITE, 0)
@@ -151,6 +151,17 @@ def test_the_edition_of_stalls(write, written: Any, edition: int) -> None:
     found = load_characterization(write(_set(plain(), "stalls", written)))
     assert found.stalls == edition
     assert json.loads(characterization_json(found)).get("stalls", 0) == edition
+
+
+def test_what_is_too_large_to_be_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = characterization_json(FULL)
+    size = len(text.encode())
+    monkeypatch.setattr(characterization, "MAX_BYTES", size)
+    assert characterization_json(FULL) == text
+    monkeypatch.setattr(characterization, "MAX_BYTES", size - 1)
+    with pytest.raises(InputError, match=f"has {size:,} bytes") as caught:
+        characterization_json(FULL)
+    assert "the largest services are" in str(caught.value.hint)
 
 
 def test_the_text_is_canonical() -> None:
