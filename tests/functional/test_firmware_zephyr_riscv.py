@@ -83,3 +83,21 @@ def test_the_trace_of_riscv_is_characterized(build: Build, tmp_path: Path) -> No
         assert sum(count for _, _, count in summary[name]) == listed_riscv(elf, function), name
     both = sum(count for part in switch for _, _, count in part)
     assert both == listed_riscv(elf, "z_riscv_switch")
+
+
+@pytest.mark.long
+@pytest.mark.firmware
+def test_trees_of_riscv_are_characterized(build: Build, tmp_path: Path) -> None:
+    """130 million instructions. The functions of the tree keep an array of variable length, for
+    which they put the stack pointer away, in interrupts too."""
+    elf = build("qemu_riscv32", "overlay-sched-scalable.conf")
+    trace, out = tmp_path / "run.trace", tmp_path / "out.json"
+    captured(elf, "virt", trace)
+    given = [part for name in files("scalable") for part in ("--services", name)]
+    done = CliRunner().invoke(
+        main, ["characterize", str(elf), str(trace), *given, "-o", str(out), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    assert (summary["undecoded"], summary["not_characterized"]) == (0, [])
+    assert summary["by_formula"] >= 0.9 * len(summary["services"])
