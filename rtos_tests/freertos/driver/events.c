@@ -78,19 +78,33 @@ static unsigned less_urgent(unsigned count, enum urgent urgent)
     return urgent == ALL_URGENT ? 0 : urgent == LAST_URGENT ? count - 1 : count;
 }
 
-/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. Beside one that is,
- * they are as urgent as the caller: then the list that each of them comes to has a task already, the caller, and
- * each costs the same. */
+/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. */
 static void set_urgency(unsigned first, unsigned count, enum urgent urgent)
 {
     for (unsigned i = first; i < first + less_urgent(count, urgent); i++)
-        vTaskPrioritySet(helper_handle(i),
-                         urgent == LAST_URGENT ? PRIORITY_DRIVER : PRIORITY_CREATED);
+        vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
+}
+
+static BaseType_t stands(void *unused)
+{
+    (void)unused;
+    return pdTRUE;
+}
+
+/* Beside one that is more urgent, the others come to a list in which another task stands ready, so that each of them
+ * costs the same. */
+static void start(unsigned count, enum urgent urgent)
+{
+    helpers_start(count + (urgent == LAST_URGENT));
+    if (urgent == LAST_URGENT) {
+        vTaskPrioritySet(helper_handle(count), PRIORITY_CREATED);
+        helper_call(count, stands, NULL);
+    }
 }
 
 static void check_urgency(unsigned first, unsigned count, enum urgent urgent)
 {
-    for (unsigned i = first; urgent != LAST_URGENT && i < first + less_urgent(count, urgent); i++) {
+    for (unsigned i = first; i < first + less_urgent(count, urgent); i++) {
         CHECK(helper_busy(i) && eTaskGetState(helper_handle(i)) == eReady);
         vTaskPrioritySet(helper_handle(i), helper_priority(i));
     }
@@ -108,7 +122,7 @@ static void prepare(unsigned matching, unsigned waiting, unsigned state, enum ur
     const unsigned behind = last_stands_behind(state);
     const unsigned way = behind ? (state - WAYS_IN_FRONT) % WAYS_TO_MISS : state % 2;
 
-    helpers_start(matching + waiting);
+    start(matching + waiting, urgent);
     for (unsigned i = 0; i < waiting - behind; i++)
         wait_for(i, miss_in(way, i, waiting));
     for (unsigned i = waiting; i < waiting + matching; i++)
@@ -169,7 +183,7 @@ static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent)
 {
     EventBits_t bits;
 
-    helpers_start(waiting);
+    start(waiting, urgent);
     for (unsigned i = 0; i < waiting; i++) {
         if (state == 0)
             helper_call(i, meets, NULL);
@@ -299,7 +313,7 @@ static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent)
     CHECK((char *)group > (char *)holes.small[below - 1]);
     holes_open(&holes);
     CHECK(heap_free_blocks() == below + 1);
-    helpers_start(waiting);
+    start(waiting, urgent);
     for (unsigned i = 0; i < waiting; i++)
         wait_for(i, &is_missing[0]);
     set_urgency(0, waiting, urgent);
