@@ -87,7 +87,7 @@ def row_of(
     *,
     summary: Mapping[str, Any] | None,
     firmware_sha256: str | None,
-    traces: Sequence[str],
+    traces: Sequence[str] = (),
     error: tuple[int, str] | None,
 ) -> CellRow:
     """The row of a cell. ``summary``: the JSON of its characterization's summary, if it is done;

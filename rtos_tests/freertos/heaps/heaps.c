@@ -400,31 +400,48 @@ static BaseType_t waits_in_vain(void *unused)
     return (xEventGroupWaitBits(group, NEVER_SET, pdTRUE, pdFALSE, portMAX_DELAY) & NEVER_SET) != 0;
 }
 
-/* W tasks wait for bits and are readied, more urgent than the caller or not. */
-static void measure_delete_group(unsigned n, unsigned waiting, int urgent)
+enum urgent { NONE_URGENT, ALL_URGENT, LAST_URGENT };
+
+static BaseType_t stands(void *unused)
 {
+    (void)unused;
+    return pdTRUE;
+}
+
+/* W tasks wait for bits and are readied, all of them more urgent than the caller, or the last, or none; beside the
+ * last the others come to a list in which another task stands ready, as in events.c. */
+static void measure_delete_group(unsigned n, unsigned waiting, enum urgent urgent)
+{
+    const unsigned lowered = urgent == ALL_URGENT ? 0 : waiting - (urgent == LAST_URGENT);
+    unsigned channel;
+
     before_give(n);
     group = xEventGroupCreate();
     open_give(n, group);
-    helpers_start(waiting);
+    helpers_start(waiting + (urgent == LAST_URGENT));
+    if (urgent == LAST_URGENT) {
+        vTaskPrioritySet(helper_handle(waiting), PRIORITY_CREATED);
+        helper_call(waiting, stands, NULL);
+    }
     for (unsigned i = 0; i < waiting; i++) {
         helper_call(i, waits_in_vain, NULL);
-        if (!urgent)
+        if (i < lowered)
             vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
     }
+    channel = mark_blocks(n);
     if (waiting > 0)
-        wcet_param(mark_blocks(n), waiting);
-    else
-        (void)mark_blocks(n);
+        wcet_param(channel, waiting);
+    if (waiting > 0 && urgent != NONE_URGENT)
+        wcet_param(channel + 1, urgent == LAST_URGENT);
     if (waiting == 0)
         MEASURE(SERVICE_VEVENTGROUPDELETE_NONE, vEventGroupDelete(group));
-    else if (urgent)
+    else if (urgent != NONE_URGENT)
         MEASURE(SERVICE_VEVENTGROUPDELETE, vEventGroupDelete(group));
     else
         MEASURE(SERVICE_VEVENTGROUPDELETE_LESS_URGENT, vEventGroupDelete(group));
     after_give(n);
     for (unsigned i = 0; i < waiting; i++) {
-        if (!urgent) {
+        if (i < lowered) {
             CHECK(helper_busy(i) && eTaskGetState(helper_handle(i)) == eReady);
             vTaskPrioritySet(helper_handle(i), helper_priority(i));
         }
@@ -756,10 +773,10 @@ void measure_heap_alone(void)
         measure_delete_timer(n);
     }
     for (unsigned n = 1; n <= FEW_BLOCKS_MAX; n++) {
-        measure_delete_group(n, 0, 1);
+        measure_delete_group(n, 0, ALL_URGENT);
         for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++) {
-            measure_delete_group(n, waiting, 1);
-            measure_delete_group(n, waiting, 0);
+            for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++)
+                measure_delete_group(n, waiting, urgent);
         }
     }
     clean_once();
