@@ -62,11 +62,12 @@ def with_values(path: Path, initial: Sequence[InitialValue]) -> bytes:
         raise InputError(
             f"the firmware cannot be read: {error.strerror}", where=Location(str(path))
         ) from error
+    segments = _segments(file)
     for one in initial:
         offsets = [
             offset + one.address - address
-            for kind, offset, address, size in _segments(file)
-            if kind == _PT_LOAD and address <= one.address
+            for offset, address, size in segments
+            if address <= one.address
             if one.address + len(one.data) <= address + size
         ]
         if len(offsets) != 1:
@@ -80,17 +81,17 @@ def with_values(path: Path, initial: Sequence[InitialValue]) -> bytes:
     return bytes(file)
 
 
-def _segments(file: bytes | bytearray) -> list[tuple[int, int, int, int]]:
-    """Type, offset, address and bytes in the file of each segment."""
+def _segments(file: bytes | bytearray) -> list[tuple[int, int, int]]:
+    """Offset, address and bytes in the file of each segment that is loaded."""
     try:
         start, size, count = _PROGRAM_HEADERS.unpack_from(file)
         found = [_SEGMENT.unpack_from(file, start + k * size) for k in range(count)]
     except struct.error:
         return []
     return [
-        (kind, offset, address, length)
+        (offset, address, length)
         for kind, offset, address, _, length in found
-        if offset + length <= len(file)
+        if kind == _PT_LOAD and offset + length <= len(file)
     ]
 
 

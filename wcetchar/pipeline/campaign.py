@@ -274,12 +274,7 @@ def _index(
         except (KeyError, TypeError, ValueError):
             # A record that another wcetchar wrote, of a cell that --only leaves out.
             row = matrix.row_of(
-                cell.name,
-                cell.values,
-                summary=None,
-                firmware_sha256=None,
-                traces=(),
-                error=None,
+                cell.name, cell.values, summary=None, firmware_sha256=None, error=None
             )
         rows.append(row)
     return matrix.Index(

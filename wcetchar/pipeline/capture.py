@@ -122,7 +122,7 @@ _WIDTHS = (1, 2, 4, 8)
 
 def _initial(image: Image, assignments: tuple[str, ...]) -> tuple[InitialValue, ...]:
     """What ``--initialize`` asks for."""
-    found: dict[int, InitialValue] = {}
+    found: list[InitialValue] = []
     for text in assignments:
         match = _ASSIGNMENT.fullmatch(text)
         if match is None:
@@ -134,14 +134,14 @@ def _initial(image: Image, assignments: tuple[str, ...]) -> tuple[InitialValue, 
         if any(
             one.address < other.address + len(other.data)
             and other.address < one.address + len(one.data)
-            for other in found.values()
+            for other in found
         ):
             raise UsageError(
                 f"--initialize {text}: the variable was given a value before",
                 expected="one value for each variable",
             )
-        found[one.address] = one
-    return tuple(found.values())
+        found.append(one)
+    return tuple(found)
 
 
 def _initial_value(image: Image, name: str, value: int) -> InitialValue:

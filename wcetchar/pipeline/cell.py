@@ -165,7 +165,7 @@ def _make(plan: Plan, say: Callable[[str], None], log: list[str], made: list[str
         **base,
         "traces": {name: one["sha256"] for name, one in record["traces"].items()},
         "services": services,
-        "values": _values(plan, folder=None),
+        "values": [list(run.assignments) for run in plan.runs],
         "partial": plan.partial,
     }
     if _stands(record.get("characterization"), wanted, folder / CHARACTERIZATION):
@@ -237,15 +237,13 @@ def _forget_characterization(folder: Path, record: dict[str, Any]) -> None:
     _remove(folder, CHARACTERIZATION)
 
 
-def _values(plan: Plan, folder: Path | None) -> list[str]:
-    """Assignments for ``characterize``, those of a run named by its trace in ``folder``."""
-    return [
-        assignment
-        if len(plan.runs) == 1
-        else f"{run.trace if folder is None else folder / run.trace}:{assignment}"
+def _values(plan: Plan, folder: Path) -> tuple[str, ...]:
+    """Assignments for ``characterize``; of several runs each by its trace."""
+    return tuple(
+        assignment if len(plan.runs) == 1 else f"{folder / run.trace}:{assignment}"
         for run in plan.runs
         for assignment in run.assignments
-    ]
+    )
 
 
 def _build(plan: Plan, log: list[str]) -> None:
@@ -307,7 +305,7 @@ def _characterize(plan: Plan, folder: Path) -> summary.Summary:
             firmware=str(folder / FIRMWARE),
             traces=tuple(str(folder / run.trace) for run in plan.runs),
             services=plan.services,
-            values=tuple(_values(plan, folder)),
+            values=_values(plan, folder),
             partial=plan.partial,
         )
     )
