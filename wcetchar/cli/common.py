@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO, Final, TypeVar, cast
 import click
 
 from wcetchar.errors import InputError, Location, UsageError, one_line
+from wcetchar.pipeline.assignments import whole_number
 
 TABLE_WIDTH: Final = 120
 """Columns of tables that no terminal shows, so that files are the same on every machine."""
@@ -42,10 +42,6 @@ def output_option(function: _F) -> _F:
     )(function)
 
 
-# int() alone would take 1_000 and digits of any script.
-_WHOLE = re.compile(r"[-+]?(?:[0-9]{1,40}|0[xX][0-9a-fA-F]{1,32})")
-
-
 def assignments(
     ctx: click.Context, param: click.Parameter, assignments: tuple[str, ...]
 ) -> dict[str, int]:
@@ -53,9 +49,9 @@ def assignments(
     values: dict[str, int] = {}
     for assignment in assignments:
         name, _, digits = (part.strip() for part in assignment.partition("="))
-        if not name or not _WHOLE.fullmatch(digits):
+        value = whole_number(digits)
+        if not name or value is None:
             raise click.BadParameter(f"{assignment!r} is not NAME=VALUE with a whole number")
-        value = int(digits, 16 if "x" in digits.lower() else 10)
         if values.setdefault(name, value) != value:
             raise click.BadParameter(f"{name} has two values: {values[name]} and {value}")
     return values

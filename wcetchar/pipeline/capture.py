@@ -13,6 +13,7 @@ from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.image import load_image
 from wcetchar.model.image import Image
 from wcetchar.model.service import AddressRange
+from wcetchar.pipeline.assignments import whole_number
 
 MACHINES = {machine.name: f"{machine.qemu}, {machine.cpu}" for machine in capture.MACHINES}
 """Names of the machines there are, and what stands behind each."""
@@ -116,7 +117,7 @@ def _range(image: Image, text: str) -> AddressRange:
     return AddressRange(symbol.address, symbol.address + symbol.size)
 
 
-_ASSIGNMENT = re.compile(r"\s*([^=\s]+)\s*=\s*([-+]?(?:[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}))\s*")
+_VARIABLE = re.compile(r"[^=\s]+")
 _WIDTHS = (1, 2, 4, 8)
 
 
@@ -124,13 +125,14 @@ def _initial(image: Image, assignments: tuple[str, ...]) -> tuple[InitialValue, 
     """What ``--initialize`` asks for."""
     found: list[InitialValue] = []
     for text in assignments:
-        match = _ASSIGNMENT.fullmatch(text)
-        if match is None:
+        name, _, digits = (part.strip() for part in text.partition("="))
+        value = whole_number(digits)
+        if value is None or not _VARIABLE.fullmatch(name):
             raise UsageError(
                 f"--initialize {text}: this is no assignment",
                 expected="VARIABLE=VALUE, the value a whole number such as 8 or 0x20",
             )
-        one = _initial_value(image, match[1], int(match[2], 16 if "x" in match[2].lower() else 10))
+        one = _initial_value(image, name, value)
         if any(
             one.address < other.address + len(other.data)
             and other.address < one.address + len(one.data)

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.model.run import RunValues
 from wcetchar.model.service import Service, ServicesFile
+from wcetchar.pipeline.assignments import whole_number
 from wcetchar.store.runs import RunsFile
 
-# int() alone would take 1_000 and digits of any script.
-_WHOLE = re.compile(r"\s*([-+]?(?:[0-9]{1,18}|0[xX][0-9a-fA-F]{1,16}))\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 FORM = "[RUN:][SERVICE.]NAME=VALUE"
 
@@ -74,21 +73,20 @@ def _given(service: Service, name: str) -> bool:
 
 def _parsed(text: str, traces: Sequence[str], services: ServicesFile) -> _Assignment:
     left, _, digits = text.rpartition("=")
-    whole = _WHOLE.fullmatch(digits)
+    value = whole_number(digits)
     left = left.strip()
     run = max((t for t in traces if left.startswith(t + ":")), key=len, default=None)
     rest = left if run is None else left[len(run) + 1 :]
     names = (s.name for s in services.services)
     service = max((n for n in names if rest.startswith(n + ".")), key=len, default=None)
     name = rest if service is None else rest[len(service) + 1 :]
-    if whole is None or not _NAME.fullmatch(name):
+    if value is None or not _NAME.fullmatch(name):
         raise UsageError(
             f"--set {text}: this is not {FORM}",
             expected="a trace as it is given (optional), a service (optional), the name of a "
             "parameter and a whole number",
             hint="such as N=13, xTaskCreate.N=13 or run1.trace:N=13",
         )
-    value = int(whole[1], 16 if "x" in whole[1].lower() else 10)
     return _Assignment(run, service, name, value, text)
 
 
