@@ -63,6 +63,8 @@ AGAIN = {
     "xMessageBufferSend": "xStreamBufferSend_blocks_again",
 }
 """Where a call waits, the service that says what each further round costs."""
+READY = 0
+"""The fact ``where`` of a task that is ready."""
 MASKED = "(interrupts masked)"
 """Among ``Call.after`` where interrupts were masked by the call after the switch."""
 
@@ -131,6 +133,8 @@ def _set_priority(call: Call) -> Class:
         return Known("vTaskPrioritySet_own_inherited" if kept else "vTaskPrioritySet_own", {})
     if call.parts > 1:
         return Known("vTaskPrioritySet_switch", {})
+    if not f["own"] and f["where"] != READY and f["new"] > max(f["base"], f["me"]):
+        return Known("vTaskPrioritySet_waiting", {})
     return Known("vTaskPrioritySet", {})
 
 
@@ -152,15 +156,20 @@ def _delay(call: Call) -> Class:
     f = call.facts
     if f["ticks"] == 0:
         return Known("vTaskDelay_zero", {})
+    beyond = "_wrap" if f["wrap"] else ""
     if f["D"] == 0:
-        return Known("vTaskDelay_first_last_tick" if f["last"] else "vTaskDelay_first", {})
-    return Known("vTaskDelay", {"D": f["D"]})
+        return Known("vTaskDelay_first" + ("_last_tick" if f["last"] else beyond), {})
+    return Known("vTaskDelay" + beyond, {"D": f["D"]})
 
 
 def _delay_until(call: Call) -> Class:
-    if call.facts["late"]:
+    f = call.facts
+    if f["late"]:
         return Known("xTaskDelayUntil_late", {})
-    return Known("xTaskDelayUntil", {"D": call.facts["D"]})
+    if f["D"] == 0:
+        last = "_last_tick" if f["last"] else ""
+        return Known(f"xTaskDelayUntil_first{last}", {})
+    return Known("xTaskDelayUntil", {"D": f["D"]})
 
 
 def _catch_up(call: Call) -> Class:
@@ -213,7 +222,7 @@ def _transfer(call: Call) -> Class:
     if sends and f["set"]:
         return Known(f"{name}_set_waiter" if f["waiting"] else f"{name}_set", {"S": f["S"]})
     if f["waiting"]:
-        return Known(f"{name}_waiter", {"S": f["S"]})
+        return Known(f"{name}_waiter{_stays(call)}", {"S": f["S"]})
     return _by_size(name, f)
 
 
@@ -232,11 +241,19 @@ def _waits(call: Call, sends: bool) -> Class:
     return Known(f"{name}_blocks{less}", {"S": f["S"], "D": f["D"], "W": f["W"]})
 
 
+def _only_counts(facts: Facts, sends: bool) -> bool:
+    """A task has locked the queue: what comes or goes is counted. What comes to one that is in a
+    set is told to that instead."""
+    return bool(facts.get("qlocked")) and not (sends and facts["set"])
+
+
 def _transfer_in_isr(call: Call) -> Class:
     f, name = call.facts, call.name
     sends = name.startswith("xQueueSend")
     if not (f["filled"] < f["length"] if sends else f["filled"] > 0):
         return Known(f"{name}_fails", {})
+    if _only_counts(f, sends) and name != "xQueuePeekFromISR":
+        return Known(f"{name}_locked", {"S": f["S"]})
     if f["waiting"] and name != "xQueuePeekFromISR":
         if sends and f["set"]:
             return Known(f"{name}_set_waiter", {"S": f["S"]})
@@ -267,22 +284,29 @@ def _give(call: Call) -> Class:
         return Known("xSemaphoreGive_fails", {})
     if f["set"]:
         return Known("xSemaphoreGive_set_waiter" if f["waiting"] else "xSemaphoreGive_set", {})
-    return Known("xSemaphoreGive_waiter" if f["waiting"] else "xSemaphoreGive", {})
+    return Known(f"xSemaphoreGive_waiter{_stays(call)}" if f["waiting"] else "xSemaphoreGive", {})
 
 
 def _give_in_isr(call: Call) -> Class:
     f = call.facts
     if f["filled"] == f["length"]:
         return Known("xSemaphoreGiveFromISR_fails", {})
+    if _only_counts(f, sends=True):
+        return Known("xSemaphoreGiveFromISR_locked", {})
     if f["set"]:
         name = "xSemaphoreGiveFromISR_set"
         return Known(f"{name}_waiter" if f["waiting"] else name, {})
-    return Known("xSemaphoreGiveFromISR_waiter" if f["waiting"] else "xSemaphoreGiveFromISR", {})
+    if not f["waiting"]:
+        return Known("xSemaphoreGiveFromISR", {})
+    name = "xSemaphoreGiveFromISR_waiter"
+    return Known(name if f["first"] > f["me"] else f"{name}_less_urgent", {})
 
 
 def _take_in_isr(call: Call) -> Class:
     if call.facts["filled"] == 0:
         return Known("xSemaphoreTakeFromISR_fails", {})
+    if _only_counts(call.facts, sends=False):
+        return Known("xSemaphoreTakeFromISR_locked", {})
     return Known("xSemaphoreTakeFromISR", {})
 
 
@@ -329,10 +353,12 @@ def _give_mutex(call: Call) -> Class:
     if f.get("depth", 1) > 1:
         return Known("xSemaphoreGiveRecursive_inner", {})
     if f["waiting"]:
-        return Known(f"{name}_waiter", {})
-    if f["me"] != f["my_base"]:
+        return Known(f"{name}_waiter{_stays(call)}", {})
+    if f["me"] == f["my_base"]:
+        return Known(name, {})
+    if f["mutexes"] == 1:
         return Known(f"{name}_inherited", {})
-    return Known(name, {})
+    return Known("xSemaphoreGive_mutex_kept" if name == "xSemaphoreGive_mutex" else name, {})
 
 
 # ---- notifications -------------------------------------------------------------------------------
@@ -408,8 +434,10 @@ def _sync(call: Call) -> Class:
         return Known(f"{name}_none" + (_stays(call) if f["M"] else ""), others)
     if call.parts > 2:
         return Gap("xEventGroupSync that blocks more than once")
-    late = MASKED in call.after
-    return Known(f"{name}_times_out" if late else f"{name}_blocks", {"D": f["D"], **others})
+    name += "_times_out" if MASKED in call.after else "_blocks"
+    if f["M"] and f["most"] <= f["me"]:
+        name += "_less_urgent"
+    return Known(name, {"D": f["D"], **others})
 
 
 def _delete_group(call: Call) -> Class:
@@ -431,12 +459,22 @@ def _stream(call: Call) -> Class:
     needed = f["S"] + LENGTH * message if sends else 1
     would_block = (f["room"] if sends else f["bytes"]) < needed
     if would_block and not in_isr and f["limit"]:
-        return _blocks(call, Known(f"{name}_blocks", {"S": call.result or 0, "D": f["D"]}))
+        return _stream_waits(call)
     if not call.result:
         return Known(f"{name}_fails", {})
     if not f["waiting"]:
         return Known(name, {"S": call.result})
     return Known(f"{name}_waiter" + ("" if in_isr else _stays(call)), {"S": call.result})
+
+
+def _stream_waits(call: Call) -> Class:
+    """Where it woke somebody more urgent in the end, a second switch followed."""
+    if call.parts > 3:
+        return Gap(f"{call.name} that blocks more than once")
+    if not call.result:
+        return Known(f"{call.name}_times_out", {"S": 0, "D": call.facts["D"]})
+    name = f"{call.name}_blocks" + ("_less_urgent" if call.parts == 2 else "")
+    return Known(name, {"S": call.result, "D": call.facts["D"]})
 
 
 # ---- timers and sets -----------------------------------------------------------------------------

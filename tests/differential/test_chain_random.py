@@ -180,18 +180,102 @@ def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> 
             call("vTaskPrioritySet", own=1, base=8, new=10),
             Known("vTaskPrioritySet", {}),
         ),
+        (
+            call("vTaskPrioritySet", own=0, where=0, base=2, me=4, new=3),
+            Known("vTaskPrioritySet", {}),
+        ),
+        (
+            call("vTaskPrioritySet", own=0, where=1, base=2, me=4, new=5),
+            Known("vTaskPrioritySet_waiting", {}),
+        ),
+        (call("vTaskDelay", ticks=3, wrap=1, D=0, last=0), Known("vTaskDelay_first_wrap", {})),
+        (call("vTaskDelay", ticks=3, wrap=1, D=2, last=0), Known("vTaskDelay_wrap", {"D": 2})),
+        (call("vTaskDelay", ticks=3, wrap=0, D=0, last=0), Known("vTaskDelay_first", {})),
+        (
+            call("xTaskDelayUntil", late=0, D=0, last=0),
+            Known("xTaskDelayUntil_first", {}),
+        ),
+        (
+            call("xTaskDelayUntil", late=0, D=0, last=1),
+            Known("xTaskDelayUntil_first_last_tick", {}),
+        ),
+        (call("xTaskDelayUntil", late=0, D=2, last=0), Known("xTaskDelayUntil", {"D": 2})),
         (call("xTaskResumeAll", nested=1, wrap=0, P=2, R=0, K=1), Known("xTaskResumeAll", {})),
         (
             call("xQueueSend", S=8, unaligned=0, filled=0, length=1, set=0, waiting=0),
             Known("xQueueSend_aligned", {"W": 2}),
         ),
         (
-            call("xQueueSend", S=8, unaligned=0, filled=0, length=1, set=0, waiting=2),
+            call("xQueueSend", parts=2, S=8, unaligned=0, filled=0, length=1, set=0, waiting=2),
             Known("xQueueSend_waiter", {"S": 8}),
+        ),
+        (
+            call("xQueueSend", S=8, unaligned=0, filled=0, length=1, set=0, waiting=2),
+            Known("xQueueSend_waiter_less_urgent", {"S": 8}),
+        ),
+        (
+            call("xQueueSendFromISR", S=3, filled=0, length=1, set=0, waiting=1, qlocked=1),
+            Known("xQueueSendFromISR_locked", {"S": 3}),
+        ),
+        (
+            call("xSemaphoreGive", filled=0, length=1, set=0, waiting=1),
+            Known("xSemaphoreGive_waiter_less_urgent", {}),
+        ),
+        (
+            call("xSemaphoreGiveFromISR", filled=0, length=1, set=0, waiting=1, first=3, me=3),
+            Known("xSemaphoreGiveFromISR_waiter_less_urgent", {}),
+        ),
+        (
+            call("xSemaphoreTakeFromISR", filled=1, set=0, qlocked=1),
+            Known("xSemaphoreTakeFromISR_locked", {}),
+        ),
+        (
+            call("xSemaphoreGive_mutex", waiting=0, me=5, my_base=3, mutexes=2),
+            Known("xSemaphoreGive_mutex_kept", {}),
+        ),
+        (
+            call("xSemaphoreGive_mutex", waiting=0, me=5, my_base=3, mutexes=1),
+            Known("xSemaphoreGive_mutex_inherited", {}),
+        ),
+        (
+            call("xSemaphoreGive_mutex", waiting=1, me=5, my_base=3, mutexes=1),
+            Known("xSemaphoreGive_mutex_waiter_less_urgent", {}),
+        ),
+        (
+            call("xSemaphoreGiveRecursive", waiting=0, me=5, my_base=3, mutexes=2, depth=1),
+            Known("xSemaphoreGiveRecursive", {}),
         ),
         (
             call("xQueueSend", S=8, unaligned=0, filled=1, length=1, set=0, waiting=0, limit=0),
             Known("xQueueSend_fails", {}),
+        ),
+        (
+            call("xSemaphoreTakeFromISR", filled=1, qlocked=1, set=1),
+            Known("xSemaphoreTakeFromISR_locked", {}),
+        ),
+        (
+            call("xSemaphoreGiveFromISR", filled=0, length=1, qlocked=1, set=1, waiting=0),
+            Known("xSemaphoreGiveFromISR_set", {}),
+        ),
+        (
+            call("xEventGroupSync", parts=2, set_already=0, M=2, U=1, limit=3, D=4, most=3, me=2),
+            Known("xEventGroupSync_wakes_blocks", {"D": 4, "M": 2, "U": 1}),
+        ),
+        (
+            call("xEventGroupSync", parts=2, set_already=0, M=2, U=1, limit=3, D=4, most=2, me=2),
+            Known("xEventGroupSync_wakes_blocks_less_urgent", {"D": 4, "M": 2, "U": 1}),
+        ),
+        (
+            call("xStreamBufferSend", result=8, parts=3, S=8, room=2, waiting=0, limit=3, D=4),
+            Known("xStreamBufferSend_blocks", {"S": 8, "D": 4}),
+        ),
+        (
+            call("xMessageBufferReceive", result=8, parts=2, S=9, bytes=0, waiting=0, limit=3, D=4),
+            Known("xMessageBufferReceive_blocks_less_urgent", {"S": 8, "D": 4}),
+        ),
+        (
+            call("xStreamBufferReceive", result=0, parts=2, S=9, bytes=0, waiting=0, limit=3, D=4),
+            Known("xStreamBufferReceive_times_out", {"S": 0, "D": 4}),
         ),
     ],
 )

@@ -121,6 +121,8 @@ def services_of(configuration: str) -> dict[str, Any]:
             elif isinstance(value, dict):
                 assert not joined.get(key, {}).keys() & value.keys()
                 joined.setdefault(key, {}).update(value)
+    for name, keys in joined.pop("instead", {}).items():
+        joined["services"][name] |= keys
     return joined
 
 
@@ -202,9 +204,11 @@ def is_driven(point: dict[str, int]) -> bool:
 
 def is_among_few(point: dict[str, int]) -> bool:
     """Whether cases behind the first are driven there."""
-    length = point.get("S", 1)
+    length = point.get("S", point.get("B", 1))
     if length > 8 and length % 16 > 1 and length != 63:
         return False
+    if point.keys() == {"C", "T", "D"}:
+        return point["C"] not in {3, 4} and point["D"] != 3
     return point.keys() != {"M", "U"} or not {point["M"], point["U"]} & {3, 4}
 
 

@@ -21,6 +21,10 @@ static StaticTimer_t controls[EXPIRED_MAX] KERNEL_OBJECT;
 static StaticTimer_t other_controls[OTHERS_MAX] KERNEL_OBJECT;
 static TimerHandle_t timers[EXPIRED_MAX];
 static TimerHandle_t others[OTHERS_MAX];
+#if !DRIVER_WHOLE
+static StaticTimer_t sooner_control KERNEL_OBJECT;
+static TimerHandle_t sooner;
+#endif
 
 /* Commands that were given in the firmware's whole run. */
 static unsigned commands;
@@ -67,14 +71,14 @@ static void delay_tasks(unsigned count, TickType_t ticks)
         helper_delay(i, ticks);
 }
 
+#if DRIVER_WHOLE
+
 static void mark(unsigned first, unsigned second, unsigned third)
 {
     wcet_param(0, first);
     wcet_param(1, second);
     wcet_param(2, third);
 }
-
-#if DRIVER_WHOLE
 
 /* Worst: each timer starts again, behind the other active ones and those that expired with it. */
 static void measure_expiry(unsigned expired, unsigned active, unsigned delayed)
@@ -151,38 +155,73 @@ static void start(TimerHandle_t timer)
 /* Worst: each command starts a timer that is active, and that expires no sooner than all others; the
  * queue wraps around at the first of them. The scheduler is locked while they are given, so that all
  * wait when the timers' task runs. The first command of the run is the first in the queue's memory. */
-static void measure_commands(unsigned count, unsigned active, unsigned delayed)
+enum when {
+    NO_WRAP,
+    ALL_AFTER_WRAP, /* all timers expire after the tick count has wrapped around; the task waits for that */
+    ONE_BEFORE_WRAP, /* all but one, which the task waits for */
+    WRAP_BETWEEN, /* ... and it has when the commands are carried out; the first finds that */
+};
+#define WHENS 4u
+#define UNTIL_WRAP 40u
+
+static void measure_commands(unsigned count, unsigned active, unsigned delayed, enum when when)
 {
-    const TickType_t now = xTaskGetTickCount();
+    const TickType_t late = when == WRAP_BETWEEN ? UNTIL_WRAP + 1 : 0;
+    TickType_t now;
     BaseType_t yielded;
 
+    if (when != NO_WRAP)
+        clock_wraps_in(UNTIL_WRAP);
+    now = xTaskGetTickCount();
     start_with(timers[0], 100);
     for (unsigned i = 0; i < active; i++)
         start_with(others[i], 90);
-    delay_tasks(delayed, 50);
+    if (when == ONE_BEFORE_WRAP)
+        start_with(sooner, UNTIL_WRAP - 1);
+    delay_tasks(delayed, when == ONE_BEFORE_WRAP ? UNTIL_WRAP - 2
+                         : when == ALL_AFTER_WRAP ? UNTIL_WRAP
+                                                  : 50);
     while (commands % configTIMER_QUEUE_LENGTH != 0)
         start(timers[0]);
     vTaskSuspendAll();
     for (unsigned i = 0; i < count; i++)
         start(timers[0]);
-    mark(count, active, delayed);
+    pass_time(late);
+    wcet_param(0, count);
+    wcet_param(1, active);
+    wcet_param(2, delayed);
+    wcet_param(3, when);
     MEASURE(SERVICE_TIMER_TASK_COMMANDS, yielded = xTaskResumeAll());
-    CHECK(yielded == pdTRUE && xTaskGetTickCount() == now);
-    CHECK(xTimerGetExpiryTime(timers[0]) == now + 100);
+    CHECK(yielded == pdTRUE && xTaskGetTickCount() == (TickType_t)(now + late));
+    CHECK(xTimerGetExpiryTime(timers[0]) == (TickType_t)(now + 100));
+    CHECK((xTimerGetExpiryTime(timers[0]) < now) == (when != NO_WRAP));
+    CHECK((xTaskGetTickCount() < now) == (when == WRAP_BETWEEN));
     for (unsigned i = 0; i < delayed; i++)
         CHECK(helper_busy(i));
     helpers_stop();
     stop_timers(1, active);
+    stop(sooner);
+    if (when != NO_WRAP) {
+        clock_far_from_wrap();
+        stop(sooner); /* the timers' task notes the time */
+    }
 }
 
 /* Before everything else, because it counts the commands. */
 void measure_timer_task(void)
 {
+    const TickType_t before = xTaskGetTickCount();
+
     create_timers();
+    sooner = xTimerCreateStatic("sooner", 1, pdTRUE, NULL, does_nothing, &sooner_control);
     for (unsigned count = 1; count <= configTIMER_QUEUE_LENGTH; count++)
         for (unsigned active = 0; active <= OTHERS_MAX; active++)
             for (unsigned delayed = 0; delayed <= DELAYED_TASKS_MAX; delayed++)
-                measure_commands(count, active, delayed);
+                for (unsigned when = 0; when < WHENS; when++)
+                    if (few(count, when) && (when == NO_WRAP || delayed != 3))
+                        measure_commands(count, active, delayed, when);
+    xTickCount = before;
+    stop(sooner);
 }
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "board.h"
 #include "helpers.h"
+#include "urgency.h"
 #include "semphr.h"
 
 #include "event_groups.h"
@@ -25,6 +26,10 @@
 
 /* More places than items that come before the caller's: then the queue does not wrap around at it. */
 #define PLACES (WAITERS_MAX + 3u)
+
+/* What a stream buffer holds: a byte less than its storage. */
+#define STREAM_BYTES (ITEM_BYTES_MAX + 2u)
+
 static uint8_t storage[PLACES * ITEM_BYTES_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
 static uint8_t sent[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
 static uint8_t received[ITEM_BYTES_MAX + 8] CALLER_DATA __attribute__((aligned(8)));
@@ -132,23 +137,50 @@ static BaseType_t sets_bits(void *unused)
     return pdPASS;
 }
 
-/* Then waits for more room than there is: the caller readies it. */
+/* What the caller of a stream buffer finds: bytes that were there before it waited, and that stay there. */
+static unsigned there;
+static unsigned stay;
+static int moves; /* where it is read and written, to the byte before the end */
+
+static void set_positions(unsigned read, unsigned write)
+{
+    stream_control.uxDummy1[0] = read;
+    stream_control.uxDummy1[1] = write;
+}
+
 static BaseType_t sends_bytes(void *unused)
+{
+    const size_t bytes = length + stay - there;
+
+    (void)unused;
+    vTaskDelay(1);
+    return xStreamBufferSend(stream, sent + 1 + there, bytes, 0) == bytes;
+}
+
+/* More than there is room for, until the caller has received. */
+static BaseType_t sends_the_rest(void *unused)
+{
+    const size_t bytes = STREAM_BYTES - stay;
+
+    (void)unused;
+    return xStreamBufferSend(stream, sent + 1, bytes, portMAX_DELAY) == bytes;
+}
+
+static BaseType_t receives_all(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
-    CHECK(xStreamBufferSend(stream, sent + 1, length, 0) == length);
-    return xStreamBufferSend(stream, sent + 1, ITEM_BYTES_MAX + 2, portMAX_DELAY) ==
-           ITEM_BYTES_MAX + 2;
+    CHECK(xStreamBufferReceive(stream, others_item + 1, STREAM_BYTES, 0) == STREAM_BYTES);
+    if (moves)
+        set_positions(STREAM_BYTES, STREAM_BYTES);
+    return xStreamBufferIsEmpty(stream);
 }
 
-/* All that there is, then what the caller sends. */
+/* What the caller sends. */
 static BaseType_t receives_bytes(void *unused)
 {
     (void)unused;
-    vTaskDelay(1);
-    CHECK(xStreamBufferReceive(stream, others_item + 1, ITEM_BYTES_MAX + 2, 0) == ITEM_BYTES_MAX + 2);
-    return xStreamBufferReceive(stream, others_item + 1, ITEM_BYTES_MAX + 2, portMAX_DELAY) == length;
+    return xStreamBufferReceive(stream, others_item + 1, STREAM_BYTES, portMAX_DELAY) == length;
 }
 
 /* `delayed` tasks that wake no later than the caller; the first of them is the one that brings what
@@ -175,7 +207,7 @@ static void set_items(unsigned bytes)
 
     other++;
     length = bytes;
-    for (unsigned i = 1; i <= bytes; i++) {
+    for (unsigned i = 1; i <= bytes + 1; i++) {
         sent[i] = (uint8_t)(i + other);
         received[i] = 0;
     }
@@ -236,26 +268,114 @@ static void measure_delete_own(void)
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS);
 }
 
-/* Worst: as for vTaskDelay. */
-static void measure_delay_until(void)
+/* How the tick count and the time to wake compare with the time of the last waking: neither has wrapped around
+ * since; both have; or the time to wake alone will, so that the caller's place is in the other list. */
+enum wrapped { NEITHER, BOTH, WAKE_TIME };
+
+static TickType_t wake CALLER_DATA;
+
+/* Nobody is delayed. The caller has woken the tick before; it is to sleep for two. */
+static void set_clock(enum wrapped wrapped)
 {
-    static TickType_t wake CALLER_DATA;
+    if (wrapped == NEITHER)
+        clock_far_from_wrap();
+    else
+        xTickCount = wrapped == BOTH ? 0 : portMAX_DELAY;
+    wake = xTickCount - 1;
+}
+
+/* Worst: as for vTaskDelay. */
+static void measure_delay_until(unsigned others, enum wrapped wrapped)
+{
+    TickType_t before;
     BaseType_t delayed;
 
-    for (unsigned others = 1; others <= DELAYED_MAX; others++) {
-        const TickType_t before = xTaskGetTickCount();
+    set_clock(wrapped);
+    before = xTaskGetTickCount();
+    helpers_start(others);
+    for (unsigned i = 0; i < others; i++)
+        helper_delay(i, 1 + i % 2);
+    wcet_param(0, others);
+    wcet_param(1, wrapped);
+    MEASURE(SERVICE_XTASKDELAYUNTIL, delayed = xTaskDelayUntil(&wake, 3));
+    CHECK(delayed == pdTRUE && xTaskGetTickCount() == before + 2 && wake == before + 2);
+    for (unsigned i = 0; i < others; i++)
+        CHECK(!helper_busy(i));
+    helpers_stop();
+    clock_far_from_wrap();
+}
 
-        helpers_start(others);
-        for (unsigned i = 0; i < others; i++)
-            helper_delay(i, 1 + i % 2);
-        wake = before - 1;
-        wcet_param(0, others);
-        MEASURE(SERVICE_XTASKDELAYUNTIL, delayed = xTaskDelayUntil(&wake, 3));
-        CHECK(delayed == pdTRUE && xTaskGetTickCount() == before + 2 && wake == before + 2);
-        for (unsigned i = 0; i < others; i++)
-            CHECK(!helper_busy(i));
-        helpers_stop();
+/* As vTaskDelay_first (time.c). Where the time to wake wraps around, the next unblock time is not looked at. */
+static void measure_delay_until_first(enum wrapped wrapped, unsigned state)
+{
+    const SemaphoreHandle_t semaphore = xSemaphoreCreateBinaryStatic(&control);
+    TickType_t before;
+    BaseType_t delayed;
+
+    set_clock(wrapped);
+    before = xTaskGetTickCount();
+    helpers_start(2);
+    helper_delay(0, 100);
+    if (state == 1) {
+        helper_take(1, semaphore, 1);
+        CHECK(xSemaphoreGive(semaphore) == pdTRUE && !helper_busy(1));
     }
+    wcet_param(0, 2 * wrapped + state);
+    MEASURE(SERVICE_XTASKDELAYUNTIL_FIRST, delayed = xTaskDelayUntil(&wake, 3));
+    CHECK(delayed == pdTRUE && xTaskGetTickCount() == before + 2 && wake == before + 2);
+    CHECK(helper_busy(0));
+    helpers_stop();
+    clock_far_from_wrap();
+}
+
+/* As vTaskDelay_first_last_tick. */
+static void measure_delay_until_last_tick(void)
+{
+    BaseType_t delayed;
+
+    xTickCount = portMAX_DELAY - 2;
+    board_tick();
+    wake = xTickCount - 1;
+    MEASURE(SERVICE_XTASKDELAYUNTIL_FIRST_LAST_TICK, delayed = xTaskDelayUntil(&wake, 2));
+    CHECK(delayed == pdTRUE && xTaskGetTickCount() == portMAX_DELAY && wake == portMAX_DELAY);
+    clock_far_from_wrap();
+}
+
+/* The caller wakes behind the wrap, so that it is put into the other list, behind `others` or as the first. */
+static void measure_delay_wrap(unsigned others)
+{
+    set_clock(WAKE_TIME);
+    helpers_start(others + 1);
+    for (unsigned i = 0; i < others; i++)
+        helper_delay(i, 1 + i % 2);
+    if (others > 0) {
+        wcet_param(0, others);
+        MEASURE(SERVICE_VTASKDELAY_WRAP, vTaskDelay(2));
+    } else {
+        helper_delay(0, 100);
+        MEASURE(SERVICE_VTASKDELAY_FIRST_WRAP, vTaskDelay(2));
+        CHECK(helper_busy(0));
+    }
+    CHECK(xTaskGetTickCount() == 1);
+    for (unsigned i = 0; i < others; i++)
+        CHECK(!helper_busy(i));
+    helpers_stop();
+    clock_far_from_wrap();
+}
+
+static void measure_delays(void)
+{
+    for (unsigned others = 1; others <= DELAYED_MAX; others++)
+        for (enum wrapped wrapped = NEITHER; wrapped <= WAKE_TIME; wrapped++)
+            measure_delay_until(others, wrapped);
+    for (unsigned state = 0; state < 2; state++) {
+        measure_delay_until_first(NEITHER, state);
+        measure_delay_until_first(BOTH, state);
+    }
+    measure_delay_until_first(WAKE_TIME, 0);
+    measure_delay_until_last_tick();
+    for (unsigned others = 0; others <= DELAYED_MAX; others++)
+        measure_delay_wrap(others);
 }
 
 static void measure_notifications_of_driver(void)
@@ -519,20 +639,36 @@ static BaseType_t lets_clock_wrap(void *unused)
     return pdPASS;
 }
 
+/* And the caller, whose time is over, becomes more urgent. */
+static BaseType_t lets_clock_wrap_and_lifts(void *unused)
+{
+    const TaskHandle_t holder = xSemaphoreGetMutexHolder(queue);
+
+    (void)lets_clock_wrap(unused);
+    vTaskPrioritySet(driver_handle, PRIORITY_DRIVER + 1);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_DRIVER && eTaskGetState(holder) == eReady);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(holder)) == 1);
+    return pdPASS;
+}
+
 /* The caller waits in vain, and the holder, which is ready or is not, loses the priority that it has inherited.
  * It keeps that of a less urgent task which waits too, or nobody else waits. When the caller's time is over, but
- * before it goes on, the tick count wraps around. */
-#define MUTEX_TIME_OUT_STATES 4u
+ * before it goes on, the tick count wraps around. Or the caller has become more urgent by then, so that a holder
+ * that is ready is alone at the priority that it loses. (Ports that mark the priorities with ready tasks keep a
+ * mark for that one: nobody may be switched away until somebody stands there again.) */
+#define MUTEX_TIME_OUT_STATES 6u
 
 static void measure_mutex_time_out(unsigned delayed, unsigned state)
 {
-    const UBaseType_t kept = state < 2 ? PRIORITY_WAITER : PRIORITY_CREATED;
+    const int another_waits = state < 2 || state == 4;
+    const int lifted = state >= 4;
+    const UBaseType_t kept = another_waits ? PRIORITY_WAITER : PRIORITY_CREATED;
     TaskHandle_t holder, waiter = NULL;
     BaseType_t result;
 
-    holder_sleeps = state & 1;
+    holder_sleeps = state < 4 && state & 1;
     holder = mutex_held_by(holds_and_waits);
-    if (state < 2)
+    if (another_waits)
         waiter = xTaskCreateStatic(waits_for_mutex, "waiter", STACK_WORDS, NULL, PRIORITY_WAITER,
                                    waiter_stack, &waiter_control);
     /* The waiter runs until it waits, then the holder. */
@@ -542,7 +678,7 @@ static void measure_mutex_time_out(unsigned delayed, unsigned state)
     helpers_start(delayed);
     for (unsigned i = 1; i < delayed; i++)
         helper_delay(i, 2);
-    helper_call(0, lets_clock_wrap, NULL);
+    helper_call(0, lifted ? lets_clock_wrap_and_lifts : lets_clock_wrap, NULL);
     wcet_param(0, delayed);
     wcet_param(1, state);
     if (recursive)
@@ -552,6 +688,9 @@ static void measure_mutex_time_out(unsigned delayed, unsigned state)
         MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT, result = xSemaphoreTake(queue, 2));
     CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
     CHECK(uxTaskPriorityGet(holder) == kept);
+    CHECK(uxTaskPriorityGet(NULL) == (UBaseType_t)(PRIORITY_DRIVER + lifted));
+    if (lifted)
+        vTaskPrioritySet(NULL, PRIORITY_DRIVER);
     if (waiter != NULL)
         vTaskDelete(waiter);
     vTaskDelete(holder);
@@ -621,51 +760,85 @@ static void measure_sync(unsigned delayed, unsigned waiting, unsigned state)
     helpers_stop();
 }
 
-/* The data wrap around behind the first byte, as in streams.c. */
-static void measure_stream(unsigned bytes, unsigned delayed, unsigned state)
+static void create_stream(unsigned bytes)
+{
+    set_items(bytes);
+    stream = xStreamBatchingBufferCreateStatic(STREAM_BYTES + 1, 1, storage, &stream_control);
+}
+
+/* The data wrap around behind the first byte, as in streams.c. All are received, or one stays; and then one, too
+ * few for a batching buffer, was there before, or none. */
+#define RECEIVE_STATES 6u
+
+static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned state, int urgent)
 {
     size_t done;
 
-    set_items(bytes);
-    stream = xStreamBatchingBufferCreateStatic(ITEM_BYTES_MAX + 3, 1, storage, &stream_control);
-    stream_control.uxDummy1[0] = ITEM_BYTES_MAX + 2;
-    stream_control.uxDummy1[1] = ITEM_BYTES_MAX + 2;
-    helpers_start(delayed);
-    delay_others(state < 2 ? sends_bytes : receives_bytes, delayed);
-    if (state < 2) {
-        notify_driver(state);
-        wcet_param(0, bytes);
-        wcet_param(1, delayed);
-        wcet_param(2, state);
+    create_stream(bytes);
+    stay = state >= 2;
+    there = state >= 4;
+    set_positions(0, STREAM_BYTES);
+    CHECK(xStreamBufferIsFull(stream));
+    urgency_wait_for_caller(sends_the_rest, delayed, urgent);
+    set_positions(STREAM_BYTES, there ? 0 : STREAM_BYTES);
+    storage[STREAM_BYTES] = sent[1];
+    CHECK(xStreamBufferBytesAvailable(stream) == there);
+    delay_others(sends_bytes, delayed);
+    notify_driver(state & 1);
+    mark_three(bytes, delayed, state);
+    if (urgent)
         MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS,
                 done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
-        CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
-        CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-        helper_call(0, receives_bytes, NULL);
-    }
+    else
+        MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS_LESS_URGENT,
+                done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
+    CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(!urgent || xStreamBufferIsFull(stream));
+    urgency_check_went_on(delayed, urgent);
+}
 
-    /* Full, and the next byte that is written is the last before the end; or the data have wrapped around, and
-     * what is written does not. */
-    stream_control.uxDummy1[0] = state < 2 ? 0 : 2;
-    stream_control.uxDummy1[1] = state < 2 ? ITEM_BYTES_MAX + 2 : 1;
+/* Full, and the next byte that is written is the last before the end; or the data have wrapped around, and what is
+ * written does not, or does as well. Then it would behind its second byte, which two bytes do not: so that they
+ * cost the same, the positions are moved by a byte while the buffer is empty. All that with the tick count
+ * wrapping around before the caller looks at the time that is left, or not. */
+#define SEND_STATES 12u
+
+static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state, int urgent)
+{
+    const unsigned where = state / 2 % 3, clock_wraps = state >= SEND_STATES / 2;
+    const TickType_t before = xTaskGetTickCount();
+    size_t done;
+
+    create_stream(bytes);
+    moves = where == 2;
+    if (clock_wraps)
+        clock_wraps_in(1);
+    urgency_wait_for_caller(receives_bytes, delayed, urgent);
+    set_positions(where == 0 ? 0 : where == 1 ? 2 : STREAM_BYTES,
+                  where == 0 ? STREAM_BYTES : where == 1 ? 1 : STREAM_BYTES - 1);
     CHECK(xStreamBufferIsFull(stream));
+    delay_others(receives_all, delayed);
     notify_driver(state & 1);
-    wcet_param(0, bytes);
-    wcet_param(1, delayed);
-    wcet_param(2, state);
-    MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
-            done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
-    CHECK(done == bytes && xStreamBufferIsEmpty(stream));
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(sent + 1, others_item + 1, bytes) == 0);
-    helpers_stop();
+    mark_three(bytes, delayed, state);
+    if (urgent)
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
+                done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
+    else
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS_LESS_URGENT,
+                done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
+    CHECK(done == bytes && (xTaskGetTickCount() < before) == clock_wraps);
+    CHECK(xStreamBufferIsEmpty(stream) == urgent);
+    urgency_check_went_on(delayed, urgent);
+    CHECK(xStreamBufferIsEmpty(stream) && memcmp(sent + 1, others_item + 1, bytes) == 0);
+    if (clock_wraps)
+        clock_far_from_wrap();
 }
 
 void measure_blocking(void)
 {
     measure_suspend();
     measure_delete_own();
-    measure_delay_until();
+    measure_delays();
     measure_notifications_of_driver();
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
@@ -696,8 +869,12 @@ void measure_blocking(void)
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            for (unsigned state = 0; state < 4 && swept_in(state, bytes, delayed, 1); state++)
-                measure_stream(bytes, delayed, state);
+            for (int urgent = 0; urgent <= 1; urgent++)
+                for (unsigned state = 0; state < SEND_STATES && swept_in(state, bytes, delayed, 1); state++) {
+                    if (state < RECEIVE_STATES)
+                        measure_stream_receive(bytes, delayed, state, urgent);
+                    measure_stream_send(bytes, delayed, state, urgent);
+                }
 }
 
 #endif

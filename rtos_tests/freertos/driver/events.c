@@ -3,112 +3,17 @@
 
 #if DRIVER_WHOLE
 
+#include "bits.h"
 #include "board.h"
 #include "heap.h"
 #include "helpers.h"
+#include "urgency.h"
 
-#include "event_groups.h"
-
+/* One of those that are waited for. */
 #define SET 0x1u
-#define NEVER_SET 0x80u
-#define WAITED_FOR 0x3u
 
 static StaticEventGroup_t control KERNEL_OBJECT;
 static EventGroupHandle_t group;
-
-struct wanted {
-    EventBits_t bits;
-    BaseType_t clears;
-    BaseType_t all;
-};
-
-/* What those wait for who get it, and those who do not. Which of each takes longest to see is the core's. */
-static const struct wanted comes[] = {
-    {WAITED_FOR, pdTRUE, pdTRUE},
-    {WAITED_FOR, pdTRUE, pdFALSE},
-    {WAITED_FOR, pdFALSE, pdTRUE},
-    {WAITED_FOR, pdFALSE, pdFALSE},
-};
-#define WAYS_TO_COME 4u
-static const struct wanted is_missing[] = {
-    {NEVER_SET, pdTRUE, pdFALSE},
-    {WAITED_FOR | NEVER_SET, pdTRUE, pdTRUE},
-};
-/* Those who do not get it all miss it in one way, or the last of them in the other, with which the kernel
- * leaves its loop if that one stands behind those who get it. */
-#define WAYS_TO_MISS 4u
-#define WAYS_IN_FRONT 8u
-#define WAYS (WAYS_IN_FRONT + WAYS_TO_COME * WAYS_TO_MISS)
-
-/* Those who get it are more urgent than the caller, or the last of them alone is, or none: then no switch
- * follows. */
-enum urgent { NONE_URGENT, ALL_URGENT, LAST_URGENT };
-
-static int last_stands_behind(unsigned state)
-{
-    return state >= WAYS_IN_FRONT;
-}
-
-static const struct wanted *get_in(unsigned state)
-{
-    return &comes[last_stands_behind(state) ? (state - WAYS_IN_FRONT) / WAYS_TO_MISS : state / 2];
-}
-
-static const struct wanted *miss_in(unsigned way, unsigned i, unsigned count)
-{
-    return &is_missing[(way & 1) ^ (way >> 1 && i + 1 == count)];
-}
-
-/* Of one bit or of several: true if they came. */
-static BaseType_t waits(void *wanted)
-{
-    const struct wanted *want = wanted;
-
-    return (xEventGroupWaitBits(group, want->bits, want->clears, want->all, portMAX_DELAY) &
-            want->bits) == want->bits;
-}
-
-static void wait_for(unsigned helper, const struct wanted *wanted)
-{
-    helper_call(helper, waits, (void *)(uintptr_t)wanted);
-}
-
-static unsigned less_urgent(unsigned count, enum urgent urgent)
-{
-    return urgent == ALL_URGENT ? 0 : urgent == LAST_URGENT ? count - 1 : count;
-}
-
-/* Tasks that are not more urgent than the caller, so that no switch follows when they are woken. */
-static void set_urgency(unsigned first, unsigned count, enum urgent urgent)
-{
-    for (unsigned i = first; i < first + less_urgent(count, urgent); i++)
-        vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
-}
-
-static BaseType_t stands(void *unused)
-{
-    (void)unused;
-    return pdTRUE;
-}
-
-/* Beside one that is more urgent, the others come to a list in which another task stands ready, so that each of them
- * costs the same. */
-static void start(unsigned count, enum urgent urgent)
-{
-    helpers_start(count + (urgent == LAST_URGENT));
-    if (urgent == LAST_URGENT) {
-        vTaskPrioritySet(helper_handle(count), PRIORITY_CREATED);
-        helper_call(count, stands, NULL);
-    }
-}
-
-static void check_urgency(unsigned first, unsigned count, enum urgent urgent)
-{
-    for (unsigned i = first; i < first + less_urgent(count, urgent); i++) {
-        CHECK(helper_busy(i) && eTaskGetState(helper_handle(i)) == eReady);
-        vTaskPrioritySet(helper_handle(i), helper_priority(i));
-    }
-}
 
 static BaseType_t meets(void *unused)
 {
@@ -119,17 +24,9 @@ static BaseType_t meets(void *unused)
 /* U tasks that wait in vain, the last of them perhaps behind M that get what they wait for. */
 static void prepare(unsigned matching, unsigned waiting, unsigned state, enum urgent urgent)
 {
-    const unsigned behind = last_stands_behind(state);
-    const unsigned way = behind ? (state - WAYS_IN_FRONT) % WAYS_TO_MISS : state % 2;
-
-    start(matching + waiting, urgent);
-    for (unsigned i = 0; i < waiting - behind; i++)
-        wait_for(i, miss_in(way, i, waiting));
-    for (unsigned i = waiting; i < waiting + matching; i++)
-        wait_for(i, get_in(state));
-    if (behind)
-        wait_for(waiting - 1, miss_in(way, waiting - 1, waiting));
-    set_urgency(waiting, matching, urgent);
+    urgency_start(matching + waiting, urgent);
+    bits_waiters(group, 0, matching, waiting, state);
+    urgency_set(waiting, matching, urgent);
     wcet_param(0, matching);
     wcet_param(1, waiting);
     wcet_param(2, state + (urgent == LAST_URGENT ? WAYS : 0));
@@ -137,7 +34,7 @@ static void prepare(unsigned matching, unsigned waiting, unsigned state, enum ur
 
 static void check(unsigned matching, unsigned waiting, enum urgent urgent)
 {
-    check_urgency(waiting, matching, urgent);
+    urgency_check(waiting, matching, urgent, 0);
     for (unsigned i = 0; i < waiting + matching; i++)
         CHECK(helper_busy(i) == (i < waiting));
     helpers_stop();
@@ -155,7 +52,7 @@ static void measure_set(unsigned matching, unsigned waiting, unsigned state, enu
     else
         MEASURE(SERVICE_XEVENTGROUPSETBITS_LESS_URGENT,
                 (void)xEventGroupSetBits(group, WAITED_FOR));
-    CHECK(xEventGroupGetBits(group) == (get_in(state)->clears ? 0 : WAITED_FOR));
+    CHECK(xEventGroupGetBits(group) == (bits_cleared(state) ? 0 : WAITED_FOR));
     check(matching, waiting, urgent);
 }
 
@@ -165,8 +62,7 @@ static void measure_set_in_vain(unsigned waiting, unsigned state)
     EventBits_t bits;
 
     helpers_start(waiting);
-    for (unsigned i = 0; i < waiting; i++)
-        wait_for(i, miss_in(state, i, waiting));
+    bits_missed(group, 0, waiting, state);
     wcet_param(0, waiting);
     wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPSETBITS_NONE, bits = xEventGroupSetBits(group, WAITED_FOR));
@@ -183,14 +79,14 @@ static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent)
 {
     EventBits_t bits;
 
-    start(waiting, urgent);
+    urgency_start(waiting, urgent);
     for (unsigned i = 0; i < waiting; i++) {
         if (state == 0)
             helper_call(i, meets, NULL);
         else
-            wait_for(i, &comes[state]);
+            bits_awaited(group, i, state);
     }
-    set_urgency(0, waiting, urgent);
+    urgency_set(0, waiting, urgent);
     wcet_param(0, waiting);
     wcet_param(1, state + (urgent == LAST_URGENT ? WAYS_TO_COME : 0));
     if (urgent != NONE_URGENT)
@@ -200,7 +96,7 @@ static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent)
         MEASURE(SERVICE_XEVENTGROUPSYNC_LESS_URGENT,
                 bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR, portMAX_DELAY));
     CHECK(bits == WAITED_FOR && xEventGroupGetBits(group) == 0);
-    check_urgency(0, waiting, urgent);
+    urgency_check(0, waiting, urgent, 0);
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
     helpers_stop();
@@ -212,8 +108,7 @@ static void measure_sync_in_vain(unsigned waiting, unsigned state)
     EventBits_t bits;
 
     helpers_start(waiting);
-    for (unsigned i = 0; i < waiting; i++)
-        wait_for(i, miss_in(state, i, waiting));
+    bits_missed(group, 0, waiting, state);
     wcet_param(0, waiting);
     wcet_param(1, state);
     MEASURE(SERVICE_XEVENTGROUPSYNC_NONE, bits = xEventGroupSync(group, SET, WAITED_FOR, 0));
@@ -223,8 +118,7 @@ static void measure_sync_in_vain(unsigned waiting, unsigned state)
 }
 
 /* The same, but M tasks wait for the bits that it sets: as for measure_set. */
-static void measure_sync_wakes(unsigned matching, unsigned waiting, unsigned state,
-                               enum urgent urgent)
+static void measure_sync_wakes(unsigned matching, unsigned waiting, unsigned state, enum urgent urgent)
 {
     EventBits_t bits;
 
@@ -235,7 +129,7 @@ static void measure_sync_wakes(unsigned matching, unsigned waiting, unsigned sta
     else
         MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_NONE_LESS_URGENT,
                 bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR | NEVER_SET, 0));
-    CHECK(bits == (get_in(state)->clears ? 0 : WAITED_FOR));
+    CHECK(bits == (bits_cleared(state) ? 0 : WAITED_FOR));
     check(matching, waiting, urgent);
 }
 
@@ -313,10 +207,9 @@ static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent)
     CHECK((char *)group > (char *)holes.small[below - 1]);
     holes_open(&holes);
     CHECK(heap_free_blocks() == below + 1);
-    start(waiting, urgent);
-    for (unsigned i = 0; i < waiting; i++)
-        wait_for(i, &is_missing[0]);
-    set_urgency(0, waiting, urgent);
+    urgency_start(waiting, urgent);
+    bits_missed(group, 0, waiting, 0);
+    urgency_set(0, waiting, urgent);
     wcet_param(0, below);
     if (waiting > 0)
         wcet_param(1, waiting);
@@ -329,7 +222,7 @@ static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent)
     else
         MEASURE(SERVICE_VEVENTGROUPDELETE_LESS_URGENT, vEventGroupDelete(group));
     CHECK(heap_free_blocks() == below);
-    check_urgency(0, waiting, urgent);
+    urgency_check(0, waiting, urgent, 0);
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
     helpers_stop();

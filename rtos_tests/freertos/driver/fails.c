@@ -223,6 +223,11 @@ static void measure_stream(void)
         MEASURE(SERVICE_XSTREAMBUFFERSEND_FAILS,
                 done = xStreamBufferSend(stream, item, ITEM_BYTES, 0));
         CHECK(done == 0);
+        /* More than would go into the empty buffer. */
+        wcet_param(0, 2 + straight);
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_FAILS,
+                done = xStreamBufferSend(stream, item, STREAM_BYTES + 1, 0));
+        CHECK(done == 0);
         in_interrupt(send_from_isr);
     }
 }

@@ -73,6 +73,23 @@ List_t *list_of(TaskHandle_t task);
  * by hand. */
 void put_index_on(TaskHandle_t task);
 
+/* With tickless idle the kernel sets the next unblock time anew whenever it readies a task, from a task that is
+ * delayed or in another way if none is (config/tickless.yaml). Without it that makes no difference. Starts `count`
+ * helpers, and in state 1 one more, which is delayed; `parameter` tells of it. */
+#if configUSE_TICKLESS_IDLE != 0
+#define READYING_STATES 2u
+#define MARK_READYING(parameter, state) wcet_param(parameter, state)
+#else
+#define READYING_STATES 1u
+#define MARK_READYING(parameter, state) ((void)(state))
+#endif
+static inline void helpers_start_readying(unsigned count, unsigned state)
+{
+    helpers_start(count + state);
+    if (state == 1)
+        helper_delay(count, 1000);
+}
+
 /* Some task is delayed, and the timers' task is not among the suspended ones; or neither. */
 void another_delayed(int wanted);
 

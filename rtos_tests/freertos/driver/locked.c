@@ -67,6 +67,38 @@ static void queue_from_isr(void)
     CHECK(memcmp(sent + 1, received + 1, length) == 0);
 }
 
+static void front_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, length);
+    wcet_param(1, now);
+    MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_LOCKED,
+            result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE && COUNT_SENT == 1 && COUNT_RECEIVED == 0);
+}
+
+static void overwrite_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    wcet_param(0, length);
+    wcet_param(1, now);
+    MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_LOCKED,
+            result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE && COUNT_SENT == 1 && COUNT_RECEIVED == 0);
+}
+
+/* The item that was sent is there, and no other. */
+static void check_sent(void)
+{
+    CHECK(uxQueueMessagesWaiting(queue) == 1);
+    CHECK(xQueueReceive(queue, received + 1, 0) == pdTRUE);
+    CHECK(memcmp(sent + 1, received + 1, length) == 0);
+}
+
 static void semaphore_from_isr(void)
 {
     BaseType_t woken = pdFALSE;
@@ -74,6 +106,8 @@ static void semaphore_from_isr(void)
 
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_LOCKED, result = xSemaphoreGiveFromISR(queue, &woken));
     CHECK(result == pdPASS && COUNT_SENT == 1 && woken == pdFALSE);
+    MEASURE(SERVICE_XSEMAPHORETAKEFROMISR_LOCKED, result = xSemaphoreTakeFromISR(queue, &woken));
+    CHECK(result == pdPASS && COUNT_RECEIVED == 1 && woken == pdFALSE);
 }
 
 /* Worst: fewer events were counted than there are tasks, so that the count grows. The queue wraps around, or
@@ -90,6 +124,19 @@ static void measure_from_isr(void)
             CHECK(COUNT_RECEIVED == UNLOCKED && COUNT_SENT == UNLOCKED);
             set_locked(0);
             in_interrupt(queue_from_isr);
+
+            queue = xQueueCreateStatic(now == 0 ? 1 : PLACES, length, storage + 1, &control);
+            set_locked(0);
+            in_interrupt(front_from_isr);
+            check_sent();
+
+            /* An item is there, or none. */
+            queue = xQueueCreateStatic(1, length, storage + 1, &control);
+            if (now == 0)
+                CHECK(xQueueSend(queue, others_item + 1, 0) == pdTRUE);
+            set_locked(0);
+            in_interrupt(overwrite_from_isr);
+            check_sent();
         }
     }
     queue = xSemaphoreCreateBinaryStatic(&control);
@@ -119,9 +166,61 @@ static void measure_unlock(unsigned receiving, unsigned sending)
     COUNT_RECEIVED = (uint8_t)(sending + 1);
     wcet_param(0, receiving);
     wcet_param(1, sending);
+    wcet_param(2, 0);
     MEASURE(SERVICE_QUEUE_UNLOCK, result = xQueueReceive(queue, received, LIMIT));
     CHECK(result == pdTRUE && COUNT_SENT == UNLOCKED && COUNT_RECEIVED == UNLOCKED);
     for (unsigned i = 0; i < receiving; i++)
+        CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
+    helpers_stop();
+}
+
+static unsigned times;
+
+/* Every task that waits sends when there is room, and there is room again. */
+static BaseType_t makes_room(void *unused)
+{
+    (void)unused;
+    CHECK(eTaskGetState(driver_handle) == eReady);
+    for (unsigned i = 0; i < times; i++)
+        CHECK(xQueueReceive(queue, received, 0) == pdTRUE);
+    return pdPASS;
+}
+
+static BaseType_t stands(void *unused)
+{
+    (void)unused;
+    return pdTRUE;
+}
+
+/* As before, but the caller waits to send, behind the R tasks that do. The queue was empty, and is filled by
+ * hand. When the caller was readied, those tasks find the queue full and wait again; then another task, which
+ * is ready all the time and as urgent as the caller, makes room for them all. Its turn is before the caller's,
+ * for there is a third one that is as urgent, and at which the index of the ready list stands. */
+static void measure_unlock_of_sender(unsigned receiving, unsigned sending)
+{
+    const unsigned another = receiving + sending;
+    BaseType_t result;
+
+    queue = xQueueCreateStatic(1, 4, storage, &control);
+    helpers_start(another + 2);
+    for (unsigned i = 0; i < receiving; i++)
+        helper_call(i, peeks, NULL);
+    ITEMS = 1;
+    for (unsigned i = receiving; i < another; i++)
+        helper_send(i, queue, sent, portMAX_DELAY);
+    times = sending + 1;
+    for (unsigned i = another; i < another + 2; i++) {
+        vTaskPrioritySet(helper_handle(i), PRIORITY_DRIVER);
+        helper_call(i, i == another ? makes_room : stands, NULL);
+    }
+    COUNT_SENT = (uint8_t)(receiving + 1);
+    COUNT_RECEIVED = (uint8_t)(sending + 2);
+    wcet_param(0, receiving);
+    wcet_param(1, sending);
+    wcet_param(2, 1);
+    MEASURE(SERVICE_QUEUE_UNLOCK, result = xQueueSend(queue, sent, LIMIT));
+    CHECK(result == pdTRUE && COUNT_SENT == UNLOCKED && COUNT_RECEIVED == UNLOCKED && ITEMS == 1);
+    for (unsigned i = 0; i <= another; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
     helpers_stop();
 }
@@ -130,8 +229,10 @@ void measure_locked(void)
 {
     measure_from_isr();
     for (unsigned receiving = 0; receiving <= ON_EACH_SIDE; receiving++)
-        for (unsigned sending = 1; sending <= ON_EACH_SIDE; sending++)
+        for (unsigned sending = 1; sending <= ON_EACH_SIDE; sending++) {
             measure_unlock(receiving, sending);
+            measure_unlock_of_sender(receiving, sending);
+        }
 }
 
 #endif

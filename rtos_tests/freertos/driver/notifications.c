@@ -12,6 +12,24 @@ static const eNotifyAction changes[] = {eSetBits, eIncrement};
 #define WAYS_TO_CHANGE 2u
 static unsigned now;
 
+/* The same once more after those, and the former value is not asked for. */
+#define NOT_ASKED 77u
+static eNotifyAction action;
+static uint32_t *asked; /* where the former value goes to, or a null pointer */
+
+static void mark_way(unsigned way, const eNotifyAction *actions, unsigned ways)
+{
+    action = actions[way % ways];
+    asked = way < ways ? &previous : NULL;
+    previous = NOT_ASKED;
+    wcet_param(0, way);
+}
+
+static int was_none(void)
+{
+    return previous == (asked != NULL ? 0 : NOT_ASKED);
+}
+
 /* As it is: not notified, of the value 0. */
 static void forget(TaskHandle_t task)
 {
@@ -23,25 +41,28 @@ static void measure_notify(void)
 {
     BaseType_t result;
 
-    for (unsigned way = 0; way < WAYS_TO_CHANGE; way++) {
+    for (unsigned way = 0; way < 2 * WAYS_TO_CHANGE; way++) {
         forget(driver_handle);
-        wcet_param(0, way);
+        mark_way(way, changes, WAYS_TO_CHANGE);
         MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS,
-                result = xTaskNotifyAndQuery(driver_handle, 5, changes[way], &previous));
-        CHECK(result == pdPASS && previous == 0);
+                result = xTaskNotifyAndQuery(driver_handle, 5, action, asked));
+        CHECK(result == pdPASS && was_none());
     }
-    for (unsigned way = 0; way < WAYS_TO_SET; way++) {
+    for (unsigned way = 0; way < 2 * WAYS_TO_SET; way++) {
         forget(driver_handle);
-        wcet_param(0, way);
+        mark_way(way, sets, WAYS_TO_SET);
         MEASURE(SERVICE_XTASKNOTIFYANDQUERY,
-                result = xTaskNotifyAndQuery(driver_handle, 5, sets[way], &previous));
-        CHECK(result == pdPASS && previous == 0);
+                result = xTaskNotifyAndQuery(driver_handle, 5, action, asked));
+        CHECK(result == pdPASS && was_none());
     }
     (void)xTaskNotify(driver_handle, 5, eSetValueWithOverwrite);
     /* There is one now. */
-    MEASURE(SERVICE_XTASKNOTIFYANDQUERY_FAILS,
-            result = xTaskNotifyAndQuery(driver_handle, 6, eSetValueWithoutOverwrite, &previous));
-    CHECK(result == pdFAIL && previous == 5);
+    for (unsigned way = 0; way < 2; way++) {
+        mark_way(way, sets, 1);
+        MEASURE(SERVICE_XTASKNOTIFYANDQUERY_FAILS,
+                result = xTaskNotifyAndQuery(driver_handle, 6, action, asked));
+        CHECK(result == pdFAIL && previous == (way == 0 ? 5 : NOT_ASKED));
+    }
     /* The caller would wait, or would not. */
     for (unsigned state = 0; state < 2; state++) {
         (void)xTaskNotify(driver_handle, 5, eSetValueWithOverwrite);
@@ -95,28 +116,28 @@ static void measure_notify_waiter(void)
     BaseType_t result;
 
     for (int urgent = 0; urgent <= 1; urgent++) {
-        for (unsigned way = 0; way < WAYS_TO_SET; way++) {
+        for (unsigned way = 0; way < 2 * WAYS_TO_SET; way++) {
             wait_for_one(urgent);
-            wcet_param(0, way);
+            mark_way(way, sets, WAYS_TO_SET);
             if (urgent)
                 MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER,
-                        result = xTaskNotifyAndQuery(helper_handle(0), 5, sets[way], &previous));
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, action, asked));
             else
                 MEASURE(SERVICE_XTASKNOTIFYANDQUERY_WAITER_LESS_URGENT,
-                        result = xTaskNotifyAndQuery(helper_handle(0), 5, sets[way], &previous));
-            CHECK(result == pdPASS && previous == 0);
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, action, asked));
+            CHECK(result == pdPASS && was_none());
             check_notified(urgent);
         }
-        for (unsigned way = 0; way < WAYS_TO_CHANGE; way++) {
+        for (unsigned way = 0; way < 2 * WAYS_TO_CHANGE; way++) {
             wait_for_one(urgent);
-            wcet_param(0, way);
+            mark_way(way, changes, WAYS_TO_CHANGE);
             if (urgent)
                 MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS_WAITER,
-                        result = xTaskNotifyAndQuery(helper_handle(0), 5, changes[way], &previous));
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, action, asked));
             else
                 MEASURE(SERVICE_XTASKNOTIFYANDQUERY_BITS_WAITER_LESS_URGENT,
-                        result = xTaskNotifyAndQuery(helper_handle(0), 5, changes[way], &previous));
-            CHECK(result == pdPASS && previous == 0);
+                        result = xTaskNotifyAndQuery(helper_handle(0), 5, action, asked));
+            CHECK(result == pdPASS && was_none());
             check_notified(urgent);
         }
     }
@@ -132,11 +153,11 @@ static void set_bits_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    wcet_param(0, now);
+    mark_way(now, changes, WAYS_TO_CHANGE);
     wcet_param(1, !is_urgent);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS_WAITER,
-            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, changes[now], &previous, &woken));
-    CHECK(result == pdPASS && woken == is_urgent);
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, action, asked, &woken));
+    CHECK(result == pdPASS && woken == is_urgent && was_none());
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -145,11 +166,11 @@ static void notify_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    wcet_param(0, now);
+    mark_way(now, sets, WAYS_TO_SET);
     wcet_param(1, !is_urgent);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_WAITER,
-            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, sets[now], &previous, &woken));
-    CHECK(result == pdPASS && woken == is_urgent);
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, action, asked, &woken));
+    CHECK(result == pdPASS && woken == is_urgent && was_none());
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -159,10 +180,10 @@ static void plain_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    wcet_param(0, now);
+    mark_way(now, sets, WAYS_TO_SET);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR,
-            result = xTaskNotifyAndQueryFromISR(driver_handle, 5, sets[now], &previous, &woken));
-    CHECK(result == pdPASS && woken == pdFALSE);
+            result = xTaskNotifyAndQueryFromISR(driver_handle, 5, action, asked, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE && was_none());
 }
 
 static void change_from_isr(void)
@@ -170,10 +191,10 @@ static void change_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    wcet_param(0, now);
+    mark_way(now, changes, WAYS_TO_CHANGE);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS,
-            result = xTaskNotifyAndQueryFromISR(driver_handle, 8, changes[now], &previous, &woken));
-    CHECK(result == pdPASS && woken == pdFALSE);
+            result = xTaskNotifyAndQueryFromISR(driver_handle, 8, action, asked, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE && was_none());
 }
 
 static void plain_fails_from_isr(void)
@@ -182,10 +203,12 @@ static void plain_fails_from_isr(void)
     BaseType_t result;
 
     MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR, vTaskNotifyGiveFromISR(driver_handle, &woken));
-    MEASURE(SERVICE_XTASKNOTIFYFROMISR_FAILS,
-            result = xTaskNotifyAndQueryFromISR(driver_handle, 6, eSetValueWithoutOverwrite,
-                                                &previous, &woken));
-    CHECK(result == pdFAIL && woken == pdFALSE);
+    for (unsigned way = 0; way < 2; way++) {
+        mark_way(way, sets, 1);
+        MEASURE(SERVICE_XTASKNOTIFYFROMISR_FAILS,
+                result = xTaskNotifyAndQueryFromISR(driver_handle, 6, action, asked, &woken));
+        CHECK(result == pdFAIL && woken == pdFALSE);
+    }
 }
 
 static void give_from_isr(void)
@@ -218,17 +241,17 @@ static void measure_from_isr(void)
     helpers_start(1);
     for (unsigned less = 0; less < 2; less++) {
         is_urgent = less == 0;
-        for (now = 0; now < WAYS_TO_SET; now++)
+        for (now = 0; now < 2 * WAYS_TO_SET; now++)
             wait_for_interrupt(notify_from_isr);
-        for (now = 0; now < WAYS_TO_CHANGE; now++)
+        for (now = 0; now < 2 * WAYS_TO_CHANGE; now++)
             wait_for_interrupt(set_bits_from_isr);
         wait_for_interrupt(give_from_isr);
     }
-    for (now = 0; now < WAYS_TO_SET; now++) {
+    for (now = 0; now < 2 * WAYS_TO_SET; now++) {
         forget(driver_handle);
         in_interrupt(plain_from_isr);
     }
-    for (now = 0; now < WAYS_TO_CHANGE; now++) {
+    for (now = 0; now < 2 * WAYS_TO_CHANGE; now++) {
         forget(driver_handle);
         in_interrupt(change_from_isr);
     }
@@ -254,9 +277,12 @@ void measure_notifications(void)
     (void)ulTaskNotifyTake(pdTRUE, 0);
 
     /* A more urgent task waits: it is readied and runs before the call returns. */
-    helpers_start(1);
-    MEASURE(SERVICE_XTASKNOTIFYGIVE_WAITER, (void)xTaskNotifyGive(helper_handle(0)));
-    helpers_stop();
+    for (unsigned readying = 0; readying < READYING_STATES; readying++) {
+        helpers_start_readying(1, readying);
+        MARK_READYING(0, readying);
+        MEASURE(SERVICE_XTASKNOTIFYGIVE_WAITER, (void)xTaskNotifyGive(helper_handle(0)));
+        helpers_stop();
+    }
 
     if (DRIVER_WHOLE) {
         measure_notify();

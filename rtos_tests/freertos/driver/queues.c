@@ -43,18 +43,6 @@ static QueueHandle_t queue_that(int wraps, unsigned bytes, unsigned offset)
     return queue;
 }
 
-static QueueHandle_t queue_of(unsigned bytes, unsigned offset)
-{
-    return queue_that(1, bytes, offset);
-}
-
-/* The same for a send to the front: of two places the last comes first. */
-static QueueHandle_t queue_whose_front(int wraps, unsigned bytes)
-{
-    set_items(bytes, 1);
-    return xQueueCreateStatic(wraps ? 1 : 2, bytes, storage + 1, &control);
-}
-
 /* Room, nobody waits. */
 static void measure_plain(unsigned bytes, unsigned offset, unsigned value, unsigned send_service,
                           unsigned receive_service, unsigned state)
@@ -84,7 +72,7 @@ static QueueHandle_t full_queue(int wraps, unsigned bytes)
 }
 
 /* A more urgent task waits on the other side; it is readied and runs before the call returns. */
-static void measure_with_waiter(unsigned bytes, unsigned state)
+static void measure_with_waiter(unsigned bytes, unsigned state, unsigned readying)
 {
     QueueHandle_t queue = queue_that(state == 0, bytes, 1);
     BaseType_t result;
@@ -92,6 +80,7 @@ static void measure_with_waiter(unsigned bytes, unsigned state)
     helper_receive(0, queue, helpers_item + 1, portMAX_DELAY);
     wcet_param(0, bytes);
     wcet_param(1, state);
+    MARK_READYING(2, readying);
     MEASURE(SERVICE_XQUEUESEND_WAITER, result = xQueueSend(queue, sent + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
@@ -100,10 +89,25 @@ static void measure_with_waiter(unsigned bytes, unsigned state)
     helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
     wcet_param(0, bytes);
     wcet_param(1, state);
+    MARK_READYING(2, readying);
     MEASURE(SERVICE_XQUEUERECEIVE_WAITER, result = xQueueReceive(queue, received + 1, 0));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
     CHECK(uxQueueMessagesWaiting(queue) == (state == 0 ? 1 : PLACES));
+}
+
+#if DRIVER_WHOLE
+
+static QueueHandle_t queue_of(unsigned bytes, unsigned offset)
+{
+    return queue_that(1, bytes, offset);
+}
+
+/* As queue_that, for a send to the front: of two places the last comes first. */
+static QueueHandle_t queue_whose_front(int wraps, unsigned bytes)
+{
+    set_items(bytes, 1);
+    return xQueueCreateStatic(wraps ? 1 : 2, bytes, storage + 1, &control);
 }
 
 static BaseType_t receive(void *queue)
@@ -157,10 +161,28 @@ static void measure_front(unsigned bytes, unsigned state)
 static QueueHandle_t isr_queue;
 static unsigned isr_bytes;
 static unsigned isr_state;
+static unsigned stays; /* the task that waits is no more urgent than the caller, or than what is interrupted */
+
+static void lower_waiter(void)
+{
+    if (stays)
+        vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+}
+
+/* It was readied; where it is less urgent, it has not run yet. */
+static void check_went_on(void)
+{
+    CHECK(helper_busy(0) == (int)stays);
+    if (stays) {
+        CHECK(eTaskGetState(helper_handle(0)) == eReady);
+        vTaskPrioritySet(helper_handle(0), helper_priority(0));
+    }
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+}
 
 /* Two tasks wait. The item that is sent readies the more urgent one, which does not run, because the
- * caller is more urgent still; then the other one is lifted above the caller. So the call finds an
- * item and a more urgent task that waits for it. */
+ * caller is more urgent still; then the other one is lifted above the caller, or is not. So the call finds an
+ * item and a task that waits for it. */
 static QueueHandle_t full_queue_with_waiter(int wraps, unsigned bytes)
 {
     QueueHandle_t queue = queue_that(wraps, bytes, 1);
@@ -169,17 +191,19 @@ static QueueHandle_t full_queue_with_waiter(int wraps, unsigned bytes)
     helper_call(1, peek, queue);
     vTaskPrioritySet(NULL, configMAX_PRIORITIES - 2);
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
-    vTaskPrioritySet(helper_handle(0), configMAX_PRIORITIES - 1);
-    CHECK(helper_busy(0) && helper_busy(1));
+    if (!stays)
+        vTaskPrioritySet(helper_handle(0), configMAX_PRIORITIES - 1);
+    CHECK(helper_busy(0) && helper_busy(1) && eTaskGetState(helper_handle(0)) == eBlocked);
     return queue;
 }
 
 static void check_waiter(void)
 {
-    CHECK(!helper_busy(0) && helper_busy(1));
+    CHECK(helper_busy(0) == (int)stays && helper_busy(1));
+    CHECK(!stays || eTaskGetState(helper_handle(0)) == eReady);
     vTaskPrioritySet(helper_handle(0), PRIORITY_DRIVER + 1);
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
-    CHECK(!helper_busy(1) && helper_result(1) == pdTRUE);
+    CHECK(!helper_busy(0) && !helper_busy(1) && helper_result(1) == pdTRUE);
 }
 
 static void overwrite_from_isr_with_waiter(void)
@@ -189,9 +213,10 @@ static void overwrite_from_isr_with_waiter(void)
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
+    wcet_param(2, stays);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_WAITER,
             result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == pdTRUE);
+    CHECK(result == pdPASS && woken == !stays);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -202,15 +227,19 @@ static void in_interrupt(void (*function)(void))
     driver_on_interrupt = NULL;
 }
 
-/* A more urgent task waits for an item that is there, or is not. */
+/* A task waits for an item that is there, or is not. */
 static void measure_full_with_waiter(unsigned bytes, unsigned state)
 {
+    const unsigned peek_service = stays ? SERVICE_XQUEUEPEEK_WAITER_LESS_URGENT
+                                        : SERVICE_XQUEUEPEEK_WAITER;
+    const unsigned overwrite_service = stays ? SERVICE_XQUEUEOVERWRITE_WAITER_LESS_URGENT
+                                             : SERVICE_XQUEUEOVERWRITE_WAITER;
     QueueHandle_t queue = full_queue_with_waiter(state == 0, bytes);
     BaseType_t result;
 
     wcet_param(0, bytes);
     wcet_param(1, state);
-    MEASURE(SERVICE_XQUEUEPEEK_WAITER, result = xQueuePeek(queue, received + 1, 0));
+    MEASURE(peek_service, result = xQueuePeek(queue, received + 1, 0));
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
     check_waiter();
 
@@ -220,9 +249,11 @@ static void measure_full_with_waiter(unsigned bytes, unsigned state)
         queue = full_queue_with_waiter(1, bytes);
         wcet_param(0, bytes);
         wcet_param(1, state);
-        MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
+        MEASURE(overwrite_service, result = xQueueOverwrite(queue, sent + 1));
         CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
         check_waiter();
+        if (!few_bytes(bytes, stays))
+            return;
         isr_queue = full_queue_with_waiter(1, bytes);
         in_interrupt(overwrite_from_isr_with_waiter);
         CHECK(uxQueueMessagesWaiting(isr_queue) == 1);
@@ -230,14 +261,19 @@ static void measure_full_with_waiter(unsigned bytes, unsigned state)
     } else {
         queue = queue_of(bytes, 1);
         helper_call(0, receive, queue);
+        lower_waiter();
         wcet_param(0, bytes);
         wcet_param(1, state);
-        MEASURE(SERVICE_XQUEUEOVERWRITE_WAITER, result = xQueueOverwrite(queue, sent + 1));
-        CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
+        MEASURE(overwrite_service, result = xQueueOverwrite(queue, sent + 1));
+        CHECK(result == pdTRUE);
+        check_went_on();
+        if (!few_bytes(bytes, stays))
+            return;
         isr_queue = queue_of(bytes, 1);
         helper_call(0, receive, isr_queue);
+        lower_waiter();
         in_interrupt(overwrite_from_isr_with_waiter);
-        CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+        check_went_on();
     }
 }
 
@@ -271,9 +307,10 @@ static void send_from_isr_to_waiter(void)
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
+    wcet_param(2, stays);
     MEASURE(SERVICE_XQUEUESENDFROMISR_WAITER,
             result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == pdTRUE);
+    CHECK(result == pdPASS && woken == !stays);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -284,9 +321,10 @@ static void receive_from_isr_with_waiter(void)
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
+    wcet_param(2, stays);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR_WAITER,
             result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
-    CHECK(result == pdPASS && woken == pdTRUE);
+    CHECK(result == pdPASS && woken == !stays);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -324,9 +362,10 @@ static void front_from_isr_to_waiter(void)
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
+    wcet_param(2, stays);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_WAITER,
             result = xQueueSendToFrontFromISR(isr_queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == pdTRUE);
+    CHECK(result == pdPASS && woken == !stays);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -345,24 +384,71 @@ static void measure_from_isr(unsigned bytes, unsigned state)
     in_interrupt(overwrite_from_isr);
     CHECK(xQueueReceive(isr_queue, received + 1, 0) == pdTRUE);
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+}
 
+static void measure_from_isr_with_waiter(unsigned bytes, unsigned state)
+{
+    isr_bytes = bytes;
+    isr_state = state;
     isr_queue = queue_whose_front(state == 0, bytes);
     helper_call(0, receive, isr_queue);
+    lower_waiter();
     in_interrupt(front_from_isr_to_waiter);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    check_went_on();
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
 
     isr_queue = queue_that(state == 0, bytes, 1);
     helper_call(0, receive, isr_queue);
+    lower_waiter();
     in_interrupt(send_from_isr_to_waiter);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    check_went_on();
     CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
 
     isr_queue = full_queue(state == 0, bytes);
     helper_send(0, isr_queue, helpers_item + 1, portMAX_DELAY);
+    lower_waiter();
     in_interrupt(receive_from_isr_with_waiter);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    check_went_on();
     CHECK(memcmp(sent + 1, received + 1, bytes) == 0);
+}
+
+/* As measure_with_waiter and measure_front: the task that waits is readied, but the caller goes on. */
+static void measure_with_less_urgent(unsigned bytes, unsigned state)
+{
+    QueueHandle_t queue = queue_that(state == 0, bytes, 1);
+    BaseType_t result;
+
+    helper_call(0, receive, queue);
+    lower_waiter();
+    wcet_param(0, bytes);
+    wcet_param(1, state);
+    MEASURE(SERVICE_XQUEUESEND_WAITER_LESS_URGENT, result = xQueueSend(queue, sent + 1, 0));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    check_went_on();
+    CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
+
+    queue = queue_whose_front(state == 0, bytes);
+    helper_call(0, receive, queue);
+    lower_waiter();
+    wcet_param(0, bytes);
+    wcet_param(1, state);
+    MEASURE(SERVICE_XQUEUESENDTOFRONT_WAITER_LESS_URGENT,
+            result = xQueueSendToFront(queue, sent + 1, 0));
+    CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
+    check_went_on();
+    CHECK(memcmp(sent + 1, helpers_item + 1, bytes) == 0);
+
+    queue = full_queue(state == 0, bytes);
+    helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
+    lower_waiter();
+    wcet_param(0, bytes);
+    wcet_param(1, state);
+    MEASURE(SERVICE_XQUEUERECEIVE_WAITER_LESS_URGENT,
+            result = xQueueReceive(queue, received + 1, 0));
+    CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
+    CHECK(uxQueueMessagesWaiting(queue) == (state == 0 ? 0 : PLACES - 1));
+    check_went_on();
+    CHECK(uxQueueMessagesWaiting(queue) == (state == 0 ? 1 : PLACES));
 }
 
 static void measure_reset(void)
@@ -390,7 +476,7 @@ static void measure_reset(void)
     helper_send(0, queue, helpers_item + 1, portMAX_DELAY);
     vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
     MEASURE(SERVICE_XQUEUERESET_WAITER_LESS_URGENT, result = xQueueReset(queue));
-    CHECK(result == pdPASS && eTaskGetState(helper_handle(0)) == eReady);
+    CHECK(result == pdPASS && helper_busy(0));
     vTaskPrioritySet(helper_handle(0), helper_priority(0));
     CHECK(!helper_busy(0) && uxQueueMessagesWaiting(queue) == 1);
     helpers_stop();
@@ -415,6 +501,8 @@ static void measure_delete(void)
         CHECK(heap_free_blocks() == 1);
     }
 }
+
+#endif
 
 /* Worst: as for pvPortMalloc. */
 static void measure_create(void)
@@ -455,23 +543,31 @@ void measure_queues(void)
         for (unsigned words = 1; words <= ITEM_BYTES_MAX / 4; words++)
             measure_plain(4 * words, 0, words, SERVICE_XQUEUESEND_ALIGNED,
                           SERVICE_XQUEUERECEIVE_ALIGNED, state);
-        helpers_start(1);
-        for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
-            if (few_bytes(bytes, state))
-                measure_with_waiter(bytes, state);
-        helpers_stop();
+        for (unsigned readying = 0; readying < READYING_STATES; readying++) {
+            helpers_start_readying(1, readying);
+            for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+                if (few_bytes(bytes, state + readying))
+                    measure_with_waiter(bytes, state, readying);
+            helpers_stop();
+        }
     }
     measure_create();
-    if (DRIVER_WHOLE) {
-        measure_reset();
-        measure_delete();
-        helpers_start(2);
-        for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
-            for (unsigned state = 0; state < 2 && few_bytes(bytes, state); state++) {
-                measure_front(bytes, state);
-                measure_from_isr(bytes, state);
+#if DRIVER_WHOLE
+    measure_reset();
+    measure_delete();
+    helpers_start(2);
+    for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
+        for (unsigned state = 0; state < 2 && few_bytes(bytes, state); state++) {
+            measure_front(bytes, state);
+            measure_from_isr(bytes, state);
+            for (stays = 0; stays < 2; stays++) {
+                if (few_bytes(bytes, stays))
+                    measure_from_isr_with_waiter(bytes, state);
                 measure_full_with_waiter(bytes, state);
             }
-        helpers_stop();
-    }
+            stays = 1;
+            measure_with_less_urgent(bytes, state);
+        }
+    helpers_stop();
+#endif
 }

@@ -17,11 +17,14 @@ static void measure_semaphore(void)
     CHECK(result == pdTRUE && uxSemaphoreGetCount(semaphore) == 0);
 
     /* A more urgent task waits: it is readied and runs before the call returns. */
-    helpers_start(1);
-    helper_take(0, semaphore, portMAX_DELAY);
-    MEASURE(SERVICE_XSEMAPHOREGIVE_WAITER, result = xSemaphoreGive(semaphore));
-    CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
-    helpers_stop();
+    for (unsigned readying = 0; readying < READYING_STATES; readying++) {
+        helpers_start_readying(1, readying);
+        helper_take(0, semaphore, portMAX_DELAY);
+        MARK_READYING(0, readying);
+        MEASURE(SERVICE_XSEMAPHOREGIVE_WAITER, result = xSemaphoreGive(semaphore));
+        CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
+        helpers_stop();
+    }
 }
 
 static void measure_mutex(void)
@@ -33,13 +36,20 @@ static void measure_mutex(void)
     CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(mutex) == driver_handle);
     MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX, result = xSemaphoreGive(mutex));
     CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(mutex) == NULL);
+}
 
-    /* A more urgent task waits, so the caller has inherited its priority: giving the mutex takes
-     * it away again, readies the task and lets it run. */
+/* A more urgent task waits, so the caller has inherited its priority: giving the mutex takes it away again,
+ * readies the task and lets it run. */
+static void measure_mutex_waiter(unsigned readying)
+{
+    SemaphoreHandle_t mutex = xSemaphoreCreateMutexStatic(&control);
+    BaseType_t result;
+
     CHECK(xSemaphoreTake(mutex, 0) == pdTRUE);
-    helpers_start(1);
+    helpers_start_readying(1, readying);
     helper_take(0, mutex, portMAX_DELAY);
     CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);
+    MARK_READYING(0, readying);
     MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_WAITER, result = xSemaphoreGive(mutex));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
@@ -89,6 +99,7 @@ static void measure_recursive(void)
     CHECK(result == pdTRUE);
     MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE_INNER, result = xSemaphoreGiveRecursive(mutex));
     CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(mutex) == driver_handle);
+    wcet_param(0, 0);
     MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE, result = xSemaphoreGiveRecursive(mutex));
     CHECK(result == pdTRUE && xSemaphoreGetMutexHolder(mutex) == NULL);
 
@@ -137,6 +148,112 @@ static void measure_inherited(int is_recursive)
     else
         MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_INHERITED, result = xSemaphoreGive(mutex));
     CHECK(result == pdTRUE && !helper_busy(0) && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    helpers_stop();
+}
+
+/* ---- the caller goes on ---------------------------------------------------------------------- */
+
+/* Makes the task that waits run. */
+static void let_waiter_go_on(void)
+{
+    CHECK(helper_busy(0) && eTaskGetState(helper_handle(0)) == eReady);
+    vTaskPrioritySet(helper_handle(0), helper_priority(0));
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+}
+
+static void give_from_isr_to_less_urgent(void)
+{
+    BaseType_t woken = pdFALSE;
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_WAITER_LESS_URGENT,
+            result = xSemaphoreGiveFromISR(isr_semaphore, &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+/* A less urgent task waits: it is readied. */
+static void measure_less_urgent(void)
+{
+    BaseType_t result;
+
+    isr_semaphore = xSemaphoreCreateBinaryStatic(&control);
+    helpers_start(1);
+    helper_take(0, isr_semaphore, portMAX_DELAY);
+    vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+    MEASURE(SERVICE_XSEMAPHOREGIVE_WAITER_LESS_URGENT, result = xSemaphoreGive(isr_semaphore));
+    CHECK(result == pdTRUE && uxSemaphoreGetCount(isr_semaphore) == 1);
+    let_waiter_go_on();
+
+    helper_take(0, isr_semaphore, portMAX_DELAY);
+    vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+    driver_on_interrupt = give_from_isr_to_less_urgent;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+    let_waiter_go_on();
+    helpers_stop();
+}
+
+/* What the caller has inherited from a task that has waited in vain: nothing; a priority that it keeps, for it
+ * holds another mutex too; or one that it loses, for it has given the other one. */
+enum { NOTHING, KEPT, LOST, INHERITED_STATES };
+
+/* Worst: the caller is the only ready task of the priority that it loses. A less urgent task waits, which began
+ * to when it was no more urgent, or nobody does. */
+static void measure_mutex_not_urgent(int is_recursive, int waits, unsigned inherited)
+{
+    static StaticQueue_t other_control KERNEL_OBJECT;
+    const UBaseType_t before = PRIORITY_DRIVER + (inherited == NOTHING ? 0 : 2);
+    const UBaseType_t after = inherited == KEPT ? before : PRIORITY_DRIVER;
+    SemaphoreHandle_t other = xSemaphoreCreateMutexStatic(&other_control);
+    SemaphoreHandle_t mutex = is_recursive ? xSemaphoreCreateRecursiveMutexStatic(&control)
+                                           : xSemaphoreCreateMutexStatic(&control);
+    BaseType_t result;
+
+    CHECK(xSemaphoreTake(other, 0) == pdTRUE);
+    CHECK((is_recursive ? xSemaphoreTakeRecursive(mutex, 0) : xSemaphoreTake(mutex, 0)) == pdTRUE);
+    helpers_start(2);
+    if (waits) {
+        vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+        if (is_recursive)
+            helper_call(0, take_recursive, mutex);
+        else
+            helper_take(0, mutex, portMAX_DELAY);
+        /* It runs until it waits. */
+        vTaskDelay(1);
+        CHECK(eTaskGetState(helper_handle(0)) == eBlocked);
+    }
+    if (inherited != NOTHING) {
+        if (is_recursive)
+            helper_call(1, waits_a_tick, mutex);
+        else
+            helper_take(1, mutex, 1);
+        pass_time(1);
+        CHECK(!helper_busy(1));
+    }
+    if (inherited != KEPT)
+        CHECK(xSemaphoreGive(other) == pdTRUE);
+    CHECK(uxTaskPriorityGet(NULL) == before && helper_busy(0) == waits);
+
+    if (waits || is_recursive)
+        wcet_param(0, inherited);
+    if (waits && is_recursive)
+        MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE_WAITER_LESS_URGENT,
+                result = xSemaphoreGiveRecursive(mutex));
+    else if (waits)
+        MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_WAITER_LESS_URGENT, result = xSemaphoreGive(mutex));
+    else if (is_recursive)
+        MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE, result = xSemaphoreGiveRecursive(mutex));
+    else
+        MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_KEPT, result = xSemaphoreGive(mutex));
+    CHECK(result == pdTRUE && uxTaskPriorityGet(NULL) == after);
+    CHECK(uxTaskBasePriorityGet(NULL) == PRIORITY_DRIVER);
+    CHECK(xSemaphoreGetMutexHolder(mutex) == NULL);
+    if (inherited == KEPT)
+        CHECK(xSemaphoreGive(other) == pdTRUE && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    if (waits) {
+        let_waiter_go_on();
+        CHECK(xSemaphoreGetMutexHolder(mutex) == helper_handle(0));
+    }
     helpers_stop();
 }
 
@@ -204,7 +321,15 @@ void measure_semaphores(void)
     measure_recursive();
     measure_inherited(0);
     measure_inherited(1);
+    measure_less_urgent();
+    for (int is_recursive = 0; is_recursive <= 1; is_recursive++) {
+        measure_mutex_not_urgent(is_recursive, 0, KEPT);
+        for (unsigned inherited = 0; inherited < INHERITED_STATES; inherited++)
+            measure_mutex_not_urgent(is_recursive, 1, inherited);
+    }
 #endif
     measure_semaphore();
     measure_mutex();
+    for (unsigned readying = 0; readying < READYING_STATES; readying++)
+        measure_mutex_waiter(readying);
 }

@@ -33,6 +33,7 @@ static uint8_t places_storage[MORE_PLACES * sizeof(void *)] KERNEL_OBJECT __attr
 static unsigned times;
 static unsigned now; /* which of several states is driven */
 static unsigned stays; /* the task that waits is no more urgent than what is interrupted */
+static unsigned locked; /* of a locked set: what the number of the state is greater by; else 0 */
 
 static BaseType_t selects(void *unused)
 {
@@ -174,7 +175,7 @@ static void send_plain_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    wcet_param(1, now);
+    wcet_param(1, now + locked);
     MEASURE(SERVICE_XQUEUESENDFROMISR_SET, result = xQueueSendFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
 }
@@ -185,7 +186,7 @@ static void send_plain_to_front_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    wcet_param(1, now);
+    wcet_param(1, now + locked);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_SET,
             result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -197,7 +198,7 @@ static void overwrite_plain_from_isr(void)
     BaseType_t result;
 
     wcet_param(0, length);
-    wcet_param(1, now);
+    wcet_param(1, now + locked);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_SET,
             result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
@@ -249,7 +250,7 @@ static void give_plain_from_isr(void)
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    wcet_param(0, now);
+    wcet_param(0, now + locked);
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET, result = xSemaphoreGiveFromISR(queue, &woken));
     CHECK(result == pdPASS && woken == pdFALSE);
 }
@@ -277,7 +278,7 @@ static void send_from_isr(void)
 
 static void select_from_isr(void)
 {
-    wcet_param(0, now);
+    wcet_param(0, now + locked);
     MEASURE(SERVICE_XQUEUESELECTFROMSETFROMISR, selected = xQueueSelectFromSetFromISR(set));
 }
 
@@ -297,14 +298,35 @@ static void has_set(void)
     CHECK(!helper_busy(0));
 }
 
-/* Nobody waits for the set; then a task does. */
+/* A task that is just about to wait for the set has locked it, as in locked.c: what is sent to a member, or
+ * selected, is only counted. */
+static void locked_in_interrupt(unsigned more, void (*function)(void), unsigned selects, unsigned sends)
+{
+    locked = more;
+    set_control.ucDummy5[0] = 0;
+    set_control.ucDummy5[1] = 0;
+    in_interrupt(function);
+    CHECK(set_control.ucDummy5[0] == selects && set_control.ucDummy5[1] == sends);
+    set_control.ucDummy5[0] = 0xff;
+    set_control.ucDummy5[1] = 0xff;
+    locked = 0;
+}
+
+/* Nobody waits for the set, or one is about to; then a task does. */
 static void measure_position_from_isr(unsigned bytes, unsigned ways, BaseType_t position,
-                                      void (*plain)(void), void (*to_waiter)(void))
+                                      unsigned states_in_all, void (*plain)(void),
+                                      void (*to_waiter)(void))
 {
     set_with_queue(bytes, ways, position);
     in_interrupt(plain);
     selected = xQueueSelectFromSet(set, 0);
     check_sent();
+    if (few_bytes(bytes, 1)) {
+        set_with_queue(bytes, ways, position);
+        locked_in_interrupt(states_in_all, plain, 0, 1);
+        selected = xQueueSelectFromSet(set, 0);
+        check_sent();
+    }
     for (stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
         set_with_queue(bytes, ways, position);
         wait_for_set();
@@ -316,14 +338,15 @@ static void measure_position_from_isr(unsigned bytes, unsigned ways, BaseType_t 
 
 static void measure_send_from_isr(unsigned bytes, unsigned ways)
 {
-    measure_position_from_isr(bytes, ways, queueSEND_TO_BACK, send_plain_from_isr, send_from_isr);
-    measure_position_from_isr(bytes, ways, queueSEND_TO_FRONT, send_plain_to_front_from_isr,
+    measure_position_from_isr(bytes, ways, queueSEND_TO_BACK, WAYS, send_plain_from_isr,
+                              send_from_isr);
+    measure_position_from_isr(bytes, ways, queueSEND_TO_FRONT, WAYS, send_plain_to_front_from_isr,
                               send_to_front_from_isr);
 }
 
 static void measure_overwrite_from_isr(unsigned bytes, unsigned ways)
 {
-    measure_position_from_isr(bytes, ways, queueSEND_TO_BACK, overwrite_plain_from_isr,
+    measure_position_from_isr(bytes, ways, queueSEND_TO_BACK, 2, overwrite_plain_from_isr,
                               overwrite_from_isr);
 }
 
@@ -339,6 +362,10 @@ static void measure_select(unsigned ways)
     set_with_queue(4, ways, queueSEND_TO_BACK);
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
     in_interrupt(select_from_isr);
+    check_sent();
+    set_with_queue(4, ways, queueSEND_TO_BACK);
+    CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
+    locked_in_interrupt(2, select_from_isr, 1, 0);
     check_sent();
     if (now > 0)
         return;
@@ -384,6 +411,59 @@ static void measure_semaphore(unsigned ways)
     set_with_semaphore(ways);
     in_interrupt(give_plain_from_isr);
     CHECK(xQueueSelectFromSet(set, 0) == queue && xSemaphoreTake(queue, 0) == pdTRUE);
+
+    set_with_semaphore(ways);
+    locked_in_interrupt(2, give_plain_from_isr, 0, 1);
+    CHECK(xQueueSelectFromSet(set, 0) == queue && xSemaphoreTake(queue, 0) == pdTRUE);
+}
+
+/* ---- a mutex in a set --------------------------------------------------------------------------- */
+
+/* As in semaphores.c: what the caller has inherited from a task that has waited in vain. */
+enum { NOTHING, KEPT, LOST, INHERITED_STATES };
+
+/* Only a mutex that is taken can be put into a set. Worst: the caller is the only ready task of the priority
+ * that it loses. Nobody waits for the set, or a task that is more urgent than the caller is then. */
+static void measure_mutex(int waits, unsigned inherited)
+{
+    static StaticQueue_t other_control KERNEL_OBJECT;
+    const UBaseType_t before = PRIORITY_DRIVER + (inherited == NOTHING ? 0 : 2);
+    const UBaseType_t after = inherited == KEPT ? before : PRIORITY_DRIVER;
+    const QueueHandle_t other = xSemaphoreCreateMutexStatic(&other_control);
+    BaseType_t result;
+
+    create_set(now == 0);
+    queue = xSemaphoreCreateMutexStatic(&control);
+    selected = NULL;
+    CHECK(xSemaphoreTake(other, 0) == pdTRUE && xSemaphoreTake(queue, 0) == pdTRUE);
+    CHECK(xQueueAddToSet(queue, set) == pdPASS);
+    helpers_start(3);
+    if (waits)
+        helper_call(2, selects, NULL);
+    if (inherited != NOTHING) {
+        helper_take(1, queue, 1);
+        pass_time(1);
+        CHECK(!helper_busy(1) && helper_result(1) == pdFALSE);
+    }
+    if (inherited != KEPT)
+        CHECK(xSemaphoreGive(other) == pdTRUE);
+    CHECK(uxTaskPriorityGet(NULL) == before && helper_busy(2) == waits);
+    wcet_param(0, now);
+    wcet_param(1, inherited);
+    if (waits)
+        MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_SET_WAITER, result = xSemaphoreGive(queue));
+    else
+        MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_SET, result = xSemaphoreGive(queue));
+    CHECK(result == pdTRUE && uxTaskPriorityGet(NULL) == after);
+    CHECK(uxTaskBasePriorityGet(NULL) == PRIORITY_DRIVER && !helper_busy(2));
+    if (!waits)
+        selected = xQueueSelectFromSet(set, 0);
+    CHECK(selected == queue && xSemaphoreGetMutexHolder(queue) == NULL);
+    if (inherited == KEPT)
+        CHECK(xSemaphoreGive(other) == pdTRUE && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
+    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    helpers_stop();
+    CHECK(xQueueRemoveFromSet(queue, set) == pdPASS && xSemaphoreGive(queue) == pdTRUE);
 }
 
 /* ---- waiting for a set ------------------------------------------------------------------------ */
@@ -602,6 +682,11 @@ void measure_sets(void)
     for (now = 0; now < 2; now++)
         measure_semaphore(now == 0 ? 0 : SET_STAYS);
     helpers_stop();
+    for (now = 0; now < 2; now++)
+        for (unsigned inherited = 0; inherited < INHERITED_STATES; inherited++) {
+            measure_mutex(0, inherited);
+            measure_mutex(1, inherited);
+        }
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
             for (unsigned state = 0;

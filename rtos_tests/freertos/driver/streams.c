@@ -27,6 +27,8 @@ static uint8_t received[BUFFER_BYTES + 8] CALLER_DATA __attribute__((aligned(8))
 static uint8_t helpers_item[BUFFER_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
 static StreamBufferHandle_t buffer;
 static unsigned length; /* of what is sent and received */
+static unsigned less_urgent; /* the task that waits is no more urgent than what is interrupted */
+static unsigned found; /* by the interrupt: which of two states */
 
 /* What is sent begins at an odd address; so does what is received, and after the one byte before the
  * wrap both go on where the storage is aligned and they are not. */
@@ -179,9 +181,11 @@ static void stream_from_isr_to_waiter(void)
     size_t done;
 
     wcet_param(0, length);
+    wcet_param(1, found);
+    wcet_param(2, less_urgent);
     MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR_WAITER,
-            done = xStreamBufferSendFromISR(buffer, SENT, length, &woken));
-    CHECK(done == length && woken == pdTRUE);
+            done = xStreamBufferSendFromISR(buffer, SENT, length + found, &woken));
+    CHECK(done == length && woken == !less_urgent);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -191,9 +195,10 @@ static void stream_from_isr_with_waiter(void)
     size_t done;
 
     wcet_param(0, length);
+    wcet_param(1, less_urgent);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR_WAITER,
             done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
-    CHECK(done == length && woken == pdTRUE);
+    CHECK(done == length && woken == !less_urgent);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -204,23 +209,38 @@ static void in_interrupt(void (*function)(void))
     driver_on_interrupt = NULL;
 }
 
+/* There is room for that many bytes alone, while a task waits to receive. */
+static void leave_room(unsigned bytes)
+{
+    control.uxDummy1[0] = bytes;
+    control.uxDummy1[1] = BUFFER_BYTES - 1;
+    CHECK(xStreamBufferSpacesAvailable(buffer) == bytes);
+}
+
 static void measure_stream_from_isr(unsigned bytes)
 {
     buffer_of(bytes, 0, 0);
     in_interrupt(stream_from_isr);
 
-    buffer_of(bytes, 0, 0);
-    helper_call(0, receive, NULL);
-    in_interrupt(stream_from_isr_to_waiter);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+    for (less_urgent = 0; less_urgent < 2 && few_bytes(bytes, less_urgent); less_urgent++) {
+        for (found = 0; found < 2 && few_bytes(bytes, found); found++) {
+            buffer_of(bytes, 0, 0);
+            waits(receive, !less_urgent);
+            if (found > 0)
+                leave_room(bytes);
+            in_interrupt(stream_from_isr_to_waiter);
+            check_woken(!less_urgent);
+            CHECK(found > 0 || memcmp(SENT, helpers_item + 2, bytes) == 0);
+            CHECK(found == 0 || memcmp(storage, SENT + 1, bytes - 1) == 0);
+        }
 
-    buffer_of(bytes, 0, 0);
-    CHECK(xStreamBufferSend(buffer, sent, BUFFER_BYTES - 1, 0) == BUFFER_BYTES - 1);
-    helper_call(0, send, NULL);
-    in_interrupt(stream_from_isr_with_waiter);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(sent, RECEIVED, bytes) == 0);
+        buffer_of(bytes, 0, 0);
+        CHECK(xStreamBufferSend(buffer, sent, BUFFER_BYTES - 1, 0) == BUFFER_BYTES - 1);
+        waits(send, !less_urgent);
+        in_interrupt(stream_from_isr_with_waiter);
+        check_woken(!less_urgent);
+        CHECK(memcmp(sent, RECEIVED, bytes) == 0);
+    }
 }
 
 /* The message's length stands before the wrap, with the message's first byte. */
@@ -259,6 +279,14 @@ static BaseType_t send_message(void *unused)
     return xMessageBufferSend(buffer, SENT, length, portMAX_DELAY) == length;
 }
 
+static BaseType_t send_large_message(void *unused)
+{
+    const size_t bytes = BUFFER_BYTES - 1 - LENGTH_BYTES;
+
+    (void)unused;
+    return xMessageBufferSend(buffer, helpers_item, bytes, portMAX_DELAY) == bytes;
+}
+
 /* The message that is measured, and one that takes the rest of the room. */
 static void full_of_messages(unsigned bytes)
 {
@@ -268,6 +296,18 @@ static void full_of_messages(unsigned bytes)
     CHECK(xMessageBufferSend(buffer, SENT, bytes, 0) == bytes);
     CHECK(xMessageBufferSend(buffer, helpers_item, rest, 0) == rest);
     CHECK(xMessageBufferSpacesAvailable(buffer) == 0);
+}
+
+/* A task waits for room, behind two messages; or behind one, for it needs the whole buffer. */
+static void waits_for_room(unsigned bytes, unsigned alone, int urgent)
+{
+    if (alone) {
+        buffer_of(bytes, 1, LENGTH_BYTES);
+        CHECK(xMessageBufferSend(buffer, SENT, bytes, 0) == bytes);
+    } else {
+        full_of_messages(bytes);
+    }
+    waits(alone ? send_large_message : send_message, urgent);
 }
 
 static void measure_message_waiter(unsigned bytes, int urgent)
@@ -286,17 +326,19 @@ static void measure_message_waiter(unsigned bytes, int urgent)
     check_woken(urgent);
     CHECK(done == bytes && memcmp(SENT, helpers_item + 2, bytes) == 0);
 
-    full_of_messages(bytes);
-    waits(send_message, urgent);
-    wcet_param(0, bytes);
-    if (urgent)
-        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER,
-                done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
-    else
-        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER_LESS_URGENT,
-                done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
-    check_woken(urgent);
-    CHECK(done == bytes && memcmp(SENT, RECEIVED, bytes) == 0);
+    for (unsigned alone = 0; alone < 2 && few_bytes(bytes, alone); alone++) {
+        waits_for_room(bytes, alone, urgent);
+        wcet_param(0, bytes);
+        wcet_param(1, alone);
+        if (urgent)
+            MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER,
+                    done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
+        else
+            MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_WAITER_LESS_URGENT,
+                    done = xMessageBufferReceive(buffer, RECEIVED, sizeof received - 2, portMAX_DELAY));
+        check_woken(urgent);
+        CHECK(done == bytes && memcmp(SENT, RECEIVED, bytes) == 0);
+    }
 }
 
 static void message_from_isr(void)
@@ -328,9 +370,10 @@ static void message_from_isr_to_waiter(void)
     size_t done;
 
     wcet_param(0, length);
+    wcet_param(1, less_urgent);
     MEASURE(SERVICE_XMESSAGEBUFFERSENDFROMISR_WAITER,
             done = xMessageBufferSendFromISR(buffer, SENT, length, &woken));
-    CHECK(done == length && woken == pdTRUE);
+    CHECK(done == length && woken == !less_urgent);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -340,9 +383,11 @@ static void message_from_isr_with_waiter(void)
     size_t done;
 
     wcet_param(0, length);
+    wcet_param(1, found);
+    wcet_param(2, less_urgent);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVEFROMISR_WAITER,
             done = xMessageBufferReceiveFromISR(buffer, RECEIVED, sizeof received - 2, &woken));
-    CHECK(done == length && woken == pdTRUE);
+    CHECK(done == length && woken == !less_urgent);
     BOARD_YIELD_FROM_ISR(woken);
 }
 
@@ -351,29 +396,41 @@ static void measure_message_from_isr(unsigned bytes)
     buffer_of(bytes, 1, LENGTH_BYTES);
     in_interrupt(message_from_isr);
 
-    buffer_of(bytes, 1, LENGTH_BYTES);
-    helper_call(0, receive_message, NULL);
-    in_interrupt(message_from_isr_to_waiter);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
+    for (less_urgent = 0; less_urgent < 2 && few_bytes(bytes, less_urgent); less_urgent++) {
+        buffer_of(bytes, 1, LENGTH_BYTES);
+        waits(receive_message, !less_urgent);
+        in_interrupt(message_from_isr_to_waiter);
+        check_woken(!less_urgent);
+        CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
 
-    full_of_messages(bytes);
-    helper_call(0, send_message, NULL);
-    in_interrupt(message_from_isr_with_waiter);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-    CHECK(memcmp(SENT, RECEIVED, bytes) == 0);
+        for (found = 0; found < 2 && few_bytes(bytes, found); found++) {
+            waits_for_room(bytes, found, !less_urgent);
+            in_interrupt(message_from_isr_with_waiter);
+            check_woken(!less_urgent);
+            CHECK(memcmp(SENT, RECEIVED, bytes) == 0);
+        }
+    }
 }
 
-/* What was sent wraps around in the first state, and does not in the second, where the trigger level is
+/* Created: as a stream, then as a batching buffer, each with a trigger level of 0, which is made 1, and of 1. Then
+ * what was sent wraps around in the first state, and does not in the second, where the trigger level is
  * 0, which is made 1. */
 static void measure_small(void)
 {
     size_t bytes;
     BaseType_t result;
 
-    MEASURE(SERVICE_XSTREAMBUFFERCREATESTATIC,
-            buffer = xStreamBufferCreateStatic(BUFFER_BYTES, 0, storage, &control));
-    CHECK(buffer != NULL);
+    for (unsigned kind = 0; kind < 4; kind++) {
+        wcet_param(0, kind);
+        if (kind < 2)
+            MEASURE(SERVICE_XSTREAMBUFFERCREATESTATIC,
+                    buffer = xStreamBufferCreateStatic(BUFFER_BYTES, kind, storage, &control));
+        else
+            MEASURE(SERVICE_XSTREAMBUFFERCREATESTATIC,
+                    buffer = xStreamBatchingBufferCreateStatic(BUFFER_BYTES, kind - 2, storage,
+                                                               &control));
+        CHECK(buffer != NULL && control.uxDummy1[3] == 1);
+    }
     MEASURE(SERVICE_XMESSAGEBUFFERCREATESTATIC,
             buffer = xMessageBufferCreateStatic(BUFFER_BYTES, storage, &control));
     CHECK(buffer != NULL);
@@ -398,6 +455,8 @@ static void measure_small(void)
     CHECK(result == pdFALSE);
     MEASURE(SERVICE_XSTREAMBUFFERRESET, result = xStreamBufferReset(buffer));
     CHECK(result == pdTRUE && xStreamBufferIsEmpty(buffer));
+    MEASURE(SERVICE_VSTREAMBUFFERDELETE_STATIC, vStreamBufferDelete(buffer));
+    CHECK(control.uxDummy1[2] == 0);
 }
 
 /* With the kernel's byte and its control block, a whole number of the heap's units. */

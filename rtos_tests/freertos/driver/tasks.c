@@ -163,19 +163,36 @@ static void measure_delete(void)
 }
 
 /* The caller has inherited a priority and lowers its own, after which the kernel asks for a switch that finds
- * the caller again. */
-static void measure_inherited_priority(void)
+ * the caller again. In its ready list it is alone or stands behind another task, but is chosen before that, and
+ * the index stands on it or does not. */
+static void measure_inherited_priority(unsigned place)
 {
     static StaticQueue_t mutex_control KERNEL_OBJECT;
     const SemaphoreHandle_t mutex = xSemaphoreCreateMutexStatic(&mutex_control);
     const UBaseType_t inherited = PRIORITY_DRIVER + 1;
+    const int shares = place >= 2;
+    TaskHandle_t beside;
+    List_t *list;
 
     CHECK(xSemaphoreTake(mutex, 0) == pdTRUE);
     helpers_start(1);
     helper_take(0, mutex, portMAX_DELAY);
     CHECK(uxTaskPriorityGet(NULL) == inherited);
+    list = list_of(driver_handle);
+    put_index_on(driver_handle);
+    if (shares) {
+        CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, inherited, &beside) == pdPASS);
+        if (place == 3)
+            put_index_on(beside);
+    } else if (place == 1) {
+        list->pxIndex = (ListItem_t *)&list->xListEnd;
+    }
+    CHECK(listCURRENT_LIST_LENGTH(list) == (shares ? 2 : 1));
+    wcet_param(0, place);
     MEASURE(SERVICE_VTASKPRIORITYSET_OWN_INHERITED, vTaskPrioritySet(NULL, PRIORITY_CREATED));
     CHECK(uxTaskPriorityGet(NULL) == inherited);
+    if (shares)
+        vTaskDelete(beside);
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
     CHECK(xSemaphoreGive(mutex) == pdTRUE && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
     CHECK(!helper_busy(0));
@@ -247,8 +264,8 @@ static void measure_priority(void)
     for (unsigned change = 0; change < CHANGES; change++)
         for (unsigned place = 0; place < 4; place++)
             measure_priority_change(change, place);
-    if (DRIVER_WHOLE)
-        measure_inherited_priority();
+    for (unsigned place = 0; DRIVER_WHOLE && place < 4; place++)
+        measure_inherited_priority(place);
     /* Worst: the caller, which is looked up. */
     MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(NULL));
     CHECK(priority == PRIORITY_DRIVER);

@@ -242,16 +242,25 @@ static void tick_count_from_isr(void)
     CHECK(ticks == xTaskGetTickCount());
 }
 
-/* The other task runs, and gives the processor back. */
+/* The other task runs, and gives the processor back. Since the time of the last waking neither the tick count nor
+ * the time to wake has wrapped around, or the count alone has, or both have. */
 static void measure_ways(void)
 {
     static TickType_t wake CALLER_DATA;
     BaseType_t result;
 
     MEASURE(SERVICE_VTASKDELAY_ZERO, vTaskDelay(0));
-    wake = xTaskGetTickCount() - 5;
-    MEASURE(SERVICE_XTASKDELAYUNTIL_LATE, result = xTaskDelayUntil(&wake, 3));
-    CHECK(result == pdFALSE);
+    for (unsigned state = 0; state < 3; state++) {
+        const TickType_t ago = state == 1 ? 10 : 5;
+
+        xTickCount = state == 0 ? 1000 : 3;
+        wake = xTickCount - ago;
+        wcet_param(0, state);
+        MEASURE(SERVICE_XTASKDELAYUNTIL_LATE, result = xTaskDelayUntil(&wake, 4));
+        CHECK(result == pdFALSE && wake == xTickCount - ago + 4);
+        CHECK(xTickCount == (state == 0 ? 1000 : 3) && (wake > xTickCount) == (state == 1));
+    }
+    clock_far_from_wrap();
     vTaskSuspendAll();
     taskYIELD();
     MEASURE(SERVICE_XTASKRESUMEALL_YIELD, result = xTaskResumeAll());

@@ -8,6 +8,7 @@
 
 #include "board.h"
 #include "helpers.h"
+#include "urgency.h"
 #include "semphr.h"
 
 #include "event_groups.h"
@@ -158,6 +159,18 @@ static BaseType_t lets_clock_wrap(void *unused)
     return pdPASS;
 }
 
+/* And the caller becomes more urgent. */
+static BaseType_t lets_clock_wrap_and_lifts(void *unused)
+{
+    const TaskHandle_t holder = xSemaphoreGetMutexHolder(queue);
+
+    (void)lets_clock_wrap(unused);
+    vTaskPrioritySet(driver_handle, PRIORITY_DRIVER + 1);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_DRIVER && eTaskGetState(holder) == eReady);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(holder)) == 1);
+    return pdPASS;
+}
+
 /* Nobody comes; the others are delayed for as long as the caller, or wait before it. */
 static void wait_in_vain(QueueHandle_t what, helper_function *waits, unsigned delayed,
                          unsigned waiting)
@@ -278,13 +291,20 @@ static void holds_and_lends(void *in_vain)
  * no more, and the holder waits for something else. Or nothing, because those tasks were less urgent when
  * they began to wait: it is ready, inherits the caller's priority, and when that has waited in vain, the
  * first one's. Or more than the first one has still, whose priority was lowered: the holder, which waits for
- * something else, has to give it back when the caller has waited in vain. */
-enum { INHERITED, NOTHING_INHERITED, MORE_INHERITED, BEHIND };
+ * something else, has to give it back when the caller has waited in vain. Or nothing, and the caller becomes
+ * more urgent before it gives up, so that the holder is alone at the priority that it has inherited from the
+ * caller. (As in blocking.c, nobody may be switched away until somebody stands there again.) */
+enum { INHERITED, NOTHING_INHERITED, MORE_INHERITED, NOTHING_INHERITED_LIFTED, BEHIND };
+
+static int lends(unsigned state)
+{
+    return state == NOTHING_INHERITED || state == NOTHING_INHERITED_LIFTED;
+}
 
 /* The kernel looks at who waits only when somebody begins to wait or gives up. So that they need not be made
  * urgent one by one, the holder's priority is written back by hand; and its list's index on it, as where it
  * ran last. */
-static TaskHandle_t mutex_lent(TickType_t ticks, unsigned delayed, unsigned waiting)
+static TaskHandle_t mutex_lent(unsigned state, TickType_t ticks, unsigned delayed, unsigned waiting)
 {
     static StaticTask_t holder_control KERNEL_OBJECT;
     static StackType_t holder_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
@@ -294,7 +314,10 @@ static TaskHandle_t mutex_lent(TickType_t ticks, unsigned delayed, unsigned wait
                                ticks == IN_VAIN ? holds_and_lends : NULL, PRIORITY_DRIVER + 1,
                                holder_stack, &holder_control);
     vTaskPrioritySet(holder, PRIORITY_CREATED);
-    delay_others(ticks == IN_VAIN ? lets_clock_wrap : NULL, delayed, ticks);
+    delay_others(ticks != IN_VAIN                    ? NULL
+                 : state == NOTHING_INHERITED_LIFTED ? lets_clock_wrap_and_lifts
+                                                     : lets_clock_wrap,
+                 delayed, ticks);
     for (unsigned i = delayed; i < delayed + waiting; i++)
         helper_call(i, takes_and_gives, NULL);
     CHECK(uxTaskPriorityGet(holder) == uxTaskPriorityGet(helper_handle(delayed + waiting - 1)));
@@ -319,8 +342,8 @@ static TaskHandle_t mutex_behind(unsigned state, TickType_t ticks, unsigned dela
     helpers_start(delayed + waiting);
     mark_two(delayed, waiting);
     wcet_param(2, state);
-    if (state == NOTHING_INHERITED)
-        return mutex_lent(ticks, delayed, waiting);
+    if (lends(state))
+        return mutex_lent(state, ticks, delayed, waiting);
     delay_others(ticks == IN_VAIN ? holds_for_ever : holds_for_a_tick, delayed, ticks);
     holder = helper_handle(0);
     vTaskPrioritySet(holder, PRIORITY_CREATED);
@@ -369,9 +392,13 @@ static void measure_mutex_in_vain(unsigned state, unsigned delayed, unsigned wai
     CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
     CHECK(uxTaskPriorityGet(holder) == helper_priority(delayed + waiting - 1));
     for (unsigned i = 0; i < delayed + waiting; i++)
-        CHECK(helper_busy(i) == ((i == 0 && state != NOTHING_INHERITED) || i >= delayed));
-    if (state == NOTHING_INHERITED)
+        CHECK(helper_busy(i) == ((i == 0 && !lends(state)) || i >= delayed));
+    if (lends(state))
         vTaskDelete(holder);
+    if (state == NOTHING_INHERITED_LIFTED) {
+        CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);
+        vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+    }
     helpers_stop();
     clock_far_from_wrap();
 }
@@ -414,10 +441,18 @@ static void measure_late_events(unsigned delayed, unsigned state)
 
 /* ---- stream buffers -------------------------------------------------------------------------- */
 
-static void set_positions(unsigned at)
+static void set_positions(size_t at)
 {
     stream_control.uxDummy1[0] = at;
     stream_control.uxDummy1[1] = at;
+}
+
+/* As if the buffer were full: where it is read, and a byte before that, where it is written. */
+static void set_full(size_t at)
+{
+    stream_control.uxDummy1[0] = at;
+    stream_control.uxDummy1[1] = at == 0 ? stream_control.uxDummy1[2] - 1 : at - 1;
+    CHECK(xStreamBufferSpacesAvailable(stream) == 0);
 }
 
 /* When the caller's time is over, but before it goes on, it is notified of something else, and the tick
@@ -430,15 +465,39 @@ static BaseType_t notifies_late(void *unused)
     return xTaskNotify(driver_handle, 0, eNoAction);
 }
 
-/* Fewer bytes than wake the caller, and a notification of something else; then the task waits for more
- * room than there is. */
+static unsigned stay; /* bytes that the caller does not receive, or that are not received for it */
+static int moves; /* where it is read and written, to the byte before the end */
+
+/* Fewer bytes than wake the caller, and a notification of something else. */
 static BaseType_t sends_too_little(void *unused)
 {
     (void)unused;
     vTaskDelay(IN_VAIN);
-    CHECK(xStreamBufferSend(stream, sent + 1, length, 0) == length);
-    CHECK(xTaskNotify(driver_handle, 0, eNoAction) == pdPASS);
-    return xStreamBufferSend(stream, sent + 1, STREAM_BYTES, portMAX_DELAY) == STREAM_BYTES;
+    CHECK(xStreamBufferSend(stream, sent + 1, length + stay, 0) == length + stay);
+    return xTaskNotify(driver_handle, 0, eNoAction);
+}
+
+/* More than there is room for, until the caller has received. */
+static BaseType_t sends_the_rest(void *unused)
+{
+    const size_t bytes = STREAM_BYTES - stay;
+
+    (void)unused;
+    return xStreamBufferSend(stream, sent + 1, bytes, portMAX_DELAY) == bytes;
+}
+
+/* Makes room when the caller's time is over, which it is told of; and the tick count wraps around. */
+static BaseType_t receives_late(void *unused)
+{
+    const size_t bytes = STREAM_BYTES - stay;
+
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    let_clock_wrap();
+    CHECK(xStreamBufferReceive(stream, others_item + 1, bytes, 0) == bytes);
+    if (moves)
+        set_positions(STREAM_BYTES);
+    return xStreamBufferBytesAvailable(stream) == stay;
 }
 
 static BaseType_t receives_all(void *unused)
@@ -448,80 +507,145 @@ static BaseType_t receives_all(void *unused)
            STREAM_BYTES;
 }
 
-/* Worst: fewer bytes have come than the trigger level, and the task that sent them waits for room;
- * the caller takes the bytes and readies it. The positions are set as in streams.c. */
-static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned state)
+static BaseType_t receives_rest(void *unused)
+{
+    (void)unused;
+    return xStreamBufferReceive(stream, others_item + 1, STREAM_BYTES, portMAX_DELAY) ==
+           length + stay;
+}
+
+/* Worst: fewer bytes have come than the trigger level, and a task waits for room; the caller takes the bytes, all
+ * or all but one, and readies it. The positions are set as in streams.c. */
+static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned state, int urgent)
 {
     size_t done;
 
     set_items(bytes);
+    stay = state >= 2;
     stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
+    set_full(0);
+    urgency_wait_for_caller(sends_the_rest, delayed, urgent);
     set_positions(STREAM_BYTES);
-    helpers_start(delayed);
     delay_others(sends_too_little, delayed, IN_VAIN);
-    notify_driver(state);
+    notify_driver(state & 1);
     mark_two(bytes, delayed);
     wcet_param(2, state);
-    MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_TIMES_OUT,
-            done = xStreamBufferReceive(stream, received + 1, bytes, IN_VAIN));
+    if (urgent)
+        MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_TIMES_OUT,
+                done = xStreamBufferReceive(stream, received + 1, bytes, IN_VAIN));
+    else
+        MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_TIMES_OUT_LESS_URGENT,
+                done = xStreamBufferReceive(stream, received + 1, bytes, IN_VAIN));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE && xStreamBufferIsFull(stream));
-    helpers_stop();
+    CHECK(xStreamBufferBytesAvailable(stream) == (urgent ? STREAM_BYTES : stay));
+    urgency_check_went_on(delayed, urgent);
 }
 
 /* Worst: there is room for a part of the data, which the caller sends in the end, and with that part
  * there are as many bytes as another task waits for, which is readied. What is in the buffer has wrapped
- * around and what is sent does not, or the reverse. */
-static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state)
+ * around and what is sent does not, or the reverse. The data would go into the empty buffer, or are longer. */
+static unsigned part_of_room(unsigned bytes, unsigned delayed, unsigned state, int urgent)
 {
     const unsigned before = STREAM_BYTES - bytes;
+
+    stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
+    set_positions(state & 2 ? STREAM_BYTES : bytes);
+    urgency_wait_for_caller(receives_all, delayed, urgent);
+    CHECK(xStreamBufferSend(stream, sent + 1, before, 0) == before && helper_busy(delayed));
+    CHECK(stream_control.uxDummy1[1] == (state & 2 ? before - 1 : STREAM_BYTES));
+    delay_others(notifies_late, delayed, IN_VAIN);
+    return STREAM_BYTES + (state >= 4);
+}
+
+/* Or there is none, until the caller's time is over: it looks once more, and sends them all. They wrap around
+ * behind their first byte; or what is in the buffer has wrapped around first, and they do not, or do as well (see
+ * blocking.c). */
+static unsigned late_room(unsigned bytes, unsigned delayed, unsigned state, int urgent)
+{
+    const unsigned where = state / 2 % 4;
+
+    stream = xStreamBatchingBufferCreateStatic(STREAM_BYTES + 1, 1, storage, &stream_control);
+    stay = where == 1;
+    moves = where == 2;
+    urgency_wait_for_caller(receives_rest, delayed, urgent);
+    set_full(where == 2 ? STREAM_BYTES : where);
+    delay_others(receives_late, delayed, IN_VAIN);
+    return bytes;
+}
+
+#define SEND_STATES 14u
+
+static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state, int urgent)
+{
+    const int late = state >= 8;
+    unsigned wanted;
     size_t done;
 
     set_items(bytes);
-    stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
-    set_positions(state < 2 ? bytes : STREAM_BYTES);
-    helpers_start(delayed + 1);
-    helper_call(delayed, receives_all, NULL);
-    CHECK(xStreamBufferSend(stream, sent + 1, before, 0) == before && helper_busy(delayed));
-    CHECK(stream_control.uxDummy1[1] == (state < 2 ? STREAM_BYTES : before - 1));
     clock_wraps_in(IN_VAIN + 2);
-    delay_others(notifies_late, delayed, IN_VAIN);
+    wanted = (late ? late_room : part_of_room)(bytes, delayed, state, urgent);
     notify_driver(state & 1);
     mark_two(bytes, delayed);
     wcet_param(2, state);
-    MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT,
-            done = xStreamBufferSend(stream, sent + 1, STREAM_BYTES, IN_VAIN));
-    CHECK(done == bytes && !helper_busy(delayed) && helper_result(delayed) == pdTRUE);
-    CHECK(memcmp(sent + 1, others_item + 1 + before, bytes) == 0);
-    helpers_stop();
+    if (urgent)
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT,
+                done = xStreamBufferSend(stream, sent + 1, wanted, IN_VAIN));
+    else
+        MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT_LESS_URGENT,
+                done = xStreamBufferSend(stream, sent + 1, wanted, IN_VAIN));
+    CHECK(done == bytes && xStreamBufferIsEmpty(stream) == urgent);
+    urgency_check_went_on(delayed, urgent);
+    CHECK(xStreamBufferIsEmpty(stream));
+    CHECK(memcmp(sent + 1, others_item + 1 + (late ? stay : STREAM_BYTES - bytes), bytes) == 0);
     clock_far_from_wrap();
 }
 
 /* ---- message buffers ------------------------------------------------------------------------- */
 
-/* A message for the caller, then one that there is no room for. */
+/* A message for the caller, and one of a byte behind it, or none. */
 static BaseType_t sends_messages(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
     CHECK(xMessageBufferSend(stream, sent + 1, length, 0) == length);
+    return stay == 0 || xMessageBufferSend(stream, sent + 1, 1, 0) == 1;
+}
+
+static BaseType_t sends_large(void *unused)
+{
+    (void)unused;
     return xMessageBufferSend(stream, sent + 1, LARGE_MESSAGE, portMAX_DELAY) == LARGE_MESSAGE;
 }
 
-/* The only message, and that of the caller. */
-static BaseType_t receives_messages(void *unused)
+/* The only message: soon, or when the caller's time is over, and then the tick count wraps around. */
+static BaseType_t receives_message(void *unused)
 {
     (void)unused;
     vTaskDelay(1);
-    CHECK(xMessageBufferReceive(stream, others_item + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE);
+    return xMessageBufferReceive(stream, others_item + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE;
+}
+
+static BaseType_t receives_message_late(void *unused)
+{
+    (void)unused;
+    vTaskDelay(IN_VAIN);
+    let_clock_wrap();
+    return xMessageBufferReceive(stream, others_item + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE;
+}
+
+/* That of the caller. */
+static BaseType_t receives_callers(void *unused)
+{
+    (void)unused;
     return xMessageBufferReceive(stream, others_item + 1, LARGE_MESSAGE, portMAX_DELAY) == length;
 }
 
-/* The length stands before the wrap, with the first byte of the message. */
-static void empty_messages(void)
+/* The length stands before the wrap, with the first byte of the message; `more` bytes larger than for the largest
+ * message. */
+static void empty_messages(unsigned more)
 {
-    stream = xMessageBufferCreateStatic(MESSAGE_BYTES + 1, storage, &stream_control);
-    set_positions(MESSAGE_BYTES - LENGTH_BYTES);
+    stream = xMessageBufferCreateStatic(MESSAGE_BYTES + more + 1, storage, &stream_control);
+    set_positions(MESSAGE_BYTES + more - LENGTH_BYTES);
     CHECK(xMessageBufferIsEmpty(stream) == pdTRUE);
 }
 
@@ -535,37 +659,97 @@ static void full_messages(int straight)
     CHECK(stream_control.uxDummy1[1] == (straight ? MESSAGE_BYTES : MESSAGE_BYTES - LENGTH_BYTES));
 }
 
-/* Worst: as for streams, the caller goes on and readies the task that it waited for, which waits for
- * it now. */
-static void measure_message(unsigned bytes, unsigned delayed, unsigned state)
+/* Worst: as for streams, the caller goes on and readies a task that waits for it. There is one message, or
+ * another behind it. */
+static void measure_message_receive(unsigned bytes, unsigned delayed, unsigned state, int urgent)
 {
-    size_t done;
+    size_t at, done;
 
     set_items(bytes);
-    empty_messages();
-    helpers_start(delayed);
-    if (state < 2) {
-        delay_others(sends_messages, delayed, LIMIT);
-        notify_driver(state);
-        mark_two(bytes, delayed);
-        wcet_param(2, state);
-        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
-                done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
-        CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
-        CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
-        full_messages(0);
-        helper_call(0, receives_messages, NULL);
-    } else {
-        full_messages(1);
-        delay_others(receives_messages, delayed, LIMIT);
-    }
+    stay = state >= 2;
+    empty_messages(LENGTH_BYTES + 1);
+    at = stream_control.uxDummy1[0];
+    set_full(at);
+    urgency_wait_for_caller(sends_large, delayed, urgent);
+    set_positions(at);
+    delay_others(sends_messages, delayed, LIMIT);
     notify_driver(state & 1);
     mark_two(bytes, delayed);
     wcet_param(2, state);
-    MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS,
-            done = xMessageBufferSend(stream, sent + 1, bytes, LIMIT));
-    CHECK(done == bytes && memcmp(sent + 1, others_item + 1, bytes) == 0);
-    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
+    if (urgent)
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS,
+                done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
+    else
+        MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS_LESS_URGENT,
+                done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, LIMIT));
+    CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
+    urgency_check_went_on(delayed, urgent);
+    CHECK(xMessageBufferReceive(stream, received + 1, 1, 0) == stay);
+    CHECK(xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE);
+}
+
+/* Room is made soon; or so late that the caller looks for it when its time is over, and finds it. The tick
+ * count wraps around before the caller looks at the time that is left, or does not; where room is made late, it
+ * does. */
+#define MESSAGE_SEND_STATES 12u
+
+static void measure_message_send(unsigned bytes, unsigned delayed, unsigned state, int urgent)
+{
+    const unsigned when = state / 4;
+    const TickType_t limit = when == 2 ? IN_VAIN : LIMIT, before = xTaskGetTickCount();
+    size_t read, write, done;
+
+    set_items(bytes);
+    full_messages(state & 2);
+    read = stream_control.uxDummy1[0];
+    write = stream_control.uxDummy1[1];
+    if (when > 0)
+        clock_wraps_in(when == 2 ? IN_VAIN + 2 : 1);
+    set_positions(0);
+    urgency_wait_for_caller(receives_callers, delayed, urgent);
+    stream_control.uxDummy1[0] = read;
+    stream_control.uxDummy1[1] = write;
+    delay_others(when == 2 ? receives_message_late : receives_message, delayed, limit);
+    notify_driver(state & 1);
+    mark_two(bytes, delayed);
+    wcet_param(2, state);
+    if (urgent)
+        MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS,
+                done = xMessageBufferSend(stream, sent + 1, bytes, limit));
+    else
+        MEASURE(SERVICE_XMESSAGEBUFFERSEND_BLOCKS_LESS_URGENT,
+                done = xMessageBufferSend(stream, sent + 1, bytes, limit));
+    CHECK(done == bytes && (xTaskGetTickCount() < before) == (when > 0));
+    urgency_check_went_on(delayed, urgent);
+    CHECK(xMessageBufferIsEmpty(stream) && memcmp(sent + 1, others_item + 1, bytes) == 0);
+    if (when > 0)
+        clock_far_from_wrap();
+}
+
+static BaseType_t sends_too_much(void *unused)
+{
+    (void)unused;
+    vTaskDelay(1);
+    return xMessageBufferSend(stream, sent + 1, LARGE_MESSAGE, 0) == LARGE_MESSAGE;
+}
+
+/* Worst: the length of the message wraps around, as in fails.c. */
+static void measure_message_too_long(unsigned delayed, unsigned state)
+{
+    size_t done;
+
+    set_items(ITEM_BYTES_MAX);
+    helpers_start(delayed);
+    empty_messages(0);
+    set_positions(MESSAGE_BYTES);
+    delay_others(sends_too_much, delayed, LIMIT);
+    notify_driver(state);
+    wcet_param(0, delayed);
+    wcet_param(1, state);
+    MEASURE(SERVICE_XMESSAGEBUFFERRECEIVE_BLOCKS_FAILS,
+            done = xMessageBufferReceive(stream, received + 1, LARGE_MESSAGE - 1, LIMIT));
+    CHECK(done == 0 && !helper_busy(0) && helper_result(0) == pdTRUE);
+    CHECK(xStreamBufferNextMessageLengthBytes(stream) == LARGE_MESSAGE && received[1] == 0);
     helpers_stop();
 }
 
@@ -576,7 +760,7 @@ static void measure_message_in_vain(unsigned delayed, unsigned state)
     set_items(ITEM_BYTES_MAX);
     helpers_start(delayed);
     if (state < 2) {
-        empty_messages();
+        empty_messages(0);
         clock_wraps_in(IN_VAIN + 2);
         delay_others(notifies_late, delayed, IN_VAIN);
         notify_driver(state);
@@ -610,7 +794,7 @@ void measure_waits(void)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
                 for (unsigned state = 0; state < BEHIND && swept(STREAM_BYTES_MIN, delayed, waiting); state++) {
-                    if (state != MORE_INHERITED)
+                    if (state < MORE_INHERITED)
                         measure_mutex(state, delayed, waiting);
                     measure_mutex_in_vain(state, delayed, waiting);
                 }
@@ -621,17 +805,23 @@ void measure_waits(void)
         measure_not_notified(delayed);
         for (unsigned state = 0; state < 3; state++)
             measure_late_events(delayed, state);
+        for (unsigned state = 0; state < 2; state++)
+            measure_message_too_long(delayed, state);
         for (unsigned state = 0; state < 4; state++)
             measure_message_in_vain(delayed, state);
     }
     for (unsigned bytes = STREAM_BYTES_MIN; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
-            for (unsigned state = 0; state < 4 && swept_in(state, bytes, delayed, 1); state++) {
-                if (state < 2)
-                    measure_stream_receive(bytes, delayed, state);
-                measure_stream_send(bytes, delayed, state);
-                measure_message(bytes, delayed, state);
-            }
+            for (int urgent = 0; urgent <= 1; urgent++)
+                for (unsigned state = 0; state < SEND_STATES && swept_in(state, bytes, delayed, 1); state++) {
+                    if (state < 4) {
+                        measure_stream_receive(bytes, delayed, state, urgent);
+                        measure_message_receive(bytes, delayed, state, urgent);
+                    }
+                    measure_stream_send(bytes, delayed, state, urgent);
+                    if (state < MESSAGE_SEND_STATES)
+                        measure_message_send(bytes, delayed, state, urgent);
+                }
 }
 
 #endif

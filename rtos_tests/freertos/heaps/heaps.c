@@ -9,6 +9,7 @@
 #include "board.h"
 #include "helpers.h"
 #include "shape.h"
+#include "urgency.h"
 
 #include "event_groups.h"
 #include "message_buffer.h"
@@ -400,34 +401,18 @@ static BaseType_t waits_in_vain(void *unused)
     return (xEventGroupWaitBits(group, NEVER_SET, pdTRUE, pdFALSE, portMAX_DELAY) & NEVER_SET) != 0;
 }
 
-enum urgent { NONE_URGENT, ALL_URGENT, LAST_URGENT };
-
-static BaseType_t stands(void *unused)
-{
-    (void)unused;
-    return pdTRUE;
-}
-
-/* W tasks wait for bits and are readied, all of them more urgent than the caller, or the last, or none; beside the
- * last the others come to a list in which another task stands ready, as in events.c. */
+/* W tasks wait for bits and are readied. */
 static void measure_delete_group(unsigned n, unsigned waiting, enum urgent urgent)
 {
-    const unsigned lowered = urgent == ALL_URGENT ? 0 : waiting - (urgent == LAST_URGENT);
     unsigned channel;
 
     before_give(n);
     group = xEventGroupCreate();
     open_give(n, group);
-    helpers_start(waiting + (urgent == LAST_URGENT));
-    if (urgent == LAST_URGENT) {
-        vTaskPrioritySet(helper_handle(waiting), PRIORITY_CREATED);
-        helper_call(waiting, stands, NULL);
-    }
-    for (unsigned i = 0; i < waiting; i++) {
+    urgency_start(waiting, urgent);
+    for (unsigned i = 0; i < waiting; i++)
         helper_call(i, waits_in_vain, NULL);
-        if (i < lowered)
-            vTaskPrioritySet(helper_handle(i), PRIORITY_CREATED);
-    }
+    urgency_set(0, waiting, urgent);
     channel = mark_blocks(n);
     if (waiting > 0)
         wcet_param(channel, waiting);
@@ -440,13 +425,9 @@ static void measure_delete_group(unsigned n, unsigned waiting, enum urgent urgen
     else
         MEASURE(SERVICE_VEVENTGROUPDELETE_LESS_URGENT, vEventGroupDelete(group));
     after_give(n);
-    for (unsigned i = 0; i < waiting; i++) {
-        if (i < lowered) {
-            CHECK(helper_busy(i) && eTaskGetState(helper_handle(i)) == eReady);
-            vTaskPrioritySet(helper_handle(i), helper_priority(i));
-        }
+    urgency_check(0, waiting, urgent, 0);
+    for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
-    }
     helpers_stop();
 }
 #endif
@@ -527,14 +508,18 @@ static StaticTimer_t begin_control KERNEL_OBJECT;
 static StaticTimer_t end_control KERNEL_OBJECT;
 static TimerHandle_t deleted;
 static unsigned blocks_below;
+static unsigned wraps;
+
+#define UNTIL_WRAP 4u
 
 /* The command stands in the queue when the timers' task looks for commands, after this callback. */
 static void callback_begins(TimerHandle_t unused)
 {
     (void)unused;
     CHECK(xTimerDelete(deleted, 0) == pdPASS);
+    pass_time(wraps ? UNTIL_WRAP : 0);
     driver_invocations++;
-    (void)mark_blocks(blocks_below);
+    wcet_param(mark_blocks(blocks_below), wraps);
     wcet_begin(SERVICE_TIMER_COMMAND_DELETE);
 }
 
@@ -544,7 +529,8 @@ static void callback_ends(TimerHandle_t unused)
     wcet_end(SERVICE_TIMER_COMMAND_DELETE);
 }
 
-/* Worst: the timer is active. Both callbacks come at the next tick, one after the other. */
+/* Worst: the timer is active. Both callbacks come at the next tick, one after the other. Or the tick count wraps
+ * around in between, which the command finds: the second comes when it is 0. */
 static void measure_delete_timer(unsigned n)
 {
     static TimerHandle_t begins, ends;
@@ -556,11 +542,19 @@ static void measure_delete_timer(unsigned n)
     before_give(n);
     deleted = xTimerCreate("timer", LONG, pdTRUE, NULL, does_nothing);
     open_give(n, deleted);
+    if (wraps)
+        clock_wraps_in(UNTIL_WRAP);
     CHECK(xTimerStart(deleted, 0) == pdPASS);
     blocks_below = n;
-    CHECK(xTimerStart(begins, 0) == pdPASS && xTimerStart(ends, 0) == pdPASS);
+    CHECK(xTimerStart(begins, 0) == pdPASS);
+    CHECK(xTimerChangePeriod(ends, wraps ? UNTIL_WRAP : 1, 0) == pdPASS);
     board_tick();
     CHECK(xTimerIsTimerActive(begins) == pdFALSE && xTimerIsTimerActive(ends) == pdFALSE);
+    if (wraps) {
+        CHECK(xTaskGetTickCount() == 1);
+        clock_far_from_wrap();
+        CHECK(xTimerStop(begins, 0) == pdPASS); /* the timers' task notes the time */
+    }
     after_give(n);
 }
 #endif
@@ -770,7 +764,8 @@ void measure_heap_alone(void)
             measure_delete_task(n, 0, state);
         measure_delete_queue(n);
         measure_delete_buffer(n);
-        measure_delete_timer(n);
+        for (wraps = 0; wraps <= 1; wraps++)
+            measure_delete_timer(n);
     }
     for (unsigned n = 1; n <= FEW_BLOCKS_MAX; n++) {
         measure_delete_group(n, 0, ALL_URGENT);
