@@ -25,6 +25,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "freertos"
+EMPTY = "--empty-data"
+EMPTY_MASKED = "--empty-masked"
+"""The same, and empty where the program masks interrupts: what is masked is measured so."""
 WORK = ROOT / "build" / "rtl" / "validate"
 CONFIGURATIONS = ("basic", "full")
 
@@ -33,7 +36,8 @@ CONFIGURATIONS = ("basic", "full")
 class Cell:
     """A core on a board in a state of its caches, and what prices it.
 
-    ``beside``: of what the board can do beside, what it does; options of the bench.
+    ``beside``: of what the board can do beside, what it does; options of the bench. ``counted``:
+    options of the characterization.
     """
 
     core: str
@@ -42,11 +46,17 @@ class Cell:
     profile: str
     section_map: str
     beside: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         words = [one.removeprefix("--").replace("-", " ") for one in self.beside]
         return ", ".join([f"{self.core}, board {self.board.upper()}, caches {self.caches}", *words])
+
+    @property
+    def varies(self) -> bool:
+        """Runs differ, by what the board does beside."""
+        return bool(set(self.beside) - {EMPTY})
 
     @property
     def folder(self) -> str:
@@ -62,6 +72,12 @@ def _ideal(board: str, profile: str, *beside: str) -> Cell:
 def _cold(board: str, profile: str) -> Cell:
     """With empty caches, on memories whose other waits are those of single accesses."""
     return Cell("imc", board, "cold", f"vexriscv/imc-{profile}", f"vexriscv/map-imc-{profile}")
+
+
+def _lines_of_data(*beside: str) -> Cell:
+    """With a data cache, as the program leaves it, or empty where a service begins."""
+    names = ("vexriscv/imac-board-d", "vexriscv/map-imac-board-d")
+    return Cell("imac-cached", "d", "ideal", *names, beside, ("--data-lines", "32"))
 
 
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
@@ -80,6 +96,8 @@ CELLS = (
         *("imac-cached", "d", "ideal"),
         *("vexriscv/imac-board-d-always-miss", "vexriscv/map-imac-board-d"),
     ),
+    _lines_of_data(),
+    _lines_of_data(EMPTY),
 )
 
 PHASES = {"basic": 12, "full": 2}
@@ -136,16 +154,24 @@ def firmware(configuration: str) -> tuple[Path, list[str]]:
     return ROOT / "build" / "firmware" / f"freertos-virt{suffix}" / "freertos.elf", services
 
 
-def characterization(configuration: str, elf: Path, services: list[str]) -> Path:
-    trace, published = (WORK / f"{configuration}.{suffix}" for suffix in ("trace", "json"))
+def characterizations(
+    configuration: str, elf: Path, services: list[str], cells: Sequence[Cell]
+) -> dict[tuple[str, ...], Path]:
+    """One for each of what the cells want to be counted."""
+    trace = WORK / f"{configuration}.trace"
     wcetchar("capture", elf, "--machine", "virt", "-o", trace)
-    wcetchar("characterize", elf, trace, *services, "--successions", "-o", published)
+    published = {}
+    for counted in dict.fromkeys(cell.counted for cell in cells):
+        file = WORK / f"{configuration}{''.join(counted)}.json"
+        wcetchar("characterize", elf, trace, *services, "--successions", *counted, "-o", file)
+        published[counted] = file
     return published
 
 
-def bench(cell: Cell, configuration: str, elf: Path, number: int = 0) -> Path:
+def bench(cell: Cell, configuration: str, elf: Path, number: int = 0, masked: bool = False) -> Path:
     """Folder of the run: marks.csv and retired."""
-    folder = WORK / configuration / f"{cell.folder}-{number}"
+    folder = WORK / configuration / f"{cell.folder}-{number}{'-masked' if masked else ''}"
+    beside = [EMPTY_MASKED if masked and word == EMPTY else word for word in cell.beside]
     folder.mkdir(parents=True, exist_ok=True)
     board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
     run(
@@ -153,7 +179,7 @@ def bench(cell: Cell, configuration: str, elf: Path, number: int = 0) -> Path:
             *(ROOT / "build" / "rtl" / f"bench-{cell.core}", board, elf),
             *("-o", folder / "marks.csv", "--retired", folder / "retired"),
             *("--refills", folder / "refills", "--caches", cell.caches),
-            *("--phase", str(number * STEP), *cell.beside),
+            *("--phase", str(number * STEP), *beside),
             # the last of them takes which accesses
             *([BUSIEST[number % len(BUSIEST)]] if "--busiest" in cell.beside else []),
         ]
@@ -163,21 +189,25 @@ def bench(cell: Cell, configuration: str, elf: Path, number: int = 0) -> Path:
 
 def validate(configuration: str, cells: Sequence[Cell]) -> list[Result]:
     elf, services = firmware(configuration)
-    published = characterization(configuration, elf, services)
+    published = characterizations(configuration, elf, services, cells)
     reference = bench(REFERENCE, configuration, elf)
     program: list[str | Path] = ["--program", elf, "--reference", reference, *services]
     results = []
     for cell in cells:
         runs = []
-        for n in range(PHASES[configuration] if cell.beside else 1):
+        for n in range(PHASES[configuration] if cell.varies else 1):
             folder = reference if cell is REFERENCE else bench(cell, configuration, elf, n)
             runs.append(measure(folder, program))
-            if folder is not reference:  # what retired is a gigabyte
+            folders = [] if folder is reference else [folder]
+            if EMPTY in cell.beside:
+                folders.append(bench(cell, configuration, elf, n, masked=True))
+                runs[-1].files["interrupts"] = measure(folders[-1], program).files["interrupts"]
+            for one in folders:  # what retired is a gigabyte
                 for name in ("retired", "refills"):
-                    (folder / name).unlink()
+                    (one / name).unlink()
         left_out = sum((run.left_out for run in runs), start=Counter())
         report, masked = (
-            _against(published, cell, [run.files[metric] for run in runs], metric)
+            _against(published[cell.counted], cell, [run.files[metric] for run in runs], metric)
             for metric in SCRIPTS
         )
         results.append(Result(configuration, cell, report, masked, left_out.most_common()))
@@ -282,7 +312,7 @@ def cells_of(configuration: str, only: Sequence[str], everything: bool) -> list[
     """The states that a configuration is run in."""
     chosen = [cell for cell in CELLS if any(text in cell.name for text in only)]
     quiet = configuration == "full" and not everything
-    return [cell for cell in chosen if not (quiet and cell.beside)]
+    return [cell for cell in chosen if not (quiet and cell.varies)]
 
 
 def main() -> None:

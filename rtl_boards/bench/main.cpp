@@ -32,7 +32,7 @@ namespace {
 
 struct Options {
     std::string board, program, marks, retired, refills, accesses, data;
-    bool cold = false, ideal = false;
+    bool cold = false, ideal = false, empty_data = false, empty_masked = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     // Which accesses the second master gets in the way of: Drawn does not look.
     enum class InTheWay { Drawn, Any, Waited, Numbered } in_the_way = InTheWay::Drawn;
@@ -88,6 +88,8 @@ Options options(int count, char **words)
         else if (word == "--second-master") it.second_master = true;
         else if (word == "--refresh") it.refresh = true;
         else if (word == "--jitter") it.jitter = true;
+        else if (word == "--empty-data") it.empty_data = true;
+        else if (word == "--empty-masked") it.empty_data = it.empty_masked = true;
         else if (word == "--caches") {
             const auto state = value();
             if (state != "cold" && state != "ideal" && state != "left")
@@ -101,9 +103,11 @@ Options options(int count, char **words)
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
-                      "[--data FILE] "
+                      "[--data FILE] [--empty-data|--empty-masked] "
                       "[--limit CYCLES]");
 #ifndef CORE_HAS_DATA_CACHE
+    if (it.empty_data)
+        fail("bench", "--empty-data and --empty-masked are for cores with a data cache");
     if (!it.data.empty())
         fail("bench", "--data is for cores with a data cache; --accesses has all accesses of this one");
 #endif
@@ -112,6 +116,13 @@ Options options(int count, char **words)
 }
 
 constexpr uint32_t MRET = 0x30200073;
+
+// csrrc or csrrci of mstatus.
+bool clears_mstatus(uint32_t instruction)
+{
+    return (instruction & 0xfff0307f) == 0x30003073;
+}
+
 constexpr uint32_t LINE_BYTES = 32;  // of every core's instruction cache: one burst of eight words
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
@@ -202,11 +213,11 @@ void Bench::load()
                 std::memcpy(&memory.bytes[at], SEMIHOSTING_STORES, sizeof SEMIHOSTING_STORES);
 }
 
-// All lines invalid. Both caches write through, so nothing is lost.
+// All lines invalid, or those of data alone. Both caches write through, so nothing is lost.
 void Bench::empty_caches()
 {
     auto &instruction = core_.VexRiscv->IBusCachedPlugin_cache__DOT__ways_0_tags;
-    for (size_t i = 0; i < std::size(instruction.m_storage); i++)
+    for (size_t i = 0; options_.cold && i < std::size(instruction.m_storage); i++)
         instruction.m_storage[i] &= ~1u;
 #ifdef CORE_HAS_DATA_CACHE
     auto &data = core_.VexRiscv->dataCache_1__DOT__ways_0_tags;
@@ -242,7 +253,7 @@ void Bench::mark(uint32_t address, unsigned lanes)
     for (unsigned lane = 0; lane < 4; lane++)
         if (lanes >> lane & 1)
             std::fprintf(marks_.get(), "%llu,%u\n", static_cast<unsigned long long>(cycle_), offset + lane);
-    cold_now_ = options_.cold;
+    cold_now_ = options_.cold || options_.empty_data;
     behind_mark_ = 0;
 }
 
@@ -375,7 +386,10 @@ void Bench::cycle()
     }
 #endif
     // Where a handler returns, what was cut by a switch goes on.
-    if (options_.cold && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
+    if ((options_.cold || options_.empty_data) && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
+        cold_now_ = true;
+    // Where the program masks interrupts: one might have run right before.
+    if (options_.empty_masked && core_.VexRiscv->lastStageIsFiring && clears_mstatus(core_.VexRiscv->lastStageInstruction))
         cold_now_ = true;
     if (options_.ideal)
         fill_line(core_.VexRiscv->IBusCachedPlugin_fetchPc_pc);

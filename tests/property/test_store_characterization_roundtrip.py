@@ -62,6 +62,9 @@ BLOCKING = st.builds(
     Blocking, st.booleans(), st.none() | st.integers(0, 255), st.booleans(), st.booleans()
 )
 
+# Those need all others of their size as well (test_store_data_cache.py).
+WITHOUT_CACHES_OF_DATA = [kind for kind in EventKind if not kind.is_of_data_cache]
+
 
 def few(strategy: st.SearchStrategy, most: int = 3) -> st.SearchStrategy:
     return st.lists(strategy, max_size=most).map(tuple)
@@ -107,7 +110,7 @@ def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCh
         st.sampled_from(WIDTHS),
         st.sampled_from(Pattern),
     )
-    events = st.builds(CoreEvent, section, st.sampled_from(EventKind))
+    events = st.builds(CoreEvent, section, st.sampled_from(WITHOUT_CACHES_OF_DATA))
     between = st.dictionaries(events, st.integers(1, 1000), max_size=3)
     successions = st.builds(
         Succession,

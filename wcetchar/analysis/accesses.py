@@ -31,6 +31,8 @@ their section is unknown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -47,10 +49,11 @@ from wcetchar.analysis.columns import (
     event_code,
 )
 from wcetchar.analysis.contexts import Window
-from wcetchar.analysis.data_accesses import Accesses, DataAccesses
+from wcetchar.analysis.data_accesses import Accesses, DataAccesses, Seen
 from wcetchar.analysis.executed import Executed, Program
 from wcetchar.analysis.labelled import Fetches, Labelled, Rows
 from wcetchar.analysis.line_entries import LineEntries
+from wcetchar.analysis.line_loads import LineLoads
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stalls import Stalls
 from wcetchar.analysis.successions import Gaps, Successions, gaps
@@ -71,7 +74,9 @@ class Labeller:
         *,
         has_addresses: bool = True,
         successions: bool = False,
+        data_lines: Sequence[int] = (),
     ) -> None:
+        """``data_lines``: bytes of a data cache's line, of which line loads are counted."""
         self.successions = Successions(resolved.section_names) if successions else None
         self.blockings: list[Blocking] = []
         self._numbers: dict[Blocking, int] = {}
@@ -80,6 +85,7 @@ class Labeller:
         is_code = np.array([s.kind is SectionKind.CODE for s in resolved.services.sections])
         self._program = Program(resolved, self._columns, path, has_addresses, is_code)
         self._data = DataAccesses(self._program)
+        self._loads = LineLoads(data_lines) if data_lines else None
         self._stalls = Stalls(self._columns)
         self.lines = LineEntries(self._columns, resolved.code_section.astype(np.int64))
         self._target_section = _target_sections(resolved, self._columns)
@@ -132,7 +138,7 @@ class Labeller:
         cuts = _cuts(window)
         made = rows.so_far() if self.successions is not None else None
         taken = executed.taken()
-        self._issue(executed, taken, seen, rows)
+        self._issue(executed, taken, seen.made, rows)
         stalls = [*self._stalls.of(executed.index, executed.address, executed.end, taken)]
         for event, where in stalls:
             rows.add(event_code(executed.section[where], KIND[event]), where)
@@ -144,6 +150,8 @@ class Labeller:
         if made is not None:
             found = self._gaps(window, executed, taken, made, cuts, rows)
             rows.add(*found.within(0, len(at) - 1))
+        if self._loads is not None:
+            self._load_lines(self._loads, window, executed, taken, seen, cuts, rows)
         entered = self.lines.count(
             executed.index, executed.address, executed.end, taken, stalls, cuts
         )
@@ -170,6 +178,33 @@ class Labeller:
             self._stalls.late(executed.index, taken),
             tuple(cuts.tolist()),
         )
+
+    def _load_lines(
+        self,
+        loads: LineLoads,
+        window: Window,
+        executed: Executed,
+        taken: npt.NDArray[np.bool_],
+        seen: Seen,
+        cuts: Codes,
+        rows: Rows,
+    ) -> None:
+        holds = np.array([(b.masks, b.holds_preemption) for b in self.blockings], dtype=bool)
+        held = holds[executed.blocking]
+        begins = np.flatnonzero((held[1:] & ~held[:-1]).any(axis=1)) + 1
+        frames = {frame.position for frame in window.float_frames}
+        apart = frames | set(cuts.tolist())
+        loads.add(seen.accesses, seen.section, apart, begins.tolist(), taken, rows)
+        words = self._resolved.table.exceptions.float_words
+        for frame in window.float_frames:
+            if not frame.write:
+                stack = self._main_stack if frame.on_main_stack else self._task_stack
+                loads.add_unknown(stack, words, frame.position, rows)
+        if window.exception is not None:
+            model = self._resolved.table.exceptions
+            stack = self._main_stack if window.from_handler else self._task_stack
+            loads.add_unknown(stack, model.frame_words, len(executed.index) - 1, rows)
+            loads.add_unknown(self._vector_section, model.vector_reads, 0, rows)
 
     def supervisor_calls(self, labelled: Labelled) -> int:
         """How often the window enters a handler by itself, and goes on when that has returned."""

@@ -71,6 +71,7 @@ def characterize(
     runs: Sequence[RunValues] | None = None,
     partial: bool = False,
     successions: bool = False,
+    data_lines: Sequence[int] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Characterization:
     """Characterizes every service of the services file.
@@ -80,6 +81,7 @@ def characterize(
         runs: of each trace, what is said about services without marks.
         partial: leave out services that no trace shows, instead of refusing.
         successions: count which data access follows which.
+        data_lines: bytes of a data cache's line; for each, loads that may miss are counted.
         progress: called with the number of instructions seen so far.
 
     Raises:
@@ -98,6 +100,7 @@ def characterize(
             trace.info.path,
             has_addresses=knows(Knowledge.ADDRESSES),
             successions=successions,
+            data_lines=data_lines,
         )
         if blocking_labeller is not None:
             labeller.adopt(blocking_labeller)
@@ -150,6 +153,7 @@ def characterize(
         fetch_width=table.fetch_bytes * 8,
         stalls=STALL_EDITION,
         successions=successions,
+        data_lines=tuple(sorted(set(data_lines))),
         sections=tuple(Places(resolved).info(s) for s in services.sections),
         services=tuple(
             _service(service, part, collector, blocking_labeller, resolved)

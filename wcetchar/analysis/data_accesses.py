@@ -62,6 +62,17 @@ class Accesses:
         )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """Data accesses of a window, each with the section of its address, and of the size that its
+    instruction says where the trace does not; none where the trace has no addresses. ``made``: how
+    many each instruction made."""
+
+    accesses: Accesses
+    section: Codes
+    made: Codes
+
+
 class DataAccesses:
     """Labels data accesses of windows of one trace."""
 
@@ -71,8 +82,8 @@ class DataAccesses:
         self._path = program.path
         self._has_addresses = program.has_addresses
 
-    def add(self, window: Window, executed: Executed, accesses: Accesses, rows: Rows) -> Codes:
-        """Adds data accesses; returns how many each instruction made.
+    def add(self, window: Window, executed: Executed, accesses: Accesses, rows: Rows) -> Seen:
+        """Adds data accesses.
 
         Raises:
             InputError: accesses that the table does not explain; an address that no logical
@@ -82,7 +93,9 @@ class DataAccesses:
         count = len(executed.index)
         if not self._has_addresses:
             self._promised(executed, rows)
-            return np.zeros(count, dtype=np.int64)
+            nothing = np.zeros(0, dtype=np.int64)
+            none = Accesses(nothing, nothing, nothing, nothing)
+            return Seen(none, nothing, np.zeros(count, dtype=np.int64))
         owner_index = executed.index[accesses.owner]
         # QEMU carries out a store-exclusive as compare-and-swap, whose read is no access of the
         # instruction.
@@ -136,7 +149,9 @@ class DataAccesses:
             PATTERN[Pattern.SINGLE],
         )
         self._add_aligned(accesses, element, section, pattern, executed, rows)
-        return made
+        sized = np.where(accesses.size == 0, element, accesses.size)
+        known = Accesses(accesses.owner, accesses.kind, accesses.address, sized)
+        return Seen(known, section, made)
 
     def _doublewords(self, accesses: Accesses, executed: Executed) -> npt.NDArray[np.bool_]:
         """Accesses of unknown width that are two words each: a floating-point transfer shows half

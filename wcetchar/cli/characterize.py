@@ -14,6 +14,7 @@ from wcetchar.cli.common import (
     table_width,
 )
 from wcetchar.errors import CheckFailed
+from wcetchar.model.cache import LINE_BYTES
 from wcetchar.pipeline import characterize as pipeline
 from wcetchar.report import summary
 
@@ -69,6 +70,14 @@ from wcetchar.report import summary
     help="Count which data access follows which, and what lies between: for hardware whose writes "
     "go on behind the core, or whose buses have a divided clock.",
 )
+@click.option(
+    "--data-lines",
+    multiple=True,
+    type=click.Choice([str(size) for size in LINE_BYTES]),
+    metavar="BYTES",
+    help="Count which loads may miss in a data cache with lines of so many bytes: 16, 32, 64 or "
+    "128; repeatable.",
+)
 @json_option
 def command(
     firmware: str,
@@ -81,6 +90,7 @@ def command(
     runs_file: str | None,
     partial: bool,
     successions: bool,
+    data_lines: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Turn traces of FIRMWARE (the ELF file that ran, with its symbols) into the characterization
@@ -102,7 +112,16 @@ def command(
     given = (firmware, *runs, *services, *([runs_file] if runs_file else []))
     check_output(output, given)
     request = pipeline.Request(
-        firmware, runs, services, form, machine, partial, values, runs_file, successions
+        firmware,
+        runs,
+        services,
+        form,
+        machine,
+        partial,
+        values,
+        runs_file,
+        successions,
+        tuple(map(int, data_lines)),
     )
     with progress_bar("characterizing", "instructions") as advance:
         characterization = pipeline.run(request, advance)

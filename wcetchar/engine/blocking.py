@@ -89,7 +89,7 @@ def blocking_at(
     if not service.stretches_known:
         blocking = [row for row in counted.rows if _blocks(kind)(row.blocking)]
         return Longest(
-            prices.time_of_window(blocking) + (refills if blocking else NO_TIME),
+            prices.in_stretches.time_of_window(blocking) + (refills if blocking else NO_TIME),
             "all blocking trace sections together" if blocking else "",
             notes=("blocking time is the sum of all blocking trace sections",) if blocking else (),
         )
@@ -103,7 +103,7 @@ def blocking_at(
             continue
         here = f"{stretch.begin} to {stretch.end}"
         part = count(stretch.counts, names, values, f"{service.name}, blocking from {here}")
-        time = prices.time_of_window(part.rows)
+        time = prices.in_stretches.time_of_window(part.rows)
         if counts_something(part):
             time += _least(_own_refills(stretch, prices), refills)
         exact = exact and part.exact
@@ -197,7 +197,16 @@ def blocking_totals(
             own = _own_refills(stretch, prices)
             loaded = None if refills is None else partial(_refills_at, refills, own)
             found.append(
-                Totals(stretch.counts, names, prices, service.name, rest, per_call, last, loaded)
+                Totals(
+                    stretch.counts,
+                    names,
+                    prices.in_stretches,
+                    service.name,
+                    rest,
+                    per_call,
+                    last,
+                    loaded,
+                )
             )
         return found
     blocks = _blocks(kind)
@@ -209,7 +218,7 @@ def blocking_totals(
         ),
     )
     loaded = None if refills is None else partial(_refills_at, refills, None)
-    return [Totals(rows, names, prices, service.name, refills=loaded)]
+    return [Totals(rows, names, prices.in_stretches, service.name, refills=loaded)]
 
 
 def _own_refills(stretch: BlockingStretch, prices: PriceVector) -> Interval | None:

@@ -78,7 +78,7 @@ class Following:
         """``values``: of parameters, by name; those of others go over their range. ``prices`` are
         of services one of which at least goes on in another activity, if any does."""
         self.characterization = characterization
-        self.prices = prices
+        self.prices = prices.in_stretches
         self.values: Mapping[str, int] = values or {}
         self._refills = None if prices.refills is None else prices.refills.of_followers
         self._chains: dict[StretchKind, tuple[Chains[Follower], tuple[str, ...]]] = {}

@@ -51,6 +51,14 @@ def linear_prices(
             file="profile",
             keys=("core", "instruction cache"),
         )
+    if profile.core.data_cache is not None:
+        raise PricingError(
+            f"profile {profile.name} has a data cache, and which loads missed cannot be told from "
+            "measured times",
+            expected="a profile without one, and measurements in which every load hits or none",
+            file="profile",
+            keys=("core", "data cache"),
+        )
     waits = profile.core.write_buffer or any(
         region.clock_divider > 1 or region.interferences for region in profile.regions.values()
     )

@@ -34,10 +34,11 @@ What cannot be known is priced at the dearest: an unknown width at the dearest w
 direction at the dearer of read and write (unless the region states a price for it), an unknown
 section at the dearest region that permits the operation. The low end then is the cheapest choice.
 
-Lines that an instruction cache loads come on top, service by service (``refills``).
+Lines that an instruction cache loads come on top, service by service (``refills``). Loads that miss
+in a data cache are core events, of the section of the data (``data_cache``).
 
 Caveat: prices add up. That is safe as long as no access is made dearer by the ones before it
-beyond what ``first`` and the above state (no data caches).
+beyond what ``first`` and the above state.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NoReturn
 
+from wcetchar.engine.data_cache import DataCachePrices
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.interference import rate_of
 from wcetchar.engine.placement import Placement, operations
@@ -104,6 +106,7 @@ class Pricer:
             for one in region.interferences:
                 if one.every is not None and one.every.low <= 0:
                     raise self._profile_error("regions", region.name)
+        self._data_cache = DataCachePrices(profile, section_map, characterization)
         self.rate, self._each = rate_of(profile, self.successions, self._region_span)
         self._keys = tuple(keys)
 
@@ -134,6 +137,7 @@ class Pricer:
             )
         elif any(region.interferences for region in regions):
             yield "each access waits for refresh and for other masters of its region"
+        yield from self._data_cache.notes()
 
     def unknown_regions(self) -> list[PricingError]:
         """Placements into regions that the profile does not have, used or not."""
@@ -185,6 +189,7 @@ class Pricer:
         choices = [
             less(full, hidden, self.clock)
             + in_nanoseconds(self._beside(access, region), self.clock)
+            + (self._data_cache.of_read(region) if operation is Operation.READ else Interval())
             for region in regions
             for operation in operations(region, access.operation)
             for full in self._full_times(region, operation, access.width, access.pattern)
@@ -290,7 +295,20 @@ class Pricer:
                 found.append(plus(first, times(following, beats - 1)))
         return found
 
+    def in_stretch(self, key: Key) -> Price | None:
+        """The price of a key where what is blocked is priced; ``None``: as elsewhere."""
+        if isinstance(key, CoreEvent) and key.kind.is_of_data_cache:
+            return self._load(key, blocked=True)
+        return None
+
+    def _load(self, event: CoreEvent, blocked: bool) -> Price:
+        regions = self._regions(event.section, Operation.READ) or []
+        times = [self._data_cache.of_event(event.kind, region, blocked) for region in regions]
+        return Price(_places(regions) if regions else "", _dearest(times) if times else Interval())
+
     def _event(self, event: CoreEvent) -> Price:
+        if event.kind.is_of_data_cache:
+            return self._load(event, blocked=False)
         core = self.profile.core
         kind = event.kind.priced_as
         if event.kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:

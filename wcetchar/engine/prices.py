@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -37,6 +37,8 @@ class PriceVector(Mapping[Key, Price]):
     """``None``: no instruction cache."""
     rate: Rate = NO_INTERFERENCE
     """What refresh and other masters add, which the prices hold their share of."""
+    blocked: Mapping[Key, Price] = field(default_factory=dict)
+    """Prices that are others where what is blocked is priced."""
 
     def __getitem__(self, key: Key) -> Price:
         return self.prices[key]
@@ -49,7 +51,7 @@ class PriceVector(Mapping[Key, Price]):
 
     def priced(self, vector: AccessVector) -> AccessVector:
         """Without stalls that the profile does not price: its times of instructions hold them; and
-        without successions in which nothing waits."""
+        without successions in which nothing waits, and loads that cost nothing more."""
         return AccessVector(
             (key, count) for key, count in vector.items() if not self._is_left_out(key)
         )
@@ -58,12 +60,21 @@ class PriceVector(Mapping[Key, Price]):
         if isinstance(key, Succession):
             return not self.prices[key].time.high
         core = self.profile.core
+        if isinstance(key, CoreEvent) and key.kind.is_of_data_cache:
+            return not self.prices[key].time.high
         return (
             isinstance(key, CoreEvent)
             and key.kind.is_stall
             and key.kind.priced_as not in core.events
             and key.kind.priced_as not in core.discarded_fetches
         )
+
+    @cached_property
+    def in_stretches(self) -> PriceVector:
+        """Of what is blocked: how long that lasts, whatever ran before it."""
+        if not self.blocked:
+            return self
+        return replace(self, prices={**self.prices, **self.blocked}, blocked={})
 
     def time_of(self, vector: AccessVector) -> Interval:
         """Counts times prices, summed, in nanoseconds."""

@@ -93,8 +93,13 @@ def price_vector(
     notes = _notes(characterization, section_map, users)
     rate = pricer.rate
     prices = {key: Price(p.region, rate.applied(key, p.time)) for key, p in prices.items()}
+    blocked = {
+        key: Price(price.region, rate.applied(key, price.time))
+        for key in prices
+        if (price := pricer.in_stretch(key)) is not None
+    }
     notes = (*notes, *pricer.notes(), *(refills.notes if refills else ()))
-    return PriceVector(profile, section_map, prices, notes, refills, rate)
+    return PriceVector(profile, section_map, prices, notes, refills, rate, blocked)
 
 
 def keys_of(service: ServiceCharacterization) -> tuple[Key, ...]:

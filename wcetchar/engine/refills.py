@@ -433,13 +433,15 @@ def _alone(profile: HardwareProfile) -> None:
     """Waits that depend on what was before are priced as if no fetch waited, and refills as if the
     bus were free."""
     busy = [r.name for r in profile.regions.values() if r.clock_divider > 1 or r.interferences]
-    if profile.core.write_buffer or busy:
+    data = profile.core.data_cache is not None
+    if profile.core.write_buffer or data or busy:
+        beside = "a data cache" if data else "a write buffer"
         raise PricingError(
             f"profile {profile.name} has an instruction cache and "
-            + (f"waits of {busy[0]}" if busy else "a write buffer"),
+            + (f"waits of {busy[0]}" if busy else beside),
             expected="one of the two",
             hint="price a cached region's line refill and accesses with their longest waits, and "
-            "leave write buffer, clock divider, refresh and arbitration out",
+            "leave write buffer, data cache, clock divider, refresh and arbitration out",
             file="profile",
             keys=("core", "instruction cache"),
         )

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 from wcetchar.errors import InputError
+from wcetchar.model.cache import LINE_BYTES
 
 UNKNOWN_SECTION: Final = "?"
 """The section of an access whose address is not known; priced at the dearest reachable region."""
@@ -153,6 +154,35 @@ class EventKind(StrEnum):
     LINE_ENTRY_64_REALIGNED = "line entry 64 realigned"
     LINE_ENTRY_128 = "line entry 128"
     LINE_ENTRY_128_REALIGNED = "line entry 128 realigned"
+    # Loads from a line that a data cache may not hold (analysis/line_loads.py): bytes of a line,
+    # and lines of a set; emptied: that it holds, unless it was emptied where what is blocked began.
+    LINE_LOAD_16_1 = "line load 16 x1"
+    LINE_LOAD_16_1_EMPTIED = "line load 16 x1 emptied"
+    LINE_LOAD_16_2 = "line load 16 x2"
+    LINE_LOAD_16_2_EMPTIED = "line load 16 x2 emptied"
+    LINE_LOAD_16_4 = "line load 16 x4"
+    LINE_LOAD_16_4_EMPTIED = "line load 16 x4 emptied"
+    LINE_LOAD_32_1 = "line load 32 x1"
+    LINE_LOAD_32_1_EMPTIED = "line load 32 x1 emptied"
+    LINE_LOAD_32_2 = "line load 32 x2"
+    LINE_LOAD_32_2_EMPTIED = "line load 32 x2 emptied"
+    LINE_LOAD_32_4 = "line load 32 x4"
+    LINE_LOAD_32_4_EMPTIED = "line load 32 x4 emptied"
+    LINE_LOAD_64_1 = "line load 64 x1"
+    LINE_LOAD_64_1_EMPTIED = "line load 64 x1 emptied"
+    LINE_LOAD_64_2 = "line load 64 x2"
+    LINE_LOAD_64_2_EMPTIED = "line load 64 x2 emptied"
+    LINE_LOAD_64_4 = "line load 64 x4"
+    LINE_LOAD_64_4_EMPTIED = "line load 64 x4 emptied"
+    LINE_LOAD_128_1 = "line load 128 x1"
+    LINE_LOAD_128_1_EMPTIED = "line load 128 x1 emptied"
+    LINE_LOAD_128_2 = "line load 128 x2"
+    LINE_LOAD_128_2_EMPTIED = "line load 128 x2 emptied"
+    LINE_LOAD_128_4 = "line load 128 x4"
+    LINE_LOAD_128_4_EMPTIED = "line load 128 x4 emptied"
+    # Loads right behind a store to the same bytes, or one instruction further.
+    LOAD_BEHIND_STORE = "load behind store"
+    SECOND_LOAD_BEHIND_STORE = "second load behind store"
 
     @property
     def is_issue(self) -> bool:
@@ -170,6 +200,17 @@ class EventKind(StrEnum):
         """A fetch from another line of a cache. Only services count these, as totals; what they
         cost is the price of a refill."""
         return self.name.startswith("LINE_ENTRY")
+
+    @property
+    def is_of_data_cache(self) -> bool:
+        """A load that waits for a data cache; its section is that of the data. What it costs is a
+        price of that cache's; without one, nothing."""
+        return self in DATA_CACHE_EVENTS
+
+    @property
+    def is_of_cache(self) -> bool:
+        """What it costs is said where a profile describes its caches, not among its events."""
+        return self.is_line_entry or self.is_of_data_cache
 
     @property
     def is_realigned(self) -> bool:
@@ -242,8 +283,25 @@ LINE_ENTRIES: Final = {
     128: (EventKind.LINE_ENTRY_128, EventKind.LINE_ENTRY_128_REALIGNED),
 }
 """Bytes of a line -> entries where the characterized image lies, and those that can be added."""
+WAYS_OF_LINE_LOADS: Final = (1, 2, 4)
+"""Lines of a set that loads are counted for; a cache of more ways is counted as one of four."""
+LINE_LOADS: Final = {
+    (line, ways): (
+        EventKind(f"line load {line} x{ways}"),
+        EventKind(f"line load {line} x{ways} emptied"),
+    )
+    for line in LINE_BYTES
+    for ways in WAYS_OF_LINE_LOADS
+}
+"""Bytes of a line and lines of a set -> loads that may miss, and those that may miss beside if the
+cache was emptied where what is blocked began."""
+DATA_CACHE_EVENTS: Final = frozenset(one for pair in LINE_LOADS.values() for one in pair) | {
+    EventKind.LOAD_BEHIND_STORE,
+    EventKind.SECOND_LOAD_BEHIND_STORE,
+}
 _BESIDE = (
     STALLS
+    | DATA_CACHE_EVENTS
     | frozenset(one for pair in LINE_ENTRIES.values() for one in pair)
     | frozenset(
         {

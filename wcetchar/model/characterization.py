@@ -359,6 +359,8 @@ class Characterization:
             instruction is priced with all that it may cause.
         successions: which access follows which is counted (:class:`Succession`). Where it is not,
             an access is priced as if the dearest had just gone before it.
+        data_lines: bytes of a data cache's line, for each of which loads that may miss are counted
+            (``EventKind.is_of_data_cache``).
     """
 
     kernel: Kernel
@@ -373,3 +375,4 @@ class Characterization:
     left_out: tuple[LeftOut, ...] = ()
     stalls: int = 0
     successions: bool = False
+    data_lines: tuple[int, ...] = ()

@@ -82,6 +82,8 @@ class Region:
         base, size: addresses in bytes, where the profile states them.
         line_refill: what a line takes that is loaded from here into the core's instruction cache,
             beside the fetch that misses. ``None``: that does not hold what lies here.
+        load_miss_penalty: what a load takes more that misses in the core's data cache. ``None``:
+            that does not hold what lies here.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Region:
     size: int | None = None
     note: str = ""
     line_refill: Quantity | None = None
+    load_miss_penalty: Quantity | None = None
     clock_divider: int = 1
     refresh: Interference | None = None
     arbitration: Interference | None = None
@@ -100,6 +103,19 @@ class Region:
     @property
     def interferences(self) -> tuple[Interference, ...]:
         return tuple(i for i in (self.refresh, self.arbitration) if i is not None)
+
+
+@dataclass(frozen=True)
+class DataCache:
+    """A cache that loads fill and stores go through.
+
+    Attributes:
+        load_behind_store: what a load takes more that hits and has to be carried out again, because
+            a store to the same bytes goes right before it; ``None``: none has.
+    """
+
+    geometry: CacheGeometry
+    load_behind_store: Quantity | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +140,7 @@ class Core:
             it wait for beside fetches arrives.
         in_vain_saves: what a line that is loaded in vain costs less than another one, beside the
             time that it began before control was transferred; ``None``: it costs as much.
+        data_cache: ``None``: it has none.
     """
 
     name: str
@@ -137,6 +154,7 @@ class Core:
     instruction_cache: CacheGeometry | None = None
     refills_hide_stalls: bool = False
     in_vain_saves: Quantity | None = None
+    data_cache: DataCache | None = None
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ class Assumption(StrEnum):
     """What an integrator may promise to get a tighter figure. Not promised: the dearer case."""
 
     CODE_ALIGNMENT = "code keeps its address modulo the fetch width"
+    DATA_ALIGNMENT = "data lie in lines of the data cache as where they were characterized"
 
 
 class CacheState(StrEnum):
-    """What an integrator says of the instruction cache when a service begins."""
+    """What an integrator says of a cache when a service begins."""
 
     ALWAYS_MISS = "always miss"
     COLD = "cold"
@@ -32,3 +33,4 @@ class SectionMap:
     assumptions: frozenset[Assumption] = frozenset()
     addresses: Mapping[str, int] = field(default_factory=dict)
     instruction_cache: CacheState = CacheState.ALWAYS_MISS
+    data_cache: CacheState = CacheState.ALWAYS_MISS

@@ -29,6 +29,7 @@ class Request:
         partial: leave out services that no trace shows.
         values: assignments to parameters of services without marks (``pipeline.runs.FORM``).
         successions: count which data access follows which.
+        data_lines: bytes of a data cache's line; for each, loads that may miss are counted.
         runs: runs file; without ``traces`` it says which there are.
     """
 
@@ -41,6 +42,7 @@ class Request:
     values: tuple[str, ...] = ()
     runs: str | None = None
     successions: bool = False
+    data_lines: tuple[int, ...] = ()
 
 
 def run(request: Request, progress: Callable[[int], None] | None = None) -> Characterization:
@@ -69,6 +71,7 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
             runs=values,
             partial=request.partial,
             successions=request.successions,
+            data_lines=request.data_lines,
             progress=progress,
         )
 

@@ -156,6 +156,24 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
     for region in profile.regions.values():
         if region.line_refill is not None:
             yield f"{_time(region.line_refill)} to load a line from {one_line(region.name)}"
+    data = profile.core.data_cache
+    if data is not None:
+        geometry = data.geometry
+        ways = "direct mapped" if geometry.ways == 1 else f"{geometry.ways} ways, LRU"
+        yield (
+            f"data cache of {geometry.size} bytes in lines of {geometry.line}, {ways}, that stores "
+            "go through"
+        )
+        if data.load_behind_store is not None:
+            yield (
+                f"{_time(data.load_behind_store)} for a load right behind a store to the same bytes"
+            )
+    for region in profile.regions.values():
+        if region.load_miss_penalty is not None:
+            yield (
+                f"{_time(region.load_miss_penalty)} more for a load from {one_line(region.name)} "
+                "that misses"
+            )
     for kind, count in profile.core.discarded_fetches.items():
         fetches = "one fetch" if count == 1 else f"{count} fetches"
         yield f"each {kind.value} may wait for {fetches} of no use any more"

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from wcetchar import formula
 from wcetchar.errors import InputError, Location
-from wcetchar.model.access import UNKNOWN_SECTION
+from wcetchar.model.access import LINE_LOADS, UNKNOWN_SECTION, WAYS_OF_LINE_LOADS
+from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.characterization import SCHEMA_VERSION, Characterization
 from wcetchar.store.characterization_doc import KIND, CharacterizationDoc, plain
 from wcetchar.store.checking import did_you_mean, list_at, mapping_at, one_of, validate
@@ -274,6 +275,7 @@ def _check_row(
                 expected='"operation", "width" and "pattern", or "event"',
             )
         _check_section(source, at, entry, known)
+        _check_line_load(source, at, entry)
         if entry.get("count") == 0:
             source.report((*at, "count"), "a count of zero", expected="only what is counted")
         identity = tuple(
@@ -294,6 +296,57 @@ def _check_row(
             )
         if count == 0:
             source.report(at, "a count of zero", expected="only what is counted")
+
+
+_LINE_OF: Final = {kind.value: line for (line, _), kinds in LINE_LOADS.items() for kind in kinds}
+
+
+def _check_line_loads(source: Source) -> None:
+    """Whatever reads loads a line at least: a file that says that it counts these, and does not,
+    would be too low without a word."""
+    sizes = [size for size in list_at(source.data, "data_lines") if size in LINE_BYTES]
+    if not sizes:
+        return
+    wanted = [
+        (f"line load {size} x{ways}", [kind.value for kind in LINE_LOADS[size, ways]])
+        for size in dict.fromkeys(sizes)
+        for ways in WAYS_OF_LINE_LOADS
+    ]
+    for index, service in _services(source):
+        tables: list[tuple[Steps, Any]] = [(("services", index, "counts"), service.get("counts"))]
+        for number, stretch in enumerate(list_at(service, "stretches")):
+            at: Steps = ("services", index, "stretches", number, "counts")
+            tables.append((at, mapping_at(stretch).get("counts")))
+        for steps, counts in tables:
+            parts = [(steps, list_at(mapping_at(counts), "rows"))]
+            for number, point in enumerate(list_at(mapping_at(counts), "points")):
+                parts.append(((*steps, "points", number), list_at(point, "rows")))
+            for where, rows in parts:
+                entries = [e for row in rows for e in list_at(row, "counts") if isinstance(e, dict)]
+                if not any(entry.get("operation") in ("read", "access") for entry in entries):
+                    continue
+                events = {entry.get("event") for entry in entries}
+                missing = [name for name, kinds in wanted if not events & {*kinds}]
+                if missing:
+                    source.report(
+                        where,
+                        f"something is read here, but no `{missing[0]}` is counted",
+                        expected="what `data_lines` promises, or no `data_lines`",
+                        hint="characterize again; figures from this file cannot be trusted",
+                    )
+
+
+def _check_line_load(source: Source, at: Steps, entry: dict[str, Any]) -> None:
+    """Of a size that the file says is counted: one that is not counted everywhere is too low."""
+    event = entry.get("event")
+    line = _LINE_OF.get(event) if isinstance(event, str) else None
+    if line is not None and line not in list_at(source.data, "data_lines"):
+        source.report(
+            (*at, "event"),
+            f"loads of lines of {line} bytes are counted, which `data_lines` does not name",
+            expected=f"{line} among `data_lines`",
+            hint="characterize again; figures from this file cannot be trusted",
+        )
 
 
 def _check_section(source: Source, at: Steps, entry: Any, known: set[str]) -> None:
@@ -349,6 +402,7 @@ def _check_conservation(source: Source) -> None:
 _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_names,
     _check_counts,
+    _check_line_loads,
     _check_successions,
     _check_conservation,
     check_lines,

@@ -423,6 +423,11 @@ class CharacterizationDoc(JsonModel):
     successions: list[SuccessionDoc] | None = Field(
         None, description="all that are counted; absent: which access follows which is not counted"
     )
+    data_lines: list[Literal[16, 32, 64, 128]] = Field(
+        default_factory=list,
+        description="bytes of a data cache's line, for each of which line loads are counted; "
+        "absent: they are not",
+    )
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
     not_characterized: list[NotCharacterizedDoc] = Field(default_factory=list)
@@ -441,6 +446,7 @@ class CharacterizationDoc(JsonModel):
             fetch_width=self.fetch_width,
             stalls=int(self.stalls),
             successions=self.successions is not None,
+            data_lines=tuple(self.data_lines),
             sections=tuple(
                 SectionInfo(s.name, s.kind, s.meaning, s.address) for s in self.sections
             ),
@@ -474,6 +480,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             "architecture": c.architecture,
             "fetch_width": c.fetch_width,
             "stalls": c.stalls,
+            "data_lines": list(c.data_lines),
             "sections": [_section(s) for s in c.sections],
             "services": services,
             "successions": [_succession(key) for key in numbers] if c.successions else None,
@@ -486,6 +493,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             "provenance": _provenance(c.provenance),
         },
         "stalls",
+        "data_lines",
         *(() if c.successions else ("successions",)),
         "not_characterized",
         "left_out",

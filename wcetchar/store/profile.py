@@ -16,6 +16,7 @@ from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.hardware import (
     AccessTime,
     Core,
+    DataCache,
     HardwareProfile,
     Interference,
     Quantity,
@@ -158,6 +159,11 @@ class RegionDoc(YamlModel):
         None,
         description="time to load a line from here into the instruction cache; absent: not cached",
     )
+    load_miss_penalty: Time | None = Field(
+        None,
+        description="what a load from here takes more that misses in the data cache; absent: not "
+        "cached",
+    )
     note: Text = ""
 
     def to_model(self, name: str) -> Region:
@@ -180,16 +186,36 @@ class RegionDoc(YamlModel):
             refresh=self.refresh.to_model() if self.refresh else None,
             arbitration=self.arbitration.to_model() if self.arbitration else None,
             line_refill=self.line_refill,
+            load_miss_penalty=self.load_miss_penalty,
         )
 
 
-class InstructionCacheDoc(YamlModel):
+class CacheDoc(YamlModel):
     line: LineBytes = Field(description="bytes of a line: 16, 32, 64 or 128")
     size: Size = Field(description="of the whole cache: `4 KiB`")
     ways: Ways = Field(description="lines that a set holds; 1: direct mapped")
     replacement: Replacement | None = Field(
         None, description="which line of a set goes; needed where there are several ways"
     )
+
+    def geometry(self) -> CacheGeometry:
+        return CacheGeometry(self.line, self.size // (self.line * self.ways), self.ways)
+
+
+class DataCacheDoc(CacheDoc):
+    """Loads fill it, stores go through it and load nothing."""
+
+    load_behind_store: Time | None = Field(
+        None,
+        description="what a load takes more that hits and is carried out again, because a store to "
+        "the same bytes goes right before it; absent: none is",
+    )
+
+    def to_model(self) -> DataCache:
+        return DataCache(self.geometry(), self.load_behind_store)
+
+
+class InstructionCacheDoc(CacheDoc):
     hides_stalls: bool = Field(
         False,
         description="while a line is loaded, what its first instruction and the one before it wait "
@@ -201,15 +227,17 @@ class InstructionCacheDoc(YamlModel):
         "began before control is transferred; without it, nothing",
     )
 
-    def to_model(self) -> CacheGeometry:
-        return CacheGeometry(self.line, self.size // (self.line * self.ways), self.ways)
-
 
 def _priced(kind: EventKind) -> EventKind:
     if kind.is_line_entry:
         raise InputError(
             f"`{kind.value}` has no price of its own",
             expected="`instruction cache` of the core and `line refill` of regions",
+        )
+    if kind.is_of_data_cache:
+        raise InputError(
+            f"`{kind.value}` has no price of its own",
+            expected="`data cache` of the core and `load miss penalty` of regions",
         )
     if kind.is_realigned:
         raise InputError(
@@ -250,6 +278,11 @@ class CoreDoc(YamlModel):
     instruction_cache: InstructionCacheDoc | None = Field(
         None, description="lines, size and ways; each region that it holds has a `line refill`"
     )
+    data_cache: DataCacheDoc | None = Field(
+        None,
+        description="lines, size and ways of one that stores go through; each region that it holds "
+        "has a `load miss penalty`",
+    )
 
     def to_model(self) -> Core:
         events = dict(self.events)
@@ -257,7 +290,7 @@ class CoreDoc(YamlModel):
             others = {
                 kind: self.other_events
                 for kind in EventKind
-                if not kind.is_stall and not kind.is_line_entry
+                if not (kind.is_stall or kind.is_of_cache)
             }
             events = others | events
         cache = self.instruction_cache
@@ -270,9 +303,10 @@ class CoreDoc(YamlModel):
             dict(self.least_width),
             self.write_buffer,
             self.data_width,
-            None if cache is None else cache.to_model(),
+            None if cache is None else cache.geometry(),
             cache is not None and cache.hides_stalls,
             None if cache is None else cache.in_vain_saves,
+            None if self.data_cache is None else self.data_cache.to_model(),
         )
 
 
@@ -305,7 +339,7 @@ def load_profile(name_or_path: str) -> HardwareProfile:
         InputError: no such profile, or mistakes in it; all of them at once as ``InputErrors``.
     """
     source = read_document(profile_path(name_or_path), PROFILE)
-    checks = (_check_regions, _check_overlaps, _check_default_map, _check_cache)
+    checks = (_check_regions, _check_overlaps, _check_default_map, _check_caches)
     document = validate(ProfileDoc, source, checks)
     source.fail_on_mistakes()
     assert document is not None
@@ -343,28 +377,33 @@ def _check_regions(source: Source) -> None:
             )
 
 
-def _check_cache(source: Source) -> None:
+def _check_caches(source: Source) -> None:
+    _check_cache(source, "instruction cache", "line refill", "code", "fetch")
+    _check_cache(source, "data cache", "load miss penalty", "data", "load")
+
+
+def _check_cache(source: Source, name: str, price: str, holds: str, access: str) -> None:
     core = mapping_at(source.data, "core")
-    cache = mapping_at(core, "instruction cache")
+    cache = mapping_at(core, name)
     filled = [
-        name
-        for name, region in mapping_at(source.data, "regions").items()
-        if isinstance(region, dict) and "line refill" in region
+        region_name
+        for region_name, region in mapping_at(source.data, "regions").items()
+        if isinstance(region, dict) and price in region
     ]
-    if "instruction cache" not in core:
-        for name in filled:
+    if name not in core:
+        for region_name in filled:
             source.report(
-                ("regions", name, "line refill"),
-                "the core has no instruction cache",
-                expected="`instruction cache` under core, or no `line refill`",
+                ("regions", region_name, price),
+                f"the core has no {name}",
+                expected=f"`{name}` under core, or no `{price}`",
                 key=True,
             )
         return
     if not filled:
         source.report(
-            ("core", "instruction cache"),
-            "no region says what loading a line takes",
-            expected="`line refill` in each region that the cache holds code of",
+            ("core", name),
+            f"no region says what {'loading a line takes' if holds == 'code' else 'a miss takes'}",
+            expected=f"`{price}` in each region that the cache holds {holds} of",
             key=True,
         )
     line, ways = cache.get("line"), cache.get("ways")
@@ -377,18 +416,18 @@ def _check_cache(source: Source) -> None:
     sets, rest = divmod(size, line * ways) if ways > 0 else (0, 0)
     if rest or sets < 1 or sets & (sets - 1):
         source.report(
-            ("core", "instruction cache", "size"),
+            ("core", name, "size"),
             f"{size} bytes are no whole number of sets of {ways} lines of {line} bytes that is a "
             "power of two",
             expected="size = line * ways * sets, with sets a power of two",
         )
     if ways > 1 and "replacement" not in cache:
         source.report(
-            ("core", "instruction cache", "ways"),
+            ("core", name, "ways"),
             "which line of a set is replaced is not said",
             expected="`replacement: lru`",
-            hint="another policy than LRU is not known here: leave the cache out, and price each "
-            "fetch as one that misses",
+            hint=f"another policy than LRU is not known here: leave the cache out, and price each "
+            f"{access} as one that misses",
         )
 
 

@@ -48,7 +48,7 @@ class ProfileText:
                 found[(*place, "first")] = found[(*place, "next")] = place
         if ("core", "other events") in self._values:
             for kind in EventKind:
-                if kind.is_stall:
+                if kind.is_stall or kind.is_of_cache:
                     continue
                 own = ("core", "events", kind.value)
                 if own not in self._values:

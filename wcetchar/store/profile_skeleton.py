@@ -84,7 +84,7 @@ def _events(clock: str, to_fit: bool) -> Iterator[str]:
     yield "  # not have; what costs nothing is `0 cycles`."
     yield "  events:"
     for kind in EventKind:
-        if not (kind.value.startswith("float") or kind.is_stall or kind.is_line_entry):
+        if not (kind.value.startswith("float") or kind.is_stall or kind.is_of_cache):
             yield f"    {kind.value}: {_RANGE_EVENT if to_fit else TODO}"
     yield "  # Stalls, if the times above do not hold them (docs/reference/hardware-profile.md):"
     for kind in EventKind:

@@ -22,7 +22,10 @@ from wcetchar.store.names import map_path
 from wcetchar.store.profile import Address
 from wcetchar.store.source import shown
 
-_ASSUMPTIONS: Final = {"code alignment": Assumption.CODE_ALIGNMENT}
+_ASSUMPTIONS: Final = {
+    "code alignment": Assumption.CODE_ALIGNMENT,
+    "data alignment": Assumption.DATA_ALIGNMENT,
+}
 _LIMIT: Final = (1 << 63) - 1
 
 
@@ -47,6 +50,16 @@ def _cache_state(value: Any) -> CacheState:
     return CacheState(value)
 
 
+def _data_cache_state(value: Any) -> CacheState:
+    if value == CacheState.WARM.value:
+        raise InputError(
+            "a warm data cache is not priced: whether all data of a service fit is not known",
+            expected=one_of([CacheState.ALWAYS_MISS.value, CacheState.COLD.value]),
+            hint="`data cache: cold` holds for one that is warm as well",
+        )
+    return _cache_state(value)
+
+
 AssumptionName = Annotated[
     Assumption, PlainValidator(in_place(_assumption)), WithJsonSchema({"enum": list(_ASSUMPTIONS)})
 ]
@@ -54,6 +67,11 @@ CacheStateName = Annotated[
     CacheState,
     PlainValidator(in_place(_cache_state)),
     WithJsonSchema({"enum": [state.value for state in CacheState]}),
+]
+DataCacheStateName = Annotated[
+    CacheState,
+    PlainValidator(in_place(_data_cache_state)),
+    WithJsonSchema({"enum": [CacheState.ALWAYS_MISS.value, CacheState.COLD.value]}),
 ]
 Value = Annotated[Integer, Field(ge=-_LIMIT, le=_LIMIT)]
 
@@ -77,6 +95,9 @@ class SectionMapDoc(YamlModel):
     instruction_cache: CacheStateName = Field(
         CacheState.ALWAYS_MISS, description="its state when a service begins"
     )
+    data_cache: DataCacheStateName = Field(
+        CacheState.ALWAYS_MISS, description="its state when a service begins"
+    )
 
 
 def load_map(name_or_path: str) -> SectionMap:
@@ -96,4 +117,5 @@ def load_map(name_or_path: str) -> SectionMap:
         assumptions=frozenset(document.assumptions),
         addresses=dict(document.addresses),
         instruction_cache=document.instruction_cache,
+        data_cache=document.data_cache,
     )

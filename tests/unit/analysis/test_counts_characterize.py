@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from wcetchar import formula, store
 from wcetchar.analysis.characterize import characterize
 from wcetchar.analysis.line_entries import LineEntries
 from wcetchar.errors import InputError
-from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, Pattern
+from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Key, Operation, Pattern
 from wcetchar.model.characterization import (
     Blocking,
     BlockingStretch,
@@ -61,10 +61,16 @@ def loaded(assemble: Callable[..., Path]) -> Loaded:
 
 
 def characterized(
-    loaded: Loaded, *traces: HandTrace, services: ServicesFile = SERVICES, partial: bool = False
+    loaded: Loaded,
+    *traces: HandTrace,
+    services: ServicesFile = SERVICES,
+    partial: bool = False,
+    data_lines: tuple[int, ...] = (),
 ) -> Characterization:
     image, table = loaded
-    return characterize(traces, image, table, services, tool="test", partial=partial)
+    return characterize(
+        traces, image, table, services, tool="test", partial=partial, data_lines=data_lines
+    )
 
 
 def all_calls(values: Sequence[int] = range(1, 17)) -> list[Row]:
@@ -407,6 +413,23 @@ def test_a_trace_without_data_addresses_shows_no_service(loaded: Loaded) -> None
     lacking = HandTrace(rows, losses=(Loss(Knowledge.ADDRESSES, "nothing"),))
     with pytest.raises(InputError, match="no data addresses"):
         characterized(loaded, lacking, partial=True)
+
+
+def test_a_characterization_says_which_lines_of_data_it_counts(loaded: Loaded) -> None:
+    plain = characterized(loaded, HandTrace(all_calls()), partial=True)
+    found = characterized(loaded, HandTrace(all_calls()), partial=True, data_lines=(64, 32))
+    assert (plain.data_lines, found.data_lines) == ((), (32, 64))
+    assert not any(key.section == "data" and isinstance(key, CoreEvent) for key in _keys(plain))
+    counted = {key.kind.value for key in _keys(found) if isinstance(key, CoreEvent)}
+    assert counted >= {f"line load {size} x{ways}" for size in (32, 64) for ways in (1, 2, 4)}
+    assert not any(" 16 " in kind or " 128 " in kind for kind in counted)
+
+
+def _keys(found: Characterization) -> Iterator[Key]:
+    for service in found.services:
+        counts = service.counts
+        for row in (*counts.rows, *(row for point in counts.points for row in point.rows)):
+            yield from row.vector
 
 
 def test_interrupts_are_refused_where_they_cannot_be_seen(loaded: Loaded) -> None:

@@ -53,9 +53,11 @@ def windows(
     return list(find_windows(batches(rows, size), finder)), finder
 
 
-def counted(resolved: Resolved, window: Window) -> dict[tuple[str, str], int]:
+def counted(
+    resolved: Resolved, window: Window, data_lines: tuple[int, ...] = ()
+) -> dict[tuple[str, str], int]:
     """(blocking, class) -> count."""
-    labeller = Labeller(resolved, "hand")
+    labeller = Labeller(resolved, "hand", data_lines=data_lines)
     found: dict[tuple[str, str], int] = {}
     for packed in labeller.label(window).packed.tolist():
         blocking, code, _ = unpack(packed)
@@ -187,6 +189,47 @@ def test_a_handler_is_a_window_with_the_hardware_frame(resolved: Resolved) -> No
         (free, ".text fetch held late realigned"): 1,
     }
     assert finder.attributed == {"tick": 5}
+
+
+WAYS = ("x1", "x2", "x4")
+
+
+def test_loads_that_may_miss_are_counted_beside_all_else(resolved: Resolved) -> None:
+    (window,), _ = windows(resolved, call(2))
+    # ldr loads the table's line, and ldrb finds it there, unless an interrupt came before the lock;
+    # pop loads the stack's, to which push has stored only.
+    more = {
+        **{("all interrupts", f"data line load 32 {ways}"): 1 for ways in WAYS},
+        **{("preemption", f"data line load 32 {ways} emptied"): 1 for ways in WAYS},
+        **{("none", f"stack line load 32 {ways}"): 1 for ways in WAYS},
+    }
+    assert counted(resolved, window, (32,)) == {**expected(2), **more}
+
+
+def test_what_the_hardware_reads_by_itself_may_miss(resolved: Resolved) -> None:
+    rows = [i(0x100), mark(BEGIN, 8), i(0x102), mark(PARAMETER, 0), *TICK, i(0x108), mark(END, 8)]
+    (window,), _ = windows(resolved, rows)
+    found = counted(resolved, window, (16, 64))
+    more = {key: number for key, number in found.items() if "line load" in key[1]}
+    assert more == {
+        ("preemption", f"{section} line load {size} {ways}"): number
+        for section, number in ((".vectors", 1), ("stack", 8))
+        for size in (16, 64)
+        for ways in WAYS
+    }
+    assert found == {**counted(resolved, window), **more}
+
+
+@pytest.mark.parametrize("at", [6, 9, 14])
+def test_an_interrupt_that_comes_back_replaces_nothing_in_the_figures(
+    resolved: Resolved, at: int
+) -> None:
+    rows = body(2)
+    while rows[at][0] != Event.INSTRUCTION:
+        at += 1
+    (plain,), _ = windows(resolved, call(2))
+    (window,), _ = windows(resolved, call(2, body(2, (at, TICK))))
+    assert counted(resolved, window, (32,)) == counted(resolved, plain, (32,))
 
 
 def test_stretches(resolved: Resolved) -> None:

@@ -41,7 +41,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.hardware import DataCache, HardwareProfile
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
 
@@ -370,6 +370,9 @@ def test_waits_that_depend_on_what_was_before_are_not_priced_beside_it() -> None
     buffered = replace(plain, core=replace(plain.core, write_buffer=1))
     counted = replace(known, successions=True)
     assert "and a write buffer" in refusal(counted, buffered).message
+    data = DataCache(CacheGeometry(32, 4), cycles(7))
+    both = replace(plain, core=replace(plain.core, data_cache=data))
+    assert "and a data cache" in refusal(known, both).message
     slow = replace(plain.regions["rom"], clock_divider=2)
     divided = replace(plain, regions={**plain.regions, "rom": slow})
     assert "and waits of rom" in refusal(known, divided).message

@@ -59,11 +59,11 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
         for kind, d, beside_b, beside_c in (
             (
                 "",
-                "imac-board-d-always-miss",
+                ("imac-board-d", "imac-board-d-always-miss"),
                 ("imc-board-b-shared",),
                 ("imc-board-c-refresh", "imc-board-c-shared"),
             ),
-            ("map", "imac-board-d", (), ()),
+            ("map", ("imac-board-d",), (), ()),
         )
         for folder, files in (
             ("arm7tdmi", ("external-16bit", "zero-wait-sram")),
@@ -74,7 +74,7 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
             (
                 "vexriscv",
                 (
-                    *(d, "imc-board-b", "imc-board-b-cached", *beside_b),
+                    *(*d, "imc-board-b", "imc-board-b-cached", *beside_b),
                     *("imc-board-c", *beside_c, "imc-cached", "imc-zero-wait"),
                 ),
             ),

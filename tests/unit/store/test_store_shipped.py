@@ -29,7 +29,7 @@ SCHEMA_OF = {
 }
 
 
-LINES = {kind for kind in EventKind if kind.is_line_entry}
+LINES = {kind for kind in EventKind if kind.is_line_entry or kind.is_of_data_cache}
 
 
 def test_names() -> None:
@@ -45,6 +45,7 @@ def test_names() -> None:
         "renaux2010/platform2",
         "renaux2010/platform3",
         "rv32/two-stage",
+        "vexriscv/imac-board-d",
         "vexriscv/imac-board-d-always-miss",
         "vexriscv/imc-board-b",
         "vexriscv/imc-board-b-cached",

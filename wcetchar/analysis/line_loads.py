@@ -1,0 +1,198 @@
+"""Loads that may miss in a data cache, whatever else is known of it.
+
+Inputs: the data accesses of a window in their order, each with its address, size and the
+instruction that made it. Nothing here depends on a cache but the size of its lines, L bytes, and
+the lines W that a set holds.
+
+The caches that are meant are read-allocate: a load loads its line if it is not there; a store
+changes no line but its own, and updates that if it is there; nothing else takes lines away. Of a
+set the line goes that was used longest ago (LRU); whether a store counts as a use is open. Let d(x)
+be the number of distinct other lines that were loaded or stored to since line x was last loaded in
+the window. While d(x) < W, x cannot have been replaced, for at most d(x) lines of its set were used
+since: whichever set that is, wherever other lines lie, a load of x hits. Nor can it while nothing
+else was loaded; that holds for W = 1, and for any policy of replacement. Every other load is
+counted as a *line load*: at the first load of a line in the window; behind a place at which another
+thread or a handler ran. A cache of more ways replaces no line sooner, so counts of fewer ways are
+safe for it.
+
+*Emptied*: loads that hit by the above because of what was loaded before interrupts were masked, or
+preemption held off. An interrupt may have run just before, so for how long something is
+blocked these count as line loads too. (One that runs inside, where preemption alone is held off, is
+in no count.)
+
+An access across two lines is one of each. Of what hardware reads by itself (exception frames,
+vectors) no address is known: each such word counts as a line load, and what it writes may have used
+any line.
+
+A load *behind a store* to the same bytes may have to be carried out again by a core that reads its
+cache before the store is over: counted are those of the next instruction, and those of the next but
+one where the one between does not transfer control.
+
+Soundness: that data lie in lines as in the trace. Lines may be anywhere, but what shares one there
+has to share one elsewhere, and what does not, not: a promise (``data alignment``), without which
+each load has to be taken to miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from wcetchar.analysis.columns import KIND, Codes
+from wcetchar.analysis.data_accesses import Accesses
+from wcetchar.analysis.labelled import Rows
+from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind
+from wcetchar.model.trace import Event
+
+_MOST_WAYS: Final = max(WAYS_OF_LINE_LOADS)
+
+
+class _Recent:
+    """What was used since each line was last loaded, as far as it matters."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._since: dict[int, set[int]] = {}
+
+    def forget(self) -> None:
+        self._last = None
+        self._since.clear()
+
+    def load(self, line: int) -> int:
+        """Loads it. Returns the fewest ways, of those that are counted, with which a set holds it;
+        one more than the most if none does."""
+        since = self._since.get(line)
+        if line == self._last:
+            held = 1
+        elif since is None:
+            held = _MOST_WAYS + 1
+        else:
+            held = max(2, len(since) + 1)
+        self._last = line
+        self.use(line)
+        self._since[line] = set()
+        return held
+
+    def use(self, line: int) -> None:
+        """Stores to it, perhaps."""
+        for other, since in [*self._since.items()]:
+            if other != line:
+                since.add(line)
+                if len(since) >= _MOST_WAYS:
+                    del self._since[other]
+
+
+class LineLoads:
+    """Counts line loads of windows; ``sizes``: bytes of a line, of as many as are wanted."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = tuple(sorted(set(sizes)))
+
+    def add(
+        self,
+        accesses: Accesses,
+        section: Codes,
+        apart: Iterable[int],
+        blocked: Iterable[int],
+        transfers: npt.NDArray[np.bool_],
+        rows: Rows,
+    ) -> None:
+        """Adds what a window loads.
+
+        Args:
+            accesses: in their order, each of a known size; of unknown direction counts as a load
+                that may store.
+            section: of each access's address.
+            apart: positions before which another thread or a handler ran.
+            blocked: positions at which interrupts are masked, or preemption held off, that were
+                not at the one before.
+            transfers: by position, whether the instruction transferred control.
+        """
+        lists = (
+            accesses.owner.tolist(),
+            accesses.kind.tolist(),
+            accesses.address.tolist(),
+            accesses.size.tolist(),
+            section.tolist(),
+        )
+        all_accesses = list(zip(*lists, strict=True))
+        for size in self._sizes:
+            codes, where = _line_loads(size, all_accesses, sorted(apart), sorted(blocked))
+            rows.add(np.array(codes, dtype=np.int64), np.array(where, dtype=np.int64))
+        codes, where = _behind_stores(all_accesses, transfers)
+        rows.add(np.array(codes, dtype=np.int64), np.array(where, dtype=np.int64))
+
+    def add_unknown(self, section: int, words: int, position: int, rows: Rows) -> None:
+        """Adds words that the hardware reads by itself."""
+        codes = [
+            _event(section, LINE_LOADS[size, ways][0])
+            for size in self._sizes
+            for ways in WAYS_OF_LINE_LOADS
+        ] * words
+        rows.add(np.array(codes, dtype=np.int64), np.full(len(codes), position))
+
+
+_Access = tuple[int, int, int, int, int]
+"""Owner, kind, address, size, section."""
+
+
+def _line_loads(
+    size: int, accesses: Iterable[_Access], apart: list[int], blocked: list[int]
+) -> tuple[list[int], list[int]]:
+    in_window, in_stretch = _Recent(), _Recent()
+    emptied = sorted({*apart, *blocked})
+    codes: list[int] = []
+    where: list[int] = []
+    cut = empty = 0
+    for owner, kind, address, width, section in accesses:
+        while cut < len(apart) and apart[cut] <= owner:
+            cut += 1
+            in_window.forget()
+        while empty < len(emptied) and emptied[empty] <= owner:
+            empty += 1
+            in_stretch.forget()
+        for line in range(address // size, (address + width - 1) // size + 1):
+            if kind == Event.WRITE:
+                in_window.use(line)
+                in_stretch.use(line)
+                continue
+            here, inside = in_window.load(line), in_stretch.load(line)
+            for ways in WAYS_OF_LINE_LOADS:
+                if inside > ways:
+                    loaded, more = LINE_LOADS[size, ways]
+                    codes.append(_event(section, loaded if here > ways else more))
+                    where.append(owner)
+    return codes, where
+
+
+def _behind_stores(
+    accesses: Sequence[_Access], transfers: npt.NDArray[np.bool_]
+) -> tuple[list[int], list[int]]:
+    codes: list[int] = []
+    where: list[int] = []
+    stores: list[tuple[int, int, int]] = []
+    for owner, kind, address, size, section in accesses:
+        end = address + size
+        if kind != Event.WRITE:
+            behind = {
+                owner - by
+                for by, first, last in stores
+                if owner - by in (1, 2) and first < end and address < last
+            }
+            if 1 in behind:
+                codes.append(_event(section, EventKind.LOAD_BEHIND_STORE))
+                where.append(owner)
+            elif 2 in behind and not transfers[owner - 1]:
+                codes.append(_event(section, EventKind.SECOND_LOAD_BEHIND_STORE))
+                where.append(owner)
+        if kind != Event.READ:
+            stores = [s for s in stores if s[0] >= owner - 2]
+            stores.append((owner, address, end))
+    return codes, where
+
+
+def _event(section: int, kind: EventKind) -> int:
+    return (section << 9) | (1 << 8) | KIND[kind]

@@ -1,0 +1,168 @@
+"""What a data cache adds: loads that miss, times what a miss takes.
+
+The cache is read-allocate and written through, a store that hits updates its line, and nothing
+takes lines away but loads: one that misses takes ``load miss penalty`` of its region more than one
+that hits, a store takes what it takes anyway. The map says what the cache
+holds when a service begins:
+
+* ``always miss``: every read of a cached region misses. Or it hits and is carried out again because
+  of a store right before it, whichever takes longer.
+* ``cold``: anything but what the service needs. Line loads miss (``analysis.line_loads``), others
+  hit. Needs the promise that data share lines as in the trace; without it, always miss.
+
+While something is blocked, loads miss as well that hit only thanks to what was loaded before that
+began: an interrupt may have run between.
+
+Regions without a ``load miss penalty`` are not cached.
+
+Soundness: nothing else uses the cache while a service runs. What an interrupt or another thread
+makes it load again is not in the figures, but for what is blocked and was loaded before that began;
+where preemption alone is held off, an interrupt may run inside, and is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+
+from wcetchar.engine.errors import PricingError
+from wcetchar.engine.time import Span, in_nanoseconds, span_of
+from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind, Operation
+from wcetchar.model.characterization import Characterization
+from wcetchar.model.hardware import HardwareProfile, Quantity, Region
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import Assumption, CacheState, SectionMap
+
+_NONE = Interval()
+
+
+class DataCachePrices:
+    """Prices of loads for one profile and map; nothing, where the core has no data cache.
+
+    Raises:
+        PricingError: the characterization does not count what is needed, or the profile has waits
+            beside the cache that are not known there.
+    """
+
+    def __init__(
+        self,
+        profile: HardwareProfile,
+        section_map: SectionMap,
+        characterization: Characterization,
+    ) -> None:
+        self._profile = profile
+        self._cache = profile.core.data_cache
+        asked = section_map.data_cache is CacheState.COLD
+        self._promised = Assumption.DATA_ALIGNMENT in section_map.assumptions
+        self._unpromised = self._cache is not None and asked and not self._promised
+        self.cold = self._cache is not None and asked and self._promised
+        if self._cache is None:
+            return
+        self._refuse_waits()
+        if self.cold and self._cache.geometry.line not in characterization.data_lines:
+            line = self._cache.geometry.line
+            raise PricingError(
+                f"the characterization of {characterization.kernel.name} does not say which loads "
+                f"may miss in a data cache with lines of {line} bytes",
+                expected=f"a characterization made with --data-lines {line}",
+                hint="or `data cache: always miss` in the section map",
+                file="map",
+                keys=("data cache",),
+            )
+
+    def notes(self) -> Iterator[str]:
+        """What the prices assume."""
+        if self._cache is None:
+            return
+        regions = self._profile.regions.values()
+        past = [
+            r.name for r in regions if r.load_miss_penalty is None and Operation.READ in r.times
+        ]
+        if past:
+            yield f"loads from {', '.join(sorted(past))} go past the data cache"
+        if not self.cold:
+            yield "data cache: each load of what it may hold counts as a miss"
+            if self._unpromised:
+                yield (
+                    "data may lie in lines otherwise than where they were characterized: with "
+                    "`data alignment` promised, a cold data cache is priced by the lines that are "
+                    "loaded"
+                )
+            return
+        yield (
+            "assumed: nothing but the service uses the data cache meanwhile; before, it may hold "
+            "anything, and what is blocked begins with it empty; what an interrupt or another "
+            "thread makes it load again is not in the figures"
+        )
+        yield f"assumed, as the section map promises: {Assumption.DATA_ALIGNMENT.value}"
+
+    def of_read(self, region: Region) -> Interval:
+        """What a read takes beside its own time, if each of them misses."""
+        penalty = self._penalty(region)
+        if penalty is None or self.cold:
+            return _NONE
+        return _larger(penalty, self._again(EventKind.LOAD_BEHIND_STORE))
+
+    def of_event(self, kind: EventKind, region: Region, blocked: bool) -> Interval:
+        """What a load takes more that is counted as of this kind; ``blocked``: in what is
+        blocked."""
+        penalty = self._penalty(region)
+        if penalty is None or not self.cold:
+            return _NONE
+        if kind in (EventKind.LOAD_BEHIND_STORE, EventKind.SECOND_LOAD_BEHIND_STORE):
+            return self._again(kind)
+        loaded, emptied = self._counted
+        return penalty if kind is loaded or (blocked and kind is emptied) else _NONE
+
+    @cached_property
+    def _counted(self) -> tuple[EventKind, EventKind]:
+        assert self._cache is not None
+        geometry = self._cache.geometry
+        ways = max(w for w in WAYS_OF_LINE_LOADS if w <= geometry.ways)
+        return LINE_LOADS[geometry.line, ways]
+
+    def _penalty(self, region: Region) -> Interval | None:
+        if self._cache is None or region.load_miss_penalty is None:
+            return None
+        keys = ("regions", region.name, "load miss penalty")
+        return self._time(region.load_miss_penalty, region.clock, keys)
+
+    def _again(self, kind: EventKind) -> Interval:
+        """Of a load that hits and is carried out once more."""
+        assert self._cache is not None
+        quantity = self._cache.load_behind_store
+        if quantity is None:
+            return _NONE
+        return self._time(quantity, None, ("core", "data cache", kind.value))
+
+    def _time(self, quantity: Quantity, clock: Quantity | None, keys: tuple[str, ...]) -> Interval:
+        wrong = PricingError(
+            f"profile {self._profile.name}: {'.'.join(keys)} is not a time of zero or more",
+            expected="ns or cycles, zero or more, and a clock above 0 Hz",
+            file="profile",
+            keys=keys,
+        )
+        span: Span = span_of(quantity, clock, wrong)
+        time = in_nanoseconds(span, self._profile.core.clock)
+        return Interval(Fraction(0), time.nominal, time.high)  # it may hit all the same
+
+    def _refuse_waits(self) -> None:
+        """A miss would wait longer than it is priced."""
+        for region in self._profile.regions.values():
+            cached = region.load_miss_penalty is not None
+            if cached and (region.clock_divider > 1 or region.interferences):
+                raise PricingError(
+                    f"profile {self._profile.name} has a data cache and waits of {region.name}",
+                    expected="one of the two",
+                    hint="leave clock divider, refresh and arbitration out, and put the longest "
+                    "waits into `load miss penalty`, read and write",
+                    file="profile",
+                    keys=("core", "data cache"),
+                )
+
+
+def _larger(one: Interval, other: Interval) -> Interval:
+    return Interval(
+        max(one.low, other.low), max(one.nominal, other.nominal), max(one.high, other.high)
+    )
