@@ -41,9 +41,7 @@ from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Succession
 REACH: Final = 16
 """Instructions between two accesses that are told apart."""
 
-_BESIDE: Final = tuple(
-    kind for kind in KINDS if not (kind.is_issue or kind.is_of_cache)
-)
+_BESIDE: Final = tuple(kind for kind in KINDS if not (kind.is_issue or kind.is_of_cache))
 _BIT: Final = {KIND[kind]: 1 << number for number, kind in enumerate(_BESIDE)}
 _BEHIND: Final = frozenset(
     {
