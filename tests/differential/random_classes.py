@@ -195,6 +195,8 @@ def _resume_all(call: Call) -> Class:
         name = "xTaskResumeAll_ticks" + _stays(call)
         return Known(name, {"R": f["R"], "P": f["P"], "K": f["K"]})
     if f["R"]:
+        if call.result and f["most"] <= f["me"]:
+            return Known("xTaskResumeAll_ready_yield", {"R": f["R"]})
         name = "xTaskResumeAll_ready" + _stays(call)
         return Known(name if f["stays"] else f"{name}_none_delayed", {"R": f["R"]})
     return Known("xTaskResumeAll_yield" if call.result else "xTaskResumeAll", {})
@@ -473,8 +475,20 @@ def _stream_waits(call: Call) -> Class:
         return Gap(f"{call.name} that blocks more than once")
     if not call.result:
         return Known(f"{call.name}_times_out", {"S": 0, "D": call.facts["D"]})
-    name = f"{call.name}_blocks" + ("_less_urgent" if call.parts == 2 else "")
+    name = f"{call.name}_times_out" if _comes_short(call) else f"{call.name}_blocks"
+    name += "_less_urgent" if call.parts == 2 else ""
     return Known(name, {"S": call.result, "D": call.facts["D"]})
+
+
+def _comes_short(call: Call) -> bool:
+    """Its time was over: it sent the part of a stream that there was room for, or received fewer
+    bytes than the trigger level. (Room for all that came with the end of the time counts as in
+    time: nothing tells.)"""
+    f = call.facts
+    if call.name.startswith("xMessage"):
+        return False
+    wanted = f["S"] if "Send" in call.name else min(f["S"], f["trigger"])
+    return (call.result or 0) < wanted
 
 
 # ---- timers and sets -----------------------------------------------------------------------------

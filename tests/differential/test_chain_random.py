@@ -177,6 +177,22 @@ def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> 
             Known("xTaskResumeAll_ticks_less_urgent", {"R": 0, "P": 2, "K": 1}),
         ),
         (
+            call("xTaskResumeAll", 1, 2, nested=0, wrap=0, P=0, R=2, stays=1, most=5, me=4),
+            Known("xTaskResumeAll_ready", {"R": 2}),
+        ),
+        (
+            call("xTaskResumeAll", 1, 2, nested=0, wrap=0, P=0, R=2, stays=1, most=4, me=4),
+            Known("xTaskResumeAll_ready_yield", {"R": 2}),
+        ),
+        (
+            call("xTaskResumeAll", 1, 1, nested=0, wrap=0, P=0, R=2, stays=0, most=3, me=4),
+            Known("xTaskResumeAll_ready_yield", {"R": 2}),
+        ),
+        (
+            call("xTaskResumeAll", 0, 1, nested=0, wrap=0, P=0, R=2, stays=0, most=4, me=4),
+            Known("xTaskResumeAll_ready_less_urgent_none_delayed", {"R": 2}),
+        ),
+        (
             call("vTaskPrioritySet", own=1, base=8, new=10),
             Known("vTaskPrioritySet", {}),
         ),
@@ -272,6 +288,26 @@ def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> 
         (
             call("xMessageBufferReceive", result=8, parts=2, S=9, bytes=0, waiting=0, limit=3, D=4),
             Known("xMessageBufferReceive_blocks_less_urgent", {"S": 8, "D": 4}),
+        ),
+        (
+            call("xStreamBufferSend", result=3, parts=3, S=8, room=2, waiting=0, limit=3, D=4),
+            Known("xStreamBufferSend_times_out", {"S": 3, "D": 4}),
+        ),
+        (
+            call("xStreamBufferSend", result=2, parts=2, S=8, room=2, waiting=0, limit=3, D=4),
+            Known("xStreamBufferSend_times_out_less_urgent", {"S": 2, "D": 4}),
+        ),
+        (
+            call("xStreamBufferReceive", 2, 2, S=9, trigger=3, bytes=0, waiting=0, limit=3, D=4),
+            Known("xStreamBufferReceive_times_out_less_urgent", {"S": 2, "D": 4}),
+        ),
+        (
+            call("xStreamBufferReceive", 2, 3, S=2, trigger=3, bytes=0, waiting=0, limit=3, D=4),
+            Known("xStreamBufferReceive_blocks", {"S": 2, "D": 4}),
+        ),
+        (
+            call("xStreamBufferReceive", 3, 2, S=9, trigger=3, bytes=0, waiting=0, limit=3, D=4),
+            Known("xStreamBufferReceive_blocks_less_urgent", {"S": 3, "D": 4}),
         ),
         (
             call("xStreamBufferReceive", result=0, parts=2, S=9, bytes=0, waiting=0, limit=3, D=4),

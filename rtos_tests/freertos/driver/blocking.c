@@ -235,12 +235,14 @@ static void measure_suspend(void)
 {
     helpers_start(1);
     helper_call(0, resumes_the_driver, NULL);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
     MEASURE(SERVICE_VTASKSUSPEND_OWN, vTaskSuspend(NULL));
     CHECK(!helper_busy(0));
     helpers_stop();
 
     CHECK(xTaskCreateStatic(resumes_at_once, "resumes", STACK_WORDS, NULL, PRIORITY_CREATED,
                             holder_stack, &holder_control) != NULL);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
     MEASURE(SERVICE_VTASKSUSPEND_OWN_NONE_DELAYED, vTaskSuspend(NULL));
     vTaskDelete((TaskHandle_t)&holder_control);
 }
@@ -318,8 +320,12 @@ static void measure_delay_until_first(enum wrapped wrapped, unsigned state)
     helper_delay(0, 100);
     if (state == 1) {
         helper_take(1, semaphore, 1);
-        CHECK(xSemaphoreGive(semaphore) == pdTRUE && !helper_busy(1));
+        CHECK(xSemaphoreGive(semaphore) == pdTRUE);
+        CHECK(!helper_busy(1) && helper_result(1) == pdTRUE);
     }
+    /* Nobody else is delayed, and the tick at which the other one was to wake has not come. */
+    CHECK(listCURRENT_LIST_LENGTH(list_of(helper_handle(0))) == 1);
+    CHECK(xTaskGetTickCount() == before);
     wcet_param(0, 2 * wrapped + state);
     MEASURE(SERVICE_XTASKDELAYUNTIL_FIRST, delayed = xTaskDelayUntil(&wake, 3));
     CHECK(delayed == pdTRUE && xTaskGetTickCount() == before + 2 && wake == before + 2);
@@ -577,6 +583,7 @@ static TaskHandle_t mutex_held_by(TaskFunction_t function)
                                holder_stack, &holder_control);
     CHECK(xSemaphoreGetMutexHolder(queue) == holder);
     CHECK(uxTaskPriorityGet(holder) == PRIORITY_CREATED);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(holder)) == 1);
     /* The index of its ready list stands on it, as where it ran last. */
     put_index_on(holder);
     return holder;

@@ -105,10 +105,12 @@ static void measure_static(void)
     another_delayed(1);
     created = create(waits_for_ever, PRIORITY_DRIVER + 2);
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 2);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(created)) == 1);
     MEASURE(SERVICE_VTASKDELETE_STATIC, vTaskDelete(created));
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS + 1);
     another_delayed(0);
     created = create(waits_long, PRIORITY_DRIVER + 2);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(created)) == 1);
     MEASURE(SERVICE_VTASKDELETE_STATIC_NONE_DELAYED, vTaskDelete(created));
 }
 

@@ -49,6 +49,7 @@ static void measure_mutex_waiter(unsigned readying)
     helpers_start_readying(1, readying);
     helper_take(0, mutex, portMAX_DELAY);
     CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
     MARK_READYING(0, readying);
     MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_WAITER, result = xSemaphoreGive(mutex));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
@@ -107,6 +108,7 @@ static void measure_recursive(void)
     helpers_start(1);
     helper_call(0, take_recursive, mutex);
     CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 1);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
     MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE_WAITER, result = xSemaphoreGiveRecursive(mutex));
     CHECK(result == pdTRUE && !helper_busy(0) && helper_result(0) == pdTRUE);
     CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER);
@@ -142,6 +144,7 @@ static void measure_inherited(int is_recursive)
     CHECK(!helper_busy(1) && helper_busy(0) && uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 2);
     CHECK(xSemaphoreGive(other) == pdTRUE);
     CHECK(uxTaskPriorityGet(NULL) == PRIORITY_DRIVER + 2);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
     if (is_recursive)
         MEASURE(SERVICE_XSEMAPHOREGIVERECURSIVE_INHERITED,
                 result = xSemaphoreGiveRecursive(mutex));
@@ -233,6 +236,7 @@ static void measure_mutex_not_urgent(int is_recursive, int waits, unsigned inher
     if (inherited != KEPT)
         CHECK(xSemaphoreGive(other) == pdTRUE);
     CHECK(uxTaskPriorityGet(NULL) == before && helper_busy(0) == waits);
+    CHECK(inherited != LOST || listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
 
     if (waits || is_recursive)
         wcet_param(0, inherited);

@@ -448,6 +448,7 @@ static void measure_mutex(int waits, unsigned inherited)
     if (inherited != KEPT)
         CHECK(xSemaphoreGive(other) == pdTRUE);
     CHECK(uxTaskPriorityGet(NULL) == before && helper_busy(2) == waits);
+    CHECK(inherited != LOST || listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
     wcet_param(0, now);
     wcet_param(1, inherited);
     if (waits)

@@ -138,6 +138,7 @@ static void measure_delete_at(unsigned n, int another_is_delayed)
                       PRIORITY_DRIVER + 2, &created) == pdPASS);
     CHECK((void *)created == control);
     CHECK(((StaticTask_t *)created)->pxDummy6 == stack);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(created)) == 1);
     vPortFree(gap);
     holes_open(&holes);
     CHECK(heap_free_blocks() == n + 2);
@@ -277,12 +278,14 @@ static void measure_suspend(void)
     if (DRIVER_WHOLE) {
         CHECK(xTaskCreate(waits_for, "victim", STACK_WORDS, limit_of(0), PRIORITY_DRIVER + 2,
                           &created) == pdPASS);
+        CHECK(listCURRENT_LIST_LENGTH(list_of(created)) == 1);
         MEASURE(SERVICE_VTASKSUSPEND_NONE_DELAYED, vTaskSuspend(created));
         vTaskDelete(created);
     }
     another_delayed(1);
     CHECK(xTaskCreate(waits_for, "victim", STACK_WORDS, limit_of(1), PRIORITY_DRIVER + 2,
                       &created) == pdPASS);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(created)) == 1);
     MEASURE(SERVICE_VTASKSUSPEND, vTaskSuspend(created));
     vTaskDelete(created);
     CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, PRIORITY_CREATED, &created) ==

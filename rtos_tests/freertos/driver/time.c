@@ -72,8 +72,12 @@ static void measure_delay_first(unsigned state)
     helper_delay(0, 100);
     if (state == 1) {
         helper_take(1, semaphore, 1);
-        CHECK(xSemaphoreGive(semaphore) == pdTRUE && !helper_busy(1));
+        CHECK(xSemaphoreGive(semaphore) == pdTRUE);
+        CHECK(!helper_busy(1) && helper_result(1) == pdTRUE);
     }
+    /* Nobody else is delayed, and the tick at which the other one was to wake has not come. */
+    CHECK(listCURRENT_LIST_LENGTH(list_of(helper_handle(0))) == 1);
+    CHECK(xTaskGetTickCount() == before);
     wcet_param(0, state);
     MEASURE(SERVICE_VTASKDELAY_FIRST, vTaskDelay(2));
     CHECK(xTaskGetTickCount() == before + 2 && helper_busy(0));

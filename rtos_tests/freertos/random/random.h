@@ -97,6 +97,8 @@ QueueHandle_t set_of(QueueHandle_t queue);
 /* Of a list of waiting tasks: how many are as urgent as the caller or more, and the first one. */
 unsigned waiting_before(const List_t *list);
 TaskHandle_t first_of(const List_t *list);
+/* Of tasks that stand in a list, in whatever order; 0 if there is none. */
+UBaseType_t most_urgent_of(const List_t *list);
 /* Says how many wait, how urgent the first of them is, and how urgent the caller. */
 void say_waiting(const List_t *list);
 /* Says what matters where the caller may wait: the limit, D, W and what runs next. */

@@ -109,6 +109,7 @@ static void unlock(void)
     say("K", woken_by(xPendedTicks));
     say("stays", delayed_after(xPendedTicks));
     say("wrap", (unsigned)wraps_within(xPendedTicks));
+    say("most", (unsigned)most_urgent_of(&xPendingReadyList));
     say("me", (unsigned)priority_of(NULL));
     MEASURED(number, yielded = xTaskResumeAll());
     say_result(number, (unsigned)yielded);

@@ -228,6 +228,16 @@ TaskHandle_t first_of(const List_t *list)
     return listLIST_IS_EMPTY(list) ? NULL : listGET_OWNER_OF_HEAD_ENTRY(list);
 }
 
+UBaseType_t most_urgent_of(const List_t *list)
+{
+    UBaseType_t most = 0;
+
+    FOR_EACH (item, list)
+        if (priority_of(listGET_LIST_ITEM_OWNER(item)) > most)
+            most = priority_of(listGET_LIST_ITEM_OWNER(item));
+    return most;
+}
+
 void say_waiting(const List_t *list)
 {
     const TaskHandle_t first = first_of(list);
