@@ -87,16 +87,39 @@ static BaseType_t send(void *unused)
     return xStreamBufferSend(buffer, SENT, length, portMAX_DELAY) == length;
 }
 
+/* There is room for all that is sent; or the buffer is empty and cannot hold more than that many bytes, and the
+ * caller would wait, or would not. */
+#define SEND_STATES 3u
+
+static size_t stream_to_send_to(unsigned bytes, unsigned state)
+{
+    buffer_of(bytes, 0, 0);
+    if (state > 0) {
+        buffer = xStreamBatchingBufferCreateStatic(bytes + 1, 1, storage, &control);
+        control.uxDummy1[0] = control.uxDummy1[1] = bytes;
+        CHECK(xStreamBufferSpacesAvailable(buffer) == bytes);
+    }
+    return bytes + (state > 0);
+}
+
+static TickType_t limit_of(unsigned state)
+{
+    return state < 2 ? portMAX_DELAY : 0;
+}
+
 /* Room, then data; nobody waits. The caller would wait, for which more is looked at. */
 static void measure_stream(unsigned bytes)
 {
-    size_t done;
+    size_t wanted, done;
 
-    buffer_of(bytes, 0, 0);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XSTREAMBUFFERSEND,
-            done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    CHECK(done == bytes && xStreamBufferBytesAvailable(buffer) == bytes);
+    for (unsigned state = 0; state < SEND_STATES && few_bytes(bytes, state); state++) {
+        wanted = stream_to_send_to(bytes, state);
+        wcet_param(0, bytes);
+        wcet_param(1, state);
+        MEASURE(SERVICE_XSTREAMBUFFERSEND,
+                done = xStreamBufferSend(buffer, SENT, wanted, limit_of(state)));
+        CHECK(done == bytes && xStreamBufferBytesAvailable(buffer) == bytes);
+    }
     for (unsigned stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
         buffer_of(bytes, 0, 0);
         CHECK(xStreamBufferSend(buffer, SENT, bytes + stays, 0) == bytes + stays);
@@ -111,19 +134,22 @@ static void measure_stream(unsigned bytes)
 
 static void measure_stream_waiter(unsigned bytes, int urgent)
 {
-    size_t done;
+    size_t wanted, done;
 
-    buffer_of(bytes, 0, 0);
-    waits(receive, urgent);
-    wcet_param(0, bytes);
-    if (urgent)
-        MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER,
-                done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    else
-        MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER_LESS_URGENT,
-                done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    check_woken(urgent);
-    CHECK(done == bytes && memcmp(SENT, helpers_item + 2, bytes) == 0);
+    for (unsigned state = 0; state < SEND_STATES && few_bytes(bytes, state); state++) {
+        wanted = stream_to_send_to(bytes, state);
+        waits(receive, urgent);
+        wcet_param(0, bytes);
+        wcet_param(1, state);
+        if (urgent)
+            MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER,
+                    done = xStreamBufferSend(buffer, SENT, wanted, limit_of(state)));
+        else
+            MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER_LESS_URGENT,
+                    done = xStreamBufferSend(buffer, SENT, wanted, limit_of(state)));
+        check_woken(urgent);
+        CHECK(done == bytes && memcmp(SENT, helpers_item + 2, bytes) == 0);
+    }
 
     /* The buffer is full from the byte before its end on. */
     buffer_of(bytes, 0, 0);
