@@ -140,6 +140,7 @@ static BaseType_t sets_bits(void *unused)
 /* What the caller of a stream buffer finds: bytes that were there before it waited, and that stay there. */
 static unsigned there;
 static unsigned stay;
+static unsigned capacity; /* what the buffer holds */
 static int moves; /* where it is read and written, to the byte before the end */
 
 static void set_positions(unsigned read, unsigned write)
@@ -166,21 +167,25 @@ static BaseType_t sends_the_rest(void *unused)
     return xStreamBufferSend(stream, sent + 1, bytes, portMAX_DELAY) == bytes;
 }
 
-static BaseType_t receives_all(void *unused)
+/* All that the buffer holds, or all but what stays. */
+static BaseType_t makes_room(void *unused)
 {
+    const size_t bytes = capacity - stay;
+
     (void)unused;
     vTaskDelay(1);
-    CHECK(xStreamBufferReceive(stream, others_item + 1, STREAM_BYTES, 0) == STREAM_BYTES);
+    CHECK(xStreamBufferReceive(stream, others_item + 1, bytes, 0) == bytes);
     if (moves)
-        set_positions(STREAM_BYTES, STREAM_BYTES);
-    return xStreamBufferIsEmpty(stream);
+        set_positions(capacity, capacity);
+    return xStreamBufferBytesAvailable(stream) == stay;
 }
 
-/* What the caller sends. */
+/* What has stayed, and what the caller sends. */
 static BaseType_t receives_bytes(void *unused)
 {
     (void)unused;
-    return xStreamBufferReceive(stream, others_item + 1, STREAM_BYTES, portMAX_DELAY) == length;
+    return xStreamBufferReceive(stream, others_item + 1, STREAM_BYTES, portMAX_DELAY) ==
+           stay + length;
 }
 
 /* `delayed` tasks that wake no later than the caller; the first of them is the one that brings what
@@ -767,22 +772,23 @@ static void measure_sync(unsigned delayed, unsigned waiting, unsigned state)
     helpers_stop();
 }
 
-static void create_stream(unsigned bytes)
+static void create_stream(unsigned bytes, unsigned holds)
 {
     set_items(bytes);
-    stream = xStreamBatchingBufferCreateStatic(STREAM_BYTES + 1, 1, storage, &stream_control);
+    capacity = holds;
+    stream = xStreamBatchingBufferCreateStatic(holds + 1, 1, storage, &stream_control);
 }
 
-/* The data wrap around behind the first byte, as in streams.c. All are received, or one stays; and then one, too
- * few for a batching buffer, was there before, or none. */
-#define RECEIVE_STATES 6u
+/* The data wrap around behind the first byte, as in streams.c. All are received, or one stays; and one, too few
+ * for a batching buffer, was there before, or none. */
+#define RECEIVE_STATES 8u
 
 static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned state, int urgent)
 {
     size_t done;
 
-    create_stream(bytes);
-    stay = state >= 2;
+    create_stream(bytes, STREAM_BYTES);
+    stay = state >= 2 && state < 6;
     there = state >= 4;
     set_positions(0, STREAM_BYTES);
     CHECK(xStreamBufferIsFull(stream));
@@ -800,43 +806,54 @@ static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned st
         MEASURE(SERVICE_XSTREAMBUFFERRECEIVE_BLOCKS_LESS_URGENT,
                 done = xStreamBufferReceive(stream, received + 1, bytes, LIMIT));
     CHECK(done == bytes && memcmp(sent + 1, received + 1, bytes) == 0);
-    CHECK(!urgent || xStreamBufferIsFull(stream));
+    CHECK(xStreamBufferBytesAvailable(stream) == (urgent ? STREAM_BYTES : stay));
     urgency_check_went_on(delayed, urgent);
 }
 
 /* Full, and the next byte that is written is the last before the end; or the data have wrapped around, and what is
  * written does not, or does as well. Then it would behind its second byte, which two bytes do not: so that they
- * cost the same, the positions are moved by a byte while the buffer is empty. All that with the tick count
- * wrapping around before the caller looks at the time that is left, or not. */
-#define SEND_STATES 12u
+ * cost the same, the positions are moved by a byte while the buffer is empty. Or they have, and not all is
+ * received, so that what is written stays before what is there. The data are longer than the buffer, which takes
+ * what it can hold, or are not. All that with the tick count wrapping around before the caller looks at the time
+ * that is left, or not. */
+#define SEND_STATES 28u
+
+static const struct {
+    unsigned char where, longer, clock_wraps;
+} send_states[SEND_STATES / 2] = {
+    {0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {0, 0, 1}, {1, 0, 1}, {2, 0, 1}, {0, 1, 0},
+    {1, 1, 0}, {2, 1, 0}, {0, 1, 1}, {1, 1, 1}, {2, 1, 1}, {3, 0, 0}, {3, 0, 1},
+};
 
 static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state, int urgent)
 {
-    const unsigned where = state / 2 % 3, clock_wraps = state >= SEND_STATES / 2;
+    const unsigned where = send_states[state / 2].where, longer = send_states[state / 2].longer;
+    const unsigned clock_wraps = send_states[state / 2].clock_wraps;
     const TickType_t before = xTaskGetTickCount();
     size_t done;
 
-    create_stream(bytes);
+    create_stream(bytes, longer ? bytes : STREAM_BYTES);
     moves = where == 2;
+    stay = where == 3;
     if (clock_wraps)
         clock_wraps_in(1);
     urgency_wait_for_caller(receives_bytes, delayed, urgent);
-    set_positions(where == 0 ? 0 : where == 1 ? 2 : STREAM_BYTES,
-                  where == 0 ? STREAM_BYTES : where == 1 ? 1 : STREAM_BYTES - 1);
+    set_positions(where == 0 ? 0 : where == 2 ? capacity : 1,
+                  where == 0 ? capacity : where == 2 ? capacity - 1 : 0);
     CHECK(xStreamBufferIsFull(stream));
-    delay_others(receives_all, delayed);
+    delay_others(makes_room, delayed);
     notify_driver(state & 1);
     mark_three(bytes, delayed, state);
     if (urgent)
         MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS,
-                done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
+                done = xStreamBufferSend(stream, sent + 1, bytes + longer, LIMIT));
     else
         MEASURE(SERVICE_XSTREAMBUFFERSEND_BLOCKS_LESS_URGENT,
-                done = xStreamBufferSend(stream, sent + 1, bytes, LIMIT));
+                done = xStreamBufferSend(stream, sent + 1, bytes + longer, LIMIT));
     CHECK(done == bytes && (xTaskGetTickCount() < before) == clock_wraps);
-    CHECK(xStreamBufferIsEmpty(stream) == urgent);
+    CHECK(xStreamBufferBytesAvailable(stream) == (urgent ? 0 : stay + bytes));
     urgency_check_went_on(delayed, urgent);
-    CHECK(xStreamBufferIsEmpty(stream) && memcmp(sent + 1, others_item + 1, bytes) == 0);
+    CHECK(xStreamBufferIsEmpty(stream) && memcmp(sent + 1, others_item + 1 + stay, bytes) == 0);
     if (clock_wraps)
         clock_far_from_wrap();
 }

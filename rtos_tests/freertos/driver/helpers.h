@@ -44,6 +44,16 @@ BaseType_t helper_result(unsigned helper);
 TaskHandle_t helper_handle(unsigned helper);
 UBaseType_t helper_priority(unsigned helper); /* as it is started */
 
+/* A task that a call in an interrupt readies is more urgent than what is interrupted, or is not; or is, but the
+ * handler passes a null pointer and is not told of the switch that it has to ask for: on some cores that is one
+ * jump more. */
+enum { TOLD, STAYS, NOT_TOLD, ISR_STATES };
+
+static inline BaseType_t *told_of(BaseType_t *woken, unsigned state)
+{
+    return state == NOT_TOLD ? NULL : woken;
+}
+
 /* Of parameters that act at once, not every combination is measured: along each axis, and enough of what
  * lies between and at the far corner. Where there are no bytes, as many as STREAM_BYTES_MIN. */
 int swept(unsigned bytes, unsigned delayed, unsigned waiting);

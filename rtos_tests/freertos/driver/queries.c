@@ -165,30 +165,30 @@ static BaseType_t sends(void *unused)
     return xStreamBufferSend(stream, item, 1, 1000) == 0;
 }
 
-static unsigned less_urgent; /* the task that waits is no more urgent than what is interrupted */
+static unsigned urgency; /* of the task that waits (helpers.h) */
 
 static void send_completed_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
-    wcet_param(0, less_urgent);
+    wcet_param(0, urgency);
     MEASURE(SERVICE_XSTREAMBUFFERSENDCOMPLETEDFROMISR_WAITER,
-            result = xStreamBufferSendCompletedFromISR(stream, &woken));
-    CHECK(result == pdTRUE && woken == !less_urgent);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xStreamBufferSendCompletedFromISR(stream, told));
+    CHECK(result == pdTRUE && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void receive_completed_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
-    wcet_param(0, less_urgent);
+    wcet_param(0, urgency);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVECOMPLETEDFROMISR_WAITER,
-            result = xStreamBufferReceiveCompletedFromISR(stream, &woken));
-    CHECK(result == pdTRUE && woken == !less_urgent);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xStreamBufferReceiveCompletedFromISR(stream, told));
+    CHECK(result == pdTRUE && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void reset_from_isr(void)
@@ -204,10 +204,10 @@ static void reset_from_isr(void)
 static void complete(helper_function *order, void (*completed)(void), int done)
 {
     helper_call(0, order, NULL);
-    if (less_urgent)
+    if (urgency == STAYS)
         vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
     in_interrupt(completed);
-    CHECK(!less_urgent || eTaskGetState(helper_handle(0)) == eReady);
+    CHECK(urgency != STAYS || eTaskGetState(helper_handle(0)) == eReady);
     vTaskPrioritySet(helper_handle(0), helper_priority(0));
     CHECK(helper_busy(0) == !done && (!done || helper_result(0) == pdTRUE));
 }
@@ -233,7 +233,7 @@ static void measure_buffers_own(void)
             number = uxStreamBufferGetStreamBufferNotificationIndex(stream));
     CHECK(number == 0);
 
-    for (less_urgent = 0; less_urgent < 2; less_urgent++) {
+    for (urgency = 0; urgency < ISR_STATES; urgency++) {
         stream = xStreamBufferCreateStatic(BUFFER_BYTES, 1, storage, &stream_control);
         helpers_start(1);
         complete(receives, send_completed_from_isr, 1);

@@ -161,19 +161,19 @@ static void measure_front(unsigned bytes, unsigned state)
 static QueueHandle_t isr_queue;
 static unsigned isr_bytes;
 static unsigned isr_state;
-static unsigned stays; /* the task that waits is no more urgent than the caller, or than what is interrupted */
+static unsigned urgency; /* of the task that waits, for the caller too (helpers.h) */
 
 static void lower_waiter(void)
 {
-    if (stays)
+    if (urgency == STAYS)
         vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
 }
 
 /* It was readied; where it is less urgent, it has not run yet. */
 static void check_went_on(void)
 {
-    CHECK(helper_busy(0) == (int)stays);
-    if (stays) {
+    CHECK(helper_busy(0) == (urgency == STAYS));
+    if (urgency == STAYS) {
         CHECK(eTaskGetState(helper_handle(0)) == eReady);
         vTaskPrioritySet(helper_handle(0), helper_priority(0));
     }
@@ -191,7 +191,7 @@ static QueueHandle_t full_queue_with_waiter(int wraps, unsigned bytes)
     helper_call(1, peek, queue);
     vTaskPrioritySet(NULL, configMAX_PRIORITIES - 2);
     CHECK(xQueueSend(queue, sent + 1, 0) == pdTRUE);
-    if (!stays)
+    if (urgency != STAYS)
         vTaskPrioritySet(helper_handle(0), configMAX_PRIORITIES - 1);
     CHECK(helper_busy(0) && helper_busy(1) && eTaskGetState(helper_handle(0)) == eBlocked);
     return queue;
@@ -199,8 +199,8 @@ static QueueHandle_t full_queue_with_waiter(int wraps, unsigned bytes)
 
 static void check_waiter(void)
 {
-    CHECK(helper_busy(0) == (int)stays && helper_busy(1));
-    CHECK(!stays || eTaskGetState(helper_handle(0)) == eReady);
+    CHECK(helper_busy(0) == (urgency == STAYS) && helper_busy(1));
+    CHECK(urgency != STAYS || eTaskGetState(helper_handle(0)) == eReady);
     vTaskPrioritySet(helper_handle(0), PRIORITY_DRIVER + 1);
     vTaskPrioritySet(NULL, PRIORITY_DRIVER);
     CHECK(!helper_busy(0) && !helper_busy(1) && helper_result(1) == pdTRUE);
@@ -208,16 +208,16 @@ static void check_waiter(void)
 
 static void overwrite_from_isr_with_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
-    wcet_param(2, stays);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_WAITER,
-            result = xQueueOverwriteFromISR(isr_queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xQueueOverwriteFromISR(isr_queue, sent + 1, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void in_interrupt(void (*function)(void))
@@ -230,10 +230,10 @@ static void in_interrupt(void (*function)(void))
 /* A task waits for an item that is there, or is not. */
 static void measure_full_with_waiter(unsigned bytes, unsigned state)
 {
-    const unsigned peek_service = stays ? SERVICE_XQUEUEPEEK_WAITER_LESS_URGENT
-                                        : SERVICE_XQUEUEPEEK_WAITER;
-    const unsigned overwrite_service = stays ? SERVICE_XQUEUEOVERWRITE_WAITER_LESS_URGENT
-                                             : SERVICE_XQUEUEOVERWRITE_WAITER;
+    const unsigned peek_service = urgency ? SERVICE_XQUEUEPEEK_WAITER_LESS_URGENT
+                                          : SERVICE_XQUEUEPEEK_WAITER;
+    const unsigned overwrite_service = urgency ? SERVICE_XQUEUEOVERWRITE_WAITER_LESS_URGENT
+                                               : SERVICE_XQUEUEOVERWRITE_WAITER;
     QueueHandle_t queue = full_queue_with_waiter(state == 0, bytes);
     BaseType_t result;
 
@@ -243,20 +243,12 @@ static void measure_full_with_waiter(unsigned bytes, unsigned state)
     CHECK(result == pdTRUE && memcmp(sent + 1, received + 1, bytes) == 0);
     check_waiter();
 
-    isr_bytes = bytes;
-    isr_state = state;
     if (state == 0) {
         queue = full_queue_with_waiter(1, bytes);
         wcet_param(0, bytes);
         wcet_param(1, state);
         MEASURE(overwrite_service, result = xQueueOverwrite(queue, sent + 1));
         CHECK(result == pdTRUE && uxQueueMessagesWaiting(queue) == 1);
-        check_waiter();
-        if (!few_bytes(bytes, stays))
-            return;
-        isr_queue = full_queue_with_waiter(1, bytes);
-        in_interrupt(overwrite_from_isr_with_waiter);
-        CHECK(uxQueueMessagesWaiting(isr_queue) == 1);
         check_waiter();
     } else {
         queue = queue_of(bytes, 1);
@@ -267,8 +259,19 @@ static void measure_full_with_waiter(unsigned bytes, unsigned state)
         MEASURE(overwrite_service, result = xQueueOverwrite(queue, sent + 1));
         CHECK(result == pdTRUE);
         check_went_on();
-        if (!few_bytes(bytes, stays))
-            return;
+    }
+}
+
+static void measure_overwrite_from_isr(unsigned bytes, unsigned state)
+{
+    isr_bytes = bytes;
+    isr_state = state;
+    if (state == 0) {
+        isr_queue = full_queue_with_waiter(1, bytes);
+        in_interrupt(overwrite_from_isr_with_waiter);
+        CHECK(uxQueueMessagesWaiting(isr_queue) == 1);
+        check_waiter();
+    } else {
         isr_queue = queue_of(bytes, 1);
         helper_call(0, receive, isr_queue);
         lower_waiter();
@@ -302,30 +305,30 @@ static void plain_from_isr(void)
 
 static void send_from_isr_to_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
-    wcet_param(2, stays);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XQUEUESENDFROMISR_WAITER,
-            result = xQueueSendFromISR(isr_queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xQueueSendFromISR(isr_queue, sent + 1, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void receive_from_isr_with_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
-    wcet_param(2, stays);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XQUEUERECEIVEFROMISR_WAITER,
-            result = xQueueReceiveFromISR(isr_queue, received + 1, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xQueueReceiveFromISR(isr_queue, received + 1, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void front_from_isr(void)
@@ -357,16 +360,16 @@ static void overwrite_from_isr(void)
 
 static void front_from_isr_to_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, isr_bytes);
     wcet_param(1, isr_state);
-    wcet_param(2, stays);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_WAITER,
-            result = xQueueSendToFrontFromISR(isr_queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xQueueSendToFrontFromISR(isr_queue, sent + 1, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void measure_from_isr(unsigned bytes, unsigned state)
@@ -560,12 +563,15 @@ void measure_queues(void)
         for (unsigned state = 0; state < 2 && few_bytes(bytes, state); state++) {
             measure_front(bytes, state);
             measure_from_isr(bytes, state);
-            for (stays = 0; stays < 2; stays++) {
-                if (few_bytes(bytes, stays))
-                    measure_from_isr_with_waiter(bytes, state);
-                measure_full_with_waiter(bytes, state);
+            for (urgency = 0; urgency < ISR_STATES; urgency++) {
+                if (urgency < NOT_TOLD)
+                    measure_full_with_waiter(bytes, state);
+                if (!few_bytes(bytes, urgency))
+                    continue;
+                measure_from_isr_with_waiter(bytes, state);
+                measure_overwrite_from_isr(bytes, state);
             }
-            stays = 1;
+            urgency = STAYS;
             measure_with_less_urgent(bytes, state);
         }
     helpers_stop();

@@ -32,7 +32,7 @@ static unsigned length;
 static uint8_t places_storage[MORE_PLACES * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
 static unsigned times;
 static unsigned now; /* which of several states is driven */
-static unsigned stays; /* the task that waits is no more urgent than what is interrupted */
+static unsigned urgency; /* of the task that waits, for an interrupt (helpers.h) */
 static unsigned locked; /* of a locked set: what the number of the state is greater by; else 0 */
 
 static BaseType_t selects(void *unused)
@@ -206,43 +206,43 @@ static void overwrite_plain_from_isr(void)
 
 static void send_to_front_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, length);
     wcet_param(1, now);
-    wcet_param(2, stays);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XQUEUESENDTOFRONTFROMISR_SET_WAITER,
-            result = xQueueSendToFrontFromISR(queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xQueueSendToFrontFromISR(queue, sent + 1, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void overwrite_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, length);
     wcet_param(1, now);
-    wcet_param(2, stays);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XQUEUEOVERWRITEFROMISR_SET_WAITER,
-            result = xQueueOverwriteFromISR(queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xQueueOverwriteFromISR(queue, sent + 1, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void give_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, now);
-    wcet_param(1, stays);
+    wcet_param(1, urgency);
     MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_SET_WAITER,
-            result = xSemaphoreGiveFromISR(queue, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xSemaphoreGiveFromISR(queue, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void give_plain_from_isr(void)
@@ -264,16 +264,16 @@ static void in_interrupt(void (*function)(void))
 
 static void send_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     wcet_param(0, length);
     wcet_param(1, now);
-    wcet_param(2, stays);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XQUEUESENDFROMISR_SET_WAITER,
-            result = xQueueSendFromISR(queue, sent + 1, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xQueueSendFromISR(queue, sent + 1, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void select_from_isr(void)
@@ -286,14 +286,14 @@ static void select_from_isr(void)
 static void wait_for_set(void)
 {
     helper_call(0, selects, NULL);
-    if (stays)
+    if (urgency == STAYS)
         vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
 }
 
 static void has_set(void)
 {
-    CHECK(helper_busy(0) == (int)stays);
-    if (stays)
+    CHECK(helper_busy(0) == (urgency == STAYS));
+    if (urgency == STAYS)
         vTaskPrioritySet(helper_handle(0), helper_priority(0));
     CHECK(!helper_busy(0));
 }
@@ -327,7 +327,7 @@ static void measure_position_from_isr(unsigned bytes, unsigned ways, BaseType_t 
         selected = xQueueSelectFromSet(set, 0);
         check_sent();
     }
-    for (stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
+    for (urgency = 0; urgency < ISR_STATES && few_bytes(bytes, urgency); urgency++) {
         set_with_queue(bytes, ways, position);
         wait_for_set();
         in_interrupt(to_waiter);
@@ -394,7 +394,7 @@ static void measure_semaphore(unsigned ways)
     CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
     CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
 
-    for (stays = 0; stays < 2; stays++) {
+    for (urgency = 0; urgency < ISR_STATES; urgency++) {
         set_with_semaphore(ways);
         wait_for_set();
         in_interrupt(give_from_isr);

@@ -27,7 +27,7 @@ static uint8_t received[BUFFER_BYTES + 8] CALLER_DATA __attribute__((aligned(8))
 static uint8_t helpers_item[BUFFER_BYTES + 8] CALLER_DATA __attribute__((aligned(8)));
 static StreamBufferHandle_t buffer;
 static unsigned length; /* of what is sent and received */
-static unsigned less_urgent; /* the task that waits is no more urgent than what is interrupted */
+static unsigned urgency; /* of the task that waits (helpers.h) */
 static unsigned found; /* by the interrupt: which of two states */
 
 /* What is sent begins at an odd address; so does what is received, and after the one byte before the
@@ -87,16 +87,39 @@ static BaseType_t send(void *unused)
     return xStreamBufferSend(buffer, SENT, length, portMAX_DELAY) == length;
 }
 
+/* There is room for all that is sent; or the buffer is empty and cannot hold more than that many bytes, and the
+ * caller would wait, or would not. */
+#define SEND_STATES 3u
+
+static size_t stream_to_send_to(unsigned bytes, unsigned state)
+{
+    buffer_of(bytes, 0, 0);
+    if (state > 0) {
+        buffer = xStreamBatchingBufferCreateStatic(bytes + 1, 1, storage, &control);
+        control.uxDummy1[0] = control.uxDummy1[1] = bytes;
+        CHECK(xStreamBufferSpacesAvailable(buffer) == bytes);
+    }
+    return bytes + (state > 0);
+}
+
+static TickType_t limit_of(unsigned state)
+{
+    return state < 2 ? portMAX_DELAY : 0;
+}
+
 /* Room, then data; nobody waits. The caller would wait, for which more is looked at. */
 static void measure_stream(unsigned bytes)
 {
-    size_t done;
+    size_t wanted, done;
 
-    buffer_of(bytes, 0, 0);
-    wcet_param(0, bytes);
-    MEASURE(SERVICE_XSTREAMBUFFERSEND,
-            done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    CHECK(done == bytes && xStreamBufferBytesAvailable(buffer) == bytes);
+    for (unsigned state = 0; state < SEND_STATES && few_bytes(bytes, state); state++) {
+        wanted = stream_to_send_to(bytes, state);
+        wcet_param(0, bytes);
+        wcet_param(1, state);
+        MEASURE(SERVICE_XSTREAMBUFFERSEND,
+                done = xStreamBufferSend(buffer, SENT, wanted, limit_of(state)));
+        CHECK(done == bytes && xStreamBufferBytesAvailable(buffer) == bytes);
+    }
     for (unsigned stays = 0; stays < 2 && few_bytes(bytes, stays); stays++) {
         buffer_of(bytes, 0, 0);
         CHECK(xStreamBufferSend(buffer, SENT, bytes + stays, 0) == bytes + stays);
@@ -111,19 +134,22 @@ static void measure_stream(unsigned bytes)
 
 static void measure_stream_waiter(unsigned bytes, int urgent)
 {
-    size_t done;
+    size_t wanted, done;
 
-    buffer_of(bytes, 0, 0);
-    waits(receive, urgent);
-    wcet_param(0, bytes);
-    if (urgent)
-        MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER,
-                done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    else
-        MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER_LESS_URGENT,
-                done = xStreamBufferSend(buffer, SENT, bytes, portMAX_DELAY));
-    check_woken(urgent);
-    CHECK(done == bytes && memcmp(SENT, helpers_item + 2, bytes) == 0);
+    for (unsigned state = 0; state < SEND_STATES && few_bytes(bytes, state); state++) {
+        wanted = stream_to_send_to(bytes, state);
+        waits(receive, urgent);
+        wcet_param(0, bytes);
+        wcet_param(1, state);
+        if (urgent)
+            MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER,
+                    done = xStreamBufferSend(buffer, SENT, wanted, limit_of(state)));
+        else
+            MEASURE(SERVICE_XSTREAMBUFFERSEND_WAITER_LESS_URGENT,
+                    done = xStreamBufferSend(buffer, SENT, wanted, limit_of(state)));
+        check_woken(urgent);
+        CHECK(done == bytes && memcmp(SENT, helpers_item + 2, bytes) == 0);
+    }
 
     /* The buffer is full from the byte before its end on. */
     buffer_of(bytes, 0, 0);
@@ -177,29 +203,29 @@ static void stream_from_isr(void)
 
 static void stream_from_isr_to_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     size_t done;
 
     wcet_param(0, length);
     wcet_param(1, found);
-    wcet_param(2, less_urgent);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XSTREAMBUFFERSENDFROMISR_WAITER,
-            done = xStreamBufferSendFromISR(buffer, SENT, length + found, &woken));
-    CHECK(done == length && woken == !less_urgent);
-    BOARD_YIELD_FROM_ISR(woken);
+            done = xStreamBufferSendFromISR(buffer, SENT, length + found, told));
+    CHECK(done == length && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void stream_from_isr_with_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     size_t done;
 
     wcet_param(0, length);
-    wcet_param(1, less_urgent);
+    wcet_param(1, urgency);
     MEASURE(SERVICE_XSTREAMBUFFERRECEIVEFROMISR_WAITER,
-            done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, &woken));
-    CHECK(done == length && woken == !less_urgent);
-    BOARD_YIELD_FROM_ISR(woken);
+            done = xStreamBufferReceiveFromISR(buffer, RECEIVED, length, told));
+    CHECK(done == length && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void in_interrupt(void (*function)(void))
@@ -222,23 +248,23 @@ static void measure_stream_from_isr(unsigned bytes)
     buffer_of(bytes, 0, 0);
     in_interrupt(stream_from_isr);
 
-    for (less_urgent = 0; less_urgent < 2 && few_bytes(bytes, less_urgent); less_urgent++) {
+    for (urgency = 0; urgency < ISR_STATES && few_bytes(bytes, urgency); urgency++) {
         for (found = 0; found < 2 && few_bytes(bytes, found); found++) {
             buffer_of(bytes, 0, 0);
-            waits(receive, !less_urgent);
+            waits(receive, urgency != STAYS);
             if (found > 0)
                 leave_room(bytes);
             in_interrupt(stream_from_isr_to_waiter);
-            check_woken(!less_urgent);
+            check_woken(urgency != STAYS);
             CHECK(found > 0 || memcmp(SENT, helpers_item + 2, bytes) == 0);
             CHECK(found == 0 || memcmp(storage, SENT + 1, bytes - 1) == 0);
         }
 
         buffer_of(bytes, 0, 0);
         CHECK(xStreamBufferSend(buffer, sent, BUFFER_BYTES - 1, 0) == BUFFER_BYTES - 1);
-        waits(send, !less_urgent);
+        waits(send, urgency != STAYS);
         in_interrupt(stream_from_isr_with_waiter);
-        check_woken(!less_urgent);
+        check_woken(urgency != STAYS);
         CHECK(memcmp(sent, RECEIVED, bytes) == 0);
     }
 }
@@ -366,29 +392,29 @@ static void message_from_isr(void)
 
 static void message_from_isr_to_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     size_t done;
 
     wcet_param(0, length);
-    wcet_param(1, less_urgent);
+    wcet_param(1, urgency);
     MEASURE(SERVICE_XMESSAGEBUFFERSENDFROMISR_WAITER,
-            done = xMessageBufferSendFromISR(buffer, SENT, length, &woken));
-    CHECK(done == length && woken == !less_urgent);
-    BOARD_YIELD_FROM_ISR(woken);
+            done = xMessageBufferSendFromISR(buffer, SENT, length, told));
+    CHECK(done == length && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void message_from_isr_with_waiter(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     size_t done;
 
     wcet_param(0, length);
     wcet_param(1, found);
-    wcet_param(2, less_urgent);
+    wcet_param(2, urgency);
     MEASURE(SERVICE_XMESSAGEBUFFERRECEIVEFROMISR_WAITER,
-            done = xMessageBufferReceiveFromISR(buffer, RECEIVED, sizeof received - 2, &woken));
-    CHECK(done == length && woken == !less_urgent);
-    BOARD_YIELD_FROM_ISR(woken);
+            done = xMessageBufferReceiveFromISR(buffer, RECEIVED, sizeof received - 2, told));
+    CHECK(done == length && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void measure_message_from_isr(unsigned bytes)
@@ -396,17 +422,17 @@ static void measure_message_from_isr(unsigned bytes)
     buffer_of(bytes, 1, LENGTH_BYTES);
     in_interrupt(message_from_isr);
 
-    for (less_urgent = 0; less_urgent < 2 && few_bytes(bytes, less_urgent); less_urgent++) {
+    for (urgency = 0; urgency < ISR_STATES && few_bytes(bytes, urgency); urgency++) {
         buffer_of(bytes, 1, LENGTH_BYTES);
-        waits(receive_message, !less_urgent);
+        waits(receive_message, urgency != STAYS);
         in_interrupt(message_from_isr_to_waiter);
-        check_woken(!less_urgent);
+        check_woken(urgency != STAYS);
         CHECK(memcmp(SENT, helpers_item + 2, bytes) == 0);
 
         for (found = 0; found < 2 && few_bytes(bytes, found); found++) {
-            waits_for_room(bytes, found, !less_urgent);
+            waits_for_room(bytes, found, urgency != STAYS);
             in_interrupt(message_from_isr_with_waiter);
-            check_woken(!less_urgent);
+            check_woken(urgency != STAYS);
             CHECK(memcmp(SENT, RECEIVED, bytes) == 0);
         }
     }

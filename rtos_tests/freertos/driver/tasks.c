@@ -200,6 +200,24 @@ static void measure_inherited_priority(unsigned place)
     helpers_stop();
 }
 
+/* The caller lowers its own priority and stays the most urgent task that is ready: the same switch is asked for. It
+ * is alone in its ready list, and the index stands on it or does not. */
+static void measure_own_priority(unsigned place)
+{
+    List_t *const list = list_of(driver_handle);
+
+    CHECK(listCURRENT_LIST_LENGTH(list) == 1);
+    if (place == 0)
+        put_index_on(driver_handle);
+    else
+        list->pxIndex = (ListItem_t *)&list->xListEnd;
+    wcet_param(0, 4 + place);
+    MEASURE(SERVICE_VTASKPRIORITYSET_OWN_INHERITED, vTaskPrioritySet(NULL, PRIORITY_CREATED));
+    CHECK(uxTaskPriorityGet(NULL) == PRIORITY_CREATED && list_of(driver_handle) != list);
+    CHECK(listCURRENT_LIST_LENGTH(list) == 0);
+    vTaskPrioritySet(NULL, PRIORITY_DRIVER);
+}
+
 /* On what the kernel's way depends when it changes a priority: whose it is and whether its event item tells
  * bits of an event group, which direction it takes and whether a priority was inherited, as which the task
  * keeps or surpasses it. Where it was, base and new priority lie so far from the task's present one. */
@@ -267,6 +285,8 @@ static void measure_priority(void)
             measure_priority_change(change, place);
     for (unsigned place = 0; DRIVER_WHOLE && place < 4; place++)
         measure_inherited_priority(place);
+    for (unsigned place = 0; DRIVER_WHOLE && place < 2; place++)
+        measure_own_priority(place);
     /* Worst: the caller, which is looked up. */
     MEASURE(SERVICE_UXTASKPRIORITYGET, priority = uxTaskPriorityGet(NULL));
     CHECK(priority == PRIORITY_DRIVER);

@@ -59,52 +59,52 @@ static void stop_others(void)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-/* The timers' task is no more urgent than what is interrupted. */
-static BaseType_t stays;
+/* Of the timers' task, for an interrupt (helpers.h). */
+static unsigned urgency;
 
 static void from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
-    wcet_param(0, (unsigned)stays);
-    MEASURE(SERVICE_XTIMERSTARTFROMISR, result = xTimerStartFromISR(timer, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+    wcet_param(0, urgency);
+    MEASURE(SERVICE_XTIMERSTARTFROMISR, result = xTimerStartFromISR(timer, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void pend_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
-    wcet_param(0, (unsigned)stays);
+    wcet_param(0, urgency);
     MEASURE(SERVICE_XTIMERPENDFUNCTIONCALLFROMISR,
-            result = xTimerPendFunctionCallFromISR(nothing_to_do, NULL, 0, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xTimerPendFunctionCallFromISR(nothing_to_do, NULL, 0, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void set_bits_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
-    wcet_param(0, (unsigned)stays);
+    wcet_param(0, urgency);
     MEASURE(SERVICE_XEVENTGROUPSETBITSFROMISR,
-            result = xEventGroupSetBitsFromISR(group, 3, &woken));
-    CHECK(result == pdPASS && woken == !stays);
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xEventGroupSetBitsFromISR(group, 3, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void clear_bits_from_isr(void)
 {
     BaseType_t result;
 
-    wcet_param(0, (unsigned)stays);
+    wcet_param(0, urgency);
     MEASURE(SERVICE_XEVENTGROUPCLEARBITSFROMISR, result = xEventGroupClearBitsFromISR(group, 1));
     CHECK(result == pdPASS);
-    BOARD_YIELD_FROM_ISR(!stays);
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void in_interrupt(void (*function)(void))
@@ -120,34 +120,35 @@ static void set_urgent(UBaseType_t priority)
 }
 
 /* What is asked for has been done when this returns. */
-static void in_interrupt_of_either(void (*function)(void), BaseType_t urgent)
+static void in_interrupt_of_either(void (*function)(void))
 {
-    stays = !urgent;
-    if (stays)
+    if (urgency == STAYS)
         set_urgent(PRIORITY_CREATED);
     in_interrupt(function);
-    if (stays)
+    if (urgency == STAYS)
         set_urgent(configTIMER_TASK_PRIORITY);
 }
 
 /* The timers' task is more urgent than the interrupted task, or not: then no switch is asked for. */
 static void measure_from_isr(void)
 {
-    for (BaseType_t urgent = pdTRUE; urgent >= pdFALSE; urgent--) {
-        in_interrupt_of_either(from_isr, urgent);
+    for (urgency = 0; urgency < ISR_STATES; urgency++) {
+        in_interrupt_of_either(from_isr);
         CHECK(xTimerIsTimerActive(timer) == pdTRUE);
         CHECK(xTimerStop(timer, 0) == pdPASS);
-        in_interrupt_of_either(pend_from_isr, urgent);
+        in_interrupt_of_either(pend_from_isr);
     }
 }
 
 static void measure_bits_from_isr(void)
 {
     group = xEventGroupCreateStatic(&group_control);
-    for (BaseType_t urgent = pdTRUE; urgent >= pdFALSE; urgent--) {
-        in_interrupt_of_either(set_bits_from_isr, urgent);
+    for (urgency = 0; urgency < ISR_STATES; urgency++) {
+        in_interrupt_of_either(set_bits_from_isr);
         CHECK(xEventGroupGetBits(group) == 3);
-        in_interrupt_of_either(clear_bits_from_isr, urgent);
+        if (urgency == NOT_TOLD)
+            continue;
+        in_interrupt_of_either(clear_bits_from_isr);
         CHECK(xEventGroupGetBits(group) == 2);
     }
 }

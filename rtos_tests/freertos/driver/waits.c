@@ -447,6 +447,14 @@ static void set_positions(size_t at)
     stream_control.uxDummy1[1] = at;
 }
 
+/* By a byte, so that what is written next wraps around behind its first byte and not its second. */
+static void move_behind(void)
+{
+    CHECK(stream_control.uxDummy1[1] == STREAM_BYTES - 1);
+    stream_control.uxDummy1[0] = (stream_control.uxDummy1[0] + 1) % stream_control.uxDummy1[2];
+    stream_control.uxDummy1[1] = STREAM_BYTES;
+}
+
 /* As if the buffer were full: where it is read, and a byte before that, where it is written. */
 static void set_full(size_t at)
 {
@@ -466,7 +474,7 @@ static BaseType_t notifies_late(void *unused)
 }
 
 static unsigned stay; /* bytes that the caller does not receive, or that are not received for it */
-static int moves; /* where it is read and written, to the byte before the end */
+static int moves; /* what is in the buffer, while the caller waits */
 
 /* Fewer bytes than wake the caller, and a notification of something else. */
 static BaseType_t sends_too_little(void *unused)
@@ -486,17 +494,20 @@ static BaseType_t sends_the_rest(void *unused)
     return xStreamBufferSend(stream, sent + 1, bytes, portMAX_DELAY) == bytes;
 }
 
+static unsigned taken; /* bytes that are received for the caller, too late */
+
 /* Makes room when the caller's time is over, which it is told of; and the tick count wraps around. */
 static BaseType_t receives_late(void *unused)
 {
-    const size_t bytes = STREAM_BYTES - stay;
+    const unsigned before = xStreamBufferBytesAvailable(stream);
 
     (void)unused;
     vTaskDelay(IN_VAIN);
     let_clock_wrap();
-    CHECK(xStreamBufferReceive(stream, others_item + 1, bytes, 0) == bytes);
+    CHECK(xStreamBufferReceive(stream, others_item + 1, taken, 0) == taken);
     if (moves)
-        set_positions(STREAM_BYTES);
+        move_behind();
+    stay = before - taken;
     return xStreamBufferBytesAvailable(stream) == stay;
 }
 
@@ -543,47 +554,71 @@ static void measure_stream_receive(unsigned bytes, unsigned delayed, unsigned st
 
 /* Worst: there is room for a part of the data, which the caller sends in the end, and with that part
  * there are as many bytes as another task waits for, which is readied. What is in the buffer has wrapped
- * around and what is sent does not, or the reverse. The data would go into the empty buffer, or are longer. */
-static unsigned part_of_room(unsigned bytes, unsigned delayed, unsigned state, int urgent)
+ * around and what is sent does not, or the reverse. The data would go into the empty buffer, or are longer.
+ * Or a byte is received when the caller's time is over, the last before the wrap: of that the caller sees
+ * nothing, but what is in the buffer does not wrap around any more. */
+enum { BY_DATA, BY_BUFFER, TAKEN_AT_END };
+
+static unsigned part_of_room(unsigned bytes, unsigned delayed, unsigned where, unsigned more, int urgent)
 {
     const unsigned before = STREAM_BYTES - bytes;
 
-    stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES, storage, &stream_control);
-    set_positions(state & 2 ? STREAM_BYTES : bytes);
-    urgency_wait_for_caller(receives_all, delayed, urgent);
+    stream = xStreamBufferCreateStatic(STREAM_BYTES + 1, STREAM_BYTES - (where == TAKEN_AT_END), storage,
+                                       &stream_control);
+    set_positions(where == BY_DATA ? bytes : STREAM_BYTES);
+    urgency_wait_for_caller(where == TAKEN_AT_END ? receives_rest : receives_all, delayed, urgent);
     CHECK(xStreamBufferSend(stream, sent + 1, before, 0) == before && helper_busy(delayed));
-    CHECK(stream_control.uxDummy1[1] == (state & 2 ? before - 1 : STREAM_BYTES));
-    delay_others(notifies_late, delayed, IN_VAIN);
-    return STREAM_BYTES + (state >= 4);
+    CHECK(stream_control.uxDummy1[1] == (where == BY_DATA ? STREAM_BYTES : before - 1));
+    stay = before;
+    taken = 1;
+    moves = 0;
+    delay_others(where == TAKEN_AT_END ? receives_late : notifies_late, delayed, IN_VAIN);
+    return STREAM_BYTES + more;
 }
 
 /* Or there is none, until the caller's time is over: it looks once more, and sends them all. They wrap around
  * behind their first byte; or what is in the buffer has wrapped around first, and they do not, or do as well (see
- * blocking.c). */
-static unsigned late_room(unsigned bytes, unsigned delayed, unsigned state, int urgent)
-{
-    const unsigned where = state / 2 % 4;
+ * blocking.c); or all that is received stands before the wrap, and they end there. Or there is room for a part of
+ * them then, and they are no longer than the empty buffer, or are. */
+enum { DATA_WRAP, BUFFER_WRAPS, BOTH_WRAP, NEITHER_WRAPS };
 
+static unsigned late_room(unsigned bytes, unsigned delayed, unsigned where, unsigned part, int urgent)
+{
     stream = xStreamBatchingBufferCreateStatic(STREAM_BYTES + 1, 1, storage, &stream_control);
-    stay = where == 1;
-    moves = where == 2;
+    taken = part > 0 || where == NEITHER_WRAPS ? bytes : STREAM_BYTES - (where == BUFFER_WRAPS);
+    moves = where == BOTH_WRAP;
     urgency_wait_for_caller(receives_rest, delayed, urgent);
-    set_full(where == 2 ? STREAM_BYTES : where);
+    set_full(where == DATA_WRAP       ? 0
+             : where == BUFFER_WRAPS  ? 1
+             : where == BOTH_WRAP     ? STREAM_BYTES
+                                      : STREAM_BYTES + 1 - bytes);
     delay_others(receives_late, delayed, IN_VAIN);
-    return bytes;
+    return part == 0 ? bytes : part == 1 ? bytes + 1 : STREAM_BYTES + 1;
 }
 
-#define SEND_STATES 14u
+/* Which of the two, and what these are told. */
+static const struct {
+    unsigned char late, where, more;
+} send_states[] = {
+    {0, BY_DATA, 0},       {0, BY_BUFFER, 0},      {0, BY_DATA, 1},         {0, BY_BUFFER, 1},
+    {1, DATA_WRAP, 0},     {1, BUFFER_WRAPS, 0},   {1, BOTH_WRAP, 0},       {1, NEITHER_WRAPS, 0},
+    {1, DATA_WRAP, 1},     {1, BUFFER_WRAPS, 1},   {1, BOTH_WRAP, 1},       {1, NEITHER_WRAPS, 1},
+    {1, DATA_WRAP, 2},     {1, BUFFER_WRAPS, 2},   {1, BOTH_WRAP, 2},       {1, NEITHER_WRAPS, 2},
+    {0, TAKEN_AT_END, 0},  {0, TAKEN_AT_END, 1},
+};
+
+#define SEND_STATES (2 * sizeof send_states / sizeof send_states[0])
 
 static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state, int urgent)
 {
-    const int late = state >= 8;
+    const int late = send_states[state / 2].late;
     unsigned wanted;
     size_t done;
 
     set_items(bytes);
     clock_wraps_in(IN_VAIN + 2);
-    wanted = (late ? late_room : part_of_room)(bytes, delayed, state, urgent);
+    wanted = (late ? late_room : part_of_room)(bytes, delayed, send_states[state / 2].where,
+                                               send_states[state / 2].more, urgent);
     notify_driver(state & 1);
     mark_two(bytes, delayed);
     wcet_param(2, state);
@@ -593,10 +628,10 @@ static void measure_stream_send(unsigned bytes, unsigned delayed, unsigned state
     else
         MEASURE(SERVICE_XSTREAMBUFFERSEND_TIMES_OUT_LESS_URGENT,
                 done = xStreamBufferSend(stream, sent + 1, wanted, IN_VAIN));
-    CHECK(done == bytes && xStreamBufferIsEmpty(stream) == urgent);
+    CHECK(done == bytes && xStreamBufferBytesAvailable(stream) == (urgent ? 0 : stay + bytes));
     urgency_check_went_on(delayed, urgent);
     CHECK(xStreamBufferIsEmpty(stream));
-    CHECK(memcmp(sent + 1, others_item + 1 + (late ? stay : STREAM_BYTES - bytes), bytes) == 0);
+    CHECK(memcmp(sent + 1, others_item + 1 + stay, bytes) == 0);
     clock_far_from_wrap();
 }
 
