@@ -151,6 +151,13 @@ def test_a_load_behind_a_store_is_carried_out_again() -> None:
         assert found.total.high == (own + 4 * longer * 10)
 
 
+@pytest.mark.parametrize("load", [BEHIND, SECOND])
+def test_what_a_load_behind_a_store_takes_is_a_time(load: CoreEvent) -> None:
+    with pytest.raises(PricingError, match="is not a time") as error:
+        estimated(CacheState.COLD, vector=AccessVector({load: 1}), hardware=board(again=-1))
+    assert error.value.keys == ("core", "data cache", "load behind store")
+
+
 def test_an_unknown_address_may_be_that_of_the_dearest_region() -> None:
     vector = AccessVector(
         {LOAD: 1, AccessClass("?", Operation.READ, 32): 1, lines(1, section="?"): 1}
