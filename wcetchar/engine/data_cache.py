@@ -100,7 +100,7 @@ class DataCachePrices:
         penalty = self._penalty(region)
         if penalty is None or self.cold:
             return _NONE
-        return _larger(penalty, self._again())
+        return penalty.larger(self._again())
 
     def of_event(self, kind: EventKind, region: Region, blocked: bool) -> Interval:
         """What a load takes more that is counted as of this kind; ``blocked``: in what is
@@ -158,9 +158,3 @@ class DataCachePrices:
                     file="profile",
                     keys=("core", "data cache"),
                 )
-
-
-def _larger(one: Interval, other: Interval) -> Interval:
-    return Interval(
-        max(one.low, other.low), max(one.nominal, other.nominal), max(one.high, other.high)
-    )
