@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 
-from wcetchar.engine.errors import PricingError
-from wcetchar.engine.time import Span, in_nanoseconds, span_of
+from wcetchar.engine.errors import PricingError, not_a_time
+from wcetchar.engine.time import in_nanoseconds, span_of
 from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind, Operation
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region
@@ -135,13 +135,7 @@ class DataCachePrices:
         return self._time(quantity, None, ("core", "data cache", "load behind store"))
 
     def _time(self, quantity: Quantity, clock: Quantity | None, keys: tuple[str, ...]) -> Interval:
-        wrong = PricingError(
-            f"profile {self._profile.name}: {'.'.join(keys)} is not a time of zero or more",
-            expected="ns or cycles, zero or more, and a clock above 0 Hz",
-            file="profile",
-            keys=keys,
-        )
-        span: Span = span_of(quantity, clock, wrong)
+        span = span_of(quantity, clock, not_a_time(self._profile.name, *keys))
         time = in_nanoseconds(span, self._profile.core.clock)
         return Interval(Fraction(0), time.nominal, time.high)  # it may hit all the same
 
