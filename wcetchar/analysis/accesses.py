@@ -198,11 +198,11 @@ class Labeller:
         words = self._resolved.table.exceptions.float_words
         for frame in window.float_frames:
             if not frame.write:
-                stack = self._main_stack if frame.on_main_stack else self._task_stack
+                stack = self._stack(frame.on_main_stack)
                 loads.add_unknown(stack, words, frame.position, rows)
         if window.exception is not None:
             model = self._resolved.table.exceptions
-            stack = self._main_stack if window.from_handler else self._task_stack
+            stack = self._stack(window.from_handler)
             loads.add_unknown(stack, model.frame_words, len(executed.index) - 1, rows)
             loads.add_unknown(self._vector_section, model.vector_reads, 0, rows)
 
@@ -243,7 +243,7 @@ class Labeller:
 
     def _frame(self, window: Window, rows: Rows, count: int) -> None:
         model = self._resolved.table.exceptions
-        stack = self._main_stack if window.from_handler else self._task_stack
+        stack = self._stack(window.from_handler)
         word = np.array([WIDTH_OF_BYTES[4]])
         single, first, after = (
             np.array([PATTERN[p]]) for p in (Pattern.SINGLE, Pattern.FIRST, Pattern.NEXT)
@@ -279,7 +279,7 @@ class Labeller:
         further = self._resolved.table.exceptions.float_words - 1
         for frame in window.float_frames:
             where = np.array([frame.position])
-            stack = np.array([self._main_stack if frame.on_main_stack else self._task_stack])
+            stack = np.array([self._stack(frame.on_main_stack)])
             operation, event = (
                 (Operation.WRITE, EventKind.FLOAT_CONTEXT_SAVE)
                 if frame.write
@@ -289,6 +289,10 @@ class Labeller:
             rows.add(access_code(stack, OPERATION[operation], word, first), where)
             next_word = access_code(stack, OPERATION[operation], word, after)
             rows.add(np.repeat(next_word, further), np.repeat(where, further))
+
+    def _stack(self, main: bool) -> int:
+        """The section of the main stack, or of a task's."""
+        return self._main_stack if main else self._task_stack
 
     # --- fetches ----------------------------------------------------------------------------
 

@@ -35,13 +35,13 @@ each load has to be taken to miss.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import KIND, Codes
+from wcetchar.analysis.columns import KIND, Codes, event_code
 from wcetchar.analysis.data_accesses import Accesses
 from wcetchar.analysis.labelled import Rows
 from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind
@@ -119,33 +119,38 @@ class LineLoads:
             section.tolist(),
         )
         all_accesses = list(zip(*lists, strict=True))
+        cuts = sorted(apart)
+        emptied = sorted({*cuts, *blocked})
         for size in self._sizes:
-            codes, where = _line_loads(size, all_accesses, sorted(apart), sorted(blocked))
-            rows.add(np.array(codes, dtype=np.int64), np.array(where, dtype=np.int64))
-        codes, where = _behind_stores(all_accesses, transfers)
-        rows.add(np.array(codes, dtype=np.int64), np.array(where, dtype=np.int64))
+            _add(_line_loads(size, all_accesses, cuts, emptied), rows)
+        _add(_behind_stores(all_accesses, transfers), rows)
 
     def add_unknown(self, section: int, words: int, position: int, rows: Rows) -> None:
         """Adds words that the hardware reads by itself."""
-        codes = [
-            _event(section, LINE_LOADS[size, ways][0])
+        loads = [
+            (section, LINE_LOADS[size, ways][0], position)
             for size in self._sizes
             for ways in WAYS_OF_LINE_LOADS
-        ] * words
-        rows.add(np.array(codes, dtype=np.int64), np.full(len(codes), position))
+        ]
+        _add(loads * words, rows)
 
 
 _Access = tuple[int, int, int, int, int]
 """Owner, kind, address, size, section."""
+_Counted = tuple[int, EventKind, int]
+"""Section, kind, position."""
+
+
+def _add(found: Iterable[_Counted], rows: Rows) -> None:
+    numbers = [(section, KIND[kind], position) for section, kind, position in found]
+    sections, kinds, positions = np.array(numbers, dtype=np.int64).reshape(-1, 3).T
+    rows.add(event_code(sections, kinds), positions)
 
 
 def _line_loads(
-    size: int, accesses: Iterable[_Access], apart: list[int], blocked: list[int]
-) -> tuple[list[int], list[int]]:
+    size: int, accesses: Iterable[_Access], apart: list[int], emptied: list[int]
+) -> Iterator[_Counted]:
     in_window, in_stretch = _Recent(), _Recent()
-    emptied = sorted({*apart, *blocked})
-    codes: list[int] = []
-    where: list[int] = []
     cut = empty = 0
     for owner, kind, address, width, section in accesses:
         while cut < len(apart) and apart[cut] <= owner:
@@ -163,16 +168,12 @@ def _line_loads(
             for ways in WAYS_OF_LINE_LOADS:
                 if inside > ways:
                     loaded, more = LINE_LOADS[size, ways]
-                    codes.append(_event(section, loaded if here > ways else more))
-                    where.append(owner)
-    return codes, where
+                    yield section, loaded if here > ways else more, owner
 
 
 def _behind_stores(
     accesses: Sequence[_Access], transfers: npt.NDArray[np.bool_]
-) -> tuple[list[int], list[int]]:
-    codes: list[int] = []
-    where: list[int] = []
+) -> Iterator[_Counted]:
     stores: list[tuple[int, int, int]] = []
     for owner, kind, address, size, section in accesses:
         end = address + size
@@ -183,16 +184,9 @@ def _behind_stores(
                 if owner - by in (1, 2) and first < end and address < last
             }
             if 1 in behind:
-                codes.append(_event(section, EventKind.LOAD_BEHIND_STORE))
-                where.append(owner)
+                yield section, EventKind.LOAD_BEHIND_STORE, owner
             elif 2 in behind and not transfers[owner - 1]:
-                codes.append(_event(section, EventKind.SECOND_LOAD_BEHIND_STORE))
-                where.append(owner)
+                yield section, EventKind.SECOND_LOAD_BEHIND_STORE, owner
         if kind != Event.READ:
             stores = [s for s in stores if s[0] >= owner - 2]
             stores.append((owner, address, end))
-    return codes, where
-
-
-def _event(section: int, kind: EventKind) -> int:
-    return (section << 9) | (1 << 8) | KIND[kind]

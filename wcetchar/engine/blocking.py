@@ -108,7 +108,7 @@ def blocking_at(
             time += _least(_own_refills(stretch, prices), refills)
         exact = exact and part.exact
         where = here if time.high > own.high else where
-        own = _larger(own, time)
+        own = own.larger(time)
         if not counts_something(part):
             continue
         notes.update(dict.fromkeys(_notes(stretch)))
@@ -124,7 +124,7 @@ def blocking_at(
         if best is None or time.high + rest.time.high > whole.high:
             at = dict(zip(names, values, strict=True))
             best = (Link(service.name, here, at, time), rest)
-        whole = _larger(whole, time + rest.time)
+        whole = whole.larger(time + rest.time)
     longest = Longest(own, where, exact, tuple(notes))
     return longest if best is None else _chained(longest, whole, best, tuple(gaps))
 
@@ -240,7 +240,3 @@ def _blocks(kind: StretchKind) -> Callable[[Blocking], bool]:
     if kind is StretchKind.INTERRUPTS:
         return lambda b: b.masks
     return lambda b: b.holds_preemption
-
-
-def _larger(one: Interval, two: Interval) -> Interval:
-    return Interval(max(one.low, two.low), max(one.nominal, two.nominal), max(one.high, two.high))

@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 
-from wcetchar.engine.errors import PricingError
-from wcetchar.engine.time import Span, in_nanoseconds, span_of
+from wcetchar.engine.errors import PricingError, not_a_time
+from wcetchar.engine.time import in_nanoseconds, span_of
 from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind, Operation
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region
@@ -53,10 +53,8 @@ class DataCachePrices:
     ) -> None:
         self._profile = profile
         self._cache = profile.core.data_cache
-        asked = section_map.data_cache is CacheState.COLD
-        self._promised = Assumption.DATA_ALIGNMENT in section_map.assumptions
-        self._unpromised = self._cache is not None and asked and not self._promised
-        self.cold = self._cache is not None and asked and self._promised
+        self._asked = self._cache is not None and section_map.data_cache is CacheState.COLD
+        self.cold = self._asked and Assumption.DATA_ALIGNMENT in section_map.assumptions
         if self._cache is None:
             return
         self._refuse_waits()
@@ -83,7 +81,7 @@ class DataCachePrices:
             yield f"loads from {', '.join(sorted(past))} go past the data cache"
         if not self.cold:
             yield "data cache: each load of what it may hold counts as a miss"
-            if self._unpromised:
+            if self._asked:
                 yield (
                     "data may lie in lines otherwise than where they were characterized: with "
                     "`data alignment` promised, a cold data cache is priced by the lines that are "
@@ -102,7 +100,7 @@ class DataCachePrices:
         penalty = self._penalty(region)
         if penalty is None or self.cold:
             return _NONE
-        return _larger(penalty, self._again(EventKind.LOAD_BEHIND_STORE))
+        return penalty.larger(self._again())
 
     def of_event(self, kind: EventKind, region: Region, blocked: bool) -> Interval:
         """What a load takes more that is counted as of this kind; ``blocked``: in what is
@@ -111,7 +109,7 @@ class DataCachePrices:
         if penalty is None or not self.cold:
             return _NONE
         if kind in (EventKind.LOAD_BEHIND_STORE, EventKind.SECOND_LOAD_BEHIND_STORE):
-            return self._again(kind)
+            return self._again()
         loaded, emptied = self._counted
         return penalty if kind is loaded or (blocked and kind is emptied) else _NONE
 
@@ -128,22 +126,16 @@ class DataCachePrices:
         keys = ("regions", region.name, "load miss penalty")
         return self._time(region.load_miss_penalty, region.clock, keys)
 
-    def _again(self, kind: EventKind) -> Interval:
+    def _again(self) -> Interval:
         """Of a load that hits and is carried out once more."""
         assert self._cache is not None
         quantity = self._cache.load_behind_store
         if quantity is None:
             return _NONE
-        return self._time(quantity, None, ("core", "data cache", kind.value))
+        return self._time(quantity, None, ("core", "data cache", "load behind store"))
 
     def _time(self, quantity: Quantity, clock: Quantity | None, keys: tuple[str, ...]) -> Interval:
-        wrong = PricingError(
-            f"profile {self._profile.name}: {'.'.join(keys)} is not a time of zero or more",
-            expected="ns or cycles, zero or more, and a clock above 0 Hz",
-            file="profile",
-            keys=keys,
-        )
-        span: Span = span_of(quantity, clock, wrong)
+        span = span_of(quantity, clock, not_a_time(self._profile.name, *keys))
         time = in_nanoseconds(span, self._profile.core.clock)
         return Interval(Fraction(0), time.nominal, time.high)  # it may hit all the same
 
@@ -160,9 +152,3 @@ class DataCachePrices:
                     file="profile",
                     keys=("core", "data cache"),
                 )
-
-
-def _larger(one: Interval, other: Interval) -> Interval:
-    return Interval(
-        max(one.low, other.low), max(one.nominal, other.nominal), max(one.high, other.high)
-    )

@@ -26,3 +26,13 @@ class PricingError(InputError):
         super().__init__(message, expected=expected, hint=hint)
         self.file: File = file
         self.keys = keys
+
+
+def not_a_time(profile: str, *keys: str) -> PricingError:
+    """The error to raise if the quantity at ``keys`` of a profile turns out to be no time."""
+    return PricingError(
+        f"profile {profile}: {'.'.join(keys)} is not a time of zero or more",
+        expected="ns or cycles, zero or more, and a clock above 0 Hz",
+        file="profile",
+        keys=keys,
+    )

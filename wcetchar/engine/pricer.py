@@ -49,7 +49,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from wcetchar.engine.data_cache import DataCachePrices
-from wcetchar.engine.errors import PricingError
+from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.interference import rate_of
 from wcetchar.engine.placement import Placement, operations
 from wcetchar.engine.prices import Price
@@ -93,7 +93,7 @@ class Pricer:
         self.placement = Placement(profile, section_map)
         self.unmapped: dict[str, None] = {}
         if self.clock.unit is not Unit.HERTZ or self.clock.low <= 0:
-            raise self._profile_error("core", "clock")
+            raise not_a_time(self.profile.name, "core", "clock")
         for kind, count in profile.core.discarded_fetches.items():
             if count < 0:
                 raise PricingError(
@@ -105,14 +105,14 @@ class Pricer:
         for region in profile.regions.values():
             for one in region.interferences:
                 if one.every is not None and one.every.low <= 0:
-                    raise self._profile_error("regions", region.name)
+                    raise not_a_time(self.profile.name, "regions", region.name)
         self._data_cache = DataCachePrices(profile, section_map, characterization)
         self.rate, self._each = rate_of(profile, self.successions, self._region_span)
         self._keys = tuple(keys)
 
     def _region_span(self, region: Region, quantity: Quantity) -> Span:
         """A time of a region; its cycles are the region's."""
-        wrong = self._profile_error("regions", region.name)
+        wrong = not_a_time(self.profile.name, "regions", region.name)
         if region.clock_divider < 1:
             raise wrong
         return times(span_of(quantity, region.clock, wrong), region.clock_divider)
@@ -259,7 +259,7 @@ class Pricer:
         quantity = self.profile.core.events.get(kind.priced_as)
         if quantity is None:
             return ZERO_SPAN
-        return span_of(quantity, None, self._profile_error("core", "events", kind.value))
+        return span_of(quantity, None, not_a_time(self.profile.name, "core", "events", kind.value))
 
     def _overlaps(self, operation: Operation) -> list[Span]:
         """How much of an access may be hidden behind the event that makes it."""
@@ -268,7 +268,7 @@ class Pricer:
             return [*self._overlaps(Operation.READ), *self._overlaps(Operation.WRITE)]
         if operation not in overlap:
             return [ZERO_SPAN]
-        wrong = self._profile_error("core", "overlap", operation.value)
+        wrong = not_a_time(self.profile.name, "core", "overlap", operation.value)
         return [span_of(overlap[operation], None, wrong)]
 
     def _full_times(
@@ -379,15 +379,6 @@ class Pricer:
             f"profile {self.profile.name} has no region that permits {operation.value}",
             file="profile",
             keys=("regions",),
-        )
-
-    def _profile_error(self, *keys: str) -> PricingError:
-        """The error to raise if the quantity at ``keys`` turns out to be no time."""
-        return PricingError(
-            f"profile {self.profile.name}: {'.'.join(keys)} is not a time of zero or more",
-            expected="ns or cycles, zero or more, and a clock above 0 Hz",
-            file="profile",
-            keys=keys,
         )
 
 

@@ -22,6 +22,12 @@ class Interval:
     def __add__(self, other: Interval) -> Interval:
         return Interval(self.low + other.low, self.nominal + other.nominal, self.high + other.high)
 
+    def larger(self, other: Interval) -> Interval:
+        """Of two times the larger, end by end."""
+        return Interval(
+            max(self.low, other.low), max(self.nominal, other.nominal), max(self.high, other.high)
+        )
+
     def up_to(self, high: Fraction) -> Interval:
         """The same with another upper end, which the nominal value does not exceed.
 

@@ -184,16 +184,29 @@ def _check_counts(source: Source) -> None:
         parameters = [p.get("name") for p in list_at(service, "parameters") if isinstance(p, dict)]
         names = tuple(name for name in parameters if isinstance(name, str))
         at: Steps = ("services", index)
-        _check_table(source, (*at, "counts"), service.get("counts"), names, known)
+        for steps, counts in _tables(service, at):
+            _check_table(source, steps, counts, names, known)
         entries = mapping_at(service, "lines").get("entries")
         _check_table(source, (*at, "lines", "entries"), entries, names, known)
-        for number, stretch in enumerate(list_at(service, "stretches")):
-            if isinstance(stretch, dict):
-                steps: Steps = (*at, "stretches", number, "counts")
-                _check_table(source, steps, stretch.get("counts"), names, known)
         for key in ("fitted", "held_out"):
             for number, values in enumerate(list_at(service, "evidence", key)):
                 _check_values(source, (*at, "evidence", key, number), values, names)
+
+
+def _tables(service: Any, at: Steps) -> Iterator[tuple[Steps, Any]]:
+    """What is counted of a service and of its stretches."""
+    yield (*at, "counts"), service.get("counts")
+    for number, stretch in enumerate(list_at(service, "stretches")):
+        yield (*at, "stretches", number, "counts"), mapping_at(stretch).get("counts")
+
+
+def _parts(source: Source) -> Iterator[tuple[Steps, list[Any]]]:
+    """The rows of each table; of a table of points, those of each point."""
+    for index, service in _services(source):
+        for steps, counts in _tables(service, ("services", index)):
+            yield steps, list_at(counts, "rows")
+            for number, point in enumerate(list_at(counts, "points")):
+                yield (*steps, "points", number), list_at(point, "rows")
 
 
 def _check_table(
@@ -312,28 +325,19 @@ def _check_line_loads(source: Source) -> None:
         for size in dict.fromkeys(sizes)
         for ways in WAYS_OF_LINE_LOADS
     ]
-    for index, service in _services(source):
-        tables: list[tuple[Steps, Any]] = [(("services", index, "counts"), service.get("counts"))]
-        for number, stretch in enumerate(list_at(service, "stretches")):
-            at: Steps = ("services", index, "stretches", number, "counts")
-            tables.append((at, mapping_at(stretch).get("counts")))
-        for steps, counts in tables:
-            parts = [(steps, list_at(mapping_at(counts), "rows"))]
-            for number, point in enumerate(list_at(mapping_at(counts), "points")):
-                parts.append(((*steps, "points", number), list_at(point, "rows")))
-            for where, rows in parts:
-                entries = [e for row in rows for e in list_at(row, "counts") if isinstance(e, dict)]
-                if not any(entry.get("operation") in ("read", "access") for entry in entries):
-                    continue
-                events = {entry.get("event") for entry in entries}
-                missing = [name for name, kinds in wanted if not events & {*kinds}]
-                if missing:
-                    source.report(
-                        where,
-                        f"something is read here, but no `{missing[0]}` is counted",
-                        expected="what `data_lines` promises, or no `data_lines`",
-                        hint="characterize again; figures from this file cannot be trusted",
-                    )
+    for steps, rows in _parts(source):
+        entries = [e for row in rows for e in list_at(row, "counts") if isinstance(e, dict)]
+        if not any(entry.get("operation") in ("read", "access") for entry in entries):
+            continue
+        events = {entry.get("event") for entry in entries}
+        missing = [name for name, kinds in wanted if not events & {*kinds}]
+        if missing:
+            source.report(
+                steps,
+                f"something is read here, but no `{missing[0]}` is counted",
+                expected="what `data_lines` promises, or no `data_lines`",
+                hint="characterize again; figures from this file cannot be trusted",
+            )
 
 
 def _check_line_load(source: Source, at: Steps, entry: dict[str, Any]) -> None:

@@ -89,6 +89,15 @@ def characterized(
     return replace(plain, services=(service,), stalls=STALL_EDITION, data_lines=data_lines)
 
 
+def placed(
+    state: CacheState = CacheState.COLD,
+    promised: frozenset[Assumption] = PROMISED,
+    place: str = "ram",
+) -> SectionMap:
+    sections = {"heap": place, ".text": "tcm"}
+    return SectionMap("map", sections, assumptions=promised, data_cache=state)
+
+
 def estimated(
     state: CacheState,
     promised: frozenset[Assumption] = PROMISED,
@@ -96,10 +105,8 @@ def estimated(
     vector: AccessVector = COUNTED,
     place: str = "ram",
 ) -> Estimate:
-    placed = SectionMap(
-        "map", {"heap": place, ".text": "tcm"}, assumptions=promised, data_cache=state
-    )
-    found = estimate(characterized(vector), "svc", hardware or board(), placed, {})
+    section_map = placed(state, promised, place)
+    found = estimate(characterized(vector), "svc", hardware or board(), section_map, {})
     assert found.total.high == sum(row.time.high for row in found.rows)
     assert found.total.high == sum(column.time.high for column in found.columns)
     return found
@@ -151,6 +158,13 @@ def test_a_load_behind_a_store_is_carried_out_again() -> None:
         assert found.total.high == (own + 4 * longer * 10)
 
 
+@pytest.mark.parametrize("load", [BEHIND, SECOND])
+def test_what_a_load_behind_a_store_takes_is_a_time(load: CoreEvent) -> None:
+    with pytest.raises(PricingError, match="is not a time") as error:
+        estimated(CacheState.COLD, vector=AccessVector({load: 1}), hardware=board(again=-1))
+    assert error.value.keys == ("core", "data cache", "load behind store")
+
+
 def test_an_unknown_address_may_be_that_of_the_dearest_region() -> None:
     vector = AccessVector(
         {LOAD: 1, AccessClass("?", Operation.READ, 32): 1, lines(1, section="?"): 1}
@@ -166,14 +180,13 @@ def test_a_core_without_a_data_cache_pays_nothing_for_lines() -> None:
 
 
 def test_lines_that_are_not_counted_are_refused() -> None:
-    placed = SectionMap("map", {"heap": "ram", ".text": "tcm"}, assumptions=PROMISED)
-    cold = replace(placed, data_cache=CacheState.COLD)
+    always = placed(CacheState.ALWAYS_MISS)
     for counted in ((), (16, 64)):
         known = characterized(data_lines=counted)
         with pytest.raises(InputError, match="lines of 32 bytes") as error:
-            estimate(known, "svc", board(), cold, {})
+            estimate(known, "svc", board(), placed(), {})
         assert "--data-lines 32" in str(error.value)
-        assert estimate(known, "svc", board(), placed, {}).total.high == (OWN + 10 * 140)
+        assert estimate(known, "svc", board(), always, {}).total.high == (OWN + 10 * 140)
 
 
 def test_a_line_that_is_there_need_not_be_loaded() -> None:
@@ -189,15 +202,9 @@ def test_blocking_without_stretches_and_of_what_follows_begins_with_an_empty_cac
     blocked = Blocking(interrupts=True)
     counts = Counts((TraceSection(blocked, COUNTED),))
     known = characterized()
-    placed = SectionMap(
-        "map",
-        {"heap": "ram", ".text": "tcm"},
-        assumptions=PROMISED,
-        data_cache=CacheState.COLD,
-    )
     service = replace(known.services[0], counts=counts, stretches=(), stretches_known=False)
     old = replace(known, services=(service,))
-    assert estimate(old, "svc", board(), placed, {}).blocking_interrupts.high == OWN + 8 * 140
+    assert estimate(old, "svc", board(), placed(), {}).blocking_interrupts.high == OWN + 8 * 140
     # A handler goes on with the call's stretch.
     call = known.services[0]
     ends = AccessVector({LOAD: 1, CoreEvent(".text", EventKind.SUPERVISOR_CALL): 1})
@@ -217,7 +224,7 @@ def test_blocking_without_stretches_and_of_what_follows_begins_with_an_empty_cac
         ),
     )
     chain = estimate(
-        replace(known, services=(calls, handler)), "svc", hardware, placed, {}
+        replace(known, services=(calls, handler)), "svc", hardware, placed(), {}
     ).interrupts_chain
     assert chain is not None
     assert chain.time.high == 20 + OWN + 8 * 140
@@ -225,13 +232,7 @@ def test_blocking_without_stretches_and_of_what_follows_begins_with_an_empty_cac
 
 def test_the_prices_of_two_sides_are_those_of_estimates() -> None:
     known = characterized()
-    placed = SectionMap(
-        "map",
-        {"heap": "ram", ".text": "tcm"},
-        assumptions=PROMISED,
-        data_cache=CacheState.COLD,
-    )
-    prices = price_vector(known, board(), placed)
+    prices = price_vector(known, board(), placed())
     side = Side(known.services[0], prices, Following(known, prices, {}))
     total, interrupts, _ = versus([side, side], [], 1)
     assert total.corners[0].times == (OWN + 6 * 140,) * 2
@@ -240,13 +241,7 @@ def test_the_prices_of_two_sides_are_those_of_estimates() -> None:
 
 def test_the_largest_is_looked_for_with_misses() -> None:
     known = characterized()
-    placed = SectionMap(
-        "map",
-        {"heap": "ram", ".text": "tcm"},
-        assumptions=PROMISED,
-        data_cache=CacheState.COLD,
-    )
-    prices = price_vector(known, board(), placed)
+    prices = price_vector(known, board(), placed())
     assert worst_parameters(known.services[0], prices, {}).total == {}
     assert prices.in_stretches[lines(1, emptied=True)].time == Interval(
         Fraction(0), Fraction(140), Fraction(140)
@@ -270,6 +265,5 @@ def test_waits_beside_the_cache_are_refused() -> None:
 
 
 def test_it_is_not_fitted() -> None:
-    placed = SectionMap("map", {"heap": "ram", ".text": "tcm"})
     with pytest.raises(PricingError, match="has a data cache"):
-        linear_prices(board(), placed, 32, [READS])
+        linear_prices(board(), placed(CacheState.ALWAYS_MISS), 32, [READS])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from test_store_characterization import FULL
+from test_store_fetched_lines import NO_GEOMETRY, profile
 
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.cache import CacheGeometry
@@ -25,12 +25,6 @@ core:
 regions:
   ram: {kind: memory, bus width: 32, read: 1 cycle, load miss penalty: 9..11 cycles}
 """
-
-
-def profile(folder: Path, text: str) -> Any:
-    path = folder / "p.yaml"
-    path.write_text(text)
-    return load_profile(str(path))
 
 
 def test_a_data_cache_of_a_profile(tmp_path: Path) -> None:
@@ -56,11 +50,8 @@ def test_a_data_cache_in_words() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("line: 32", "line: 48", "`48` bytes long"),
-        ("ways: 1", "ways: 4", "which line of a set is replaced"),
-        ("ways: 1", "ways: 4, replacement: random", "`random` is not known"),
+        *NO_GEOMETRY,
         ("ways: 1", "ways: 1, hides stalls: true", "`hides stalls` is not known"),
-        ("4 KiB", "3 KiB", "power of two"),
         (", load miss penalty: 9..11 cycles", "", "no region says what a miss takes"),
         ("  data cache: {line: 32, size: 4 KiB, ways: 1}\n", "", "the core has no data cache"),
         ("clock: 100 MHz", "clock: 100 MHz\n  events: {line load 32 x1: 1 cycle}", "no price of"),

@@ -283,6 +283,15 @@ def profile(folder: Path, text: str) -> Any:
     return load_profile(str(path))
 
 
+NO_GEOMETRY = [
+    ("line: 32", "line: 48", "`48` bytes long"),
+    ("ways: 1", "ways: 4", "which line of a set is replaced"),
+    ("ways: 1", "ways: 4, replacement: random", "`random` is not known"),
+    ("4 KiB", "3 KiB", "power of two"),
+]
+"""Of caches of either kind: what is replaced by what, and what is said of it."""
+
+
 def test_a_cache_of_a_profile(tmp_path: Path) -> None:
     found = profile(tmp_path, PROFILE)
     assert not found.core.refills_hide_stalls
@@ -301,10 +310,7 @@ def test_a_cache_of_a_profile(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("line: 32", "line: 48", "`48` bytes long"),
-        ("ways: 1", "ways: 4", "which line of a set is replaced"),
-        ("ways: 1", "ways: 4, replacement: random", "`random` is not known"),
-        ("4 KiB", "3 KiB", "power of two"),
+        *NO_GEOMETRY,
         ("4 KiB", "16 B", "power of two"),
         (", line refill: 9..11 cycles", "", "no region says"),
         ("  instruction cache: {line: 32, size: 4 KiB, ways: 1}\n", "", "no instruction cache"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wcetchar.errors import InputError
+from wcetchar.model.access import EventKind
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.store import load_profile, load_profile_text, profile_names
 from wcetchar.store.profile_edit import decimal
@@ -78,6 +79,22 @@ def test_what_is_one_value_in_the_file(tmp_path: Path) -> None:
     assert ("regions", "my ram", "write", "first") not in same
     assert same[("core", "events", "store")] == ("core", "other events")
     assert ("core", "events", "load") not in same
+
+
+def test_other_events_do_not_stand_for_what_caches_cost(tmp_path: Path) -> None:
+    path = _write(tmp_path)
+    same = load_profile_text(path).same()
+    others = {at[2] for at in same if at[:2] == ("core", "events")}
+    of_caches = {
+        kind.value
+        for kind in EventKind
+        if kind.value.startswith(("line entry", "line load")) or "behind store" in kind.value
+    }
+    assert {"line entry 32", "line load 32 x1 emptied", "load behind store"} <= of_caches
+    assert not others & of_caches
+    # Who reads the profile takes the same for others.
+    priced = {kind.value for kind in load_profile(path).core.events}
+    assert others == priced - {"load", "alu"}
 
 
 def test_a_place_that_is_not_there(tmp_path: Path) -> None:
