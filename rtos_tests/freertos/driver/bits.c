@@ -3,6 +3,8 @@
 
 #if DRIVER_WHOLE
 
+#include "helpers.h"
+
 #define WAYS_IN_FRONT (2u * WAYS_TO_COME)
 
 struct wanted {
@@ -24,23 +26,8 @@ static const struct wanted is_missing[] = {
 
 static EventGroupHandle_t group;
 
-/* Of those who do not get theirs. */
-static TickType_t limit = portMAX_DELAY;
-
-enum in_front bits_front(unsigned state)
-{
-    return state < WAYS ? ANOTHER_IN_FRONT : NOBODY_IN_FRONT;
-}
-
-void bits_mark(unsigned parameter, unsigned state, enum urgent urgent)
-{
-    wcet_param(parameter, state % WAYS + (urgent == LAST_URGENT ? WAYS : 0));
-    wcet_param(parameter + 1, bits_front(state));
-}
-
 static unsigned way_to_come(unsigned state)
 {
-    state %= WAYS;
     return state < WAYS_IN_FRONT ? state / 2 : (state - WAYS_IN_FRONT) / WAYS_TO_MISS;
 }
 
@@ -50,30 +37,23 @@ BaseType_t bits_cleared(unsigned state)
 }
 
 /* Of one bit or of several: true if they came. */
-static BaseType_t waits_until(const struct wanted *want, TickType_t ticks)
-{
-    return (xEventGroupWaitBits(group, want->bits, want->clears, want->all, ticks) & want->bits) == want->bits;
-}
-
 static BaseType_t waits(void *wanted)
 {
-    return waits_until(wanted, portMAX_DELAY);
+    const struct wanted *want = wanted;
+
+    return (xEventGroupWaitBits(group, want->bits, want->clears, want->all, portMAX_DELAY) &
+            want->bits) == want->bits;
 }
 
-static BaseType_t waits_in_vain(void *wanted)
-{
-    return waits_until(wanted, limit);
-}
-
-static void wait_for(EventGroupHandle_t of, unsigned helper, helper_function *how, const struct wanted *wanted)
+static void wait_for(EventGroupHandle_t of, unsigned helper, const struct wanted *wanted)
 {
     group = of;
-    helper_call(helper, how, (void *)(uintptr_t)wanted);
+    helper_call(helper, waits, (void *)(uintptr_t)wanted);
 }
 
 static void miss(EventGroupHandle_t of, unsigned helper, unsigned way, int other)
 {
-    wait_for(of, helper, waits_in_vain, &is_missing[(way & 1) ^ (way >> 1 && other)]);
+    wait_for(of, helper, &is_missing[(way & 1) ^ (way >> 1 && other)]);
 }
 
 void bits_missed(EventGroupHandle_t of, unsigned first, unsigned count, unsigned way)
@@ -84,22 +64,19 @@ void bits_missed(EventGroupHandle_t of, unsigned first, unsigned count, unsigned
 
 void bits_awaited(EventGroupHandle_t of, unsigned helper, unsigned way)
 {
-    wait_for(of, helper, waits, &comes[way]);
+    wait_for(of, helper, &comes[way]);
 }
 
 void bits_waiters(EventGroupHandle_t of, unsigned first, unsigned matching, unsigned waiting, unsigned state)
 {
-    const unsigned all = state % WAYS;
-    const unsigned behind = all >= WAYS_IN_FRONT && waiting > 0;
-    const unsigned way = all < WAYS_IN_FRONT ? all % 2 : (all - WAYS_IN_FRONT) % WAYS_TO_MISS;
+    const unsigned behind = state >= WAYS_IN_FRONT && waiting > 0;
+    const unsigned way = state < WAYS_IN_FRONT ? state % 2 : (state - WAYS_IN_FRONT) % WAYS_TO_MISS;
 
-    limit = bits_front(state) == NOBODY_IN_FRONT ? FAR_AWAY : portMAX_DELAY;
     bits_missed(of, first, waiting - behind, behind ? way & 1 : way);
     for (unsigned i = waiting; i < waiting + matching; i++)
         bits_awaited(of, first + i, way_to_come(state));
     if (behind)
         miss(of, first + waiting - 1, way, 1);
-    limit = portMAX_DELAY;
 }
 
 #endif

@@ -24,13 +24,12 @@ static BaseType_t meets(void *unused)
 /* U tasks that wait in vain, the last of them perhaps behind M that get what they wait for. */
 static void prepare(unsigned matching, unsigned waiting, unsigned state, enum urgent urgent)
 {
-    suspended_in_front(bits_front(state));
     urgency_start(matching + waiting, urgent);
     bits_waiters(group, 0, matching, waiting, state);
     urgency_set(waiting, matching, urgent);
     wcet_param(0, matching);
     wcet_param(1, waiting);
-    bits_mark(2, state, urgent);
+    wcet_param(2, state + (urgent == LAST_URGENT ? WAYS : 0));
 }
 
 static void check(unsigned matching, unsigned waiting, enum urgent urgent)
@@ -39,7 +38,6 @@ static void check(unsigned matching, unsigned waiting, enum urgent urgent)
     for (unsigned i = 0; i < waiting + matching; i++)
         CHECK(helper_busy(i) == (i < waiting));
     helpers_stop();
-    suspended_as_before();
     (void)xEventGroupClearBits(group, WAITED_FOR);
 }
 
@@ -77,11 +75,10 @@ static void measure_set_in_vain(unsigned waiting, unsigned state)
 
 /* The caller is the last to arrive: W tasks wait for it by the same call, or for what it sets in one of the
  * other ways. */
-static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent, enum in_front front)
+static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent)
 {
     EventBits_t bits;
 
-    suspended_in_front(front);
     urgency_start(waiting, urgent);
     for (unsigned i = 0; i < waiting; i++) {
         if (state == 0)
@@ -92,7 +89,6 @@ static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent, e
     urgency_set(0, waiting, urgent);
     wcet_param(0, waiting);
     wcet_param(1, state + (urgent == LAST_URGENT ? WAYS_TO_COME : 0));
-    wcet_param(2, front);
     if (urgent != NONE_URGENT)
         MEASURE(SERVICE_XEVENTGROUPSYNC,
                 bits = xEventGroupSync(group, WAITED_FOR, WAITED_FOR, portMAX_DELAY));
@@ -104,7 +100,6 @@ static void measure_sync(unsigned waiting, unsigned state, enum urgent urgent, e
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
     helpers_stop();
-    suspended_as_before();
 }
 
 /* Others are still to arrive: the caller sets its bit and does not wait. */
@@ -203,7 +198,7 @@ static void measure_create(void)
 }
 
 /* Worst: W tasks wait for bits and are readied, more urgent or not; then as for vPortFree. */
-static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent, enum in_front front)
+static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent)
 {
     struct holes holes;
 
@@ -212,7 +207,6 @@ static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent,
     CHECK((char *)group > (char *)holes.small[below - 1]);
     holes_open(&holes);
     CHECK(heap_free_blocks() == below + 1);
-    suspended_in_front(front);
     urgency_start(waiting, urgent);
     bits_missed(group, 0, waiting, 0);
     urgency_set(0, waiting, urgent);
@@ -221,8 +215,6 @@ static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent,
         wcet_param(1, waiting);
     if (waiting > 0 && urgent != NONE_URGENT)
         wcet_param(2, urgent == LAST_URGENT);
-    if (waiting > 0)
-        wcet_param(urgent == NONE_URGENT ? 2 : 3, front);
     if (waiting == 0)
         MEASURE(SERVICE_VEVENTGROUPDELETE_NONE, vEventGroupDelete(group));
     else if (urgent != NONE_URGENT)
@@ -234,7 +226,6 @@ static void measure_delete(unsigned below, unsigned waiting, enum urgent urgent,
     for (unsigned i = 0; i < waiting; i++)
         CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
     helpers_stop();
-    suspended_as_before();
     holes_close(&holes);
     CHECK(heap_free_blocks() == 1);
 }
@@ -243,18 +234,17 @@ void measure_events(void)
 {
     measure_create();
     for (unsigned below = 1; below <= EVENT_WAITERS_MAX; below++) {
-        measure_delete(below, 0, ALL_URGENT, ANOTHER_IN_FRONT);
+        measure_delete(below, 0, ALL_URGENT);
         for (unsigned waiting = 1; waiting <= EVENT_WAITERS_MAX; waiting++)
             for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++)
-                for (enum in_front front = ANOTHER_IN_FRONT; front <= NOBODY_IN_FRONT; front++)
-                    measure_delete(below, waiting, urgent, front);
+                measure_delete(below, waiting, urgent);
     }
     MEASURE(SERVICE_XEVENTGROUPCREATESTATIC, group = xEventGroupCreateStatic(&control));
     CHECK(group != NULL);
     measure_plain();
     for (unsigned matching = 1; matching <= EVENT_WAITERS_MAX; matching++)
         for (unsigned waiting = 1; waiting <= EVENT_WAITERS_MAX; waiting++)
-            for (unsigned state = 0; state < BITS_STATES && few(matching, state) && few(waiting, state); state++)
+            for (unsigned state = 0; state < WAYS && few(matching, state) && few(waiting, state); state++)
                 for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++) {
                     if (urgent == LAST_URGENT && !(few(matching, 1) && few(waiting, 1)))
                         continue;
@@ -269,8 +259,7 @@ void measure_events(void)
     for (unsigned waiting = 1; waiting <= HELPERS_MAX - 1; waiting++)
         for (unsigned state = 0; state < WAYS_TO_COME; state++)
             for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++)
-                for (enum in_front front = ANOTHER_IN_FRONT; front <= NOBODY_IN_FRONT; front++)
-                    measure_sync(waiting, state, urgent, front);
+                measure_sync(waiting, state, urgent);
 }
 
 #endif

@@ -100,15 +100,6 @@ static inline void helpers_start_readying(unsigned count, unsigned state)
         helper_delay(count, 1000);
 }
 
-/* Where several tasks are taken out of the suspended ones, in order: with another one in front of them their
- * neighbour is a task each time, else the head of the list, which lies elsewhere. Before the tasks that are to
- * wait without a time limit: another one stands there, or none. After that, as it was. */
-#define FAR_AWAY 10000u
-enum in_front { ANOTHER_IN_FRONT, NOBODY_IN_FRONT };
-#define FRONTS 2u
-void suspended_in_front(enum in_front who);
-void suspended_as_before(void);
-
 /* Some task is delayed, and the timers' task is not among the suspended ones; or neither. */
 void another_delayed(int wanted);
 

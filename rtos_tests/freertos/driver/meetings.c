@@ -90,7 +90,6 @@ static void prepare(helper_function *brings, unsigned delayed, unsigned matching
                     enum urgent urgent)
 {
     group = xEventGroupCreateStatic(&control);
-    suspended_in_front(bits_front(state));
     urgency_start(delayed + matching + waiting, urgent);
     bits_waiters(group, delayed, matching, waiting, state);
     urgency_set(delayed + waiting, matching, urgent);
@@ -98,14 +97,7 @@ static void prepare(helper_function *brings, unsigned delayed, unsigned matching
     wcet_param(0, delayed);
     wcet_param(1, matching);
     wcet_param(2, waiting);
-    bits_mark(3, state, urgent);
-}
-
-static void check_woken(unsigned delayed, unsigned matching, unsigned waiting, enum urgent urgent)
-{
-    urgency_check(delayed + waiting, matching, urgent, 1);
-    check(delayed, matching, waiting);
-    suspended_as_before();
+    wcet_param(3, state + (urgent == LAST_URGENT ? WAYS : 0));
 }
 
 static void measure_wakes(unsigned delayed, unsigned matching, unsigned waiting, unsigned state, enum urgent urgent)
@@ -119,7 +111,8 @@ static void measure_wakes(unsigned delayed, unsigned matching, unsigned waiting,
         MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_BLOCKS_LESS_URGENT,
                 bits = xEventGroupSync(group, WAITED_FOR, ALL, LIMIT));
     CHECK(bits == ALL);
-    check_woken(delayed, matching, waiting, urgent);
+    urgency_check(delayed + waiting, matching, urgent, 1);
+    check(delayed, matching, waiting);
 }
 
 /* Worst: as for both of the others. */
@@ -129,7 +122,7 @@ static void measure_wakes_in_vain(unsigned delayed, unsigned matching, unsigned 
     EventBits_t bits;
 
     prepare(late == 0 ? sets_bits_late : sets_nothing, delayed, matching, waiting, state, urgent);
-    wcet_param(5, late);
+    wcet_param(4, late);
     if (urgent != NONE_URGENT)
         MEASURE(SERVICE_XEVENTGROUPSYNC_WAKES_TIMES_OUT,
                 bits = xEventGroupSync(group, WAITED_FOR, ALL, IN_VAIN));
@@ -138,7 +131,8 @@ static void measure_wakes_in_vain(unsigned delayed, unsigned matching, unsigned 
                 bits = xEventGroupSync(group, WAITED_FOR, ALL, IN_VAIN));
     CHECK(bits == (late == 0 ? ALL : bits_cleared(state) ? 0 : WAITED_FOR));
     (void)xEventGroupClearBits(group, WAITED_FOR);
-    check_woken(delayed, matching, waiting, urgent);
+    urgency_check(delayed + waiting, matching, urgent, 1);
+    check(delayed, matching, waiting);
 }
 
 /* Any bit is enough; all are there when the caller looks for the last time, and are cleared; or are not
@@ -159,12 +153,6 @@ static void measure_any(unsigned delayed, unsigned state)
     check(delayed, 0, 0);
 }
 
-/* Not every combination of the three: D alone, the others together, and enough of what lies between. */
-static int grid(unsigned delayed, unsigned matching, unsigned waiting)
-{
-    return delayed == 1 || (matching != 2 && waiting != 2);
-}
-
 void measure_meetings(void)
 {
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
@@ -178,7 +166,7 @@ void measure_meetings(void)
     for (unsigned delayed = 1; delayed <= OF_THREE; delayed++)
         for (unsigned matching = 1; matching <= OF_THREE; matching++)
             for (unsigned waiting = 0; waiting <= OF_THREE; waiting++)
-                for (unsigned state = 0; state < BITS_STATES && grid(delayed, matching, waiting); state++)
+                for (unsigned state = 0; state < WAYS; state++)
                     for (enum urgent urgent = NONE_URGENT; urgent <= LAST_URGENT; urgent++) {
                         measure_wakes(delayed, matching, waiting, state, urgent);
                         for (unsigned late = 0; late < 2; late++)

@@ -53,12 +53,11 @@ static void check_switched(void)
 #define check_switched() ((void)0)
 #endif
 
-static void measure_resume_ready(int another_is_delayed, enum urgent urgent, enum in_front front)
+static void measure_resume_ready(int another_is_delayed, enum urgent urgent)
 {
     BaseType_t yielded;
 
     driver_on_interrupt = give_all;
-    suspended_in_front(front);
     helpers_start(to_give + 1);
     if (another_is_delayed)
         helper_delay(to_give, 100);
@@ -77,7 +76,6 @@ static void measure_resume_ready(int another_is_delayed, enum urgent urgent, enu
         wcet_param(1, !another_is_delayed);
     else if (urgent != NONE_URGENT)
         wcet_param(1, urgent == FIRST_URGENT);
-    wcet_param(urgent == NONE_URGENT ? 1 : 2, front);
     if (urgent == YIELDED)
         MEASURE(SERVICE_XTASKRESUMEALL_READY_YIELD, yielded = xTaskResumeAll());
     else if (urgent == NONE_URGENT && another_is_delayed)
@@ -97,34 +95,26 @@ static void measure_resume_ready(int another_is_delayed, enum urgent urgent, enu
         CHECK(!helper_busy(i) && helper_result(i) == pdTRUE);
     }
     helpers_stop();
-    suspended_as_before();
     driver_on_interrupt = NULL;
-}
-
-static void measure_resumes_behind(enum in_front front)
-{
-    for (unsigned state = 0; state < 2; state++) {
-        const enum urgent urgent = state == 0 ? ALL_URGENT : FIRST_URGENT;
-
-        measure_resume_ready(1, urgent, front);
-        if (DRIVER_WHOLE)
-            measure_resume_ready(0, urgent, front);
-    }
-    if (DRIVER_WHOLE) {
-        for (int another = 0; another <= 1; another++) {
-            measure_resume_ready(another, NONE_URGENT, front);
-            measure_resume_ready(another, YIELDED, front);
-        }
-    }
 }
 
 static void measure_resumes(void)
 {
     for (unsigned i = 0; i < WOKEN_MAX; i++)
         semaphores[i] = xSemaphoreCreateBinaryStatic(&controls[i]);
-    for (to_give = 1; to_give <= WOKEN_MAX; to_give++)
-        for (enum in_front front = ANOTHER_IN_FRONT; front <= NOBODY_IN_FRONT; front++)
-            measure_resumes_behind(front);
+    for (to_give = 1; to_give <= WOKEN_MAX; to_give++) {
+        for (unsigned state = 0; state < 2; state++) {
+            measure_resume_ready(1, state == 0 ? ALL_URGENT : FIRST_URGENT);
+            if (DRIVER_WHOLE)
+                measure_resume_ready(0, state == 0 ? ALL_URGENT : FIRST_URGENT);
+        }
+        if (DRIVER_WHOLE) {
+            for (int another = 0; another <= 1; another++) {
+                measure_resume_ready(another, NONE_URGENT);
+                measure_resume_ready(another, YIELDED);
+            }
+        }
+    }
 }
 
 static unsigned readying;

@@ -52,14 +52,6 @@ static const struct state states[] = {
 #define SWITCHES 7u
 #define STAYS 7u
 
-/* Those that an interrupt woke are taken out of the suspended ones. */
-static void mark_case(unsigned parameter, unsigned state, enum in_front front)
-{
-    if (state != STAYS)
-        wcet_param(parameter++, state);
-    wcet_param(parameter, front);
-}
-
 static void share_priority(unsigned state)
 {
     vTaskPrioritySet(equal, states[state].shares ? PRIORITY_DRIVER : PRIORITY_CREATED);
@@ -123,13 +115,12 @@ static void check_woken(unsigned ready, unsigned woken, unsigned state)
 /* Worst: an interrupt has woken R tasks, P ticks were missed, and of these as many as there can be
  * wake a task each, K tasks in all, which wait for an event as well; all are more urgent than the
  * caller, and some other task stays delayed. */
-static void measure_resume(unsigned ready, unsigned ticks, unsigned woken, unsigned state, enum in_front front)
+static void measure_resume(unsigned ready, unsigned ticks, unsigned woken, unsigned state)
 {
     const TickType_t before = xTaskGetTickCount();
     BaseType_t yielded;
 
     share_priority(state);
-    suspended_in_front(front);
     helpers_start(ready + woken + 1);
     for (unsigned i = 0; i < ready; i++)
         helper_take(i, semaphores[i], portMAX_DELAY);
@@ -140,29 +131,27 @@ static void measure_resume(unsigned ready, unsigned ticks, unsigned woken, unsig
     wcet_param(0, ready);
     wcet_param(1, ticks);
     wcet_param(2, woken);
-    mark_case(3, state, front);
+    if (state != STAYS)
+        wcet_param(3, state);
     if (state == STAYS)
         MEASURE(SERVICE_XTASKRESUMEALL_TICKS_LESS_URGENT, yielded = xTaskResumeAll());
     else
         MEASURE(SERVICE_XTASKRESUMEALL_TICKS, yielded = xTaskResumeAll());
     CHECK(yielded == (state != STAYS) && xTaskGetTickCount() == before + ticks);
     check_woken(ready, woken, state);
-    suspended_as_before();
 }
 
 /* The count wraps around. Tasks wake after that; the tick at the largest count looks for some in any
  * case, for that is also the next unblock time where nobody is delayed. One tick more than P is driven:
  * so there is one beside those that wake tasks, wherever the wrap lies among P of them, and what
  * lists are empty or not when they are looked at makes less of a difference than a tick. */
-static void measure_resume_wrap(unsigned ready, unsigned ticks, unsigned woken, unsigned state,
-                                enum in_front front)
+static void measure_resume_wrap(unsigned ready, unsigned ticks, unsigned woken, unsigned state)
 {
     BaseType_t yielded;
 
     share_priority(state);
     xTickCount = portMAX_DELAY - 2;
     board_tick();
-    suspended_in_front(front);
     helpers_start(ready + woken + 1);
     for (unsigned i = 0; i < ready; i++)
         helper_take(i, semaphores[i], portMAX_DELAY);
@@ -174,14 +163,14 @@ static void measure_resume_wrap(unsigned ready, unsigned ticks, unsigned woken, 
     wcet_param(0, ready);
     wcet_param(1, ticks);
     wcet_param(2, woken);
-    mark_case(3, state, front);
+    if (state != STAYS)
+        wcet_param(3, state);
     if (state == STAYS)
         MEASURE(SERVICE_XTASKRESUMEALL_WRAP_LESS_URGENT, yielded = xTaskResumeAll());
     else
         MEASURE(SERVICE_XTASKRESUMEALL_WRAP, yielded = xTaskResumeAll());
     CHECK(yielded == (state != STAYS) && xTaskGetTickCount() == ticks - 1);
     check_woken(ready, woken, state);
-    suspended_as_before();
 }
 
 /* A task that was to wake got what it waited for: the kernel looks for it at the next tick all the
@@ -290,16 +279,16 @@ void measure_ticks(void)
     for (unsigned ready = 1; ready <= RESUMED_MAX; ready++)
         for (unsigned ticks = 1; ticks <= RESUMED_MAX; ticks++)
             for (unsigned woken = 1; woken <= RESUMED_MAX; woken++) {
-                for (unsigned state = 0; state <= STAYS; state++)
-                    for (enum in_front front = ANOTHER_IN_FRONT; front <= NOBODY_IN_FRONT; front++)
-                        measure_resume(ready, ticks, woken, state, front);
+                for (unsigned state = 0; state < SWITCHES; state++)
+                    measure_resume(ready, ticks, woken, state);
+                measure_resume(ready, ticks, woken, STAYS);
             }
     for (unsigned ready = 1; ready <= RESUMED_AT_WRAP; ready++)
         for (unsigned ticks = 1; ticks <= RESUMED_AT_WRAP; ticks++)
             for (unsigned woken = 0; woken <= WOKEN_AT_WRAP; woken++) {
-                for (unsigned state = 0; state <= STAYS; state++)
-                    for (enum in_front front = ANOTHER_IN_FRONT; front <= NOBODY_IN_FRONT; front++)
-                        measure_resume_wrap(ready, ticks, woken, state, front);
+                for (unsigned state = 0; state < SWITCHES; state++)
+                    measure_resume_wrap(ready, ticks, woken, state);
+                measure_resume_wrap(ready, ticks, woken, STAYS);
             }
     driver_on_interrupt = tick_count_from_isr;
     board_interrupt();
