@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -143,34 +144,29 @@ def _formulas(
         for i, p in enumerate(parameters)
     ):
         return None  # one value of a parameter does not even show that it does not matter
-    known: dict[tuple[int, ...], Expression | None] = {}
-
-    def fitted(counts: tuple[int, ...]) -> Expression | None:
-        if counts not in known:
-            known[counts] = fit(names, points, counts, ranges=ranges)
-        return known[counts]
-
-    codes = sorted({code for counts in observations.values() for code in counts})
+    formulas = _formulas_at(tuple(names), tuple(points), tuple(ranges))
+    columns: dict[int, list[int]] = defaultdict(lambda: [0] * len(points))
+    for i, point in enumerate(points):
+        for code, count in observations[point].items():
+            columns[code][i] = count
     found: list[Row] = []
     leftover: dict[int, list[int]] = defaultdict(lambda: [0] * len(points))
-    for code in codes:
-        counts = tuple(observations[point].get(code, 0) for point in points)
-        expression = fitted(counts)
-        if expression is None:
+    for code, counts in sorted(columns.items()):
+        rows = formulas.rows(tuple(counts))
+        if rows is None:
             blocking, key, _ = unpack(code)
             total = leftover[(blocking << CODE_BITS) | key]
             for i, count in enumerate(counts):
                 total[i] += count
         else:
-            found += [(code, n, r) for n, r in decompose(expression, names, ranges)]
+            found += [(code, n, r) for n, r in rows]
     # What lies between two accesses may depend on a parameter, even if how many there are does not:
     # then all that lead to one access are taken for the dearest of them.
     dearest: dict[int, list[int]] = defaultdict(lambda: [0] * len(points))
     for joined, total in sorted(leftover.items()):
-        expression = fitted(tuple(total))
-        if expression is not None:
-            code = joined << INSTRUCTION_BITS
-            found += [(code, n, r) for n, r in decompose(expression, names, ranges)]
+        rows = formulas.rows(tuple(total))
+        if rows is not None:
+            found += [(joined << INSTRUCTION_BITS, n, r) for n, r in rows]
         elif successions is not None and joined & SUCCESSION:
             key = joined & (1 << CODE_BITS) - 1
             summed = dearest[joined - key | successions.dearest(key)]
@@ -179,12 +175,37 @@ def _formulas(
         else:
             return None
     for joined, total in sorted(dearest.items()):
-        expression = fitted(tuple(total))
-        if expression is None:
+        rows = formulas.rows(tuple(total))
+        if rows is None:
             return None
-        code = joined << INSTRUCTION_BITS
-        found += [(code, n, r) for n, r in decompose(expression, names, ranges)]
+        found += [(joined << INSTRUCTION_BITS, n, r) for n, r in rows]
     return found
+
+
+class _Formulas:
+    """Of counts at the same points of the same parameters. Most counts occur again: in other cases,
+    stretches and classes."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        points: tuple[Point, ...],
+        ranges: tuple[tuple[int, int], ...],
+    ) -> None:
+        self._names, self._points, self._ranges = names, points, ranges
+        self._known: dict[tuple[int, ...], tuple[tuple[int, Expression], ...] | None] = {}
+
+    def rows(self, counts: tuple[int, ...]) -> tuple[tuple[int, Expression], ...] | None:
+        """Multiplicities and repetitions; ``None``: there is no formula."""
+        if counts not in self._known:
+            expression = fit(self._names, self._points, counts, ranges=self._ranges)
+            self._known[counts] = (
+                None if expression is None else decompose(expression, self._names, self._ranges)
+            )
+        return self._known[counts]
+
+
+_formulas_at = lru_cache(maxsize=32)(_Formulas)
 
 
 @dataclass(frozen=True)
