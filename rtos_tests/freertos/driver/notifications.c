@@ -146,32 +146,32 @@ static void measure_notify_waiter(void)
     check_notified(0);
 }
 
-static int is_urgent;
+static unsigned urgency; /* of the task that an interrupt wakes */
 
 static void set_bits_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     mark_way(now, changes, WAYS_TO_CHANGE);
-    wcet_param(1, !is_urgent);
+    wcet_param(1, urgency);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_BITS_WAITER,
-            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, action, asked, &woken));
-    CHECK(result == pdPASS && woken == is_urgent && was_none());
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, action, asked, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD) && was_none());
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void notify_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
     BaseType_t result;
 
     mark_way(now, sets, WAYS_TO_SET);
-    wcet_param(1, !is_urgent);
+    wcet_param(1, urgency);
     MEASURE(SERVICE_XTASKNOTIFYFROMISR_WAITER,
-            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, action, asked, &woken));
-    CHECK(result == pdPASS && woken == is_urgent && was_none());
-    BOARD_YIELD_FROM_ISR(woken);
+            result = xTaskNotifyAndQueryFromISR(helper_handle(0), 5, action, asked, told));
+    CHECK(result == pdPASS && woken == (urgency == TOLD) && was_none());
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 /* The driver does not wait. */
@@ -214,13 +214,13 @@ static void plain_fails_from_isr(void)
 
 static void give_from_isr(void)
 {
-    BaseType_t woken = pdFALSE;
+    BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);
 
-    wcet_param(0, !is_urgent);
+    wcet_param(0, urgency);
     MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR_WAITER,
-            vTaskNotifyGiveFromISR(helper_handle(0), &woken));
-    CHECK(woken == is_urgent);
-    BOARD_YIELD_FROM_ISR(woken);
+            vTaskNotifyGiveFromISR(helper_handle(0), told));
+    CHECK(woken == (urgency == TOLD));
+    BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
 static void in_interrupt(void (*function)(void))
@@ -232,16 +232,15 @@ static void in_interrupt(void (*function)(void))
 
 static void wait_for_interrupt(void (*function)(void))
 {
-    wait_for_one(is_urgent);
+    wait_for_one(urgency != STAYS);
     in_interrupt(function);
-    check_notified(is_urgent);
+    check_notified(urgency != STAYS);
 }
 
 static void measure_from_isr(void)
 {
     helpers_start(1);
-    for (unsigned less = 0; less < 2; less++) {
-        is_urgent = less == 0;
+    for (urgency = 0; urgency < ISR_STATES; urgency++) {
         for (now = 0; now < 2 * WAYS_TO_SET; now++)
             wait_for_interrupt(notify_from_isr);
         for (now = 0; now < 2 * WAYS_TO_CHANGE; now++)
