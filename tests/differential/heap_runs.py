@@ -17,7 +17,7 @@ from pathlib import Path
 
 import random_corners
 from random_check import MACHINES, PROFILES, ROOT, Figures, make, seeds_of, services_files, wcetchar
-from random_windows import Taken, _Counting
+from random_windows import Taken, _Counting, as_traced
 
 from wcetchar import isa, store
 from wcetchar.analysis.accesses import Labeller
@@ -62,7 +62,8 @@ def windows(
     make(board, build, f"HEAP={heap}", "DRIVER=random", f"SEED={seed}", f"CALLS={calls}")
     elf, trace_file = build / "freertos.elf", build / f"random-{seed}.trace"
     wcetchar("capture", elf, "--machine", MACHINES[board], "-o", trace_file)
-    services = store.load_services(*map(str, services_files(board, build, f"HEAP={heap}")))
+    files = services_files(board, build, f"HEAP={heap}")
+    services = as_traced(store.load_services(*map(str, files)))
     image = load_image(str(elf))
     resolved = resolve(services, image, isa.decode_image(image))
     trace = open_trace(str(trace_file), image=image)

@@ -60,12 +60,23 @@ def _discarded(key: Key) -> int:
     return _fetches(key) + _is_transfer(key)
 
 
+LISTS = ("kernel.data", "kernel.objects")
+"""Where the heads of the kernel's lists lie, and their items: whose neighbour an item is decides
+which of the two is accessed."""
+JOINT = "kernel.lists"
+
+
+def _of_section(section: str) -> Callable[[Key], int]:
+    return lambda key: _data(key) if key.section in (section, JOINT) else 0
+
+
 CORNERS: dict[str, Callable[[Key], int]] = {
     "only instructions": _instructions,
     "only fetches": _fetches,
     "only data accesses": _data,
     "dear transfers": _transfers,
     "fetches in vain": _discarded,
+    **{f"only {section}": _of_section(section) for section in LISTS},
 }
 
 

@@ -36,7 +36,14 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.section_map import SectionMap
-from wcetchar.model.service import Parameter, ParameterKind, Part, Service, ServiceKind
+from wcetchar.model.service import (
+    Parameter,
+    ParameterKind,
+    Part,
+    Service,
+    ServiceKind,
+    ServicesFile,
+)
 from wcetchar.model.trace import Event
 from wcetchar.readers import open_trace
 
@@ -118,12 +125,17 @@ def suite_windows(
     return resolved, find_windows(trace.batches(), finder)
 
 
+def as_traced(services: ServicesFile) -> ServicesFile:
+    """Each access counts for the section that its address lies in: a run is one state."""
+    return replace(services, sections=tuple(s for s in services.sections if not s.either_of))
+
+
 def invocations(
     elf: Path, trace_file: Path, files: list[Path], keep: Collection[int | None] = ()
 ) -> Iterator[Invocation]:
     """In the order in which they end. ``keep``: numbers of the calls whose windows are
     kept."""
-    services = store.load_services(*map(str, files))
+    services = as_traced(store.load_services(*map(str, files)))
     handlers = [s for s in services.services if s.kind is ServiceKind.HANDLER]
     tick = next(s for s in handlers if s.name == "tick_interrupt")
     switch = next(s for s in handlers if s.name == "context_switch")

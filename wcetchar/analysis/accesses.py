@@ -51,6 +51,7 @@ from wcetchar.analysis.columns import (
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.data_accesses import Accesses, DataAccesses, Seen
 from wcetchar.analysis.executed import Executed, Program
+from wcetchar.analysis.joint import JointSections
 from wcetchar.analysis.labelled import Fetches, Labelled, Rows
 from wcetchar.analysis.line_entries import LineEntries
 from wcetchar.analysis.line_loads import LineLoads
@@ -75,8 +76,10 @@ class Labeller:
         has_addresses: bool = True,
         successions: bool = False,
         data_lines: Sequence[int] = (),
+        joint: JointSections | None = None,
     ) -> None:
-        """``data_lines``: bytes of a data cache's line, of which line loads are counted."""
+        """``data_lines``: bytes of a data cache's line, of which line loads are counted.
+        ``joint``: by which accesses are told apart, over all traces."""
         self.successions = Successions(resolved.section_names) if successions else None
         self.blockings: list[Blocking] = []
         self._numbers: dict[Blocking, int] = {}
@@ -84,7 +87,8 @@ class Labeller:
         self._columns = Columns(resolved.table)
         is_code = np.array([s.kind is SectionKind.CODE for s in resolved.services.sections])
         self._program = Program(resolved, self._columns, path, has_addresses, is_code)
-        self._data = DataAccesses(self._program)
+        self.joint = JointSections(resolved) if joint is None else joint
+        self._data = DataAccesses(self._program, self.joint)
         self._loads = LineLoads(data_lines) if data_lines else None
         self._stalls = Stalls(self._columns)
         self.lines = LineEntries(self._columns, resolved.code_section.astype(np.int64))
@@ -172,7 +176,7 @@ class Labeller:
         data = made[0] >> 8 & 1 == 0
         return gaps(
             self.successions,
-            (made[0][data], made[1][data]),
+            (self.joint.made_by(made[0][data], executed.index[made[1][data]]), made[1][data]),
             (code[is_event] & 0xFF, where[is_event]),
             executed.section,
             self._stalls.late(executed.index, taken),

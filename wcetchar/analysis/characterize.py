@@ -15,6 +15,7 @@ from wcetchar.analysis.cases import Cases, Point
 from wcetchar.analysis.collector import Collector
 from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
+from wcetchar.analysis.joint import JointSections
 from wcetchar.analysis.published_lines import Places, published_lines
 from wcetchar.analysis.published_stretches import longer_outside, published_stretches
 from wcetchar.analysis.repetition import (
@@ -89,7 +90,7 @@ def characterize(
             everything that :func:`resolve` and the window search refuse.
     """
     resolved = resolve(services, image, table)
-    collector = Collector()
+    collector, joint = Collector(), JointSections(resolved)
     blocking_labeller: Labeller | None = None
     for trace, run in zip(traces, runs or [RunValues()] * len(traces), strict=True):
         check_origin(trace, image)
@@ -101,6 +102,7 @@ def characterize(
             has_addresses=knows(Knowledge.ADDRESSES),
             successions=successions,
             data_lines=data_lines,
+            joint=joint,
         )
         if blocking_labeller is not None:
             labeller.adopt(blocking_labeller)
@@ -125,6 +127,7 @@ def characterize(
         collector.take(finder)
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")
+    collector.settle(blocking_labeller)
     missing = {
         s.name: why for s in services.services if (why := _why_not_shown(s, collector)) is not None
     }
@@ -254,7 +257,7 @@ def _service(
                 "the capture left out instructions outside of this service, but none that masks "
                 "interrupts or locks the scheduler"
             )
-    packed = (code for counts in observations.points.values() for code in counts)
+    packed = {code for counts in observations.points.values() for code in counts}
     if any(labeller.blockings[b].unknown for b in {unpack(code)[0] for code in packed}):
         notes.add("an interrupt mask was written whose value is not known: counted as blocking")
     counts = publish(

@@ -167,6 +167,16 @@ class Collector:
                 "it some instructions earlier or later, and the parts' sum stays the same"
             )
 
+    def settle(self, labeller: Labeller) -> None:
+        """What was counted for joint sections, now that all traces have been seen."""
+        if not labeller.joint:
+            return
+        every = [*self.services.values()]
+        every += [one for stretches in self.stretches.values() for one in stretches.values()]
+        for observed in every:
+            for point, counts in observed.points.items():
+                observed.points[point] = labeller.joint.settled(counts, labeller.successions)
+
     def take(self, finder: WindowFinder) -> None:
         """What the whole of the current trace showed."""
         self.switching |= finder.switching

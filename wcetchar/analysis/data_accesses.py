@@ -25,6 +25,7 @@ from wcetchar.analysis.columns import (
 )
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.executed import Executed, Program
+from wcetchar.analysis.joint import JointSections
 from wcetchar.analysis.labelled import Rows
 from wcetchar.analysis.succession import impossible_table_jump
 from wcetchar.errors import InputError, Location
@@ -64,7 +65,7 @@ class Accesses:
 
 @dataclass(frozen=True)
 class Seen:
-    """Data accesses of a window, each with the section of its address, and of the size that its
+    """Data accesses of a window, each with the section that it counts for, and of the size that its
     instruction says where the trace does not; none where the trace has no addresses. ``made``: how
     many each instruction made."""
 
@@ -74,9 +75,10 @@ class Seen:
 
 
 class DataAccesses:
-    """Labels data accesses of windows of one trace."""
+    """Labels data accesses of windows of one trace, by the sections that ``joint`` names."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, joint: JointSections) -> None:
+        self._joint = joint
         self._resolved = program.resolved
         self._columns = program.columns
         self._path = program.path
@@ -140,6 +142,7 @@ class DataAccesses:
                 expected="a logical section for every address that a service touches",
                 hint="add the linker section, symbol or address range to `sections`",
             )
+        section = self._joint.named(section, executed.index[accesses.owner])
         made = np.bincount(accesses.owner, minlength=count)
         order = _order_within(accesses.owner)
         burst = columns.burst[executed.index[accesses.owner]] & (made[accesses.owner] > 1)

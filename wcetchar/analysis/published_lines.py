@@ -48,7 +48,7 @@ class Places:
 
     def info(self, section: LogicalSection) -> SectionInfo:
         address = self.address.get(section.name)
-        return SectionInfo(section.name, section.kind, section.meaning, address)
+        return SectionInfo(section.name, section.kind, section.meaning, address, section.either_of)
 
     def section_at(self, address: int) -> str:
         """The section of code that begins last at or below an address; else the first."""
@@ -81,17 +81,17 @@ class Places:
         """Lines that are entered more than once. A line in which two sections meet is one of
         each."""
         found = []
+        stays = [
+            (name, start, end)
+            for section, start, end in entered.ranges
+            for name in self._stays(section)
+        ]
         for size, lines in entered.lines.items():
             for line, entries in lines.items():
                 if entries < 2:
                     continue
                 first, last = line * size, line * size + size
-                behind = {
-                    name
-                    for stays, start, end in entered.ranges
-                    if start < last and end > first
-                    for name in self._stays(stays)
-                }
+                behind = {name for name, start, end in stays if start < last and end > first}
                 for section in self._sections_in(first, last) | behind:
                     number = line - self.address[section] // size
                     found.append(EnteredLine(size, section, number, entries))

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.columns import (
+    CODE_BITS,
     KIND,
     KINDS,
     NO_SECTION,
@@ -67,22 +68,32 @@ _NOTHING: Final = -1
 assert len(_BESIDE) <= _ISSUE_SHIFT
 
 
+Makers = tuple[int | None, int | None]
+"""Table indices of what makes the first and the second access, where their sections hang on it."""
+
+
 class Successions:
     """Numbers of the successions of one characterization, as they appear."""
 
     def __init__(self, section_names: tuple[str, ...]) -> None:
         self.keys: list[Succession] = []
+        self._makers: list[Makers] = []
         self._names = section_names
-        self._numbers: dict[Succession, int] = {}
+        self._numbers: dict[tuple[Succession, Makers], int] = {}
         self._known: dict[bytes, int] = {}
 
-    def code(self, key: Succession) -> int:
+    def code(self, key: Succession, makers: Makers = (None, None)) -> int:
         """Its packed class."""
-        number = self._numbers.get(key)
+        number = self._numbers.get((key, makers))
         if number is None:
-            number = self._numbers[key] = len(self.keys)
+            number = self._numbers[key, makers] = len(self.keys)
             self.keys.append(key)
+            self._makers.append(makers)
         return SUCCESSION | number
+
+    def makers(self, code: int) -> Makers:
+        """Of a packed class."""
+        return self._makers[code & ~SUCCESSION]
 
     def dearest(self, code: int) -> int:
         """Packed class of what is never cheaper than this one."""
@@ -93,10 +104,10 @@ class Successions:
         name = row.tobytes()
         code = self._known.get(name)
         if code is None:
-            code = self._known[name] = self.code(self._key(row.tolist()))
+            code = self._known[name] = self.code(*self._key(row.tolist()))
         return code
 
-    def _key(self, row: Sequence[int]) -> Succession:
+    def _key(self, row: Sequence[int]) -> tuple[Succession, Makers]:
         before, access, stalls, late, more, section, *between = row
         counts: dict[CoreEvent, int] = {}
         for one in between:
@@ -111,9 +122,10 @@ class Successions:
             event = self._event(section, kind)
             counts[event] = counts.get(event, 0) + 1
         ordered = sorted(counts.items(), key=lambda item: (item[0].section, item[0].kind.value))
-        return Succession(
+        key = Succession(
             self._access(before), tuple(ordered), late, bool(more), self._access(access)
         )
+        return key, (_maker(before), _maker(access))
 
     def _event(self, section: int, kind: EventKind) -> CoreEvent:
         found = key_of(int(event_code(np.int64(section), KIND[kind])), self._names)  # type: ignore[arg-type]
@@ -123,9 +135,13 @@ class Successions:
     def _access(self, code: int) -> AccessClass | None:
         if code == _NOTHING:
             return None
-        found = key_of(code, self._names)
+        found = key_of(code & (1 << CODE_BITS) - 1, self._names)
         assert isinstance(found, AccessClass)
         return found
+
+
+def _maker(code: int) -> int | None:
+    return None if code == _NOTHING or not code >> CODE_BITS else (code >> CODE_BITS) - 1
 
 
 def _kinds(mask: int) -> list[EventKind]:
@@ -137,7 +153,8 @@ class Gaps:
     """The data accesses of a window, and what each of its instructions does beside.
 
     Attributes:
-        code, position: of each data access, in order: its class, and the instruction that makes it.
+        code, position: of each data access, in order: its class, above it one more than the table
+            index where that is to be known (``Makers``), and the instruction that makes it.
         events: of each instruction: section, issue event, and the others as bits.
         late: of each instruction: it transfers control late, and the fetch unit is not held.
         cuts: instructions that begin behind another activity.

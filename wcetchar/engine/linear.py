@@ -13,7 +13,7 @@ true price is never below it, so what is fitted with it is still never too low.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from wcetchar.engine.errors import PricingError
@@ -35,9 +35,16 @@ _NANOSECONDS = Fraction(10**9)
 
 
 def linear_prices(
-    profile: HardwareProfile, section_map: SectionMap, fetch_width: int, keys: Iterable[Key]
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    fetch_width: int,
+    keys: Iterable[Key],
+    joint: Mapping[str, Sequence[str]] | None = None,
 ) -> LinearPrices:
     """Linear prices of ``keys``, all of which :func:`price_vector` can price.
+
+    Args:
+        joint: ``Characterization.joint``.
 
     Raises:
         InputError: a clock or an overlap is a range, accesses wait for more than their own time, or
@@ -70,14 +77,20 @@ def linear_prices(
             file="profile",
             keys=("core",),
         )
-    return _Linear(profile, section_map, fetch_width).all(keys)
+    return _Linear(profile, section_map, fetch_width, joint).all(keys)
 
 
 class _Linear:
-    def __init__(self, profile: HardwareProfile, section_map: SectionMap, width: int) -> None:
+    def __init__(
+        self,
+        profile: HardwareProfile,
+        section_map: SectionMap,
+        width: int,
+        joint: Mapping[str, Sequence[str]] | None,
+    ) -> None:
         self._profile = profile
         self._map = section_map
-        self._placement = Placement(profile, section_map)
+        self._placement = Placement(profile, section_map, joint)
         self._width = width
         self._period = _NANOSECONDS / self._exact(profile.core.clock, ("core", "clock"))
         self._free: dict[Place, Quantity] = {}

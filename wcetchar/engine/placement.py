@@ -1,11 +1,14 @@
 """Which region an access reaches: the one that its section is placed in, or any that permits it.
 
-An unknown section may lie in every region that permits the operation. A discarded fetch of a core
+An unknown section may lie in every region that permits the operation, one that is either of others
+where these lie. A discarded fetch of a core
 event goes to the region of the event's section; where that has no fetches, or the section is not
 known, to any that has.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from wcetchar.model.access import UNKNOWN_SECTION, Operation
 from wcetchar.model.hardware import HardwareProfile, Region
@@ -17,10 +20,17 @@ class Placement:
 
     Attributes:
         placed: section -> name of a region, whether or not the profile has it.
+        joint: section -> those that it is either of; it lies where they do.
     """
 
-    def __init__(self, profile: HardwareProfile, section_map: SectionMap) -> None:
+    def __init__(
+        self,
+        profile: HardwareProfile,
+        section_map: SectionMap,
+        joint: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.placed = {**profile.default_map, **section_map.sections}
+        self.joint = joint or {}
         self._all = profile.regions
 
     def region(self, section: str) -> Region | None:
@@ -32,6 +42,9 @@ class Placement:
         """Regions that an access may reach; empty where there is none."""
         if section == UNKNOWN_SECTION:
             return self.permitting(operation)
+        if section in self.joint:
+            every = [r for part in self.joint[section] for r in self.reached(part, operation)]
+            return list({region.name: region for region in every}.values())
         region = self.region(section)
         return [region] if region is not None and operations(region, operation) else []
 

@@ -90,7 +90,7 @@ class Pricer:
         self.map = section_map
         self.fetch_width = characterization.fetch_width
         self.successions = characterization.successions
-        self.placement = Placement(profile, section_map)
+        self.placement = Placement(profile, section_map, characterization.joint)
         self.unmapped: dict[str, None] = {}
         if self.clock.unit is not Unit.HERTZ or self.clock.low <= 0:
             raise not_a_time(self.profile.name, "core", "clock")
@@ -120,6 +120,13 @@ class Pricer:
     def notes(self) -> Iterator[str]:
         """What the prices assume."""
         core, regions = self.profile.core, self.profile.regions.values()
+        used = {key.section for key in self._keys}
+        for name, parts in self.placement.joint.items():
+            if name in used and len({self.placement.placed.get(part) for part in parts}) > 1:
+                yield (
+                    f"an access to {name} goes to one of {listed(parts)}: it is priced at the "
+                    "dearest"
+                )
         if core.write_buffer:
             yield (
                 "a write goes on behind the core, and its next access waits for it; when a service "
@@ -350,6 +357,9 @@ class Pricer:
 
     def _regions(self, section: str, operation: Operation) -> list[Region] | None:
         """Regions that an access may reach; ``None``: reported elsewhere already."""
+        if section in self.placement.joint:
+            each = [self._regions(part, operation) for part in self.placement.joint[section]]
+            return None if None in each else self.placement.reached(section, operation)
         region = None if section == UNKNOWN_SECTION else self._region(section)
         if section != UNKNOWN_SECTION and region is None:
             return None

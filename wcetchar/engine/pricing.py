@@ -82,6 +82,7 @@ def price_vector(
     if pricer.unmapped:
         problems.append(pricer.unmapped_error())
     problems.extend(_misspelt(characterization, section_map))
+    problems.extend(_placed_joint(characterization, section_map))
     refills = None
     try:
         needed = {service.name: service for service in (*chosen, *followers)}
@@ -214,7 +215,11 @@ def _misspelt(
 ) -> Iterator[PricingError]:
     """Sections of the map that are none here, but nearly one that the map does not place. Its
     default region, or that of the profile, would stand in for it without a word."""
-    free = [s.name for s in characterization.sections if s.name not in section_map.sections]
+    free = [
+        s.name
+        for s in characterization.sections
+        if s.name not in section_map.sections and not s.either_of
+    ]
     known = {section.name for section in characterization.sections}
     for name in section_map.sections:
         close = [] if name in known else difflib.get_close_matches(name, free, 1, cutoff=0.8)
@@ -223,6 +228,22 @@ def _misspelt(
                 f"the characterization of {characterization.kernel.name} has no section {name}",
                 expected=f"one of {listed(sorted(known))}",
                 hint=f"did you mean {close[0]!r}?",
+                file="map",
+                keys=("sections", name),
+            )
+
+
+def _placed_joint(
+    characterization: Characterization, section_map: SectionMap
+) -> Iterator[PricingError]:
+    """It would be thought to lie there."""
+    for name, parts in characterization.joint.items():
+        if name in section_map.sections:
+            yield PricingError(
+                f"section {name} is not placed itself: an access to it goes to one of "
+                f"{listed(parts)}",
+                expected=f"places for {listed(parts)} alone",
+                hint=f"leave {name} out of the section map {section_map.name}",
                 file="map",
                 keys=("sections", name),
             )

@@ -294,12 +294,14 @@ class NotCharacterized:
 @dataclass(frozen=True)
 class SectionInfo:
     """A logical section that an integrator has to place. ``address``: of code, where it began
-    when it was characterized."""
+    when it was characterized. ``either_of``: it is not placed itself; an access to it goes to one
+    of these."""
 
     name: str
     kind: SectionKind
     meaning: str = ""
     address: int | None = None
+    either_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -376,3 +378,8 @@ class Characterization:
     stalls: int = 0
     successions: bool = False
     data_lines: tuple[int, ...] = ()
+
+    @property
+    def joint(self) -> dict[str, tuple[str, ...]]:
+        """Sections that are not placed themselves -> those that each is either of."""
+        return {s.name: s.either_of for s in self.sections if s.either_of}

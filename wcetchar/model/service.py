@@ -162,6 +162,8 @@ class LogicalSection:
     Attributes:
         linker_sections: each of them has to be in the image.
         optional: linker sections that an image need not have, for rules that fit many images.
+        either_of: it has no rule of its own; what an instruction accesses that was seen to access
+            several of these sections counts for it.
     """
 
     name: str
@@ -171,6 +173,7 @@ class LogicalSection:
     ranges: tuple[AddressRange, ...] = ()
     meaning: str = ""
     optional: tuple[str, ...] = ()
+    either_of: tuple[str, ...] = ()
 
     @property
     def all_linker_sections(self) -> tuple[str, ...]:

@@ -73,7 +73,11 @@ def run(request: Request) -> FittedProfile:
     try:
         prices = tied(
             linear_prices(
-                platform.prices.profile, platform.section_map, measured.fetch_width, keys
+                platform.prices.profile,
+                platform.section_map,
+                measured.fetch_width,
+                keys,
+                measured.joint,
             ),
             profile_text.same(),
         )

@@ -86,6 +86,7 @@ class MeasuredRows:
     overheads: Mapping[str, Overhead]
     platform: estimating.Platform
     fetch_width: int
+    joint: Mapping[str, tuple[str, ...]]
     clock_hz: Fraction | None
     left_out: int
 
@@ -120,6 +121,7 @@ def measured_rows(request: Request) -> MeasuredRows:
         overheads=overheads,
         platform=platform,
         fetch_width=characterization.fetch_width,
+        joint=characterization.joint,
         clock_hz=clock if table.unit is Unit.CYCLES else None,
         left_out=len(table.measurements) - len(measured) - len(empty),
     )

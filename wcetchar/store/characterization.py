@@ -178,6 +178,20 @@ def _known_sections(source: Source) -> set[str]:
     return {name for name in sections if isinstance(name, str)} | {UNKNOWN_SECTION}
 
 
+def _check_joint(source: Source) -> None:
+    """What a section is either of are sections that are placed."""
+    sections = [s for s in list_at(source.data, "sections") if isinstance(s, dict)]
+    placed = [s.get("name") for s in sections if not s.get("either_of")]
+    for index, section in enumerate(list_at(source.data, "sections")):
+        for number, part in enumerate(list_at(section, "either_of")):
+            if part not in placed:
+                source.report(
+                    ("sections", index, "either_of", number),
+                    f"{shown(part)} is no section that is placed",
+                    expected="the name of another section",
+                )
+
+
 def _check_counts(source: Source) -> None:
     known = _known_sections(source)
     for index, service in _services(source):
@@ -329,7 +343,7 @@ def _check_line_loads(source: Source) -> None:
         entries = [e for row in rows for e in list_at(row, "counts") if isinstance(e, dict)]
         if not any(entry.get("operation") in ("read", "access") for entry in entries):
             continue
-        events = {entry.get("event") for entry in entries}
+        events = {str(entry.get("event")) for entry in entries}
         missing = [name for name, kinds in wanted if not events & {*kinds}]
         if missing:
             source.report(
@@ -405,6 +419,7 @@ def _check_conservation(source: Source) -> None:
 
 _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_names,
+    _check_joint,
     _check_counts,
     _check_line_loads,
     _check_successions,

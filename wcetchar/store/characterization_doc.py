@@ -351,6 +351,10 @@ class SectionDoc(JsonModel):
     address: Count | None = Field(
         None, description="of code: where the section began when it was characterized"
     )
+    either_of: list[str] = Field(
+        default_factory=list,
+        description="it is not placed itself: an access to it goes to one of these sections",
+    )
 
 
 class InstructionsDoc(JsonModel):
@@ -448,7 +452,8 @@ class CharacterizationDoc(JsonModel):
             successions=self.successions is not None,
             data_lines=tuple(self.data_lines),
             sections=tuple(
-                SectionInfo(s.name, s.kind, s.meaning, s.address) for s in self.sections
+                SectionInfo(s.name, s.kind, s.meaning, s.address, tuple(s.either_of))
+                for s in self.sections
             ),
             services=tuple(service.to_model(successions) for service in self.services),
             provenance=self.provenance.to_model(),
@@ -504,7 +509,7 @@ def plain(c: Characterization) -> dict[str, Any]:
 
 def _section(s: SectionInfo) -> dict[str, Any]:
     data: dict[str, Any] = {"name": s.name, "kind": s.kind.value, "meaning": s.meaning}
-    data = _sparse(data, "meaning")
+    data = _sparse({**data, "either_of": list(s.either_of)}, "meaning", "either_of")
     return data if s.address is None else {**data, "address": s.address}
 
 

@@ -135,6 +135,11 @@ class SectionDoc(YamlModel):
     )
     symbols: list[Text] = Field(default_factory=list)
     address_ranges: list[AddressesDoc] = Field(default_factory=list)
+    either_of: list[Text] = Field(
+        default_factory=list,
+        description="in place of rules: sections of data; what an instruction accesses that was "
+        "seen to access several of them counts for this one",
+    )
     meaning: Text = ""
 
 
@@ -249,6 +254,7 @@ class ServicesDoc(YamlModel):
                     ),
                     meaning=section.meaning,
                     optional=tuple(section.optional_linker_sections),
+                    either_of=tuple(section.either_of),
                 )
                 for name, section in self.sections.items()
             ),
@@ -462,13 +468,66 @@ def _check_sections(source: Source) -> None:
                     )
                 seen.setdefault(item, steps)
     for name, section in sections.items():
-        rules = ("linker sections", "optional linker sections", "symbols", "address ranges")
-        if isinstance(section, dict) and not any(section.get(rule) for rule in rules):
+        if isinstance(section, dict) and not any(section.get(rule) for rule in (*_RULES, _JOINT)):
             source.report(
                 ("sections", name),
                 f"nothing belongs to the logical section {shown(name)}",
                 expected="linker sections, symbols or address ranges",
             )
+
+
+_RULES: Final = ("linker sections", "optional linker sections", "symbols", "address ranges")
+_JOINT: Final = "either of"
+
+
+def _check_joint(source: Source) -> None:
+    """Sections that others are either of: two at least, of data, each of one joint section."""
+    sections = mapping_at(source.data, "sections")
+    hardware = mapping_at(source.data, "hardware").values()
+    seen: dict[str, Steps] = {}
+    for name, section in sections.items():
+        parts = list_at(sections, name, _JOINT)
+        if not parts:
+            continue
+        steps: Steps = ("sections", name, _JOINT)
+        if len(parts) < 2:
+            source.report(steps, "there is one alone", expected="two sections or more", key=True)
+        for rule in _RULES:
+            if section.get(rule):
+                source.report(
+                    ("sections", name, rule),
+                    f"the logical section {shown(name)} is either of others",
+                    expected=f"no rule of its own beside `{_JOINT}`",
+                    key=True,
+                )
+        if section.get("kind") != SectionKind.DATA.value:
+            source.report(
+                ("sections", name, "kind"),
+                f"the logical section {shown(name)} is either of others",
+                expected="`kind: data`",
+            )
+        if name in hardware:
+            source.report(
+                ("sections", name),
+                f"the hardware itself touches the logical section {shown(name)}",
+                expected="one with rules of its own under `hardware`",
+            )
+        for index, part in enumerate(parts):
+            of = mapping_at(sections, part) if isinstance(part, str) else {}
+            if of.get("kind") != SectionKind.DATA.value or of.get(_JOINT):
+                source.report(
+                    (*steps, index),
+                    f"{shown(part)} is no section of data with rules of its own",
+                    expected="one under `sections`",
+                )
+            elif part in seen:
+                source.report(
+                    (*steps, index),
+                    f"{shown(part)} is listed twice; it first stands at {source.where(seen[part])}",
+                    expected="each section in one other",
+                )
+            else:
+                seen[part] = (*steps, index)
 
 
 def _check_services(source: Source) -> None:
@@ -552,6 +611,7 @@ _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_parameters,
     _check_hardware,
     _check_sections,
+    _check_joint,
     _check_services,
     _check_left_out,
 )
