@@ -154,7 +154,9 @@ def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCh
 
 @st.composite
 def characterizations(draw: st.DrawFn) -> Characterization:
-    sections = tuple(draw(st.lists(NAME, min_size=1, max_size=3, unique=True)))
+    sections = tuple(draw(st.lists(NAME, min_size=1, max_size=4, unique=True)))
+    placed = sections[: draw(st.integers(1, len(sections)))]
+    either = st.lists(st.sampled_from(placed), min_size=1, unique=True).map(tuple)
     parts = st.lists(st.tuples(TEXT, NATURAL), max_size=3).map(tuple)
     attributed, unattributed = draw(parts), draw(parts)
     traced = sum(n for _, n in (*attributed, *unattributed))
@@ -165,7 +167,13 @@ def characterizations(draw: st.DrawFn) -> Characterization:
         architecture=draw(TEXT),
         fetch_width=draw(st.sampled_from([8, 16, 32, 64])),
         sections=tuple(
-            SectionInfo(name, draw(st.sampled_from(SectionKind)), draw(TEXT)) for name in sections
+            SectionInfo(
+                name,
+                draw(st.sampled_from(SectionKind)),
+                draw(TEXT),
+                either_of=() if name in placed else draw(either),
+            )
+            for name in draw(st.permutations(sections))
         ),
         services=tuple(
             draw(services(name, (*sections, "?")))

@@ -215,14 +215,11 @@ def _misspelt(
 ) -> Iterator[PricingError]:
     """Sections of the map that are none here, but nearly one that the map does not place. Its
     default region, or that of the profile, would stand in for it without a word."""
-    free = [
-        s.name
-        for s in characterization.sections
-        if s.name not in section_map.sections and not s.either_of
-    ]
-    known = {section.name for section in characterization.sections}
+    known = [s.name for s in characterization.sections if not s.either_of]
+    free = [name for name in known if name not in section_map.sections]
     for name in section_map.sections:
-        close = [] if name in known else difflib.get_close_matches(name, free, 1, cutoff=0.8)
+        there_is_one = name in known or name in characterization.joint
+        close = [] if there_is_one else difflib.get_close_matches(name, free, 1, cutoff=0.8)
         if close:
             yield PricingError(
                 f"the characterization of {characterization.kernel.name} has no section {name}",

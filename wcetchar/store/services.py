@@ -483,7 +483,9 @@ _JOINT: Final = "either of"
 def _check_joint(source: Source) -> None:
     """Sections that others are either of: two at least, of data, each of one joint section."""
     sections = mapping_at(source.data, "sections")
-    hardware = mapping_at(source.data, "hardware").values()
+    by_name = {str(name): section for name, section in sections.items()}
+    hardware = mapping_at(source.data, "hardware")
+    touched = [str(hardware.get(key)) for key in ("vector section", "main stack", "task stack")]
     seen: dict[str, Steps] = {}
     for name, section in sections.items():
         parts = list_at(sections, name, _JOINT)
@@ -506,14 +508,15 @@ def _check_joint(source: Source) -> None:
                 f"the logical section {shown(name)} is either of others",
                 expected="`kind: data`",
             )
-        if name in hardware:
+        if str(name) in touched:
             source.report(
                 ("sections", name),
                 f"the hardware itself touches the logical section {shown(name)}",
                 expected="one with rules of its own under `hardware`",
             )
-        for index, part in enumerate(parts):
-            of = mapping_at(sections, part) if isinstance(part, str) else {}
+        for index, raw in enumerate(parts):
+            part = str(raw)
+            of = mapping_at(by_name, part)
             if of.get("kind") != SectionKind.DATA.value or of.get(_JOINT):
                 source.report(
                     (*steps, index),
