@@ -227,6 +227,16 @@ def values(service: dict[str, Any]) -> int:
     return len(points) + (number - 1) * sum(map(is_among_few, points))
 
 
+# Driven again with other neighbours in lists, alone and between others: calls that ready a task
+# (driver/neighbours.c).
+AGAIN = {"whole": 2 * 8, "full": 2 * 8}
+
+
+def invocations(configuration: str) -> int:
+    services = services_of(configuration)["services"]
+    return sum(map(values, services.values())) + AGAIN.get(configuration, 0)
+
+
 # ---- the run ------------------------------------------------------------------------------------
 
 
@@ -236,9 +246,7 @@ def test_every_value_of_every_service_is_driven_once(
 ) -> None:
     done = run(built(configuration) / "freertos.elf")
     assert done.returncode == 0, said(done)
-    services = services_of(configuration)["services"]
-    expected = sum(values(service) for service in services.values())
-    assert f"done: {expected} invocations" in said(done)
+    assert f"done: {invocations(configuration)} invocations" in said(done)
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
@@ -296,8 +304,8 @@ def test_the_readme_counts_services_and_invocations() -> None:
     readme = (SOURCE / "README.md").read_text()
     for configuration in CONFIGURATIONS:
         services = services_of(configuration)["services"]
-        count = sum(values(service) for service in services.values())
-        assert f"| `{configuration}` | {len(services)} | {count:,} |" in readme
+        row = f"| `{configuration}` | {len(services)} | {invocations(configuration):,} |"
+        assert row in readme
 
 
 @pytest.mark.parametrize(

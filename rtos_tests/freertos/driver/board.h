@@ -34,7 +34,7 @@ void board_first_task_begins(void);
 
 /* What most ports call portYIELD_FROM_ISR; a board whose port has another one defines it. */
 #ifndef BOARD_YIELD_FROM_ISR
-#define BOARD_YIELD_FROM_ISR(woken) portYIELD_FROM_ISR(woken)
+#define BOARD_YIELD_FROM_ISR(woken) portYIELD_FROM_ISR((woken))
 #endif
 
 #endif

@@ -112,6 +112,7 @@ static void driver_task(void *unused)
     measure_blocking();
     measure_waits();
     measure_meetings();
+    measure_neighbours();
     measure_locked();
     measure_rounds();
     measure_fails();

@@ -95,6 +95,7 @@ void measure_blocking(void);
 void measure_waits(void);
 void measure_locked(void);
 void measure_meetings(void);
+void measure_neighbours(void);
 void measure_queries(void);
 void measure_watching(void); /* where DRIVER_WATCHES is 1 */
 void measure_interrupts(void);

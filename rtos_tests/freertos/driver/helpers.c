@@ -221,6 +221,65 @@ void timers_task_delayed(BaseType_t wanted)
 }
 #endif
 
+#if configUSE_TIMERS == 1
+static volatile int gives_way;
+
+static void stays_ready(void *unused, uint32_t unused_too)
+{
+    (void)unused;
+    (void)unused_too;
+    gives_way = 1;
+    vTaskPrioritySet(NULL, tskIDLE_PRIORITY);
+    while (gives_way)
+        taskYIELD();
+}
+
+/* The timers' task stands there, unless it is ready and less urgent than all others. Nor is it delayed then: a
+ * service may ask whether any task is. */
+void suspended_in_front(enum in_front who)
+{
+    if (who == NOBODY_IN_FRONT)
+        CHECK(xTimerPendFunctionCall(stays_ready, NULL, 0, 0) == pdPASS);
+    CHECK(gives_way == (who == NOBODY_IN_FRONT));
+}
+
+void suspended_as_before(void)
+{
+    gives_way = 0;
+    vTaskPrioritySet(xTimerGetTimerDaemonTaskHandle(), configTIMER_TASK_PRIORITY);
+}
+#else
+static StaticTask_t front_control KERNEL_OBJECT;
+static StackType_t front_stack[STACK_WORDS] TASK_STACK;
+static TaskHandle_t front;
+static volatile int front_runs;
+
+static void stays_suspended(void *unused)
+{
+    (void)unused;
+    front_runs = 1;
+    vTaskSuspend(NULL);
+    CHECK(0);
+}
+
+void suspended_in_front(enum in_front who)
+{
+    if (who == ANOTHER_IN_FRONT) {
+        front = xTaskCreateStatic(stays_suspended, HELPER_NAME("s"), STACK_WORDS, NULL, PRIORITY_DRIVER + 1,
+                                  front_stack, &front_control);
+        CHECK(front_runs);
+    }
+}
+
+void suspended_as_before(void)
+{
+    if (front != NULL)
+        vTaskDelete(front);
+    front = NULL;
+    front_runs = 0;
+}
+#endif
+
 void another_delayed(int wanted)
 {
     timers_task_delayed(wanted ? pdTRUE : pdFALSE);

@@ -100,6 +100,12 @@ static inline void helpers_start_readying(unsigned count, unsigned state)
         helper_delay(count, 1000);
 }
 
+/* Before tasks that are to wait without a time limit: another one stands in front of them among the suspended ones,
+ * or nobody does. After that, as it was. */
+enum in_front { ANOTHER_IN_FRONT, NOBODY_IN_FRONT };
+void suspended_in_front(enum in_front who);
+void suspended_as_before(void);
+
 /* Some task is delayed, and the timers' task is not among the suspended ones; or neither. */
 void another_delayed(int wanted);
 

@@ -38,6 +38,20 @@ static void waits_for(void *limit)
     CHECK(!"something was received from a queue that nobody sends to");
 }
 
+/* Memory of tasks that are neither created nor deleted by what is measured: that lies with all other objects. */
+static StaticTask_t controls[2] KERNEL_OBJECT;
+static StackType_t stacks[2][STACK_WORDS] TASK_STACK;
+enum memory { FIRST, SECOND };
+
+static TaskHandle_t create(enum memory where, TaskFunction_t function, void *argument, UBaseType_t priority)
+{
+    TaskHandle_t task = xTaskCreateStatic(function, longest_name, STACK_WORDS, argument, priority, stacks[where],
+                                          &controls[where]);
+
+    CHECK(task != NULL);
+    return task;
+}
+
 /* Where another task is delayed, the victim is the only one in the list of suspended tasks; else the
  * timers' task may be there, and the victim is the only one that is delayed. */
 #define LIMIT ((void *)1000)
@@ -242,15 +256,13 @@ static void measure_priority_change(unsigned change, unsigned place)
     const UBaseType_t before = own ? PRIORITY_DRIVER : PRIORITY_CHANGED;
     const UBaseType_t after = before + changes[change].after;
     const int shares = place >= 2, indexed = place % 2 == 0;
-    TaskHandle_t task, beside;
+    TaskHandle_t task, beside = NULL;
     StaticTask_t *control;
     List_t *list;
 
-    created = NULL;
-    if (!own)
-        CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &created) == pdPASS);
+    created = own ? NULL : create(FIRST, never_runs, NULL, before);
     if (shares)
-        CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, before, &beside) == pdPASS);
+        beside = create(SECOND, never_runs, NULL, before);
     task = own ? driver_handle : created;
     control = (StaticTask_t *)task;
     list = list_of(task);
@@ -296,20 +308,17 @@ static void measure_priority(void)
 static void measure_suspend(void)
 {
     if (DRIVER_WHOLE) {
-        CHECK(xTaskCreate(waits_for, "victim", STACK_WORDS, limit_of(0), PRIORITY_DRIVER + 2,
-                          &created) == pdPASS);
+        created = create(FIRST, waits_for, limit_of(0), PRIORITY_DRIVER + 2);
         CHECK(listCURRENT_LIST_LENGTH(list_of(created)) == 1);
         MEASURE(SERVICE_VTASKSUSPEND_NONE_DELAYED, vTaskSuspend(created));
         vTaskDelete(created);
     }
     another_delayed(1);
-    CHECK(xTaskCreate(waits_for, "victim", STACK_WORDS, limit_of(1), PRIORITY_DRIVER + 2,
-                      &created) == pdPASS);
+    created = create(FIRST, waits_for, limit_of(1), PRIORITY_DRIVER + 2);
     CHECK(listCURRENT_LIST_LENGTH(list_of(created)) == 1);
     MEASURE(SERVICE_VTASKSUSPEND, vTaskSuspend(created));
     vTaskDelete(created);
-    CHECK(xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, PRIORITY_CREATED, &created) ==
-          pdPASS);
+    created = create(FIRST, never_runs, NULL, PRIORITY_CREATED);
     vTaskSuspend(created);
     MEASURE(SERVICE_VTASKRESUME, vTaskResume(created));
     vTaskDelete(created);

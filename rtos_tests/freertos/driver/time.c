@@ -135,11 +135,12 @@ static void place_partner(TaskHandle_t partner, enum place place)
     }
 }
 
-/* `woken` tasks wait for a semaphore until the next tick, one more is delayed beyond it. */
-static void wait_for_tick(unsigned woken, const struct state *state)
+/* `woken` tasks wait for a semaphore until the next tick; one more is delayed beyond it, or none (`alone`). */
+static void wait_for_tick(unsigned woken, const struct state *state, unsigned alone)
 {
     helpers_start(woken + 2);
-    helper_delay(woken, 100);
+    if (!alone)
+        helper_delay(woken, 100);
     if (woken == 0) {
         /* Nobody wakes, but the kernel looks: a task that was to wake got what it waited for, and
          * the kernel does not set the next unblock time anew then. */
@@ -153,55 +154,66 @@ static void wait_for_tick(unsigned woken, const struct state *state)
         vTaskPrioritySet(helper_handle(i), woken_priority(state, i, woken));
 }
 
-static void check_woken(unsigned woken)
+static void check_woken(unsigned woken, unsigned alone)
 {
     for (unsigned i = 0; i < woken; i++) {
         vTaskPrioritySet(helper_handle(i), helper_priority(i));
         CHECK(!helper_busy(i) && helper_result(i) == pdFALSE);
     }
-    CHECK(helper_busy(woken));
+    CHECK(helper_busy(woken) == !alone);
     helpers_stop();
 }
 
 /* Worst: every woken task waits for an event as well and is more urgent than the interrupted one,
- * which also shares its priority; a further task stays delayed. */
+ * which also shares its priority; a further task stays delayed, or none, where the next unblock time is found in
+ * another way. */
+static void measure_tick_in(TaskHandle_t partner, unsigned woken, unsigned state, unsigned alone)
+{
+    const TickType_t before = xTaskGetTickCount();
+
+    place_partner(partner, states[state].partner);
+    wait_for_tick(woken, &states[state], alone);
+    wcet_param(0, woken);
+    wcet_param(1, state);
+    wcet_param(2, alone);
+    MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
+    CHECK(xTaskGetTickCount() == before + 1);
+    check_woken(woken, alone);
+}
+
 static void measure_tick(TaskHandle_t partner)
 {
-    for (unsigned woken = 0; woken <= WOKEN_MAX; woken++) {
-        for (unsigned state = 0; state < WAYS; state++) {
-            const TickType_t before = xTaskGetTickCount();
-
-            place_partner(partner, states[state].partner);
-            wait_for_tick(woken, &states[state]);
-            wcet_param(0, woken);
-            wcet_param(1, state);
-            MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
-            CHECK(xTaskGetTickCount() == before + 1);
-            check_woken(woken);
-        }
-    }
+    for (unsigned woken = 0; woken <= WOKEN_MAX; woken++)
+        for (unsigned state = 0; state < WAYS; state++)
+            for (unsigned alone = 0; alone < 2; alone++)
+                measure_tick_in(partner, woken, state, alone);
     place_partner(partner, BEFORE);
 }
 
 /* The same at the tick that takes the count from its largest value to 0, where the kernel swaps
  * its two lists of delayed tasks first. */
+static void measure_tick_wrap_in(TaskHandle_t partner, unsigned woken, unsigned state, unsigned alone)
+{
+    place_partner(partner, states[state].partner);
+    /* No task is delayed now. The tick sets the next unblock time. */
+    xTickCount = portMAX_DELAY - 1;
+    board_tick();
+    CHECK(xTaskGetTickCount() == portMAX_DELAY);
+    wait_for_tick(woken, &states[state], alone);
+    wcet_param(0, woken);
+    wcet_param(1, state);
+    wcet_param(2, alone);
+    MEASURE(SERVICE_TICK_INTERRUPT_WRAP, board_tick());
+    CHECK(xTaskGetTickCount() == 0);
+    check_woken(woken, alone);
+}
+
 static void measure_tick_wrap(TaskHandle_t partner)
 {
-    for (unsigned woken = 1; woken <= WOKEN_MAX; woken++) {
-        for (unsigned state = 0; state < WAYS; state++) {
-            place_partner(partner, states[state].partner);
-            /* No task is delayed now. The tick sets the next unblock time. */
-            xTickCount = portMAX_DELAY - 1;
-            board_tick();
-            CHECK(xTaskGetTickCount() == portMAX_DELAY);
-            wait_for_tick(woken, &states[state]);
-            wcet_param(0, woken);
-            wcet_param(1, state);
-            MEASURE(SERVICE_TICK_INTERRUPT_WRAP, board_tick());
-            CHECK(xTaskGetTickCount() == 0);
-            check_woken(woken);
-        }
-    }
+    for (unsigned woken = 1; woken <= WOKEN_MAX; woken++)
+        for (unsigned state = 0; state < WAYS; state++)
+            for (unsigned alone = 0; alone < 2; alone++)
+                measure_tick_wrap_in(partner, woken, state, alone);
     place_partner(partner, BEFORE);
 }
 

@@ -1,0 +1,188 @@
+/* Tasks that calls take out of the suspended ones and put into a ready list, with other neighbours there than
+ * elsewhere: alone in the one and the first in the other, or between two and beside another. A neighbour is a task
+ * or the list's head, which lies elsewhere. What is executed is the same, so that no state is added: these
+ * invocations show which instructions can access both (`either of` in image.yaml). */
+#include "driver.h"
+
+#if DRIVER_WHOLE
+
+#include "board.h"
+#include "helpers.h"
+#include "semphr.h"
+
+#include "event_groups.h"
+
+enum around { ALONE, BETWEEN };
+
+#define TARGET 0u
+#define BITS 1u
+
+static StaticQueue_t control KERNEL_OBJECT, nobody_gives_control KERNEL_OBJECT;
+static StaticEventGroup_t group_control KERNEL_OBJECT;
+static SemaphoreHandle_t semaphore, nobody_gives;
+static EventGroupHandle_t group;
+static uint32_t previous CALLER_DATA;
+
+static BaseType_t takes(void *which)
+{
+    return xSemaphoreTake(which, portMAX_DELAY);
+}
+
+static BaseType_t meets(void *unused)
+{
+    (void)unused;
+    return xEventGroupSync(group, 0, BITS, portMAX_DELAY) == BITS;
+}
+
+static BaseType_t stands(void *unused)
+{
+    (void)unused;
+    return pdTRUE;
+}
+
+/* The target waits by `how`, if it is to do more than to wait for a notification, and gets the priority of the
+ * task that stands ready. */
+static void start(enum around around, helper_function *how, void *argument)
+{
+    const unsigned ready = 2;
+
+    suspended_in_front(around == ALONE ? NOBODY_IN_FRONT : ANOTHER_IN_FRONT);
+    helpers_start(around == ALONE ? 1 : 3);
+    if (how != NULL)
+        helper_call(TARGET, how, argument);
+    if (around == BETWEEN) {
+        helper_call(1, takes, nobody_gives);
+        vTaskPrioritySet(helper_handle(ready), PRIORITY_CREATED);
+        helper_call(ready, stands, NULL);
+    }
+    CHECK(listCURRENT_LIST_LENGTH(list_of(helper_handle(TARGET))) == (around == ALONE ? 1 : 3));
+    vTaskPrioritySet(helper_handle(TARGET), PRIORITY_CREATED);
+}
+
+static void finish(enum around around, int waited)
+{
+    const List_t *const ready = list_of(helper_handle(TARGET));
+
+    CHECK(listCURRENT_LIST_LENGTH(ready) == (around == ALONE ? 1 : 2));
+    CHECK(eTaskGetState(helper_handle(TARGET)) == eReady);
+    vTaskPrioritySet(helper_handle(TARGET), helper_priority(TARGET));
+    CHECK(!helper_busy(TARGET) && (!waited || helper_result(TARGET) == pdTRUE));
+    helpers_stop();
+    suspended_as_before();
+}
+
+static void give_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+
+    wcet_param(0, STAYS);
+    MEASURE(SERVICE_VTASKNOTIFYGIVEFROMISR_WAITER, vTaskNotifyGiveFromISR(helper_handle(TARGET), &woken));
+    CHECK(woken == pdFALSE);
+}
+
+static void notify_from_isr(void)
+{
+    BaseType_t woken = pdFALSE, result;
+
+    wcet_param(0, 0);
+    wcet_param(1, STAYS);
+    MEASURE(SERVICE_XTASKNOTIFYFROMISR_WAITER,
+            result = xTaskNotifyAndQueryFromISR(helper_handle(TARGET), 5, eSetValueWithoutOverwrite, &previous,
+                                                &woken));
+    CHECK(result == pdPASS && woken == pdFALSE);
+}
+
+static void wake_from_isr(void)
+{
+    BaseType_t woken = pdFALSE;
+
+    CHECK(xSemaphoreGiveFromISR(semaphore, &woken) == pdTRUE && woken == pdFALSE);
+}
+
+static void resume_from_isr(void)
+{
+    BaseType_t needed;
+
+    wcet_param(0, 1);
+    MEASURE(SERVICE_XTASKRESUMEFROMISR, needed = xTaskResumeFromISR(helper_handle(TARGET)));
+    CHECK(needed == pdFALSE);
+}
+
+static void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
+
+static void measure_notifications_among(enum around around)
+{
+    start(around, NULL, NULL);
+    MEASURE(SERVICE_XTASKNOTIFYGIVE_WAITER_LESS_URGENT, (void)xTaskNotifyGive(helper_handle(TARGET)));
+    finish(around, 0);
+    start(around, NULL, NULL);
+    in_interrupt(give_from_isr);
+    finish(around, 0);
+    start(around, NULL, NULL);
+    in_interrupt(notify_from_isr);
+    finish(around, 0);
+}
+
+static void measure_events_among(enum around around)
+{
+    BaseType_t result;
+    EventBits_t bits;
+
+    start(around, takes, semaphore);
+    MEASURE(SERVICE_XSEMAPHOREGIVE_WAITER_LESS_URGENT, result = xSemaphoreGive(semaphore));
+    CHECK(result == pdTRUE);
+    finish(around, 1);
+    start(around, meets, NULL);
+    wcet_param(0, 1);
+    wcet_param(1, 0);
+    MEASURE(SERVICE_XEVENTGROUPSYNC_LESS_URGENT, bits = xEventGroupSync(group, BITS, BITS, portMAX_DELAY));
+    CHECK(bits == BITS);
+    finish(around, 1);
+    start(around, takes, semaphore);
+    vTaskSuspendAll();
+    in_interrupt(wake_from_isr);
+    wcet_param(0, 1);
+    MEASURE(SERVICE_XTASKRESUMEALL_READY_LESS_URGENT_NONE_DELAYED, result = xTaskResumeAll());
+    CHECK(result == pdFALSE);
+    finish(around, 1);
+}
+
+static void suspend(enum around around)
+{
+    start(around, NULL, NULL);
+    vTaskSuspend(helper_handle(TARGET));
+    if (around == BETWEEN) {
+        /* Behind it again. */
+        CHECK(xSemaphoreGive(nobody_gives) == pdTRUE);
+        helper_call(1, takes, nobody_gives);
+    }
+}
+
+static void measure_resumes_among(enum around around)
+{
+    suspend(around);
+    MEASURE(SERVICE_VTASKRESUME, vTaskResume(helper_handle(TARGET)));
+    finish(around, 0);
+    suspend(around);
+    in_interrupt(resume_from_isr);
+    finish(around, 0);
+}
+
+void measure_neighbours(void)
+{
+    semaphore = xSemaphoreCreateBinaryStatic(&control);
+    nobody_gives = xSemaphoreCreateBinaryStatic(&nobody_gives_control);
+    group = xEventGroupCreateStatic(&group_control);
+    for (enum around around = ALONE; around <= BETWEEN; around++) {
+        measure_notifications_among(around);
+        measure_events_among(around);
+        measure_resumes_among(around);
+    }
+}
+
+#endif
