@@ -141,14 +141,19 @@ def test_prices_in_corners() -> None:
             AccessClass(".text", Operation.FETCH, 32, Pattern.REALIGNED): 1,
             AccessClass("heap", Operation.READ, 64): 1,
             AccessClass("heap", Operation.WRITE, 8): 1,
+            AccessClass("kernel.data", Operation.READ, 32): 2,
+            AccessClass("kernel.objects", Operation.WRITE, 32): 4,
+            AccessClass("kernel.lists", Operation.WRITE, 32): 8,
         }
     )
     assert {corner: of_run(corner)(vector) for corner in CORNERS} == {
         "only instructions": 3,
         "only fetches": 5,
-        "only data accesses": 3,
+        "only data accesses": 17,
         "dear transfers": 7,
         "fetches in vain": 6,
+        "only kernel.data": 10,
+        "only kernel.objects": 12,
     }
 
 
