@@ -139,6 +139,8 @@ def _windows(service: Service) -> bool:
 
 
 SECTIONS = {".text": ".fast_text", ".fast_text": ".text", "stack.task": "kernel.data"}
+JOINT = {"kernel.lists": "kernel.objects", "kernel.objects": "kernel.lists"}
+"""A section that is `either of` others, and one of these."""
 WIDTHS = {8: 16, 16: 32, 32: 8}
 PATTERNS = {"first": "single", "next": "first", "single": "first", "realigned": "next"}
 OPERATIONS = {"read": "write", "write": "read", "fetch": "read"}
@@ -171,6 +173,7 @@ DAMAGES: dict[str, Damage] = {
     "one less": _entry(_whole, _add(-1)),
     "another formula": _repetition,
     "another section": _entry(_whole, _other("section", SECTIONS)),
+    "another joint section": _entry(_whole, _other("section", JOINT)),
     "another operation": _entry(_whole, _other("operation", OPERATIONS)),
     "another width": _entry(_whole, _other("width", WIDTHS)),
     "another pattern": _entry(_whole, _other("pattern", PATTERNS)),
@@ -186,6 +189,7 @@ DAMAGES: dict[str, Damage] = {
     "a stretch longer": _entry(_held, _add(1)),
     "a stretch shorter": _entry(_held, _add(-1)),
     "a stretch elsewhere": _entry(_held, _other("section", SECTIONS)),
+    "a stretch elsewhere, jointly": _entry(_held, _other("section", JOINT)),
     "a stretch gone": _stretch(_is_gone),
     "a stretch without code": _stretch(_without_code),
     "a stretch more": _stretch(_is_new),

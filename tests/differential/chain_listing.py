@@ -27,6 +27,7 @@ OTHERS = {
     "mul": "multiply",
     "muls": "multiply",
     "mla": "multiply accumulate",
+    "mls": "multiply accumulate",
     "umull": "multiply long",
     "smull": "multiply long",
     "udiv": "divide",

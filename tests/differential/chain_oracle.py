@@ -8,6 +8,8 @@ What is counted, and how, is stated by docs and model; the way here is another o
   the context switch saves registers to.
 * Values written to BASEPRI are read in the log; wcetchar follows them through registers and memory.
   PRIMASK is written by instructions that name its value.
+* Which instructions access more than one section of a joint one (`either of`) is looked up in the
+  addresses of all windows before anything is counted.
 """
 
 from __future__ import annotations
@@ -154,6 +156,7 @@ class Machine:
         self.marks = services["marks"]
         self.hardware = services.get("hardware", {})
         self.logical = _logical(listing, services["sections"])
+        self.either = _either(services["sections"])
         self._section_at: dict[int, str] = {}
         self.stacks = list(_stacks(listing))
         self.segments = list(self._segments())
@@ -173,6 +176,28 @@ class Machine:
             assert len(names) == 1, f"{address:#x}: {names}"
             name = self._section_at[address] = names[0]
         return name
+
+    def section_of_data(self, line: Line, address: int) -> str:
+        """Of an access that an instruction makes."""
+        name = self.section(address)
+        joint = self.either.get(name)
+        return name if joint is None or (line.address, joint) not in self._joint else joint
+
+    @cached_property
+    def _joint(self) -> set[tuple[int, str]]:
+        """(address of an instruction, joint section) where the instruction's accesses in all
+        windows are to several of the sections that the joint one may be."""
+        inside = np.zeros(len(self.pcs), dtype=bool)
+        for window in self.windows():
+            inside[window.steps] = True
+        own = inside[self.data.steps]
+        pairs = np.stack((self.pcs[self.data.steps[own]], self.data.addresses[own]), axis=1)
+        reached: dict[tuple[int, str], set[str]] = {}
+        for pc, address in np.unique(pairs, axis=0).tolist():
+            name = self.section(address)
+            if name in self.either:
+                reached.setdefault((pc, self.either[name]), set()).add(name)
+        return {which for which, names in reached.items() if len(names) > 1}
 
     def line(self, step: int) -> Line:
         return self.listing.lines[self.run.pcs[step]]
@@ -618,7 +643,7 @@ class Machine:
             assert address % size == 0, "a misaligned access"
             pattern = "single" if len(accesses) == 1 else "next" if number else "first"
             operation = "write" if write else "read"
-            yield (self.section(address), operation, str(8 * size), pattern)
+            yield (self.section_of_data(line, address), operation, str(8 * size), pattern)
 
     def _frame(self, steps: list[int]) -> Iterator[tuple[int, Key]]:
         """What the core does by itself around a handler that interrupted a thread (DDI 0403, B1.5.6
@@ -776,6 +801,20 @@ def _stacks(listing: Listing) -> Iterator[tuple[str, int, int]]:
         for number in range(size // one):
             at = start + number * one
             yield f"{name} {at:#x}", at, one
+
+
+def _either(sections: dict[str, Any]) -> dict[str, str]:
+    """Each section that a joint one names -> the joint one, which has no addresses of its own."""
+    found: dict[str, str] = {}
+    for joint, section in sections.items():
+        names = section.get("either of", [])
+        assert not names or section.keys() <= {"kind", "either of", "meaning"}, joint
+        assert len(set(names)) == len(names) != 1, joint
+        for name in names:
+            assert "either of" not in sections[name], name
+            assert name not in found, f"{name} is in {found[name]} and {joint}"
+            found[name] = joint
+    return found
 
 
 def _logical(listing: Listing, sections: dict[str, Any]) -> list[tuple[str, int, int]]:

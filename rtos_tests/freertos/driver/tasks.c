@@ -40,12 +40,13 @@ static void waits_for(void *limit)
 
 /* Memory of tasks that are neither created nor deleted by what is measured: that lies with all other objects. */
 static StaticTask_t controls[2] KERNEL_OBJECT;
-static StackType_t stacks[2][STACK_WORDS] TASK_STACK;
+static StackType_t first_stack[STACK_WORDS] TASK_STACK, second_stack[STACK_WORDS] TASK_STACK;
 enum memory { FIRST, SECOND };
 
 static TaskHandle_t create(enum memory where, TaskFunction_t function, void *argument, UBaseType_t priority)
 {
-    TaskHandle_t task = xTaskCreateStatic(function, longest_name, STACK_WORDS, argument, priority, stacks[where],
+    StackType_t *const stack = where == FIRST ? first_stack : second_stack;
+    TaskHandle_t task = xTaskCreateStatic(function, longest_name, STACK_WORDS, argument, priority, stack,
                                           &controls[where]);
 
     CHECK(task != NULL);
