@@ -45,6 +45,8 @@ def services_document(files: Sequence[str] = SERVICES) -> dict[str, Any]:
                 joined.setdefault(key, {}).update(value)
             else:
                 joined[key] = value
+    for name, keys in joined.pop("instead", {}).items():
+        joined["services"][name].update(keys)
     return joined
 
 

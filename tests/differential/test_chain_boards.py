@@ -144,11 +144,11 @@ def test_handlers_are_masked_as_a_whole(made: Made) -> None:
     """From trap entry to return, both included."""
     handlers = ("tick_interrupt", "context_switch")
     found = [w for w in made.oracle.windows if w.service.startswith(handlers)]
-    # 17 ticks in each of nine cases, and a switch at each number of priorities that the port
-    # passes over, where it does.
+    # 17 ticks in each of nine cases, where a task stays delayed and where none does, and a switch
+    # at each number of priorities that the port passes over, where it does.
     switches = [w.values for w in found if w.service == "context_switch"]
     assert switches in ([()], [(passed,) for passed in range(20)])
-    assert len(found) == 17 * 9 + len(switches)
+    assert len(found) == 17 * 9 * 2 + len(switches)
     for window in found:
         assert set(window.forms) == {(ALL_INTERRUPTS, True)}
 
