@@ -40,6 +40,8 @@ WIDTH_OF_BYTES = np.zeros(256, dtype=np.int64)
 for _number, _width in enumerate(WIDTHS):
     WIDTH_OF_BYTES[_width // 8] = _number
 
+SECTION_SHIFT = 9
+"""In a packed class, what is above is the number of the section."""
 NO_SECTION = 4095
 """Packed section number of :data:`UNKNOWN_SECTION`."""
 
@@ -76,12 +78,12 @@ class Columns:
 
 def access_code(section: Codes, operation: int, width: Codes, pattern: Codes) -> Codes:
     """Packed access classes; ``width`` is an index into WIDTHS."""
-    return (section << 9) | (operation << 5) | (width << 2) | pattern
+    return (section << SECTION_SHIFT) | (operation << 5) | (width << 2) | pattern
 
 
 def event_code(section: Codes, kind: Codes | int) -> Codes:
     """Packed core events."""
-    return (section << 9) | (1 << 8) | kind
+    return (section << SECTION_SHIFT) | (1 << 8) | kind
 
 
 CODE_BITS = 26
@@ -96,7 +98,7 @@ def key_of(
     """The access class, core event or succession behind a packed code."""
     if code & SUCCESSION:
         return successions[code & ~SUCCESSION]
-    number = code >> 9
+    number = code >> SECTION_SHIFT
     section = UNKNOWN_SECTION if number == NO_SECTION else section_names[number]
     if code >> 8 & 1:
         return CoreEvent(section, KINDS[code & 0xFF])

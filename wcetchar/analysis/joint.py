@@ -19,14 +19,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from wcetchar.analysis.columns import CODE_BITS, SUCCESSION, Codes, pack, unpack
+from wcetchar.analysis.columns import CODE_BITS, SECTION_SHIFT, SUCCESSION, Codes, pack, unpack
 from wcetchar.analysis.repetition import Packed
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Successions
 from wcetchar.model.access import AccessClass
-
-_SECTION_SHIFT = 9
-"""In a packed class, as ``columns.access_code`` and ``columns.event_code`` have it."""
 
 
 class JointSections:
@@ -64,7 +61,7 @@ class JointSections:
         wants."""
         if not self._parts:
             return code
-        joint = np.isin(code >> _SECTION_SHIFT, list(self._parts))
+        joint = np.isin(code >> SECTION_SHIFT, list(self._parts))
         return np.where(joint, code | (index + 1) << CODE_BITS, code)
 
     def settled(self, counts: Packed, successions: Successions | None) -> Packed:
@@ -88,8 +85,8 @@ class JointSections:
             )
             code = successions.code(replace(key, before=before, access=access))
         else:
-            section = self._section(code >> _SECTION_SHIFT, index)
-            code = section << _SECTION_SHIFT | code & (1 << _SECTION_SHIFT) - 1
+            section = self._section(code >> SECTION_SHIFT, index)
+            code = section << SECTION_SHIFT | code & (1 << SECTION_SHIFT) - 1
         return int(pack(np.int64(blocking), np.int64(code), np.int64(index)))  # type: ignore[arg-type]
 
     def _of(self, access: AccessClass, index: int) -> AccessClass:
