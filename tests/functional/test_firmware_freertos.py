@@ -227,9 +227,9 @@ def values(service: dict[str, Any]) -> int:
     return len(points) + (number - 1) * sum(map(is_among_few, points))
 
 
-# Driven again with other neighbours in lists, alone and between others: calls that ready a task
-# (driver/neighbours.c).
-AGAIN = {"whole": 2 * 8, "full": 2 * 8}
+# Driven again with other neighbours in lists, alone and between others: calls that ready a task; and the tick that
+# wakes the timers' task (driver/neighbours.c).
+AGAIN = {"whole": 2 * 8, "full": 2 * 8 + 1}
 
 
 def invocations(configuration: str) -> int:

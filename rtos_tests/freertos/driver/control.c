@@ -238,9 +238,7 @@ static void measure_resume_from_isr(void)
         CHECK(eTaskGetState(created) == eSuspended);
         if (less_urgent)
             vTaskPrioritySet(created, PRIORITY_CREATED);
-        driver_on_interrupt = resume_from_isr;
-        board_interrupt();
-        driver_on_interrupt = NULL;
+        in_interrupt(resume_from_isr);
         CHECK(eTaskGetState(created) == (less_urgent ? eReady : eSuspended));
         vTaskDelete(created);
     }

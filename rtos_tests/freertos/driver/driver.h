@@ -4,6 +4,7 @@
 #define DRIVER_H
 
 #include "FreeRTOS.h"
+#include "board.h"
 #include "service_ids.h"
 #include "task.h"
 #include "wcet_mark.h"
@@ -74,6 +75,13 @@ extern TaskHandle_t xIdleTaskHandles[];
 /* What external interrupt 0 does; a null pointer: nothing. */
 extern void (*driver_on_interrupt)(void);
 void driver_interrupt(void);
+
+static inline void in_interrupt(void (*function)(void))
+{
+    driver_on_interrupt = function;
+    board_interrupt();
+    driver_on_interrupt = NULL;
+}
 
 /* Nothing but what interrupts and switches cost (ONLY=interrupts). */
 #ifndef DRIVER_INTERRUPTS_ALONE

@@ -146,9 +146,7 @@ static void measure_plain(void)
     EventBits_t bits;
 
     (void)xEventGroupSetBits(group, WAITED_FOR);
-    driver_on_interrupt = get_from_isr;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    in_interrupt(get_from_isr);
     /* All of the bits are waited for, or any; they are cleared, or not. */
     for (unsigned state = 0; state < 4; state++) {
         const BaseType_t clears = state & 1 ? pdFALSE : pdTRUE;

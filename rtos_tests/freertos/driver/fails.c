@@ -22,13 +22,6 @@ static StaticStreamBuffer_t stream_control KERNEL_OBJECT;
 static QueueHandle_t queue;
 static StreamBufferHandle_t stream;
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 /* ---- queues ------------------------------------------------------------------------------------- */
 
 static void empty_from_isr(void)

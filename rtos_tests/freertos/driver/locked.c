@@ -43,13 +43,6 @@ static void set_locked(unsigned count)
     COUNT_SENT = (uint8_t)count;
 }
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 static void queue_from_isr(void)
 {
     BaseType_t woken = pdFALSE;

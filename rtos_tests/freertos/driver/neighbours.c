@@ -1,7 +1,7 @@
 /* Tasks that calls take out of the suspended ones and put into a ready list, with other neighbours there than
  * elsewhere: alone in the one and the first in the other, or between two and beside another. A neighbour is a task
  * or the list's head, which lies elsewhere. What is executed is the same, so that no state is added: these
- * invocations show which instructions can access both (`either of` in image.yaml). */
+ * invocations show which instructions can access both (`either of` in services.yaml). */
 #include "driver.h"
 
 #if DRIVER_WHOLE
@@ -9,8 +9,10 @@
 #include "board.h"
 #include "helpers.h"
 #include "semphr.h"
+#include "urgency.h"
 
 #include "event_groups.h"
+#include "timers.h"
 
 enum around { ALONE, BETWEEN };
 
@@ -19,6 +21,9 @@ enum around { ALONE, BETWEEN };
 
 static StaticQueue_t control KERNEL_OBJECT, nobody_gives_control KERNEL_OBJECT;
 static StaticEventGroup_t group_control KERNEL_OBJECT;
+#if configUSE_TIMERS == 1
+static StaticTimer_t timer_control KERNEL_OBJECT;
+#endif
 static SemaphoreHandle_t semaphore, nobody_gives;
 static EventGroupHandle_t group;
 static uint32_t previous CALLER_DATA;
@@ -34,12 +39,6 @@ static BaseType_t meets(void *unused)
     return xEventGroupSync(group, 0, BITS, portMAX_DELAY) == BITS;
 }
 
-static BaseType_t stands(void *unused)
-{
-    (void)unused;
-    return pdTRUE;
-}
-
 /* The target waits by `how`, if it is to do more than to wait for a notification, and gets the priority of the
  * task that stands ready. */
 static void start(enum around around, helper_function *how, void *argument)
@@ -52,8 +51,7 @@ static void start(enum around around, helper_function *how, void *argument)
         helper_call(TARGET, how, argument);
     if (around == BETWEEN) {
         helper_call(1, takes, nobody_gives);
-        vTaskPrioritySet(helper_handle(ready), PRIORITY_CREATED);
-        helper_call(ready, stands, NULL);
+        urgency_stand(ready);
     }
     CHECK(listCURRENT_LIST_LENGTH(list_of(helper_handle(TARGET))) == (around == ALONE ? 1 : 3));
     vTaskPrioritySet(helper_handle(TARGET), PRIORITY_CREATED);
@@ -106,13 +104,6 @@ static void resume_from_isr(void)
     wcet_param(0, 1);
     MEASURE(SERVICE_XTASKRESUMEFROMISR, needed = xTaskResumeFromISR(helper_handle(TARGET)));
     CHECK(needed == pdFALSE);
-}
-
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
 }
 
 static void measure_notifications_among(enum around around)
@@ -173,6 +164,32 @@ static void measure_resumes_among(enum around around)
     finish(around, 0);
 }
 
+#if configUSE_TIMERS == 1
+CALLER_TEXT static void expires(TimerHandle_t unused)
+{
+    (void)unused;
+}
+
+/* The timers' task waits for commands in a list that is the kernel's own, alone: its neighbour there is the list's
+ * head. */
+static void measure_tick_for_timers(void)
+{
+    const unsigned woken = 1, more_urgent_than_the_only_one = 1, another_stays_delayed = 0;
+    const TimerHandle_t timer = xTimerCreateStatic("timer", 1, pdFALSE, NULL, expires, &timer_control);
+
+    helpers_start(1);
+    helper_delay(0, 100);
+    CHECK(xTimerStart(timer, 0) == pdPASS);
+    wcet_param(0, woken);
+    wcet_param(1, more_urgent_than_the_only_one);
+    wcet_param(2, another_stays_delayed);
+    MEASURE(SERVICE_TICK_INTERRUPT, board_tick());
+    CHECK(xTimerIsTimerActive(timer) == pdFALSE);
+    CHECK(helper_busy(0));
+    helpers_stop();
+}
+#endif
+
 void measure_neighbours(void)
 {
     semaphore = xSemaphoreCreateBinaryStatic(&control);
@@ -183,6 +200,9 @@ void measure_neighbours(void)
         measure_events_among(around);
         measure_resumes_among(around);
     }
+#if configUSE_TIMERS == 1
+    measure_tick_for_timers();
+#endif
 }
 
 #endif

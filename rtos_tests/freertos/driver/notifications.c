@@ -223,13 +223,6 @@ static void give_from_isr(void)
     BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 static void wait_for_interrupt(void (*function)(void))
 {
     wait_for_one(urgency != STAYS);

@@ -37,13 +37,6 @@ static StaticQueue_t *found_queue CALLER_DATA;
 static StaticEventGroup_t *found_group CALLER_DATA;
 static StaticStreamBuffer_t *found_stream CALLER_DATA;
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void base_priority_from_isr(void)

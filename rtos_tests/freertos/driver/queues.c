@@ -220,13 +220,6 @@ static void overwrite_from_isr_with_waiter(void)
     BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 /* A task waits for an item that is there, or is not. */
 static void measure_full_with_waiter(unsigned bytes, unsigned state)
 {

@@ -255,13 +255,6 @@ static void give_plain_from_isr(void)
     CHECK(result == pdPASS && woken == pdFALSE);
 }
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 static void send_from_isr(void)
 {
     BaseType_t woken = pdFALSE, *const told = told_of(&woken, urgency);

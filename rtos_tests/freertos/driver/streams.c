@@ -228,13 +228,6 @@ static void stream_from_isr_with_waiter(void)
     BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 /* There is room for that many bytes alone, while a task waits to receive. */
 static void leave_room(unsigned bytes)
 {

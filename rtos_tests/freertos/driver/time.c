@@ -254,9 +254,7 @@ static void ask_for_switch(void)
 
 static void switch_by_interrupt(void)
 {
-    driver_on_interrupt = ask_for_switch;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    in_interrupt(ask_for_switch);
 }
 #endif
 

@@ -107,13 +107,6 @@ static void clear_bits_from_isr(void)
     BOARD_YIELD_FROM_ISR(urgency != STAYS);
 }
 
-static void in_interrupt(void (*function)(void))
-{
-    driver_on_interrupt = function;
-    board_interrupt();
-    driver_on_interrupt = NULL;
-}
-
 static void set_urgent(UBaseType_t priority)
 {
     vTaskPrioritySet(xTimerGetTimerDaemonTaskHandle(), priority);

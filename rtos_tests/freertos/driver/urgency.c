@@ -16,13 +16,17 @@ static BaseType_t stands(void *unused)
     return pdTRUE;
 }
 
+void urgency_stand(unsigned helper)
+{
+    vTaskPrioritySet(helper_handle(helper), PRIORITY_CREATED);
+    helper_call(helper, stands, NULL);
+}
+
 void urgency_start(unsigned count, enum urgent urgent)
 {
     helpers_start(count + (urgent == LAST_URGENT));
-    if (urgent == LAST_URGENT) {
-        vTaskPrioritySet(helper_handle(count), PRIORITY_CREATED);
-        helper_call(count, stands, NULL);
-    }
+    if (urgent == LAST_URGENT)
+        urgency_stand(count);
 }
 
 void urgency_set(unsigned first, unsigned count, enum urgent urgent)
