@@ -227,8 +227,8 @@ def values(service: dict[str, Any]) -> int:
     return len(points) + (number - 1) * sum(map(is_among_few, points))
 
 
-# Driven again with other neighbours in lists, alone and between others: calls that ready a task; and the tick that
-# wakes the timers' task (driver/neighbours.c).
+# Driven again with other neighbours in lists (driver/neighbours.c): calls that ready a task, alone
+# and between others; and the tick that wakes the timers' task.
 AGAIN = {"whole": 2 * 8, "full": 2 * 8 + 1}
 
 
