@@ -227,6 +227,8 @@ def tables(boards: Boards, options: Options) -> str:
 
 def main(arguments: list[str]) -> None:
     page = PAGES / "zephyr.md"
+    if not any(argument.endswith(".json") for argument in arguments):
+        raise SystemExit(__doc__)
     if arguments[0].endswith(".md"):
         page, arguments = PAGES / arguments[0], arguments[1:]
     text = page.read_text(encoding="utf-8")
