@@ -156,7 +156,7 @@ void driver_interrupt(void)
     }
 }
 
-void in_interrupt(isr_operation *function)
+void switch_in_interrupt(isr_operation *function)
 {
     CHECK(isr == NULL);
     isr = function;

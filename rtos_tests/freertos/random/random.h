@@ -118,7 +118,7 @@ TickType_t some_limit(void);
 
 /* Runs what `function` does in an interrupt handler, and switches if that asks for it. */
 typedef BaseType_t isr_operation(void);
-void in_interrupt(isr_operation *function);
+void switch_in_interrupt(isr_operation *function);
 
 /* True where a call may block: the scheduler is not locked. */
 int may_block(void);

@@ -136,7 +136,7 @@ static BaseType_t get_from_isr(void)
 
 static void get(void)
 {
-    in_interrupt(get_from_isr);
+    switch_in_interrupt(get_from_isr);
 }
 
 static void create(void)

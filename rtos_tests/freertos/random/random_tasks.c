@@ -214,7 +214,7 @@ static void ask(void)
     MEASURED(number, (void)uxTaskGetNumberOfTasks());
     number = say_call("xTaskGetCurrentTaskHandle");
     MEASURED(number, (void)xTaskGetCurrentTaskHandle());
-    in_interrupt(get_priority_from_isr);
+    switch_in_interrupt(get_priority_from_isr);
 }
 
 static void yield(void)

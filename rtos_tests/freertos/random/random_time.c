@@ -62,7 +62,7 @@ static void tick_count(void)
     const unsigned number = say_call("xTaskGetTickCount");
 
     MEASURED(number, (void)xTaskGetTickCount());
-    in_interrupt(tick_count_from_isr);
+    switch_in_interrupt(tick_count_from_isr);
 }
 
 static void time_out(void)
@@ -135,7 +135,7 @@ static void locked(void)
             unlock();
             break;
         default:
-            in_interrupt(isr_operations[chance(isr_operation_count)]);
+            switch_in_interrupt(isr_operations[chance(isr_operation_count)]);
         }
     }
     unlock();
@@ -143,7 +143,7 @@ static void locked(void)
 
 static void interrupt(void)
 {
-    in_interrupt(isr_operations[chance(isr_operation_count)]);
+    switch_in_interrupt(isr_operations[chance(isr_operation_count)]);
 }
 
 const struct choice locked_choices[] = {{locked, 2}, {interrupt, 3}, {NULL, 0}};
