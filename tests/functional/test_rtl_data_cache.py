@@ -1,6 +1,6 @@
 """A core with a data cache in RTL: what its accesses take, and which lines it loads.
 
-No profile prices it yet. What is written down here is what a model would have to hold
+What is written down here is what the profiles ``vexriscv/imac-board-d*`` have to hold
 (docs/explanation/rtl.md, "A core with a data cache"), instruction by instruction; that instructions
 are there when they are asked for is the bench's doing (ideal caches).
 """
