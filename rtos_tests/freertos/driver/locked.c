@@ -10,6 +10,7 @@
 #include "board.h"
 #include "helpers.h"
 #include "semphr.h"
+#include "urgency.h"
 
 /* Tasks that wait on each side, and as long as the caller would wait. */
 #define ON_EACH_SIDE 5u
@@ -179,12 +180,6 @@ static BaseType_t makes_room(void *unused)
     return pdPASS;
 }
 
-static BaseType_t stands(void *unused)
-{
-    (void)unused;
-    return pdTRUE;
-}
-
 /* As before, but the caller waits to send, behind the R tasks that do. The queue was empty, and is filled by
  * hand. When the caller was readied, those tasks find the queue full and wait again; then another task, which
  * is ready all the time and as urgent as the caller, makes room for them all. Its turn is before the caller's,
@@ -202,10 +197,9 @@ static void measure_unlock_of_sender(unsigned receiving, unsigned sending)
     for (unsigned i = receiving; i < another; i++)
         helper_send(i, queue, sent, portMAX_DELAY);
     times = sending + 1;
-    for (unsigned i = another; i < another + 2; i++) {
-        vTaskPrioritySet(helper_handle(i), PRIORITY_DRIVER);
-        helper_call(i, i == another ? makes_room : stands, NULL);
-    }
+    vTaskPrioritySet(helper_handle(another), PRIORITY_DRIVER);
+    helper_call(another, makes_room, NULL);
+    urgency_stand(another + 1, PRIORITY_DRIVER);
     COUNT_SENT = (uint8_t)(receiving + 1);
     COUNT_RECEIVED = (uint8_t)(sending + 2);
     wcet_param(0, receiving);

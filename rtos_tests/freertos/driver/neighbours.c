@@ -51,7 +51,7 @@ static void start(enum around around, helper_function *how, void *argument)
         helper_call(TARGET, how, argument);
     if (around == BETWEEN) {
         helper_call(1, takes, nobody_gives);
-        urgency_stand(ready);
+        urgency_stand(ready, PRIORITY_CREATED);
     }
     CHECK(listCURRENT_LIST_LENGTH(list_of(helper_handle(TARGET))) == (around == ALONE ? 1 : 3));
     vTaskPrioritySet(helper_handle(TARGET), PRIORITY_CREATED);

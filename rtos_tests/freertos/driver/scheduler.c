@@ -150,9 +150,7 @@ void measure_scheduler(void)
         readying = state;
         helpers_start_readying(1, state);
         helper_take(0, semaphores[0], portMAX_DELAY);
-        driver_on_interrupt = measure_give_from_isr;
-        board_interrupt();
-        driver_on_interrupt = NULL;
+        in_interrupt(measure_give_from_isr);
         CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
         helpers_stop();
     }

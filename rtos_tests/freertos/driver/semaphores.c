@@ -78,9 +78,7 @@ static void from_isr(void)
 static void measure_from_isr(void)
 {
     isr_semaphore = xSemaphoreCreateBinaryStatic(&control);
-    driver_on_interrupt = from_isr;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    in_interrupt(from_isr);
 }
 
 static BaseType_t take_recursive(void *mutex)
@@ -189,9 +187,7 @@ static void measure_less_urgent(void)
 
     helper_take(0, isr_semaphore, portMAX_DELAY);
     vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
-    driver_on_interrupt = give_from_isr_to_less_urgent;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    in_interrupt(give_from_isr_to_less_urgent);
     let_waiter_go_on();
     helpers_stop();
 }

@@ -290,9 +290,7 @@ void measure_ticks(void)
                     measure_resume_wrap(ready, ticks, woken, state);
                 measure_resume_wrap(ready, ticks, woken, STAYS);
             }
-    driver_on_interrupt = tick_count_from_isr;
-    board_interrupt();
-    driver_on_interrupt = NULL;
+    in_interrupt(tick_count_from_isr);
     for (unsigned ticks = 1; ticks <= PENDED_MAX; ticks++)
         for (unsigned woken = 1; woken <= WOKEN_AT_WRAP; woken++) {
             for (unsigned state = 0; state < SWITCHES; state++)

@@ -16,9 +16,9 @@ static BaseType_t stands(void *unused)
     return pdTRUE;
 }
 
-void urgency_stand(unsigned helper)
+void urgency_stand(unsigned helper, UBaseType_t priority)
 {
-    vTaskPrioritySet(helper_handle(helper), PRIORITY_CREATED);
+    vTaskPrioritySet(helper_handle(helper), priority);
     helper_call(helper, stands, NULL);
 }
 
@@ -26,7 +26,7 @@ void urgency_start(unsigned count, enum urgent urgent)
 {
     helpers_start(count + (urgent == LAST_URGENT));
     if (urgent == LAST_URGENT)
-        urgency_stand(count);
+        urgency_stand(count, PRIORITY_CREATED);
 }
 
 void urgency_set(unsigned first, unsigned count, enum urgent urgent)

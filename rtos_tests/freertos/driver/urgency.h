@@ -10,8 +10,8 @@ enum urgent { NONE_URGENT, ALL_URGENT, LAST_URGENT };
 /* As helpers_start. Beside one that is more urgent, the others come to a list in which another task, one more
  * helper, stands ready, so that each of them costs the same. */
 void urgency_start(unsigned count, enum urgent urgent);
-/* Parks a helper ready, with the priority of tasks that are created. */
-void urgency_stand(unsigned helper);
+/* Parks a helper ready, with a priority that lets it not run. */
+void urgency_stand(unsigned helper, UBaseType_t priority);
 /* Helpers `first`... wait: gives those that are not to be more urgent than the caller their priority. */
 void urgency_set(unsigned first, unsigned count, enum urgent urgent);
 /* They stand ready behind the caller, or have run meanwhile (`ran`); gives them back their own priority. */

@@ -190,9 +190,7 @@ static void measure_all_tasks(unsigned others, unsigned way)
     if (way == READIED) {
         vTaskSuspendAll();
         notified = others;
-        driver_on_interrupt = notify_from_isr;
-        board_interrupt();
-        driver_on_interrupt = NULL;
+        in_interrupt(notify_from_isr);
     }
     for (unsigned bytes = 1; bytes <= BYTES_OF_EACH_MAX; bytes++) {
         leave_unused(driver_handle, bytes);
