@@ -1,7 +1,7 @@
 """FreeRTOS on the boards in RTL, held against its published figures: `make validate`.
 
     python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--only TEXT ...]
-        [--all] [--write PAGE]
+        [--all] [--runs N] [--write PAGE]
 
 For each configuration: build it for the board `virt`, capture and characterize it; run the same ELF
 file on each board in each of its states; measure each service; `wcetchar validate`. Ends with
@@ -187,7 +187,7 @@ def bench(cell: Cell, configuration: str, elf: Path, number: int = 0, masked: bo
     return folder
 
 
-def validate(configuration: str, cells: Sequence[Cell]) -> list[Result]:
+def validate(configuration: str, cells: Sequence[Cell], phases: int) -> list[Result]:
     elf, services = firmware(configuration)
     published = characterizations(configuration, elf, services, cells)
     reference = bench(REFERENCE, configuration, elf)
@@ -195,7 +195,7 @@ def validate(configuration: str, cells: Sequence[Cell]) -> list[Result]:
     results = []
     for cell in cells:
         runs = []
-        for n in range(PHASES[configuration] if cell.varies else 1):
+        for n in range(phases if cell.varies else 1):
             folder = reference if cell is REFERENCE else bench(cell, configuration, elf, n)
             runs.append(measure(folder, program))
             folders = [] if folder is reference else [folder]
@@ -309,8 +309,14 @@ def page(results: list[Result]) -> str:
 
 
 def cells_of(configuration: str, only: Sequence[str], everything: bool) -> list[Cell]:
-    """The states that a configuration is run in."""
-    chosen = [cell for cell in CELLS if any(text in cell.name for text in only)]
+    """The states that a configuration is run in. A whole name is that state alone, no other whose
+    name goes on behind it."""
+    names = {cell.name for cell in CELLS}
+    chosen = [
+        cell
+        for cell in CELLS
+        if any(text == cell.name if text in names else text in cell.name for text in only)
+    ]
     quiet = configuration == "full" and not everything
     return [cell for cell in chosen if not (quiet and cell.varies)]
 
@@ -321,7 +327,10 @@ def main() -> None:
     parser.add_argument("--write", metavar="PAGE", help="write the table to this page of docs")
     parser.add_argument("--only", action="append", help="boards and states whose names hold this")
     parser.add_argument("--all", action="store_true", help="`full` in every state: hours")
+    parser.add_argument("--runs", type=int, help="of a state that varies, fewer than the page has")
     options = parser.parse_args()
+    if options.runs is not None and (options.write or options.runs < 1):
+        parser.error("--runs: at least one; the page is of all of them, so not with --write")
     chosen = {
         name: cells_of(name, options.only or [""], options.all)
         for name in options.config or CONFIGURATIONS
@@ -329,7 +338,12 @@ def main() -> None:
     if not any(chosen.values()):
         sys.exit(f"no board and state holds {' or '.join(options.only)}; or try --all")
     WORK.mkdir(parents=True, exist_ok=True)
-    results = [one for name, cells in chosen.items() if cells for one in validate(name, cells)]
+    results = [
+        one
+        for name, cells in chosen.items()
+        if cells
+        for one in validate(name, cells, options.runs or PHASES[name])
+    ]
     text = page(results)
     print(text)
     if options.write:

@@ -15,31 +15,38 @@ from wcetchar.store import load_map
 ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) % \| (.*?) % \|")
 
 
-STATES = [
-    "imc, board C, caches ideal, refresh, second master",  # waits in every way that there is
-    pytest.param("imc, board A, caches cold", marks=pytest.mark.long),
-    "imc, board B, caches cold",
-    pytest.param("imac-cached, board D, caches ideal", marks=pytest.mark.long),
-]
+REFRESH = "imc, board C, caches ideal, refresh, second master"  # waits in every way that there is
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_no_service_takes_longer_than_its_figure(state: str) -> None:
+@pytest.mark.parametrize(
+    ("states", "runs"),
+    [
+        # of those that differ, two: the page has twelve
+        ([REFRESH, "imc, board B, caches cold"], ["--runs", "2"]),
+        pytest.param([REFRESH], [], marks=pytest.mark.long),
+        pytest.param([f"{REFRESH}, busiest"], [], marks=pytest.mark.long),
+        pytest.param(["imc, board A, caches cold"], [], marks=pytest.mark.long),
+        pytest.param(["imac-cached, board D, caches ideal"], [], marks=pytest.mark.long),
+    ],
+)
+def test_no_service_takes_longer_than_its_figure(states: list[str], runs: list[str]) -> None:
     need("qemu-system-riscv32", "qemu-system-misc")
     need("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf")
     bench()
     firmware()
-    command = [sys.executable, ROOT / "rtl_boards" / "validate.py", "--config", "basic"]
-    done = subprocess.run([*command, "--only", state], capture_output=True, text=True)
+    command = [sys.executable, ROOT / "rtl_boards" / "validate.py", "--config", "basic", *runs]
+    only = [word for state in states for word in ("--only", state)]
+    done = subprocess.run([*command, *only], capture_output=True, text=True)
     if re.search(r"No such file.*bench-", done.stderr):
         pytest.skip("the board is not built in build/rtl")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    row = ROW.search(done.stdout)
-    assert row is not None, done.stdout
-    assert row[1] == state
-    assert int(row[2].replace(",", "")) > 600
-    assert int(row[4]) == 0
-    print(row[0])
+    calls, masked = done.stdout.split("How long services mask interrupts")
+    for table, rows_at_least in (calls, 600), (masked, 300):
+        rows = ROW.findall(table)
+        assert {row[0] for row in rows} == set(states), table
+        for row in rows:
+            assert int(row[1].replace(",", "")) > rows_at_least
+            assert int(row[3]) == 0
 
 
 @pytest.mark.parametrize("folder", ["freertos-virt", "freertos-virt-full"])
