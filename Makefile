@@ -75,7 +75,7 @@ test: system $(VENV)/.installed
 		echo "tests that need the firmware will be skipped"
 	@$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
 		echo "tests that need the board in RTL will be skipped"
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 BOARDS := mps2-an385 mps2-an386 virt versatilepb versatilepb-thumb
 test-long: system $(VENV)/.installed

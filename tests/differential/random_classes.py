@@ -222,7 +222,8 @@ def _transfer(call: Call) -> Class:
     if not possible:
         return _waits(call, sends)
     if sends and f["set"]:
-        return Known(f"{name}_set_waiter" if f["waiting"] else f"{name}_set", {"S": f["S"]})
+        waiter = f"_waiter{_stays(call)}" if f["waiting"] else ""
+        return Known(f"{name}_set{waiter}", {"S": f["S"]})
     if f["waiting"]:
         return Known(f"{name}_waiter{_stays(call)}", {"S": f["S"]})
     return _by_size(name, f)
@@ -285,7 +286,8 @@ def _give(call: Call) -> Class:
     if f["filled"] == f["length"]:
         return Known("xSemaphoreGive_fails", {})
     if f["set"]:
-        return Known("xSemaphoreGive_set_waiter" if f["waiting"] else "xSemaphoreGive_set", {})
+        waiter = f"_waiter{_stays(call)}" if f["waiting"] else ""
+        return Known(f"xSemaphoreGive_set{waiter}", {})
     return Known(f"xSemaphoreGive_waiter{_stays(call)}" if f["waiting"] else "xSemaphoreGive", {})
 
 

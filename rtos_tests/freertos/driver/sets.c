@@ -32,7 +32,7 @@ static unsigned length;
 static uint8_t places_storage[MORE_PLACES * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
 static unsigned times;
 static unsigned now; /* which of several states is driven */
-static unsigned urgency; /* of the task that waits, for an interrupt (helpers.h) */
+static unsigned urgency; /* of the task that waits (helpers.h) */
 static unsigned locked; /* of a locked set: what the number of the state is greater by; else 0 */
 
 static BaseType_t selects(void *unused)
@@ -110,6 +110,22 @@ static void check_sent(void)
     CHECK(memcmp(sent + 1, received + 1, length) == 0);
 }
 
+/* A task waits for the set, and has it. */
+static void wait_for_set(void)
+{
+    helper_call(0, selects, NULL);
+    if (urgency == STAYS)
+        vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
+}
+
+static void has_set(void)
+{
+    CHECK(helper_busy(0) == (urgency == STAYS));
+    if (urgency == STAYS)
+        vTaskPrioritySet(helper_handle(0), helper_priority(0));
+    CHECK(!helper_busy(0));
+}
+
 static void measure_send(unsigned bytes, unsigned ways)
 {
     BaseType_t result;
@@ -122,13 +138,19 @@ static void measure_send(unsigned bytes, unsigned ways)
     selected = xQueueSelectFromSet(set, 0);
     check_sent();
 
-    set_with_queue(bytes, ways, queueSEND_TO_BACK);
-    helper_call(0, selects, NULL);
-    wcet_param(0, bytes);
-    wcet_param(1, now);
-    MEASURE(SERVICE_XQUEUESEND_SET_WAITER, result = xQueueSend(queue, sent + 1, 0));
-    CHECK(result == pdTRUE && !helper_busy(0));
-    check_sent();
+    for (urgency = TOLD; urgency <= STAYS; urgency++) {
+        const unsigned service = urgency == STAYS ? SERVICE_XQUEUESEND_SET_WAITER_LESS_URGENT
+                                                  : SERVICE_XQUEUESEND_SET_WAITER;
+
+        set_with_queue(bytes, ways, queueSEND_TO_BACK);
+        wait_for_set();
+        wcet_param(0, bytes);
+        wcet_param(1, now);
+        MEASURE(service, result = xQueueSend(queue, sent + 1, 0));
+        CHECK(result == pdTRUE);
+        has_set();
+        check_sent();
+    }
 
     set_with_queue(bytes, ways, queueSEND_TO_FRONT);
     wcet_param(0, bytes);
@@ -138,13 +160,19 @@ static void measure_send(unsigned bytes, unsigned ways)
     selected = xQueueSelectFromSet(set, 0);
     check_sent();
 
-    set_with_queue(bytes, ways, queueSEND_TO_FRONT);
-    helper_call(0, selects, NULL);
-    wcet_param(0, bytes);
-    wcet_param(1, now);
-    MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_WAITER, result = xQueueSendToFront(queue, sent + 1, 0));
-    CHECK(result == pdTRUE && !helper_busy(0));
-    check_sent();
+    for (urgency = TOLD; urgency <= STAYS; urgency++) {
+        const unsigned service = urgency == STAYS ? SERVICE_XQUEUESENDTOFRONT_SET_WAITER_LESS_URGENT
+                                                  : SERVICE_XQUEUESENDTOFRONT_SET_WAITER;
+
+        set_with_queue(bytes, ways, queueSEND_TO_FRONT);
+        wait_for_set();
+        wcet_param(0, bytes);
+        wcet_param(1, now);
+        MEASURE(service, result = xQueueSendToFront(queue, sent + 1, 0));
+        CHECK(result == pdTRUE);
+        has_set();
+        check_sent();
+    }
 }
 
 /* A queue that holds an item has told the set already. */
@@ -160,13 +188,19 @@ static void measure_overwrite(unsigned bytes, unsigned ways)
     selected = xQueueSelectFromSet(set, 0);
     check_sent();
 
-    set_with_queue(bytes, ways, queueSEND_TO_BACK);
-    helper_call(0, selects, NULL);
-    wcet_param(0, bytes);
-    wcet_param(1, now);
-    MEASURE(SERVICE_XQUEUEOVERWRITE_SET_WAITER, result = xQueueOverwrite(queue, sent + 1));
-    CHECK(result == pdTRUE && !helper_busy(0));
-    check_sent();
+    for (urgency = TOLD; urgency <= STAYS; urgency++) {
+        const unsigned service = urgency == STAYS ? SERVICE_XQUEUEOVERWRITE_SET_WAITER_LESS_URGENT
+                                                  : SERVICE_XQUEUEOVERWRITE_SET_WAITER;
+
+        set_with_queue(bytes, ways, queueSEND_TO_BACK);
+        wait_for_set();
+        wcet_param(0, bytes);
+        wcet_param(1, now);
+        MEASURE(service, result = xQueueOverwrite(queue, sent + 1));
+        CHECK(result == pdTRUE);
+        has_set();
+        check_sent();
+    }
 }
 
 static void send_plain_from_isr(void)
@@ -275,22 +309,6 @@ static void select_from_isr(void)
     MEASURE(SERVICE_XQUEUESELECTFROMSETFROMISR, selected = xQueueSelectFromSetFromISR(set));
 }
 
-/* A task waits for the set, and has it. */
-static void wait_for_set(void)
-{
-    helper_call(0, selects, NULL);
-    if (urgency == STAYS)
-        vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
-}
-
-static void has_set(void)
-{
-    CHECK(helper_busy(0) == (urgency == STAYS));
-    if (urgency == STAYS)
-        vTaskPrioritySet(helper_handle(0), helper_priority(0));
-    CHECK(!helper_busy(0));
-}
-
 /* A task that is just about to wait for the set has locked it, as in locked.c: what is sent to a member, or
  * selected, is only counted. */
 static void locked_in_interrupt(unsigned more, void (*function)(void), unsigned selects, unsigned sends)
@@ -380,12 +398,18 @@ static void measure_semaphore(unsigned ways)
 {
     BaseType_t result;
 
-    set_with_semaphore(ways);
-    helper_call(0, selects, NULL);
-    wcet_param(0, now);
-    MEASURE(SERVICE_XSEMAPHOREGIVE_SET_WAITER, result = xSemaphoreGive(queue));
-    CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
-    CHECK(xSemaphoreTake(queue, 0) == pdTRUE);
+    for (urgency = TOLD; urgency <= STAYS; urgency++) {
+        const unsigned service = urgency == STAYS ? SERVICE_XSEMAPHOREGIVE_SET_WAITER_LESS_URGENT
+                                                  : SERVICE_XSEMAPHOREGIVE_SET_WAITER;
+
+        set_with_semaphore(ways);
+        wait_for_set();
+        wcet_param(0, now);
+        MEASURE(service, result = xSemaphoreGive(queue));
+        CHECK(result == pdTRUE);
+        has_set();
+        CHECK(selected == queue && xSemaphoreTake(queue, 0) == pdTRUE);
+    }
 
     for (urgency = 0; urgency < ISR_STATES; urgency++) {
         set_with_semaphore(ways);
@@ -415,9 +439,17 @@ static void measure_semaphore(unsigned ways)
 /* As in semaphores.c: what the caller has inherited from a task that has waited in vain. */
 enum { NOTHING, KEPT, LOST, INHERITED_STATES };
 
+/* Nobody waits for the set, or a task that is more urgent than the caller is then, or one that is not. */
+enum waits { NOBODY_WAITS, URGENT_WAITS, LESS_URGENT_WAITS };
+static const unsigned give_mutex[] = {
+    [NOBODY_WAITS] = SERVICE_XSEMAPHOREGIVE_MUTEX_SET,
+    [URGENT_WAITS] = SERVICE_XSEMAPHOREGIVE_MUTEX_SET_WAITER,
+    [LESS_URGENT_WAITS] = SERVICE_XSEMAPHOREGIVE_MUTEX_SET_WAITER_LESS_URGENT,
+};
+
 /* Only a mutex that is taken can be put into a set. Worst: the caller is the only ready task of the priority
- * that it loses. Nobody waits for the set, or a task that is more urgent than the caller is then. */
-static void measure_mutex(int waits, unsigned inherited)
+ * that it loses. */
+static void measure_mutex(enum waits waits, unsigned inherited)
 {
     static StaticQueue_t other_control KERNEL_OBJECT;
     const UBaseType_t before = PRIORITY_DRIVER + (inherited == NOTHING ? 0 : 2);
@@ -431,8 +463,10 @@ static void measure_mutex(int waits, unsigned inherited)
     CHECK(xSemaphoreTake(other, 0) == pdTRUE && xSemaphoreTake(queue, 0) == pdTRUE);
     CHECK(xQueueAddToSet(queue, set) == pdPASS);
     helpers_start(3);
-    if (waits)
+    if (waits != NOBODY_WAITS)
         helper_call(2, selects, NULL);
+    if (waits == LESS_URGENT_WAITS)
+        vTaskPrioritySet(helper_handle(2), PRIORITY_CREATED);
     if (inherited != NOTHING) {
         helper_take(1, queue, 1);
         pass_time(1);
@@ -440,17 +474,18 @@ static void measure_mutex(int waits, unsigned inherited)
     }
     if (inherited != KEPT)
         CHECK(xSemaphoreGive(other) == pdTRUE);
-    CHECK(uxTaskPriorityGet(NULL) == before && helper_busy(2) == waits);
+    CHECK(uxTaskPriorityGet(NULL) == before && helper_busy(2) == (waits != NOBODY_WAITS));
     CHECK(inherited != LOST || listCURRENT_LIST_LENGTH(list_of(driver_handle)) == 1);
     wcet_param(0, now);
     wcet_param(1, inherited);
-    if (waits)
-        MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_SET_WAITER, result = xSemaphoreGive(queue));
-    else
-        MEASURE(SERVICE_XSEMAPHOREGIVE_MUTEX_SET, result = xSemaphoreGive(queue));
+    MEASURE(give_mutex[waits], result = xSemaphoreGive(queue));
     CHECK(result == pdTRUE && uxTaskPriorityGet(NULL) == after);
-    CHECK(uxTaskBasePriorityGet(NULL) == PRIORITY_DRIVER && !helper_busy(2));
-    if (!waits)
+    CHECK(uxTaskBasePriorityGet(NULL) == PRIORITY_DRIVER);
+    CHECK(helper_busy(2) == (waits == LESS_URGENT_WAITS));
+    if (waits == LESS_URGENT_WAITS)
+        vTaskPrioritySet(helper_handle(2), helper_priority(2));
+    CHECK(!helper_busy(2));
+    if (waits == NOBODY_WAITS)
         selected = xQueueSelectFromSet(set, 0);
     CHECK(selected == queue && xSemaphoreGetMutexHolder(queue) == NULL);
     if (inherited == KEPT)
@@ -677,10 +712,9 @@ void measure_sets(void)
         measure_semaphore(now == 0 ? 0 : SET_STAYS);
     helpers_stop();
     for (now = 0; now < 2; now++)
-        for (unsigned inherited = 0; inherited < INHERITED_STATES; inherited++) {
-            measure_mutex(0, inherited);
-            measure_mutex(1, inherited);
-        }
+        for (unsigned inherited = 0; inherited < INHERITED_STATES; inherited++)
+            for (enum waits waits = NOBODY_WAITS; waits <= LESS_URGENT_WAITS; waits++)
+                measure_mutex(waits, inherited);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 1; waiting <= WAITERS_AT_ONCE; waiting++)
             for (unsigned state = 0;
