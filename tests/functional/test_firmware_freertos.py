@@ -229,7 +229,7 @@ def values(service: dict[str, Any]) -> int:
 
 # Driven again with other neighbours in lists (driver/neighbours.c): calls that ready a task, alone
 # and between others; and the tick that wakes the timers' task.
-AGAIN = {"whole": 2 * 8, "full": 2 * 8 + 1}
+AGAIN = {"whole": 3 * 8, "full": 3 * 8 + 1}
 
 
 def invocations(configuration: str) -> int:

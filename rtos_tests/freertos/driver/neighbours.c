@@ -1,6 +1,6 @@
 /* Tasks that calls take out of the suspended ones and put into a ready list, with other neighbours there than
- * elsewhere: alone in the one and the first in the other, or between two and beside another. A neighbour is a task
- * or the list's head, which lies elsewhere. What is executed is the same, so that no state is added: these
+ * elsewhere: alone in the one and the first in the other, or between two and beside another, where the index of the
+ * ready list stands on its head or on that other task. A neighbour is a task or the list's head, which lies elsewhere. What is executed is the same, so that no state is added: these
  * invocations show which instructions can access both (`either of` in services.yaml). */
 #include "driver.h"
 
@@ -14,7 +14,7 @@
 #include "event_groups.h"
 #include "timers.h"
 
-enum around { ALONE, BETWEEN };
+enum around { ALONE, BETWEEN, BETWEEN_AT_INDEX };
 
 #define TARGET 0u
 #define BITS 1u
@@ -49,10 +49,12 @@ static void start(enum around around, helper_function *how, void *argument)
     helpers_start(around == ALONE ? 1 : 3);
     if (how != NULL)
         helper_call(TARGET, how, argument);
-    if (around == BETWEEN) {
+    if (around != ALONE) {
         helper_call(1, takes, nobody_gives);
         urgency_stand(ready, PRIORITY_CREATED);
     }
+    if (around == BETWEEN_AT_INDEX)
+        put_index_on(helper_handle(ready));
     CHECK(listCURRENT_LIST_LENGTH(list_of(helper_handle(TARGET))) == (around == ALONE ? 1 : 3));
     vTaskPrioritySet(helper_handle(TARGET), PRIORITY_CREATED);
 }
@@ -147,7 +149,7 @@ static void suspend(enum around around)
 {
     start(around, NULL, NULL);
     vTaskSuspend(helper_handle(TARGET));
-    if (around == BETWEEN) {
+    if (around != ALONE) {
         /* Behind it again. */
         CHECK(xSemaphoreGive(nobody_gives) == pdTRUE);
         helper_call(1, takes, nobody_gives);
@@ -195,7 +197,7 @@ void measure_neighbours(void)
     semaphore = xSemaphoreCreateBinaryStatic(&control);
     nobody_gives = xSemaphoreCreateBinaryStatic(&nobody_gives_control);
     group = xEventGroupCreateStatic(&group_control);
-    for (enum around around = ALONE; around <= BETWEEN; around++) {
+    for (enum around around = ALONE; around <= BETWEEN_AT_INDEX; around++) {
         measure_notifications_among(around);
         measure_events_among(around);
         measure_resumes_among(around);
