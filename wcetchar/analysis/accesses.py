@@ -31,7 +31,7 @@ their section is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,7 @@ from wcetchar.analysis.line_loads import LineLoads
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stalls import Stalls
 from wcetchar.analysis.successions import Gaps, Successions, gaps
+from wcetchar.analysis.used_lines import DataUse, Touched, Words
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import Flow
@@ -154,12 +155,13 @@ class Labeller:
         if made is not None:
             found = self._gaps(window, executed, taken, made, cuts, rows)
             rows.add(*found.within(0, len(at) - 1))
+        use = None
         if self._loads is not None:
-            self._load_lines(self._loads, window, executed, taken, seen, cuts, rows)
+            use = self._load_lines(self._loads, window, executed, taken, seen, cuts, rows)
         entered = self.lines.count(
             executed.index, executed.address, executed.end, taken, stalls, cuts
         )
-        return rows.finish(taken, fetches, entered, found)
+        return rows.finish(taken, fetches, entered, found, use)
 
     def _gaps(
         self,
@@ -192,23 +194,35 @@ class Labeller:
         seen: Seen,
         cuts: Codes,
         rows: Rows,
-    ) -> None:
+    ) -> DataUse:
         holds = np.array([(b.masks, b.holds_preemption) for b in self.blockings], dtype=bool)
         held = holds[executed.blocking]
         begins = np.flatnonzero((held[1:] & ~held[:-1]).any(axis=1)) + 1
         frames = {frame.position for frame in window.float_frames}
         apart = frames | set(cuts.tolist())
         loads.add(seen.accesses, seen.section, apart, begins.tolist(), taken, rows)
-        words = self._resolved.table.exceptions.float_words
+        words = [*self._hardware_reads(window, len(executed.index) - 1)]
+        for section, number, position in words:
+            loads.add_unknown(section, number, position, rows)
+        made = seen.accesses
+        touched = Touched(
+            made.owner,
+            made.address,
+            made.address + made.size - 1,
+            made.kind == Event.WRITE,
+            self._resolved.sections_of(made.address.astype(np.uint64)).astype(np.int64),
+        )
+        return DataUse(loads.sizes, touched, apart, words)
+
+    def _hardware_reads(self, window: Window, last: int) -> Iterator[Words]:
+        """Frames and vectors that are read without an instruction."""
+        model = self._resolved.table.exceptions
         for frame in window.float_frames:
             if not frame.write:
-                stack = self._stack(frame.on_main_stack)
-                loads.add_unknown(stack, words, frame.position, rows)
+                yield self._stack(frame.on_main_stack), model.float_words, frame.position
         if window.exception is not None:
-            model = self._resolved.table.exceptions
-            stack = self._stack(window.from_handler)
-            loads.add_unknown(stack, model.frame_words, len(executed.index) - 1, rows)
-            loads.add_unknown(self._vector_section, model.vector_reads, 0, rows)
+            yield self._stack(window.from_handler), model.frame_words, last
+            yield self._vector_section, model.vector_reads, 0
 
     def supervisor_calls(self, labelled: Labelled) -> int:
         """How often the window enters a handler by itself, and goes on when that has returned."""

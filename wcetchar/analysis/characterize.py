@@ -25,6 +25,7 @@ from wcetchar.analysis.repetition import (
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.runs import check_run, run_notes, why_not
 from wcetchar.analysis.trace_checks import check_code, check_filter, check_origin, check_totals
+from wcetchar.analysis.used_lines import published_footprints
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (
@@ -82,7 +83,8 @@ def characterize(
         runs: of each trace, what is said about services without marks.
         partial: leave out services that no trace shows, instead of refusing.
         successions: count which data access follows which.
-        data_lines: bytes of a data cache's line; for each, loads that may miss are counted.
+        data_lines: bytes of a data cache's line; for each, loads that may miss are counted, and
+            the lines that are used are told.
         progress: called with the number of instructions seen so far.
 
     Raises:
@@ -157,7 +159,7 @@ def characterize(
         stalls=STALL_EDITION,
         successions=successions,
         data_lines=tuple(sorted(set(data_lines))),
-        sections=tuple(Places(resolved).info(s) for s in services.sections),
+        sections=tuple(Places(resolved).info(s, bool(data_lines)) for s in services.sections),
         services=tuple(
             _service(service, part, collector, blocking_labeller, resolved)
             for service in services.services
@@ -270,7 +272,9 @@ def _service(
     notes.update(_unobserved(service, observations.points))
     if not counts.is_formula:
         notes.add("no exact formula was found: the observed values are published")
-    lines = published_lines(collector.entered[name], service.parameters, Places(resolved))
+    places = Places(resolved)
+    lines = published_lines(collector.entered[name], service.parameters, places)
+    used = collector.used.get(name)
     return ServiceCharacterization(
         name=name,
         kind=service.kind,
@@ -284,6 +288,9 @@ def _service(
         evidence=Evidence(observations.windows, fitted, held_out),
         notes=tuple(sorted(notes)),
         lines=lines,
+        data=None
+        if used is None
+        else published_footprints(used, resolved.section_names, places.begins),
     )
 
 

@@ -18,6 +18,7 @@ from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.line_entries import Entered
 from wcetchar.analysis.repetition import Observations, Packed, packed_counts
 from wcetchar.analysis.runs import Calls
+from wcetchar.analysis.used_lines import Used
 from wcetchar.analysis.windows import WindowFinder
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
 from wcetchar.model.service import Part, ServiceKind
@@ -56,10 +57,15 @@ class Collector:
         """Services that do part of their work outside of their windows."""
         self.services: dict[str, Observations] = defaultdict(Observations)
         self.entered: dict[str, dict[Point, Entered]] = defaultdict(dict)
+        self.used: dict[str, dict[Point, Used]] = defaultdict(lambda: defaultdict(Used))
         self.stretches: dict[str, dict[StretchKey, Observations]] = defaultdict(
             lambda: defaultdict(Observations)
         )
         self.code: dict[str, dict[StretchKey, Code]] = defaultdict(lambda: defaultdict(Code))
+        self.used_blocked: dict[str, dict[StretchKey, Used]] = defaultdict(
+            lambda: defaultdict(Used)
+        )
+        """Data that are used while a stretch lasts, over all windows."""
         self.goes_on: dict[str, dict[StretchKey, tuple[set[Joint], set[Joint]]]] = defaultdict(
             lambda: defaultdict(lambda: (set(), set()))
         )
@@ -103,6 +109,9 @@ class Collector:
         known = self.entered[name].setdefault(window.values, labelled.entered)
         if known is not labelled.entered:
             known.include(labelled.entered)
+        if labelled.data is not None:
+            used = labelled.data.used(0, len(labelled.index) - 1)
+            self.used[name][window.values].include(used)
         _add_stretches(self, window, labelled, labeller)
         if window.switched:
             self.notes[name].add(
@@ -210,6 +219,9 @@ def _add_stretches(
             known_behind.update(behind)
         wild = sum(often for pair, often in pairs.items() if labeller.lines.is_wild(pair))
         code.wild = max(code.wild, wild)
+        if labelled.data is not None:
+            used = labelled.data.used(stretch.first, stretch.last)
+            collector.used_blocked[window.name][key].include(used)
         if stretch.kind is StretchKind.INTERRUPTS:
             collector.leads_on |= stretch.goes_on_in in (Joint.HANDLER, Joint.THREAD)
         if stretch.goes_on_from is not None and stretch.kind is StretchKind.INTERRUPTS:

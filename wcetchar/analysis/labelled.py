@@ -15,6 +15,7 @@ from wcetchar.analysis.columns import Codes, is_realigned, pack
 from wcetchar.analysis.line_entries import Entered
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Gaps
+from wcetchar.analysis.used_lines import DataUse
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Labelled:
         fetches: what each instruction fetches.
         gaps: which access follows which, where that is counted.
         entered: lines of caches, and the code that was fetched.
+        data: lines of data caches, where they are told.
     """
 
     packed: Codes
@@ -83,6 +85,7 @@ class Labelled:
     fetches: Fetches
     entered: Entered
     gaps: Gaps | None = None
+    data: DataUse | None = None
 
     @property
     def is_realigned(self) -> npt.NDArray[np.bool_]:
@@ -129,6 +132,7 @@ class Rows:
         fetches: Fetches,
         entered: Entered,
         gaps: Gaps | None = None,
+        data: DataUse | None = None,
     ) -> Labelled:
         codes, positions = np.concatenate(self._codes), np.concatenate(self._positions)
         return Labelled(
@@ -140,4 +144,5 @@ class Rows:
             fetches,
             entered,
             gaps,
+            data,
         )

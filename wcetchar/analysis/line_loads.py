@@ -89,7 +89,7 @@ class LineLoads:
     """Counts line loads of windows; ``sizes``: bytes of a line, of as many as are wanted."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
-        self._sizes = tuple(sorted(set(sizes)))
+        self.sizes = tuple(sorted(set(sizes)))
 
     def add(
         self,
@@ -121,7 +121,7 @@ class LineLoads:
         all_accesses = list(zip(*lists, strict=True))
         cuts = sorted(apart)
         emptied = sorted({*cuts, *blocked})
-        for size in self._sizes:
+        for size in self.sizes:
             _add(_line_loads(size, all_accesses, cuts, emptied), rows)
         _add(_behind_stores(all_accesses, transfers), rows)
 
@@ -129,7 +129,7 @@ class LineLoads:
         """Adds words that the hardware reads by itself."""
         loads = [
             (section, LINE_LOADS[size, ways][0], position)
-            for size in self._sizes
+            for size in self.sizes
             for ways in WAYS_OF_LINE_LOADS
         ]
         _add(loads * words, rows)

@@ -33,21 +33,27 @@ from wcetchar.model.service import LogicalSection, Parameter, SectionKind
 
 
 class Places:
-    """Where the logical sections of code lie in an image."""
+    """Where the logical sections lie in an image."""
 
     def __init__(self, resolved: Resolved) -> None:
         self.names = resolved.section_names
         is_code = [s.kind is SectionKind.CODE for s in resolved.services.sections]
-        claims = zip(resolved.starts.tolist(), resolved.owners.tolist(), strict=True)
-        code = sorted((start, owner) for start, owner in claims if is_code[owner])
+        claims = sorted(zip(resolved.starts.tolist(), resolved.owners.tolist(), strict=True))
+        code = [(start, owner) for start, owner in claims if is_code[owner]]
         self._starts = [start for start, _ in code]
         self._owners = [owner for _, owner in code]
         self.address: dict[str, int] = {}
+        """Of sections of code."""
         for start, owner in code:
             self.address.setdefault(self.names[owner], start)
+        self.begins: dict[str, int] = {}
+        """Of all sections."""
+        for start, owner in claims:
+            self.begins.setdefault(self.names[owner], start)
 
-    def info(self, section: LogicalSection) -> SectionInfo:
-        address = self.address.get(section.name)
+    def info(self, section: LogicalSection, data: bool) -> SectionInfo:
+        """``data``: with the address also where that is no section of code."""
+        address = (self.begins if data else self.address).get(section.name)
         return SectionInfo(section.name, section.kind, section.meaning, address, section.either_of)
 
     def section_at(self, address: int) -> str:

@@ -1,9 +1,9 @@
 """The blocking stretches of a service as they are published.
 
 Of the stretches that were observed, one that another one exceeds at every point of the parameters
-in every class, that fetches nothing which that one does not, and that goes on from and in no more
-than it, is left out: its price is never higher. What handlers go on with, and what the traces show
-outside of all services, is only known when all traces were read.
+in every class, that fetches nothing and uses no data which that one does not, and that goes on from
+and in no more than it, is left out: its price is never higher. What handlers go on with, and what
+the traces show outside of all services, is only known when all traces were read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.published_lines import Places
 from wcetchar.analysis.repetition import Packed, publish
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.used_lines import published_use
 from wcetchar.model.characterization import BlockingStretch, Joint, StretchCode
 from wcetchar.model.service import Service
 
@@ -38,14 +39,19 @@ def published_stretches(
     goes_on = {key: _joints(name, service, key, collector, resolved) for key in found}
 
     codes = {key: _code(collector.code[name][key], labeller, places) for key in found}
+    used = {
+        key: published_use(one, resolved.section_names, places.begins)
+        for key, one in collector.used_blocked[name].items()
+    }
 
     def joined(one: StretchKey, two: StretchKey) -> bool:
         """Whatever precedes or follows ``two`` can precede or follow ``one``, and whatever ``two``
-        fetches ``one`` does."""
+        fetches and uses ``one`` does."""
         return (
             goes_on[one][0] >= goes_on[two][0]
             and goes_on[one][1] >= goes_on[two][1]
             and codes[one].holds(codes[two])
+            and (not used or used[one].holds(used[two]))
         )
 
     def before(one: StretchKey, two: StretchKey) -> bool:
@@ -74,6 +80,7 @@ def published_stretches(
             goes_on_from=goes_on[key][0],
             goes_on_in=goes_on[key][1],
             code=codes[key],
+            data=used.get(key),
         )
         for key in kept
         for kind, begin, end, entered, left in (key,)

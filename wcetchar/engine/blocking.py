@@ -104,8 +104,8 @@ def blocking_at(
         here = f"{stretch.begin} to {stretch.end}"
         part = count(stretch.counts, names, values, f"{service.name}, blocking from {here}")
         time = prices.in_stretches.time_of_window(part.rows)
-        if counts_something(part):
-            time += _least(_own_refills(stretch, prices), refills)
+        if prices.refills is not None and counts_something(part):
+            time += prices.refills.of_stretch(service, stretch)(values, refills)
         exact = exact and part.exact
         where = here if time.high > own.high else where
         own = own.larger(time)
@@ -194,8 +194,10 @@ def blocking_totals(
             if following is not None and calls_inside(stretch):
                 per_call = following.called(kind).time.high
             last = last_call(stretch)
-            own = _own_refills(stretch, prices)
-            loaded = None if refills is None else partial(_refills_at, refills, own)
+            loaded = None
+            if refills is not None and prices.refills is not None:
+                own = prices.refills.of_stretch(service, stretch)
+                loaded = partial(_refills_at, refills, own)
             found.append(
                 Totals(
                     stretch.counts,
@@ -217,23 +219,17 @@ def blocking_totals(
             for point in service.counts.points
         ),
     )
-    loaded = None if refills is None else partial(_refills_at, refills, None)
+    loaded = None if refills is None else partial(_refills_at, refills, lambda _, whole: whole)
     return [Totals(rows, names, prices.in_stretches, service.name, refills=loaded)]
 
 
-def _own_refills(stretch: BlockingStretch, prices: PriceVector) -> Interval | None:
-    return None if prices.refills is None else prices.refills.of_stretch(stretch)
-
-
-def _least(own: Interval | None, service: Interval) -> Interval:
-    """What lines take that a stretch loads by itself, of those of its service."""
-    return service if own is None or own.high > service.high else own
-
-
 def _refills_at(
-    refills: Callable[[tuple[int, ...]], Interval], own: Interval | None, values: tuple[int, ...]
+    refills: Callable[[tuple[int, ...]], Interval],
+    own: Callable[[tuple[int, ...], Interval], Interval],
+    values: tuple[int, ...],
 ) -> Fraction:
-    return _least(own, refills(values)).high
+    """What lines take that a stretch loads, of those of its service."""
+    return own(values, refills(values)).high
 
 
 def _blocks(kind: StretchKind) -> Callable[[Blocking], bool]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from wcetchar.engine.counts import (
     LARGEST_GRID,
@@ -26,6 +25,7 @@ from wcetchar.engine.counts import (
 )
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import can_follow
+from wcetchar.engine.refills import Loaded
 from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.chain import FOLLOWED, Candidate, Chains, Gap
@@ -40,7 +40,6 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Link
 from wcetchar.model.interval import Interval
-from wcetchar.model.section_map import CacheState
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,8 @@ class Following:
                         problems[Gap.ENDLESS.value] = None
                     inside = self.called(kind)
                     problems.update(dict.fromkeys(inside.gaps))
-                loaded, last = self._loaded(service, stretch), last_call(stretch)
+                loaded = self._loaded(service, stretch)
+                last = last_call(stretch)
                 found = self._longest(service, stretch.counts, where, loaded, inside, last)
                 problems.update(dict.fromkeys(found.problems))
                 candidates.append(
@@ -158,20 +158,8 @@ class Following:
     def _loaded(
         self, service: ServiceCharacterization, stretch: BlockingStretch | None
     ) -> Loaded | None:
-        """What lines take that a stretch loads, or all of the service."""
         refills = self._refills
-        if refills is None:
-            return None
-        own = None if stretch is None else refills.of_stretch(stretch)
-        if own is not None:
-            return Loaded(lambda values: own, frozenset())
-        assert service.lines is not None
-        names = tuple(parameter.name for parameter in service.parameters)
-        if refills.state is CacheState.ALWAYS_MISS:
-            used = used_parameters(service.lines.entries, names)
-        else:  # footprints differ by any
-            used = frozenset(names)
-        return Loaded(cache(lambda values: refills.of(service, values).unhidden), used)
+        return None if refills is None else refills.of_follower(service, stretch)
 
     def _longest(
         self,
@@ -248,15 +236,6 @@ class Following:
             word = Word.ESTIMATE
         at = {name: value for name, value in zip(names, values, strict=True) if name in used}
         return Follower(Link(service.name, where, at, time), word, tuple(dict.fromkeys(problems)))
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What lines take that are loaded, at values of a service's parameters; ``used``: those that it
-    depends on."""
-
-    at: Callable[[tuple[int, ...]], Interval]
-    used: frozenset[str]
 
 
 def of_kind(stretch: BlockingStretch, kind: StretchKind) -> bool:

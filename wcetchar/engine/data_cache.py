@@ -8,7 +8,9 @@ holds when a service begins:
 * ``always miss``: every read of a cached region misses. Or it hits and is carried out again because
   of a store right before it, whichever takes longer.
 * ``cold``: anything but what the service needs. Line loads miss (``analysis.line_loads``), others
-  hit. Needs the promise that data share lines as in the trace; without it, always miss.
+  hit. Needs the promise that data share lines as in the trace; without it, always miss. Where the
+  map says where data lie as well, the lines that are used tell what misses (``data_lines``).
+* ``warm``: what the service uses. Needs all of that.
 
 While something is blocked, loads miss as well that hit only thanks to what was loaded before that
 began: an interrupt may have run between.
@@ -29,6 +31,7 @@ from functools import cached_property
 from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.time import in_nanoseconds, span_of
 from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind, Operation
+from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region
 from wcetchar.model.interval import Interval
@@ -53,8 +56,12 @@ class DataCachePrices:
     ) -> None:
         self._profile = profile
         self._cache = profile.core.data_cache
-        self._asked = self._cache is not None and section_map.data_cache is CacheState.COLD
+        state = section_map.data_cache
+        self._warm = state is CacheState.WARM
+        self._asked = self._cache is not None and state is not CacheState.ALWAYS_MISS
         self.cold = self._asked and Assumption.DATA_ALIGNMENT in section_map.assumptions
+        self.by_lines = False
+        """Loads that miss are told from the lines that are used, not one by one."""
         if self._cache is None:
             return
         self._refuse_waits()
@@ -68,6 +75,33 @@ class DataCachePrices:
                 file="map",
                 keys=("data cache",),
             )
+        if self._asked and self._warm and not self.cold:
+            raise PricingError(
+                "the data cache is warm, but data may lie in lines otherwise than where they were "
+                "characterized",
+                expected="`data alignment` among the assumptions",
+                hint="promise it if it holds, or `data cache: always miss`",
+                file="map",
+                keys=("data cache",),
+            )
+        known = any(service.data is not None for service in characterization.services)
+        if self.cold and self._warm and not known:
+            raise PricingError(
+                f"the characterization of {characterization.kernel.name} does not say which lines "
+                "of data services use, and the data cache is warm",
+                expected="a characterization that was made anew with --data-lines",
+                hint="or `data cache: cold`",
+                file="map",
+                keys=("data cache",),
+            )
+        begins = {s.name for s in characterization.sections if s.address is not None}
+        placed = not begins.isdisjoint(section_map.addresses)
+        self.by_lines = self.cold and known and (placed or self._warm)
+
+    @property
+    def geometry(self) -> CacheGeometry:
+        assert self._cache is not None
+        return self._cache.geometry
 
     def notes(self) -> Iterator[str]:
         """What the prices assume."""
@@ -88,16 +122,17 @@ class DataCachePrices:
                     "loaded"
                 )
             return
+        before = "" if self._warm else "before, it may hold anything, and "
         yield (
-            "assumed: nothing but the service uses the data cache meanwhile; before, it may hold "
-            "anything, and what is blocked begins with it empty; what an interrupt or another "
-            "thread makes it load again is not in the figures"
+            f"assumed: nothing but the service uses the data cache meanwhile; {before}what is "
+            "blocked begins with it empty; what an interrupt or another thread makes it load again "
+            "is not in the figures"
         )
         yield f"assumed, as the section map promises: {Assumption.DATA_ALIGNMENT.value}"
 
     def of_read(self, region: Region) -> Interval:
         """What a read takes beside its own time, if each of them misses."""
-        penalty = self._penalty(region)
+        penalty = self.penalty(region)
         if penalty is None or self.cold:
             return _NONE
         return penalty.larger(self._again())
@@ -105,22 +140,26 @@ class DataCachePrices:
     def of_event(self, kind: EventKind, region: Region, blocked: bool) -> Interval:
         """What a load takes more that is counted as of this kind; ``blocked``: in what is
         blocked."""
-        penalty = self._penalty(region)
+        penalty = self.penalty(region)
         if penalty is None or not self.cold:
             return _NONE
         if kind in (EventKind.LOAD_BEHIND_STORE, EventKind.SECOND_LOAD_BEHIND_STORE):
             return self._again()
-        loaded, emptied = self._counted
+        if self.by_lines:
+            return _NONE
+        loaded, emptied = self.counted
         return penalty if kind is loaded or (blocked and kind is emptied) else _NONE
 
     @cached_property
-    def _counted(self) -> tuple[EventKind, EventKind]:
+    def counted(self) -> tuple[EventKind, EventKind]:
+        """Line loads of this cache, and those that are so only where something is blocked."""
         assert self._cache is not None
         geometry = self._cache.geometry
         ways = max(w for w in WAYS_OF_LINE_LOADS if w <= geometry.ways)
         return LINE_LOADS[geometry.line, ways]
 
-    def _penalty(self, region: Region) -> Interval | None:
+    def penalty(self, region: Region) -> Interval | None:
+        """What a load takes more that misses; ``None``: the region is not cached."""
         if self._cache is None or region.load_miss_penalty is None:
             return None
         keys = ("regions", region.name, "load miss penalty")

@@ -25,9 +25,9 @@ from wcetchar.engine.blocking import blocking_at
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import Counted, check_values, count, values_of
 from wcetchar.engine.maximum import worst_parameters
-from wcetchar.engine.prices import PriceVector
+from wcetchar.engine.prices import LinePrices, PriceVector
 from wcetchar.engine.pricing import price_vector
-from wcetchar.engine.refills import RefillPrices, Refills
+from wcetchar.engine.refills import Refills
 from wcetchar.errors import InputError
 from wcetchar.model.access import AccessVector, Key, key_order
 from wcetchar.model.characterization import (
@@ -200,13 +200,13 @@ def estimate_at(
     )
 
 
-def _refilled(prices: RefillPrices, refills: Refills, number: int) -> EstimateRow:
+def _refilled(prices: LinePrices, refills: Refills, number: int) -> EstimateRow:
     """The row of all lines that are loaded; what of the service they hold up is not told."""
     vector = AccessVector((prices.key(s), n) for s, n in refills.misses.items() if n)
     return EstimateRow(str(number), "1", 1, str(Blocking()), vector, refills.total)
 
 
-def _refill_columns(prices: RefillPrices, refills: Refills) -> tuple[EstimateColumn, ...]:
+def _refill_columns(prices: LinePrices, refills: Refills) -> tuple[EstimateColumn, ...]:
     return tuple(
         EstimateColumn(
             key=prices.key(section),

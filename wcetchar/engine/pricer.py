@@ -106,7 +106,7 @@ class Pricer:
             for one in region.interferences:
                 if one.every is not None and one.every.low <= 0:
                     raise not_a_time(self.profile.name, "regions", region.name)
-        self._data_cache = DataCachePrices(profile, section_map, characterization)
+        self.data_cache = DataCachePrices(profile, section_map, characterization)
         self.rate, self._each = rate_of(profile, self.successions, self._region_span)
         self._keys = tuple(keys)
 
@@ -144,7 +144,7 @@ class Pricer:
             )
         elif any(region.interferences for region in regions):
             yield "each access waits for refresh and for other masters of its region"
-        yield from self._data_cache.notes()
+        yield from self.data_cache.notes()
 
     def unknown_regions(self) -> list[PricingError]:
         """Placements into regions that the profile does not have, used or not."""
@@ -196,7 +196,7 @@ class Pricer:
         choices = [
             less(full, hidden, self.clock)
             + in_nanoseconds(self._beside(access, region), self.clock)
-            + (self._data_cache.of_read(region) if operation is Operation.READ else Interval())
+            + (self.data_cache.of_read(region) if operation is Operation.READ else Interval())
             for region in regions
             for operation in operations(region, access.operation)
             for full in self._full_times(region, operation, access.width, access.pattern)
@@ -310,7 +310,7 @@ class Pricer:
 
     def _load(self, event: CoreEvent, blocked: bool) -> Price:
         regions = self._regions(event.section, Operation.READ) or []
-        times = [self._data_cache.of_event(event.kind, region, blocked) for region in regions]
+        times = [self.data_cache.of_event(event.kind, region, blocked) for region in regions]
         return Price(_places(regions) if regions else "", _dearest(times) if times else Interval())
 
     def _event(self, event: CoreEvent) -> Price:

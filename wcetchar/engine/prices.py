@@ -9,12 +9,16 @@ from fractions import Fraction
 from functools import cached_property
 
 from wcetchar.engine.counts import CountedRow
+from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.interference import NO_INTERFERENCE, Rate
 from wcetchar.engine.refills import RefillPrices
 from wcetchar.model.access import AccessVector, CoreEvent, Key, Succession
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
+
+LinePrices = RefillPrices | DataLinePrices
+"""Of lines that caches load: of instructions, or of data."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,8 @@ class PriceVector(Mapping[Key, Price]):
     section_map: SectionMap
     prices: Mapping[Key, Price]
     notes: tuple[str, ...] = ()
-    refills: RefillPrices | None = None
-    """``None``: no instruction cache."""
+    refills: LinePrices | None = None
+    """Of lines that a cache loads; ``None``: there is none, or loads are priced one by one."""
     rate: Rate = NO_INTERFERENCE
     """What refresh and other masters add, which the prices hold their share of."""
     blocked: Mapping[Key, Price] = field(default_factory=dict)

@@ -6,9 +6,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 
+from wcetchar.engine.data_lines import data_line_prices
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.pricer import Pricer, listed
-from wcetchar.engine.prices import Price, PriceVector
+from wcetchar.engine.prices import LinePrices, Price, PriceVector
 from wcetchar.engine.refills import refill_prices
 from wcetchar.errors import several
 from wcetchar.model.access import (
@@ -83,10 +84,13 @@ def price_vector(
         problems.append(pricer.unmapped_error())
     problems.extend(_misspelt(characterization, section_map))
     problems.extend(_placed_joint(characterization, section_map))
-    refills = None
+    refills: LinePrices | None = None
     try:
-        needed = {service.name: service for service in (*chosen, *followers)}
-        refills = refill_prices(characterization, profile, section_map, needed.values())
+        needed = {service.name: service for service in (*chosen, *followers)}.values()
+        refills = refill_prices(characterization, profile, section_map, needed)
+        refills = refills or data_line_prices(
+            pricer.data_cache, characterization, pricer.placement, section_map, needed
+        )
     except PricingError as error:
         problems.append(error)
     if problems:

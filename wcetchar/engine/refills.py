@@ -41,14 +41,14 @@ makes it load again is not in the figures.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from typing import Final
 
 from wcetchar.engine.caches import cold_misses, fits, warm_misses
-from wcetchar.engine.counts import calls_inside, count, supervisor_calls
+from wcetchar.engine.counts import calls_inside, count, supervisor_calls, used_parameters
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.placement import Placement
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
@@ -64,7 +64,7 @@ from wcetchar.model.characterization import (
 from wcetchar.model.hardware import Core, HardwareProfile, Quantity
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
-from wcetchar.model.service import ParameterKind, Part
+from wcetchar.model.service import ParameterKind, Part, SectionKind
 
 _NOTES: Final = {
     CacheState.ALWAYS_MISS: "instruction cache: each line that is entered counts as a miss",
@@ -73,6 +73,15 @@ _NOTES: Final = {
     CacheState.WARM: "assumed, as the section map says: the instruction cache holds what the "
     "service fetches from, where it fits, and nothing else uses it meanwhile",
 }
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What lines take that are loaded, at values of a service's parameters; ``used``: those that it
+    depends on, beside those that the counts do."""
+
+    at: Callable[[tuple[int, ...]], Interval]
+    used: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -172,7 +181,30 @@ class RefillPrices:
             return self
         return replace(self, state=CacheState.COLD)
 
-    def of_stretch(self, stretch: BlockingStretch) -> Interval | None:
+    def of_stretch(
+        self, service: ServiceCharacterization, stretch: BlockingStretch
+    ) -> Callable[[tuple[int, ...], Interval], Interval]:
+        """What lines of a stretch take, at values of the parameters and with what those of its
+        service take there."""
+        own = self._own(stretch)
+        return lambda values, whole: whole if own is None or own.high > whole.high else own
+
+    def of_follower(
+        self, service: ServiceCharacterization, stretch: BlockingStretch | None
+    ) -> Loaded:
+        """The same of what goes on with another activity, or all of a service."""
+        own = None if stretch is None else self._own(stretch)
+        if own is not None:
+            return Loaded(lambda values: own, frozenset())
+        assert service.lines is not None
+        names = tuple(parameter.name for parameter in service.parameters)
+        if self.state is CacheState.ALWAYS_MISS:
+            used = used_parameters(service.lines.entries, names)
+        else:  # footprints differ by any
+            used = frozenset(names)
+        return Loaded(cache(lambda values: self.of(service, values).unhidden), used)
+
+    def _own(self, stretch: BlockingStretch) -> Interval | None:
         """All that a stretch loads, whatever the cache holds when it begins, at any values of the
         parameters; ``None``: as much as its service."""
         code = stretch.code
@@ -370,7 +402,11 @@ def refill_prices(
             file="profile",
             keys=("core", "instruction cache"),
         )
-    begins = {s.name: s.address for s in characterization.sections if s.address is not None}
+    begins = {
+        s.name: s.address
+        for s in characterization.sections
+        if s.address is not None and s.kind is SectionKind.CODE
+    }
     placement = Placement(profile, section_map)
     price: dict[str, tuple[str, Interval]] = {}
     spans: dict[str, Span] = {}

@@ -27,6 +27,7 @@ from typing import Final
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import LARGEST_GRID
+from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.estimate import estimate_at
 from wcetchar.engine.prices import PriceVector
@@ -95,6 +96,15 @@ def common_ranges(
 def versus(sides: Sequence[Side], ranges: Sequence[Range], hardware: int) -> list[MetricVersus]:
     """Every metric on one hardware; ``ranges`` are those of :func:`common_ranges`."""
     for side in sides:
+        if isinstance(side.prices.refills, DataLinePrices):
+            raise PricingError(
+                f"figures with a data cache are compared by the loads that may miss, and section "
+                f"map {side.prices.section_map.name} says where data lie",
+                expected="`data cache: cold` or `always miss`, and no addresses of data",
+                hint="leave `addresses` out",
+                file="map",
+                keys=("addresses",),
+            )
         if side.prices.refills is not None:
             raise PricingError(
                 f"profile {side.prices.profile.name} has an instruction cache, with which figures "

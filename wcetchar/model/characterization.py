@@ -159,6 +159,57 @@ class StretchCode:
         )
 
 
+@dataclass(frozen=True, order=True)
+class UsedLine:
+    """A line of a data cache that is used: of ``size`` bytes, ``number`` lines behind the one that
+    its section begins in, where that was characterized. ``loads``: how often it may have to be
+    loaded where a set holds one line; ``fresh``: how often where all lines have room; 0: it is
+    stored to alone."""
+
+    size: int
+    section: str
+    number: int
+    loads: int
+    fresh: int
+
+
+@dataclass(frozen=True)
+class UsedLines:
+    """Data that are used.
+
+    Attributes:
+        lines: all of it, for each size of a line that was asked for, in order.
+        words: that hardware reads by itself, at addresses that are not known: section, how many.
+        apart: places behind which another thread or a handler ran, at most.
+    """
+
+    lines: tuple[UsedLine, ...]
+    words: tuple[tuple[str, int], ...] = ()
+    apart: int = 0
+
+    def holds(self, other: UsedLines) -> bool:
+        """The other one uses nothing that this one does not, and nothing more often."""
+        mine = {(x.size, x.section, x.number): x for x in self.lines}
+        words = dict(self.words)
+        return (
+            self.apart >= other.apart
+            and all(words.get(section, 0) >= number for section, number in other.words)
+            and all(
+                known is not None and known.loads >= its.loads and known.fresh >= its.fresh
+                for its in other.lines
+                for known in (mine.get((its.size, its.section, its.number)),)
+            )
+        )
+
+
+@dataclass(frozen=True)
+class DataFootprint:
+    """Data that are used at each of ``points`` (parameter values)."""
+
+    points: tuple[tuple[int, ...], ...]
+    used: UsedLines
+
+
 @dataclass(frozen=True)
 class BlockingStretch:
     """One uninterrupted stretch with interrupts masked, or with preemption held off.
@@ -167,8 +218,8 @@ class BlockingStretch:
     ``begin_place`` and ``end_place`` for programs: the first and the last instruction.
     ``goes_on_from`` and ``goes_on_in`` say what may hold the same off right before and right after
     it, in another activity; empty: nothing, ``None``: not known. A handler that supervisor calls
-    enter goes on from them whether or not its callers were seen to block. ``code``: ``None`` where
-    it is not known.
+    enter goes on from them whether or not its callers were seen to block. ``code``, and ``data``
+    that are used at any values of the parameters: ``None`` where it is not known.
     """
 
     kind: StretchKind
@@ -180,6 +231,7 @@ class BlockingStretch:
     goes_on_from: frozenset[Joint] | None = None
     goes_on_in: frozenset[Joint] | None = None
     code: StretchCode | None = None
+    data: UsedLines | None = None
 
 
 @dataclass(frozen=True)
@@ -281,6 +333,8 @@ class ServiceCharacterization:
     blocking rows."""
     lines: FetchedLines | None = None
     """``None``: not known, and no cache can be priced."""
+    data: tuple[DataFootprint, ...] | None = None
+    """Every observed point is in one of them; ``None``: not known."""
 
 
 @dataclass(frozen=True)
@@ -293,9 +347,9 @@ class NotCharacterized:
 
 @dataclass(frozen=True)
 class SectionInfo:
-    """A logical section that an integrator has to place. ``address``: of code, where it began
-    when it was characterized. ``either_of``: it is not placed itself; an access to it goes to one
-    of these."""
+    """A logical section that an integrator has to place. ``address``: where it began when it was
+    characterized; of data, where lines of data are told. ``either_of``: it is not placed itself; an
+    access to it goes to one of these."""
 
     name: str
     kind: SectionKind
@@ -362,7 +416,7 @@ class Characterization:
         successions: which access follows which is counted (:class:`Succession`). Where it is not,
             an access is priced as if the dearest had just gone before it.
         data_lines: bytes of a data cache's line, for each of which loads that may miss are counted
-            (``EventKind.is_of_data_cache``).
+            (``EventKind.is_of_data_cache``), and lines that are used are told.
     """
 
     kernel: Kernel

@@ -25,7 +25,7 @@ class CacheState(StrEnum):
 @dataclass(frozen=True)
 class SectionMap:
     """``sections``: logical section -> region name of the profile. ``addresses``: where logical
-    sections of code begin, of as many as the integrator says."""
+    sections begin, of as many as the integrator says."""
 
     name: str
     sections: Mapping[str, str]

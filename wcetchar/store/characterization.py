@@ -22,6 +22,7 @@ from wcetchar.store.json_source import MAX_BYTES, parse_json, read_json
 from wcetchar.store.names import characterization_path
 from wcetchar.store.services import parameter_name_mistake
 from wcetchar.store.source import Source, Steps, shown
+from wcetchar.store.used_lines import check_used_lines
 
 _LINE: Final = 100
 _LARGEST: Final = 3  # services that are named where a file is too large
@@ -425,4 +426,5 @@ _CHECKS: Final[tuple[Callable[[Source], None], ...]] = (
     _check_successions,
     _check_conservation,
     check_lines,
+    check_used_lines,
 )

@@ -64,6 +64,12 @@ from wcetchar.store.fetched_lines import (
     plain_code,
     plain_footprints,
 )
+from wcetchar.store.used_lines import (
+    DataFootprintDoc,
+    UsedLinesDoc,
+    plain_data,
+    plain_used,
+)
 
 KIND: Final = "wcetchar characterization"
 MAX_COUNT: Final = (1 << 63) - 1
@@ -241,6 +247,9 @@ class StretchDoc(JsonModel):
     code: StretchCodeDoc | None = Field(
         None, description="what is fetched meanwhile; absent: not known"
     )
+    data: UsedLinesDoc | None = Field(
+        None, description="data that are used meanwhile; absent: not known"
+    )
 
     def to_model(self, successions: Successions) -> BlockingStretch:
         return BlockingStretch(
@@ -253,6 +262,7 @@ class StretchDoc(JsonModel):
             None if self.goes_on_from is None else frozenset(self.goes_on_from),
             None if self.goes_on_in is None else frozenset(self.goes_on_in),
             self.code.to_model() if self.code else None,
+            None if self.data is None else self.data.to_model(),
         )
 
 
@@ -299,6 +309,9 @@ class ServiceDoc(JsonModel):
     evidence: EvidenceDoc = Field(default_factory=EvidenceDoc)
     notes: list[str] = Field(default_factory=list)
     lines: LinesDoc | None = None
+    data: list[DataFootprintDoc] | None = Field(
+        None, description="data that are used, point by point; absent: not known"
+    )
 
     def to_model(self, successions: Successions) -> ServiceCharacterization:
         return ServiceCharacterization(
@@ -321,6 +334,7 @@ class ServiceDoc(JsonModel):
             notes=tuple(self.notes),
             stretches_known=self.stretches_known,
             lines=self.lines.to_model(successions) if self.lines else None,
+            data=None if self.data is None else tuple(one.to_footprint() for one in self.data),
         )
 
 
@@ -429,8 +443,8 @@ class CharacterizationDoc(JsonModel):
     )
     data_lines: list[Literal[16, 32, 64, 128]] = Field(
         default_factory=list,
-        description="bytes of a data cache's line, for each of which line loads are counted; "
-        "absent: they are not",
+        description="bytes of a data cache's line, for each of which line loads are counted and "
+        "lines that are used are told; absent: they are not",
     )
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
@@ -550,8 +564,10 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
                     "goes_on_in": _joints(t.goes_on_in),
                     "counts": _counts(t.counts, numbers),
                     "code": plain_code(t.code) if t.code else None,
+                    "data": plain_used(t.data) if t.data else None,
                 },
                 "code",
+                *(() if t.data else ("data",)),
                 *(() if t.begin_place else ("begin_place",)),
                 *(() if t.end_place else ("end_place",)),
                 *(() if t.goes_on_from is not None else ("goes_on_from",)),
@@ -576,9 +592,11 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         }
         if s.lines
         else None,
+        "data": plain_data(s.data or ()),
     }
     return _sparse(
         data,
+        *(() if s.data is not None else ("data",)),
         "part",
         "description",
         "worst_state",

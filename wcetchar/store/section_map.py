@@ -50,16 +50,6 @@ def _cache_state(value: Any) -> CacheState:
     return CacheState(value)
 
 
-def _data_cache_state(value: Any) -> CacheState:
-    if value == CacheState.WARM.value:
-        raise InputError(
-            "a warm data cache is not priced: whether all data of a service fit is not known",
-            expected=one_of([CacheState.ALWAYS_MISS.value, CacheState.COLD.value]),
-            hint="`data cache: cold` holds for one that is warm as well",
-        )
-    return _cache_state(value)
-
-
 AssumptionName = Annotated[
     Assumption, PlainValidator(in_place(_assumption)), WithJsonSchema({"enum": list(_ASSUMPTIONS)})
 ]
@@ -67,11 +57,6 @@ CacheStateName = Annotated[
     CacheState,
     PlainValidator(in_place(_cache_state)),
     WithJsonSchema({"enum": [state.value for state in CacheState]}),
-]
-DataCacheStateName = Annotated[
-    CacheState,
-    PlainValidator(in_place(_data_cache_state)),
-    WithJsonSchema({"enum": [CacheState.ALWAYS_MISS.value, CacheState.COLD.value]}),
 ]
 Value = Annotated[Integer, Field(ge=-_LIMIT, le=_LIMIT)]
 
@@ -90,12 +75,12 @@ class SectionMapDoc(YamlModel):
         default_factory=list, description="what the integrator promises"
     )
     addresses: dict[Text, Address] = Field(
-        default_factory=dict, description="logical section of code to where it begins"
+        default_factory=dict, description="logical section to where it begins"
     )
     instruction_cache: CacheStateName = Field(
         CacheState.ALWAYS_MISS, description="its state when a service begins"
     )
-    data_cache: DataCacheStateName = Field(
+    data_cache: CacheStateName = Field(
         CacheState.ALWAYS_MISS, description="its state when a service begins"
     )
 

@@ -1,0 +1,227 @@
+"""Loads that miss by the lines that are used, against caches that are followed access by access."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wcetchar.analysis.used_lines import DataUse, Touched, published_use
+from wcetchar.engine.data_lines import DataLinePrices
+from wcetchar.model.access import LINE_LOADS
+from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.characterization import Counts, DataFootprint, ServiceCharacterization, Word
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import CacheState
+from wcetchar.model.service import ServiceKind
+
+LINE = 16
+SECTIONS = ("a", "b", "c")
+BYTES = 6 * LINE
+
+
+@dataclass(frozen=True)
+class Access:
+    section: int
+    offset: int
+    size: int
+    store: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """``begins``: where each section was characterized; ``moved``: by how many lines it lies
+    elsewhere now; ``said``: whether the map says so."""
+
+    begins: tuple[int, ...]
+    moved: tuple[int, ...]
+    said: tuple[bool, ...]
+
+    def now(self, section: int) -> int:
+        return self.begins[section] + self.moved[section] * LINE
+
+
+one_access = st.builds(
+    Access,
+    st.integers(0, 2),
+    st.integers(0, 6 * LINE - 4),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([False, False, True]),
+)
+accesses = st.sampled_from([1, 8, 30]).flatmap(
+    lambda least: st.lists(one_access, min_size=least, max_size=2 * least)
+)
+said = st.tuples(*[st.booleans()] * 3)
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> Layout:
+    """Sections one behind the other, moved as one; or each by itself, and none over another."""
+    begins, moved = [], []
+    together = draw(st.booleans())
+    at, shift = draw(st.integers(0, LINE)), draw(st.integers(0, 40))
+    for number in range(3):
+        begins.append(at)
+        moved.append(shift if together else shift + 100 * number + draw(st.integers(0, 7)))
+        at += BYTES + draw(st.integers(0, LINE))
+        if not together:  # else the next one would share a line
+            at = -(-at // LINE) * LINE + draw(st.integers(0, LINE))
+    return Layout(tuple(begins), tuple(moved), draw(said))
+
+
+def misses_of(
+    geometry: CacheGeometry,
+    found: list[Access],
+    layout: Layout,
+    cuts: set[int],
+    before: list[int],
+    *,
+    stores_use: bool,
+) -> Counter[str]:
+    """Followed through the cache; ``before``: lines that it holds, the oldest first. What runs at
+    ``cuts`` takes all away."""
+    sets: dict[int, list[int]] = {}
+
+    def use(line: int, *, load: bool) -> bool:
+        held = sets.setdefault(geometry.set_of(line), [])
+        hit = line in held
+        if hit and (load or stores_use):
+            held.remove(line)
+            held.append(line)
+        if load and not hit:
+            if len(held) == geometry.ways:
+                del held[0]
+            held.append(line)
+        return hit
+
+    for line in before:
+        use(line, load=True)
+    missed: Counter[str] = Counter()
+    for number, one in enumerate(found):
+        if number in cuts:
+            sets.clear()
+        first = layout.now(one.section) + one.offset
+        for line in range(first // LINE, (first + one.size - 1) // LINE + 1):
+            if not use(line, load=not one.store) and not one.store:
+                missed[SECTIONS[one.section]] += 1
+    return missed
+
+
+def priced(
+    geometry: CacheGeometry,
+    found: list[Access],
+    layout: Layout,
+    cuts: set[int],
+    state: CacheState,
+) -> int:
+    """By the lines that are used, each miss for one nanosecond."""
+
+    def ints(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array(values, dtype=np.int64)
+
+    begins = [layout.begins[one.section] + one.offset for one in found]
+    touched = Touched(
+        ints([*range(len(found))]),
+        ints(begins),
+        ints([b + one.size - 1 for b, one in zip(begins, found, strict=True)]),
+        np.array([one.store for one in found], dtype=bool),
+        ints([one.section for one in found]),
+    )
+    used = DataUse([LINE], touched, cuts, []).used(0, max(0, len(found) - 1))
+    names = dict(zip(SECTIONS, layout.begins, strict=True))
+    published = published_use(used, SECTIONS, names)
+    service = ServiceCharacterization(
+        "s",
+        ServiceKind.CALL,
+        Word.HIGH_WATER_MARK,
+        (),
+        Counts(()),
+        data=(DataFootprint(((),), published),),
+    )
+    one_ns = Interval().up_to(1)
+    prices = DataLinePrices(
+        geometry,
+        state,
+        dict.fromkeys(SECTIONS, ("ram", one_ns)),
+        {name: begin // LINE for name, begin in names.items()},
+        {
+            name: layout.now(number) // LINE
+            for number, name in enumerate(SECTIONS)
+            if layout.said[number]
+        },
+        (),
+        LINE_LOADS[LINE, 1],
+    )
+    total = prices._refills(prices._by_lines(published, state), exact=True).total.high
+    assert prices.of(service, ()).total.high == 0  # the counts here are none, and never exceeded
+    return int(total)
+
+
+geometries = st.builds(
+    CacheGeometry,
+    st.just(LINE),
+    st.sampled_from([1, 2, 4, 8, 32]),
+    st.sampled_from([1, 1, 2, 3, 4, 8]),
+)
+
+
+@settings(max_examples=400)
+@given(
+    geometries,
+    accesses,
+    layouts(),
+    st.sets(st.integers(1, 39), max_size=2),
+    st.lists(st.integers(0, 60), max_size=12),
+    st.booleans(),
+)
+def test_no_cache_misses_more_often_when_it_is_cold(
+    geometry: CacheGeometry,
+    found: list[Access],
+    layout: Layout,
+    cuts: set[int],
+    before: list[int],
+    stores_use: bool,
+) -> None:
+    cuts = {cut for cut in cuts if cut < len(found)}
+    missed = misses_of(geometry, found, layout, cuts, before, stores_use=stores_use)
+    assert missed.total() <= priced(geometry, found, layout, cuts, CacheState.COLD)
+
+
+@settings(max_examples=400)
+@given(
+    geometries,
+    accesses,
+    layouts(),
+    st.sets(st.integers(1, 39), max_size=2),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_nor_when_what_is_loaded_was_loaded_right_before(
+    geometry: CacheGeometry,
+    found: list[Access],
+    layout: Layout,
+    cuts: set[int],
+    stores_use: bool,
+    order: object,
+) -> None:
+    cuts = {cut for cut in cuts if cut < len(found)}
+    before = []
+    for one in found:
+        first = layout.now(one.section) + one.offset
+        if not one.store:
+            before += [*range(first // LINE, (first + one.size - 1) // LINE + 1)]
+    order.shuffle(before)  # type: ignore[attr-defined]
+    missed = misses_of(geometry, found, layout, cuts, before, stores_use=stores_use)
+    assert missed.total() <= priced(geometry, found, layout, cuts, CacheState.WARM)
+
+
+@given(accesses, layouts())
+def test_where_all_lines_have_room_each_is_loaded_once(found: list[Access], layout: Layout) -> None:
+    geometry = CacheGeometry(LINE, 1 << 10, 1)
+    said = replace(layout, said=(True,) * 3)
+    missed = misses_of(geometry, found, layout, set(), [], stores_use=False)
+    assert missed.total() == priced(geometry, found, said, set(), CacheState.COLD)
+    assert priced(geometry, found, said, set(), CacheState.WARM) == 0

@@ -1,0 +1,347 @@
+"""What loads add that miss in a data cache, where the map says where data lie: line by line.
+
+    time = sum over lines l of  misses(l) * load miss penalty of the region that l lies in
+
+Of each line that a service uses the characterization tells (``analysis.used_lines``) how often it
+may have to be loaded where a set holds one line, loads(l), and how often where all lines have room,
+fresh(l). Lines of sections whose address the map says are *placed*: their sets are known. Of the
+others it is only known that they lie somewhere. With U the loads of those::
+
+    set holds one line    a placed line alone in its set    misses(l) = fresh(l)
+                          with others                       min(loads(l), fresh(l) + loads of these)
+                          a line that is not placed         loads(l)
+                          and of placed lines               U more in all, each loads(l) at most
+
+    set holds W lines     room for what is used of the set
+                          and all lines not placed          fresh(l)
+                          else                              min(loads(l), fresh(l) + loads of the
+                                                            others of its set + U)
+
+for one load takes one line away, and where a set has room for all that is used of it, LRU takes
+none of these. Words that hardware reads by itself miss, one by one.
+
+``cold``: the cache may hold anything before. ``warm``: all that the service loads was loaded right
+before, and nothing since; a placed line that has room is there, unless another thread or a handler
+runs in between.
+
+Never more than by the counts of line loads (``data_cache``); those alone count at parameter values
+that were not observed. A *stretch* that blocks something begins with an empty cache, whatever the
+map says, for an interrupt may have run right before. What a cold service loads in a stretch, it
+loads in all no less often: lines that are there when the stretch begins it has loaded before.
+
+Soundness: as ``data_cache`` says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from wcetchar.engine.counts import Counted, count
+from wcetchar.engine.data_cache import DataCachePrices
+from wcetchar.engine.errors import PricingError
+from wcetchar.engine.placement import Placement
+from wcetchar.engine.refills import Loaded, Refills
+from wcetchar.model.access import UNKNOWN_SECTION, CoreEvent, EventKind, Operation
+from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.characterization import (
+    BlockingStretch,
+    Characterization,
+    ServiceCharacterization,
+    UsedLine,
+    UsedLines,
+)
+from wcetchar.model.interval import Interval
+from wcetchar.model.section_map import CacheState, SectionMap
+
+Misses = Mapping[str, int]
+"""Section -> loads that miss."""
+
+
+@dataclass
+class _Line:
+    """A line where it lies now. ``before``: of each line that it was when it was characterized, its
+    section, loads and fresh loads; two only where sections came together."""
+
+    before: dict[int, tuple[str, int, int]]
+
+    @property
+    def loads(self) -> int:
+        return sum(loads for _, loads, _ in self.before.values())
+
+    @property
+    def fresh(self) -> int:
+        return sum(fresh for _, _, fresh in self.before.values())
+
+
+@dataclass(frozen=True)
+class DataLinePrices:
+    """Prices of lines of data for one profile and map.
+
+    Attributes:
+        price: logical section that is cached, or may be -> region, and what a load takes more that
+            misses; of one that is either of several, the dearest.
+        characterized: number of the line that a section began in then.
+        placed: of sections whose address the map says, that of the line that they begin in.
+        elsewhere: those that are used, and of which it does not.
+        counted: the events that line loads are counted as: in services, and in what is blocked
+            beside.
+    """
+
+    geometry: CacheGeometry
+    state: CacheState
+    price: Mapping[str, tuple[str, Interval]]
+    characterized: Mapping[str, int]
+    placed: Mapping[str, int]
+    elsewhere: tuple[str, ...]
+    counted: tuple[EventKind, EventKind]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        found = [
+            "loads that miss in the data cache are told by the lines that are used, and by where "
+            "the map says that these lie"
+        ]
+        if self.state is CacheState.WARM:
+            found.append(
+                "assumed, as the section map says: the data cache holds what the service loads, "
+                "where it fits"
+            )
+        if self.elsewhere:
+            found.append(f"{', '.join(self.elsewhere)} may lie in any set of the data cache")
+        return tuple(found)
+
+    @property
+    def of_followers(self) -> DataLinePrices:
+        """Of what goes on with a service, which has used the cache meanwhile."""
+        return replace(self, state=CacheState.COLD)
+
+    def key(self, section: str) -> CoreEvent:
+        """What a miss stands as in an estimate."""
+        return CoreEvent(section, self.counted[0])
+
+    def of(self, service: ServiceCharacterization, values: tuple[int, ...]) -> Refills:
+        """All loads of a service that miss, at ``values`` of its parameters.
+
+        Raises:
+            InputError: the counts do not hold there.
+        """
+        names = tuple(parameter.name for parameter in service.parameters)
+        counted = count(service.counts, names, values, service.name)
+        misses = self._by_counts(counted, self.counted[:1])
+        found = next((f.used for f in service.data or () if values in f.points), None)
+        if found is not None:
+            misses = self._least(misses, self._by_lines(found, self.state))
+        return self._refills(misses, counted.exact)
+
+    def of_stretch(
+        self, service: ServiceCharacterization, stretch: BlockingStretch
+    ) -> Callable[[tuple[int, ...], Interval], Interval]:
+        """What loads of a stretch take that miss, at values of the parameters and with what those
+        of its service take there."""
+        alone = self.of_follower(service, stretch)
+
+        def blocked(values: tuple[int, ...], whole: Interval) -> Interval:
+            own = alone.at(values)
+            warm = self.state is CacheState.WARM
+            return own if warm or own.high <= whole.high else whole
+
+        return blocked
+
+    def of_follower(
+        self, service: ServiceCharacterization, stretch: BlockingStretch | None
+    ) -> Loaded:
+        """The same of what goes on with another activity, or all of a service."""
+        names = tuple(parameter.name for parameter in service.parameters)
+        if stretch is None:
+            return Loaded(lambda values: self.of(service, values).unhidden, frozenset(names))
+        lines = None if stretch.data is None else self._by_lines(stretch.data, CacheState.COLD)
+        what = f"{service.name}, blocking from {stretch.begin}"
+
+        def loaded(values: tuple[int, ...]) -> Interval:
+            counted = count(stretch.counts, names, values, what)
+            misses = self._by_counts(counted, self.counted)
+            if lines is not None:
+                misses = self._least(misses, lines)
+            return self._refills(misses, counted.exact).unhidden
+
+        return Loaded(loaded, frozenset())  # what the counts depend on is known
+
+    def _refills(self, misses: Misses, exact: bool) -> Refills:
+        time = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
+        return Refills(misses, time, exact, sum(time.values(), start=Interval()))
+
+    def _least(self, one: Misses, other: Misses) -> Misses:
+        cost = [self._refills(misses, exact=True).total.high for misses in (one, other)]
+        return one if cost[0] <= cost[1] else other
+
+    def _by_counts(self, counted: Counted, kinds: Iterable[EventKind]) -> Misses:
+        wanted = frozenset(kinds)
+        misses: Counter[str] = Counter()
+        for row in counted.rows:
+            for key, number in row.vector.items():
+                if isinstance(key, CoreEvent) and key.kind in wanted and key.section in self.price:
+                    misses[key.section] += number * row.repetitions
+        return misses
+
+    def _by_lines(self, used: UsedLines, state: CacheState) -> Misses:
+        placed, elsewhere = self._placed(used)
+        misses: Counter[str] = Counter()
+        for section, words in used.words:
+            if section in self.price:
+                misses[section] += words
+        taken = misses.total() if state is CacheState.WARM else 0
+        for lost in elsewhere:
+            misses[lost.section] += lost.loads
+            taken += lost.loads
+        sets: dict[int, list[_Line]] = defaultdict(list)
+        for number, one in placed.items():
+            if one.loads or self.geometry.ways > 1:  # a store takes no line away
+                sets[self.geometry.set_of(number)].append(one)
+        everywhere = 0
+        if self.geometry.ways > 1:
+            everywhere = len(elsewhere) + sum(words for _, words in used.words)
+        more: Counter[str] = Counter()
+        for lines in sets.values():
+            fits = len(lines) + everywhere <= self.geometry.ways
+            together = sum(line.loads for line in lines)
+            for line in lines:
+                number = line.fresh
+                if fits and state is CacheState.WARM and not used.apart:
+                    number = 0
+                if not fits:
+                    number += together - line.loads
+                    if self.geometry.ways > 1:
+                        number += taken
+                number = min(line.loads, number)
+                section = self._dearest(section for section, _, _ in line.before.values())
+                misses[section] += number
+                more[section] += line.loads - number
+        if self.geometry.ways == 1:
+            for section in sorted(more, key=lambda s: -self.price[s][1].high):
+                number = min(taken, more[section])
+                misses[section] += number
+                taken -= number
+        return {section: number for section, number in misses.items() if number}
+
+    def _placed(self, used: UsedLines) -> tuple[dict[int, _Line], list[UsedLine]]:
+        """Lines of cached sections by where they lie now, and those of which that is not said."""
+        placed: dict[int, _Line] = {}
+        elsewhere = []
+        for line in used.lines:
+            if line.size != self.geometry.line or line.section not in self.price:
+                continue
+            if line.section not in self.placed:
+                elsewhere.append(line)
+                continue
+            before = self.characterized[line.section] + line.number
+            one = placed.setdefault(self.placed[line.section] + line.number, _Line({}))
+            section, loads, fresh = one.before.get(before, (line.section, 0, 0))
+            # Of a line in which two sections meet, each tells of all of it.
+            section = self._dearest((section, line.section))
+            one.before[before] = section, max(loads, line.loads), max(fresh, line.fresh)
+        return placed, elsewhere
+
+    def _dearest(self, sections: Iterable[str]) -> str:
+        return max(sections, key=lambda section: self.price[section][1].high)
+
+
+def data_line_prices(
+    prices: DataCachePrices,
+    characterization: Characterization,
+    placement: Placement,
+    section_map: SectionMap,
+    services: Collection[ServiceCharacterization],
+) -> DataLinePrices | None:
+    """``None``: loads are priced one by one.
+
+    Raises:
+        InputError: the cache is said to be warm, and what it needs is not known; data are said to
+            lie otherwise than `data alignment` promises.
+    """
+    if not prices.by_lines:
+        return None
+    geometry = prices.geometry
+    size = geometry.line
+    begins = {s.name: s.address for s in characterization.sections if s.address is not None}
+    used = {
+        line.section
+        for service in services
+        for found in _used(service)
+        for line in found.lines
+        if line.size == size
+    }
+    price: dict[str, tuple[str, Interval]] = {}
+    for section in (*(s.name for s in characterization.sections), UNKNOWN_SECTION):
+        cached = {
+            region.name: penalty
+            for region in placement.reached(section, Operation.READ)
+            if (penalty := prices.penalty(region)) is not None
+        }
+        if cached:
+            dearest = max(cached, key=lambda name: cached[name].high)
+            price[section] = dearest, cached[dearest]
+    said = {s: a for s, a in section_map.addresses.items() if s in used and s in price}
+    for section, address in sorted(said.items()):
+        if (address - begins[section]) % size:
+            raise PricingError(
+                f"{section} lies otherwise in lines of {size} bytes than where it was "
+                f"characterized: there it began at 0x{begins[section]:x}",
+                expected=f"an address that is a multiple of {size} from there, as `data alignment` "
+                "promises",
+                hint="or leave `data alignment` out: then each load counts as a miss",
+                file="map",
+                keys=("addresses", section),
+            )
+    if not said and section_map.data_cache is CacheState.WARM:
+        wanted = ", ".join(sorted(used & price.keys()))
+        raise PricingError(
+            "where data lie is not said, and the data cache is warm",
+            expected=f"addresses of sections whose data are cached: {wanted}",
+            hint="or `data cache: cold`",
+            file="map",
+            keys=("addresses",) if section_map.addresses else ("data cache",),
+        )
+    _check_together(services, size, begins, said)
+    return DataLinePrices(
+        geometry,
+        section_map.data_cache,
+        price,
+        {section: address // size for section, address in begins.items()},
+        {section: address // size for section, address in said.items()},
+        tuple(sorted((used & price.keys()) - said.keys())),
+        prices.counted,
+    )
+
+
+def _used(service: ServiceCharacterization) -> Iterator[UsedLines]:
+    yield from (footprint.used for footprint in service.data or ())
+    yield from (stretch.data for stretch in service.stretches if stretch.data is not None)
+
+
+def _check_together(
+    services: Iterable[ServiceCharacterization],
+    size: int,
+    begins: Mapping[str, int],
+    said: Mapping[str, int],
+) -> None:
+    """Sections that share a line have to go on doing so."""
+    shared: dict[int, str] = {}
+    for service in services:
+        for found in _used(service):
+            for line in found.lines:
+                if line.size != size or line.section not in said:
+                    continue
+                other = shared.setdefault(begins[line.section] // size + line.number, line.section)
+                if said[other] - begins[other] != said[line.section] - begins[line.section]:
+                    both = sorted((other, line.section))
+                    raise PricingError(
+                        f"{' and '.join(both)} shared a line of {size} bytes where they were "
+                        "characterized, and now do not",
+                        expected="addresses that are as far apart as there, as `data alignment` "
+                        f"promises: {abs(begins[both[0]] - begins[both[1]])} bytes",
+                        hint="or leave `data alignment` out: then each load counts as a miss",
+                        file="map",
+                        keys=("addresses", both[1]),
+                    )
