@@ -129,23 +129,24 @@ class DataLinePrices:
         """
         names = tuple(parameter.name for parameter in service.parameters)
         counted = count(service.counts, names, values, service.name)
-        misses = self._by_counts(counted, self.counted[:1])
+        misses = cold = self._by_counts(counted, self.counted[:1])
         found = next((f.used for f in service.data or () if values in f.points), None)
         if found is not None:
             misses = self._least(misses, self._by_lines(found, self.state))
-        return self._refills(misses, counted.exact)
+            cold = self._least(cold, self._by_lines(found, CacheState.COLD))
+        time = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
+        return Refills(misses, time, counted.exact, self._time(cold))
 
     def of_stretch(
         self, service: ServiceCharacterization, stretch: BlockingStretch
     ) -> Callable[[tuple[int, ...], Interval], Interval]:
         """What loads of a stretch take that miss, at values of the parameters and with what those
-        of its service take there."""
+        of its service take there in a cold cache."""
         alone = self.of_follower(service, stretch)
 
         def blocked(values: tuple[int, ...], whole: Interval) -> Interval:
             own = alone.at(values)
-            warm = self.state is CacheState.WARM
-            return own if warm or own.high <= whole.high else whole
+            return own if own.high <= whole.high else whole
 
         return blocked
 
@@ -164,17 +165,16 @@ class DataLinePrices:
             misses = self._by_counts(counted, self.counted)
             if lines is not None:
                 misses = self._least(misses, lines)
-            return self._refills(misses, counted.exact).unhidden
+            return self._time(misses)
 
         return Loaded(loaded, frozenset())  # what the counts depend on is known
 
-    def _refills(self, misses: Misses, exact: bool) -> Refills:
-        time = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
-        return Refills(misses, time, exact, sum(time.values(), start=Interval()))
+    def _time(self, misses: Misses) -> Interval:
+        time = (self.price[section][1].scaled(number) for section, number in misses.items())
+        return sum(time, start=Interval())
 
     def _least(self, one: Misses, other: Misses) -> Misses:
-        cost = [self._refills(misses, exact=True).total.high for misses in (one, other)]
-        return one if cost[0] <= cost[1] else other
+        return one if self._time(one).high <= self._time(other).high else other
 
     def _by_counts(self, counted: Counted, kinds: Iterable[EventKind]) -> Misses:
         wanted = frozenset(kinds)
@@ -294,11 +294,11 @@ def data_line_prices(
                 file="map",
                 keys=("addresses", section),
             )
-    if not said and section_map.data_cache is CacheState.WARM:
-        wanted = ", ".join(sorted(used & price.keys()))
+    cached_data = sorted(used & price.keys())
+    if cached_data and not said and section_map.data_cache is CacheState.WARM:
         raise PricingError(
             "where data lie is not said, and the data cache is warm",
-            expected=f"addresses of sections whose data are cached: {wanted}",
+            expected=f"addresses of sections whose data are cached: {', '.join(cached_data)}",
             hint="or `data cache: cold`",
             file="map",
             keys=("addresses",) if section_map.addresses else ("data cache",),
@@ -310,7 +310,7 @@ def data_line_prices(
         price,
         {section: address // size for section, address in begins.items()},
         {section: address // size for section, address in said.items()},
-        tuple(sorted((used & price.keys()) - said.keys())),
+        tuple(section for section in cached_data if section not in said),
         prices.counted,
     )
 

@@ -87,7 +87,8 @@ class Loaded:
 @dataclass(frozen=True)
 class Refills:
     """``misses``, ``time``: by section, in nanoseconds; ``exact``: as observed at these parameter
-    values; ``unhidden``: with nothing hidden, which is what a part of the service may wait."""
+    values; ``unhidden``: with nothing hidden and, of data, nothing there before, which is what a
+    part of the service may wait."""
 
     misses: Mapping[str, int]
     time: Mapping[str, Interval]
