@@ -28,6 +28,8 @@ SUITE = ROOT / "rtos_tests" / "freertos"
 EMPTY = "--empty-data"
 EMPTY_MASKED = "--empty-masked"
 """The same, and empty where the program masks interrupts: what is masked is measured so."""
+WARM = "--warm-data"
+"""With the lines there that a service loads, as a run with an empty cache has them."""
 WORK = ROOT / "build" / "rtl" / "validate"
 CONFIGURATIONS = ("basic", "full")
 
@@ -37,7 +39,8 @@ class Cell:
     """A core on a board in a state of its caches, and what prices it.
 
     ``beside``: of what the board can do beside, what it does; options of the bench. ``counted``:
-    options of the characterization.
+    options of the characterization. ``prices``: which ones, where the state has several.
+    ``placed``: the map says of all sections that they lie where they were characterized.
     """
 
     core: str
@@ -47,16 +50,21 @@ class Cell:
     section_map: str
     beside: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
+    prices: str = ""
+    placed: bool = False
 
     @property
     def name(self) -> str:
         words = [one.removeprefix("--").replace("-", " ") for one in self.beside]
-        return ", ".join([f"{self.core}, board {self.board.upper()}, caches {self.caches}", *words])
+        state = ", ".join(
+            [f"{self.core}, board {self.board.upper()}, caches {self.caches}", *words]
+        )
+        return f"{state}; {self.prices}" if self.prices else state
 
     @property
     def varies(self) -> bool:
         """Runs differ, by what the board does beside."""
-        return bool(set(self.beside) - {EMPTY})
+        return bool(set(self.beside) - {EMPTY, WARM})
 
     @property
     def folder(self) -> str:
@@ -74,10 +82,11 @@ def _cold(board: str, profile: str) -> Cell:
     return Cell("imc", board, "cold", f"vexriscv/imc-{profile}", f"vexriscv/map-imc-{profile}")
 
 
-def _lines_of_data(*beside: str) -> Cell:
+def _board_d(profile: str, prices: str, *beside: str, placed: bool = False) -> Cell:
     """With a data cache, as the program leaves it, or empty where a service begins."""
-    names = ("vexriscv/imac-board-d", "vexriscv/map-imac-board-d")
-    return Cell("imac-cached", "d", "ideal", *names, beside, ("--data-lines", "32"))
+    names = (f"vexriscv/imac-board-d{profile}", "vexriscv/map-imac-board-d")
+    counted = () if profile else ("--data-lines", "32")
+    return Cell("imac-cached", "d", "ideal", *names, beside, counted, prices, placed)
 
 
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
@@ -92,12 +101,12 @@ CELLS = (
     _ideal("c", "-refresh", "--refresh"),
     _ideal("c", "-shared", "--refresh", "--second-master"),
     _ideal("c", "-shared", "--refresh", "--second-master", "--busiest"),
-    Cell(
-        *("imac-cached", "d", "ideal"),
-        *("vexriscv/imac-board-d-always-miss", "vexriscv/map-imac-board-d"),
-    ),
-    _lines_of_data(),
-    _lines_of_data(EMPTY),
+    _board_d("-always-miss", "as if no load hit"),
+    _board_d("", "by lines"),
+    _board_d("", "by lines that are placed", placed=True),
+    _board_d("", "by lines", EMPTY),
+    _board_d("", "by lines that are placed", EMPTY, placed=True),
+    _board_d("", "by lines that are placed", WARM, placed=True),
 )
 
 PHASES = {"basic": 12, "full": 2}
@@ -171,12 +180,20 @@ def characterizations(
 def bench(cell: Cell, configuration: str, elf: Path, number: int = 0, masked: bool = False) -> Path:
     """Folder of the run: marks.csv and retired."""
     folder = WORK / configuration / f"{cell.folder}-{number}{'-masked' if masked else ''}"
-    beside = [EMPTY_MASKED if masked and word == EMPTY else word for word in cell.beside]
+    beside: list[str | Path] = [
+        EMPTY_MASKED if masked and word == EMPTY else word for word in cell.beside
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
+    core = ROOT / "build" / "rtl" / f"bench-{cell.core}"
+    if WARM in cell.beside:
+        loaded = folder / "loaded"
+        empty = ["--caches", cell.caches, EMPTY, "--loaded", loaded]
+        run([core, board, elf, "-o", folder / "marks.csv", *empty])
+        beside.insert(beside.index(WARM) + 1, loaded)
     run(
         [
-            *(ROOT / "build" / "rtl" / f"bench-{cell.core}", board, elf),
+            *(core, board, elf),
             *("-o", folder / "marks.csv", "--retired", folder / "retired"),
             *("--refills", folder / "refills", "--caches", cell.caches),
             *("--phase", str(number * STEP), *beside),
@@ -193,9 +210,10 @@ def validate(configuration: str, cells: Sequence[Cell], phases: int) -> list[Res
     reference = bench(REFERENCE, configuration, elf)
     program: list[str | Path] = ["--program", elf, "--reference", reference, *services]
     results = []
+    measured: dict[str, list[Run]] = {}
     for cell in cells:
-        runs = []
-        for n in range(phases if cell.varies else 1):
+        runs = measured.setdefault(cell.folder, [])
+        for n in range(len(runs), phases if cell.varies else 1):
             folder = reference if cell is REFERENCE else bench(cell, configuration, elf, n)
             runs.append(measure(folder, program))
             folders = [] if folder is reference else [folder]
@@ -232,13 +250,29 @@ def _against(published: Path, cell: Cell, runs: Sequence[Path], metric: str) -> 
         assert head == header
         lines += more
     measured.write_text("\n".join([header, *lines, ""]), encoding="utf-8")
+    section_map = placed_map(cell, published) if cell.placed else cell.section_map
     report = wcetchar(
-        *("validate", published, "--profile", cell.profile, "--map", cell.section_map),
+        *("validate", published, "--profile", cell.profile, "--map", section_map),
         *("--measured", measured, "--metric", metric, "--json"),
         ok=(0, 1),
     )
     found: dict[str, Any] = json.loads(report)
     return found
+
+
+def placed_map(cell: Cell, published: Path) -> Path:
+    """The cell's map, and that all sections lie where they were characterized: it is that image
+    which runs."""
+    sections = json.loads(published.read_text(encoding="utf-8"))["sections"]
+    shipped = ROOT / "wcetchar" / "hwprofiles" / f"{cell.section_map}.yaml"
+    begins = [f"  {s['name']}: 0x{s['address']:x}" for s in sections if "address" in s]
+    state = "warm" if WARM in cell.beside else "cold"
+    file = published.with_name(f"{published.stem}-{state}-map.yaml")
+    text = shipped.read_text(encoding="utf-8")
+    if WARM in cell.beside:
+        text = text.replace("data cache: cold", "data cache: warm")
+    file.write_text("\n".join([text, "addresses:", *begins, ""]), encoding="utf-8")
+    return file
 
 
 def _left_out(said: str) -> Counter[str]:

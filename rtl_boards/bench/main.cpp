@@ -13,11 +13,15 @@
 // the cycle, as two little-endian words of 32 bits. --refills: for each line of instructions that the core
 // loaded, its address, the cycle in which the bus was asked, and that of the last word's answer, as three such words.
 // --accesses: for each data access the bus's word address, the cycle in which it was answered, and 16 for a
-// write plus its byte lanes, as three such words.
+// write plus its byte lanes, as three such words. --loaded: for each line of data that the core loaded, how often the
+// caches were emptied before, and its address, as two such words; --warm-data reads that again, of another run of the
+// same program: where it empties the data cache, it puts those lines there that were loaded until it was emptied again.
 #include <verilated.h>
 
 #include <charconv>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <memory>
 
 #include "VCore.h"
@@ -31,7 +35,7 @@
 namespace {
 
 struct Options {
-    std::string board, program, marks, retired, refills, accesses, data;
+    std::string board, program, marks, retired, refills, accesses, data, loaded, warm;
     bool cold = false, ideal = false, empty_data = false, empty_masked = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     // Which accesses the second master gets in the way of: Drawn does not look.
@@ -81,6 +85,8 @@ Options options(int count, char **words)
         else if (word == "--refills") it.refills = value();
         else if (word == "--accesses") it.accesses = value();
         else if (word == "--data") it.data = value();
+        else if (word == "--loaded") it.loaded = value();
+        else if (word == "--warm-data") it.warm = value(), it.empty_data = true;
         else if (word == "--seed") it.seed = uint32_t(number(word, value(), UINT32_MAX));
         else if (word == "--phase") it.phase = number(word, value());
         else if (word == "--busiest") set_busiest(it, value());
@@ -103,11 +109,13 @@ Options options(int count, char **words)
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
-                      "[--data FILE] [--empty-data|--empty-masked] "
+                      "[--data FILE] [--loaded FILE] [--empty-data|--empty-masked|--warm-data FILE] "
                       "[--limit CYCLES]");
 #ifndef CORE_HAS_DATA_CACHE
     if (it.empty_data)
-        fail("bench", "--empty-data and --empty-masked are for cores with a data cache");
+        fail("bench", "--empty-data, --empty-masked and --warm-data are for cores with a data cache");
+    if (!it.loaded.empty())
+        fail("bench", "--loaded is for cores with a data cache");
     if (!it.data.empty())
         fail("bench", "--data is for cores with a data cache; --accesses has all accesses of this one");
 #endif
@@ -141,8 +149,10 @@ public:
         : options_(options), board_(board), program_(program),
           devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
           traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired)),
-          refills_(opened(options.refills)), accesses_(opened(options.accesses)), data_(opened(options.data))
+          refills_(opened(options.refills)), accesses_(opened(options.accesses)), data_(opened(options.data)),
+          loaded_(opened(options.loaded))
     {
+        read_warm_lines();
         for (const auto &timing : board.memories)
             memories_.emplace_back(timing, options.seed, options.busiest());
         traffic_wait_ = unsigned(options.phase % (board.traffic.gap + 1));
@@ -160,6 +170,10 @@ private:
     bool in_the_way(bool accesses, uint32_t address);
     void empty_caches();
     void fill_line(uint32_t address);
+    void read_warm_lines();
+    void follow_stores();
+    bool is_stored_to(uint32_t line);
+    void warm_data();
     void mark(uint32_t address, unsigned lanes);
 
     Memory *memory_of(uint32_t address)
@@ -193,7 +207,12 @@ private:
     bool cold_now_ = false;
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
-    File marks_, retired_, refills_, accesses_, data_;
+    File marks_, retired_, refills_, accesses_, data_, loaded_;
+    uint32_t emptied_ = 0;                           // how often the caches were
+    std::map<uint32_t, std::vector<uint32_t>> warm_; // lines of data by that, as another run loaded them
+    std::vector<uint32_t> waiting_;                  // those that are still to be put into the cache
+    std::deque<uint32_t> posted_;                    // addresses of stores that retired, until the bus took them
+    unsigned early_ = 0;                             // stores that the bus took in the cycle in which they retire
 };
 
 void Bench::load()
@@ -245,6 +264,85 @@ void Bench::fill_line(uint32_t address)
         words[first / 4 % std::size(words) + i] = memory->read(first + uint32_t(i) * 4);
 }
 
+void Bench::read_warm_lines()
+{
+    if (options_.warm.empty())
+        return;
+    File file(std::fopen(options_.warm.c_str(), "rb"), std::fclose);
+    if (!file)
+        fail(options_.warm, "cannot be read");
+    uint32_t record[2];
+    while (std::fread(record, sizeof record, 1, file.get()) == 1)
+        warm_[record[0]].push_back(record[1]);
+}
+
+#ifdef CORE_HAS_DATA_CACHE
+
+// Which stores are on their way to memory, behind the core.
+void Bench::follow_stores()
+{
+    if (!core_.VexRiscv->lastStageIsFiring || !core_.VexRiscv->writeBack_MEMORY_ENABLE || !core_.VexRiscv->writeBack_MEMORY_WR)
+        return;
+    if (early_)
+        early_--;
+    else
+        posted_.push_back(core_.VexRiscv->writeBack_REGFILE_WRITE_DATA);
+}
+
+// A store to this line is on its way: memory does not have it yet, or it has looked already whether the cache holds the
+// line.
+bool Bench::is_stored_to(uint32_t line)
+{
+    const auto &core = *core_.VexRiscv;
+    const auto in_line = [line](uint32_t address) { return address / LINE_BYTES == line / LINE_BYTES; };
+    for (const uint32_t address : posted_)
+        if (in_line(address))
+            return true;
+    return (core.dataCache_1_io_cpu_execute_isValid && core.execute_MEMORY_WR && in_line(core.dataCache_1_io_cpu_execute_address)) ||
+           (core.dataCache_1_io_cpu_memory_isValid && core.memory_MEMORY_WR && in_line(core.dataCache_1_io_cpu_memory_address)) ||
+           (core.writeBack_MEMORY_ENABLE && core.writeBack_MEMORY_WR && in_line(core.writeBack_REGFILE_WRITE_DATA));
+}
+
+// Lines that wait are in the cache, as if they had been loaded long ago. One that is being stored to waits a while, one
+// whose place the core has taken since has gone again.
+void Bench::warm_data()
+{
+    auto &tags = core_.VexRiscv->dataCache_1__DOT__ways_0_tags.m_storage;
+    auto &bytes_0 = core_.VexRiscv->dataCache_1__DOT__ways_0_data_symbol0.m_storage;
+    auto &bytes_1 = core_.VexRiscv->dataCache_1__DOT__ways_0_data_symbol1.m_storage;
+    auto &bytes_2 = core_.VexRiscv->dataCache_1__DOT__ways_0_data_symbol2.m_storage;
+    auto &bytes_3 = core_.VexRiscv->dataCache_1__DOT__ways_0_data_symbol3.m_storage;
+    std::map<size_t, bool> put;
+    std::vector<uint32_t> later;
+    for (const uint32_t line : waiting_) {
+        const size_t set = line / LINE_BYTES % std::size(tags), first = set * LINE_BYTES / 4;
+        const auto *memory = memory_of(line);
+        if (!memory || ((tags[set] & 1) && !put[set]))
+            continue;
+        if (is_stored_to(line)) {
+            later.push_back(line);
+            continue;
+        }
+        put[set] = true;
+        tags[set] = uint32_t(line / (std::size(tags) * LINE_BYTES)) << 2 | 1;  // address, no error, valid
+        for (size_t i = 0; i < LINE_BYTES / 4; i++) {
+            const uint32_t word = memory->read(line + uint32_t(i) * 4);
+            bytes_0[first + i] = uint8_t(word);
+            bytes_1[first + i] = uint8_t(word >> 8);
+            bytes_2[first + i] = uint8_t(word >> 16);
+            bytes_3[first + i] = uint8_t(word >> 24);
+        }
+    }
+    waiting_ = later;
+}
+
+#else
+
+void Bench::follow_stores() {}
+void Bench::warm_data() {}
+
+#endif
+
 void Bench::mark(uint32_t address, unsigned lanes)
 {
     const uint32_t offset = address - program_.marks;
@@ -264,6 +362,15 @@ void Bench::data_word()
     accessed_ = false;
     answered_ = cycle_;
     behind_mark_++;
+    if (core_.dBusWishbone_WE && posted_.empty())
+        early_++;
+    else if (core_.dBusWishbone_WE)
+        posted_.pop_front();
+    constexpr unsigned END_OF_BURST = 7;
+    if (loaded_ && !core_.dBusWishbone_WE && core_.dBusWishbone_CTI == END_OF_BURST) {
+        const uint32_t record[2] = {emptied_, address - address % LINE_BYTES};
+        std::fwrite(record, sizeof record, 1, loaded_.get());
+    }
     if (accesses_) {
         const uint32_t record[3] = {address, uint32_t(cycle_),
                                     uint32_t(core_.dBusWishbone_CTI) << 5 | uint32_t(core_.dBusWishbone_WE) << 4 |
@@ -385,6 +492,7 @@ void Bench::cycle()
         std::fwrite(record, sizeof record, 1, data_.get());
     }
 #endif
+    follow_stores();
     // Where a handler returns, what was cut by a switch goes on.
     if ((options_.cold || options_.empty_data) && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
         cold_now_ = true;
@@ -398,7 +506,12 @@ void Bench::cycle()
     if (cold_now_) {
         empty_caches();
         cold_now_ = false;
+        emptied_++;
+        waiting_ = warm_[emptied_];
     }
+    // While a line is loaded, another one cannot be put beside it.
+    if (!waiting_.empty() && !(accesses && !core_.dBusWishbone_WE))
+        warm_data();
     cycle_++;
 }
 

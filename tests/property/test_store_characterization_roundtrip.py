@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wcetchar.model.access import (
+    LINE_LOADS,
+    WAYS_OF_LINE_LOADS,
     WIDTHS,
     AccessClass,
     AccessVector,
@@ -20,12 +22,14 @@ from wcetchar.model.access import (
     Pattern,
     Succession,
 )
+from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.characterization import (
     Blocking,
     BlockingStretch,
     Characterization,
     Conservation,
     Counts,
+    DataFootprint,
     Evidence,
     Provenance,
     SectionInfo,
@@ -34,6 +38,8 @@ from wcetchar.model.characterization import (
     TablePoint,
     TraceProvenance,
     TraceSection,
+    UsedLine,
+    UsedLines,
     Word,
 )
 from wcetchar.model.expression import (
@@ -62,7 +68,7 @@ BLOCKING = st.builds(
     Blocking, st.booleans(), st.none() | st.integers(0, 255), st.booleans(), st.booleans()
 )
 
-# Those need all others of their size as well (test_store_data_cache.py).
+# Those need all others of their size as well: `with_line_loads`.
 WITHOUT_CACHES_OF_DATA = [kind for kind in EventKind if not kind.is_of_data_cache]
 
 
@@ -99,8 +105,66 @@ def expressions(names: tuple[str, ...]) -> st.SearchStrategy[Expression]:
     return st.recursive(leaves, grow, max_leaves=6)
 
 
+LOADS_AND_FRESH = st.just((0, 0)) | st.integers(1, 10**18 - 1).flatmap(
+    lambda loads: st.tuples(st.just(loads), st.integers(1, loads))
+)
+
+
+def with_line_loads(vector: AccessVector, sizes: tuple[int, ...]) -> AccessVector:
+    """What reads counts line loads of every size that the file names."""
+    reads = (Operation.READ, Operation.ACCESS)
+    section = next(
+        (k.section for k in vector if isinstance(k, AccessClass) and k.operation in reads), None
+    )
+    if section is None:
+        return vector
+    loads = [LINE_LOADS[size, ways][0] for size in sizes for ways in WAYS_OF_LINE_LOADS]
+    return vector + AccessVector({CoreEvent(section, kind): 1 for kind in loads})
+
+
+def used_lines(placed: tuple[str, ...], sizes: tuple[int, ...]) -> st.SearchStrategy[UsedLines]:
+    """Of sections with an address, and lines of sizes that the file names."""
+    lines: st.SearchStrategy[tuple[UsedLine, ...]] = st.just(())
+    if placed and sizes:
+        where = st.tuples(
+            st.sampled_from(sizes), st.sampled_from(placed), st.integers(0, 10**12 - 1)
+        )
+        lines = st.dictionaries(where, LOADS_AND_FRESH, min_size=1, max_size=5).map(
+            lambda found: tuple(
+                sorted(UsedLine(*line, *counted) for line, counted in found.items())
+            )
+        )
+    words: st.SearchStrategy[tuple[tuple[str, int], ...]] = st.just(())
+    if placed:
+        words = st.dictionaries(st.sampled_from(placed), COUNT, max_size=2).map(
+            lambda found: tuple(sorted(found.items()))
+        )
+    return st.builds(UsedLines, st.just(()) | lines, words, st.just(0) | COUNT)
+
+
+def footprints(
+    values: st.SearchStrategy[tuple[int, ...]], used: st.SearchStrategy[UsedLines]
+) -> st.SearchStrategy[tuple[DataFootprint, ...]]:
+    """No point is in two of them."""
+
+    def dealt(points: list[tuple[int, ...]], most: list[UsedLines]) -> tuple[DataFootprint, ...]:
+        return tuple(
+            DataFootprint(tuple(points[number :: len(most)]), one)
+            for number, one in enumerate(most)
+        )
+
+    return st.builds(dealt, st.lists(values, max_size=4, unique=True), st.lists(used, max_size=3))
+
+
 @st.composite
-def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCharacterization:
+def services(
+    draw: st.DrawFn,
+    name: str,
+    sections: tuple[str, ...],
+    placed: tuple[str, ...],
+    sizes: tuple[int, ...],
+) -> ServiceCharacterization:
+    """``placed``: sections with an address; ``sizes``: of lines of data that are counted."""
     names = tuple(draw(st.lists(IDENTIFIER, max_size=2, unique=True)))
     section = st.sampled_from(sections)
     accesses = st.builds(
@@ -121,7 +185,9 @@ def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCh
         st.none() | accesses,
     )
     keys: st.SearchStrategy[Key] = accesses | events | successions
-    vectors = st.dictionaries(keys, COUNT, max_size=4).map(AccessVector)
+    vectors = st.dictionaries(keys, COUNT, max_size=4).map(
+        lambda counts: with_line_loads(AccessVector(counts), sizes)
+    )
     values = st.tuples(*(st.integers(-(2**40), 2**40) for _ in names))
     rows = few(st.builds(TraceSection, BLOCKING, vectors, expressions(names)))
     point_rows = few(st.builds(TraceSection, BLOCKING, vectors, st.just(ONE)), 2)
@@ -130,6 +196,11 @@ def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCh
     )
     counts = st.builds(Counts, rows) | points
     bounds = st.tuples(st.integers(-50, 50), st.integers(0, 50))
+    used = used_lines(placed, sizes)
+    data = draw(st.none() | footprints(values, used))  # first, while there is room for much
+    stretches = st.builds(
+        BlockingStretch, st.sampled_from(StretchKind), TEXT, TEXT, counts, data=st.none() | used
+    )
     return ServiceCharacterization(
         name=name,
         kind=draw(st.sampled_from(ServiceKind)),
@@ -141,14 +212,13 @@ def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCh
             for low, span in [draw(bounds)]
         ),
         counts=draw(counts),
-        stretches=draw(
-            few(st.builds(BlockingStretch, st.sampled_from(StretchKind), TEXT, TEXT, counts), 2)
-        ),
+        stretches=draw(few(stretches, 2)),
         description=draw(TEXT),
         worst_state=draw(TEXT),
         evidence=draw(st.builds(Evidence, NATURAL, few(values), few(values))),
         notes=draw(few(TEXT)),
         stretches_known=draw(st.booleans()),
+        data=data,
     )
 
 
@@ -156,6 +226,8 @@ def services(draw: st.DrawFn, name: str, sections: tuple[str, ...]) -> ServiceCh
 def characterizations(draw: st.DrawFn) -> Characterization:
     sections = tuple(draw(st.lists(NAME, min_size=1, max_size=4, unique=True)))
     placed = sections[: draw(st.integers(1, len(sections)))]
+    addresses = draw(st.fixed_dictionaries({}, optional=dict.fromkeys(placed, NATURAL)))
+    sizes = tuple(draw(st.lists(st.sampled_from(LINE_BYTES), max_size=3, unique=True)))
     either = st.lists(st.sampled_from(placed), min_size=1, unique=True).map(tuple)
     parts = st.lists(st.tuples(TEXT, NATURAL), max_size=3).map(tuple)
     attributed, unattributed = draw(parts), draw(parts)
@@ -171,12 +243,13 @@ def characterizations(draw: st.DrawFn) -> Characterization:
                 name,
                 draw(st.sampled_from(SectionKind)),
                 draw(TEXT),
+                addresses.get(name),
                 either_of=() if name in placed else draw(either),
             )
             for name in draw(st.permutations(sections))
         ),
         services=tuple(
-            draw(services(name, (*sections, "?")))
+            draw(services(name, (*sections, "?"), tuple(addresses), sizes))
             for name in draw(st.lists(NAME, max_size=3, unique=True))
         ),
         provenance=draw(
@@ -192,12 +265,56 @@ def characterizations(draw: st.DrawFn) -> Characterization:
         conservation=draw(st.sampled_from([None, conservation])),
         assumptions=draw(few(TEXT)),
         successions=True,
+        data_lines=sizes,
+    )
+
+
+@st.composite
+def characterizations_of_data(draw: st.DrawFn) -> Characterization:
+    """With little else, so that there is room for many lines."""
+    placed = tuple(draw(st.lists(NAME, min_size=1, max_size=3, unique=True)))
+    sizes = draw(st.lists(st.sampled_from(LINE_BYTES), min_size=1, unique=True))
+    used = used_lines(placed, tuple(sizes))
+    names = ("N", "M")[: draw(st.integers(0, 2))]
+    values = st.tuples(*(st.integers(-3, 3) for _ in names))
+    blocked = st.builds(
+        BlockingStretch, st.sampled_from(StretchKind), TEXT, TEXT, st.just(Counts()), data=used
+    )
+    service = ServiceCharacterization(
+        "s",
+        ServiceKind.CALL,
+        Word.BOUND,
+        tuple(Parameter(name, ParameterKind.STATE, -3, 3, "") for name in names),
+        Counts(),
+        draw(few(blocked, 2)),
+        data=draw(footprints(values, used)),
+    )
+    return Characterization(
+        kernel=Kernel("", "", {}),
+        architecture="",
+        fetch_width=32,
+        sections=tuple(
+            SectionInfo(name, SectionKind.DATA, address=draw(NATURAL)) for name in placed
+        ),
+        services=(service,),
+        provenance=Provenance(""),
+        data_lines=tuple(sizes),
     )
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("roundtrip") / "c.json"
+
+
+def check(characterization: Characterization, path: Path) -> None:
+    text = characterization_json(characterization)
+    assert text.endswith("}\n")
+    assert json.loads(text)["schema_version"] == 1
+    path.write_bytes(text.encode())
+    again = load_characterization(str(path))
+    assert again == characterization
+    assert characterization_json(again) == text
 
 
 @settings(
@@ -207,10 +324,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 @given(characterization=characterizations())
 def test_round_trip(path: Path, characterization: Characterization) -> None:
-    text = characterization_json(characterization)
-    assert text.endswith("}\n")
-    assert json.loads(text)["schema_version"] == 1
-    path.write_bytes(text.encode())
-    again = load_characterization(str(path))
-    assert again == characterization
-    assert characterization_json(again) == text
+    check(characterization, path)
+
+
+@settings(max_examples=200)
+@given(characterization=characterizations_of_data())
+def test_round_trip_of_what_is_used(path: Path, characterization: Characterization) -> None:
+    check(characterization, path)

@@ -100,7 +100,7 @@ class DataUse:
         cuts = [cut for cut in self._apart if first < cut <= last]
         found = Used(apart=len(cuts))
         for section, number, position in self._words:
-            if first <= position <= last:
+            if number and first <= position <= last:
                 found.words[section] += number
         piece = np.searchsorted(cuts, touched.owner[inside], side="right").tolist()
         stores, sections = touched.stores[inside].tolist(), touched.section[inside].tolist()

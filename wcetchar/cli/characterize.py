@@ -75,8 +75,8 @@ from wcetchar.report import summary
     multiple=True,
     type=click.Choice([str(size) for size in LINE_BYTES]),
     metavar="BYTES",
-    help="Count which loads may miss in a data cache with lines of so many bytes: 16, 32, 64 or "
-    "128; repeatable.",
+    help="Count which loads may miss in a data cache with lines of so many bytes (16, 32, 64 or "
+    "128), and tell which lines are used; repeatable.",
 )
 @json_option
 def command(

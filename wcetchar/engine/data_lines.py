@@ -43,7 +43,14 @@ from wcetchar.engine.data_cache import DataCachePrices
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.placement import Placement
 from wcetchar.engine.refills import Loaded, Refills
-from wcetchar.model.access import UNKNOWN_SECTION, CoreEvent, EventKind, Operation
+from wcetchar.errors import InputError
+from wcetchar.model.access import (
+    LINE_LOADS,
+    UNKNOWN_SECTION,
+    CoreEvent,
+    EventKind,
+    Operation,
+)
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
     BlockingStretch,
@@ -132,6 +139,7 @@ class DataLinePrices:
         misses = cold = self._by_counts(counted, self.counted[:1])
         found = next((f.used for f in service.data or () if values in f.points), None)
         if found is not None:
+            self._check(found, counted, service.name)
             misses = self._least(misses, self._by_lines(found, self.state))
             cold = self._least(cold, self._by_lines(found, CacheState.COLD))
         time = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
@@ -163,11 +171,27 @@ class DataLinePrices:
         def loaded(values: tuple[int, ...]) -> Interval:
             counted = count(stretch.counts, names, values, what)
             misses = self._by_counts(counted, self.counted)
-            if lines is not None:
+            if lines is not None and stretch.data is not None:
+                self._check(stretch.data, counted, what)
                 misses = self._least(misses, lines)
             return self._time(misses)
 
         return Loaded(loaded, frozenset())  # what the counts depend on is known
+
+    def _check(self, used: UsedLines, counted: Counted, what: str) -> None:
+        """Without lines of this size the figure would be too low."""
+        size = self.geometry.line
+        told = any(line.loads for line in used.lines if line.size == size) or used.words
+        kind = LINE_LOADS[size, 1][0]
+        for row in counted.rows if not told else ():
+            for key, number in row.vector.items():
+                if isinstance(key, CoreEvent) and key.kind is kind and number * row.repetitions:
+                    raise InputError(
+                        f"{what}: loads of {key.section} may miss in lines of {size} bytes, and no "
+                        "such line is told",
+                        expected="lines for all loads that may miss",
+                        hint="the characterization does not hold; report it to its vendor",
+                    )
 
     def _time(self, misses: Misses) -> Interval:
         time = (self.price[section][1].scaled(number) for section, number in misses.items())

@@ -363,7 +363,9 @@ class SectionDoc(JsonModel):
     kind: SectionKind = Field(description="code, data, stack or peripheral")
     meaning: str = ""
     address: Count | None = Field(
-        None, description="of code: where the section began when it was characterized"
+        None,
+        description="where the section began when it was characterized; of data, where "
+        "lines of data are told",
     )
     either_of: list[str] = Field(
         default_factory=list,

@@ -233,7 +233,7 @@ def check_lines(source: Source) -> None:
     placed = {
         s.get("name")
         for s in list_at(source.data, "sections")
-        if isinstance(s, dict) and s.get("address") is not None
+        if isinstance(s, dict) and isinstance(s.get("name"), str) and s.get("address") is not None
     }
     for index, service in enumerate(list_at(source.data, "services")):
         for number, stretch in enumerate(list_at(service, "stretches")):

@@ -133,21 +133,25 @@ def plain_used(used: UsedLines) -> dict[str, Any]:
 def check_used_lines(source: Source) -> None:
     """What no schema says: sizes that are not counted, sections without an address, points that
     stand twice or have other parameters."""
-    placed = {
-        s.get("name")
+    named = {
+        s["name"]: s
         for s in list_at(source.data, "sections")
-        if isinstance(s, dict) and s.get("address") is not None
+        if isinstance(s, dict) and isinstance(s.get("name"), str)
+    }
+    # One that is either of several is not placed itself.
+    placed = {
+        name for name, s in named.items() if s.get("address") is not None and not s.get("either_of")
     }
     sizes = {str(size) for size in list_at(source.data, "data_lines")}
     for index, service in enumerate(list_at(source.data, "services")):
         for number, stretch in enumerate(list_at(service, "stretches")):
             of_stretch: Steps = ("services", index, "stretches", number, "data")
-            _check(source, of_stretch, mapping_at(stretch, "data"), sizes, placed)
+            _check(source, of_stretch, mapping_at(stretch, "data"), sizes, placed, named)
         parameters = len(list_at(service, "parameters"))
         seen: set[tuple[Any, ...]] = set()
         for number, footprint in enumerate(list_at(service, "data")):
             at: Steps = ("services", index, "data", number)
-            _check(source, at, footprint, sizes, placed)
+            _check(source, at, footprint, sizes, placed, named)
             for count, point in enumerate(list_at(footprint, "points")):
                 here: Steps = (*at, "points", count)
                 if not isinstance(point, list):
@@ -164,8 +168,20 @@ def check_used_lines(source: Source) -> None:
 
 
 def _check(
-    source: Source, at: Steps, found: Any, sizes: Collection[str], placed: Collection[Any]
+    source: Source,
+    at: Steps,
+    found: Any,
+    sizes: Collection[str],
+    placed: Collection[str],
+    named: Collection[str],
 ) -> None:
+    for section in mapping_at(found, "words"):
+        if section not in named:
+            source.report(
+                (*at, "words", section),
+                f"the section {shown(section)} is not declared",
+                expected="a section of `sections`",
+            )
     for size, sections in mapping_at(found, "lines").items():
         if size not in sizes:
             source.report(

@@ -19,6 +19,7 @@ from test_data_cache import (
 from wcetchar.engine import PricingError, estimate, price_vector, worst_parameters
 from wcetchar.engine.chains import Following
 from wcetchar.engine.versus import Side, versus
+from wcetchar.errors import InputError
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind
 from wcetchar.model.characterization import (
     Blocking,
@@ -229,6 +230,16 @@ def test_a_warm_cache_needs_to_know() -> None:
     with pytest.raises(PricingError, match="otherwise than where they were") as error:
         estimated(known, replace(warm, assumptions=frozenset()))
     assert "`data alignment`" in str(error.value)
+
+
+def test_lines_that_are_not_told_are_refused() -> None:
+    """Else a footprint without them would be the cheapest."""
+    for found in ((), (replace(line(0, 3), size=64),), (line(0, 0),)):
+        with pytest.raises(InputError, match="no such line is told"):
+            estimated(uses(*found), at(state=CacheState.WARM))
+    blocked = UsedLines(())
+    with pytest.raises(InputError, match="no such line is told"):
+        estimated(uses(line(0, 3), blocked=blocked), at())
 
 
 def test_without_addresses_loads_are_priced_one_by_one() -> None:
