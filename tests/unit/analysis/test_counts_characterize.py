@@ -40,9 +40,12 @@ from wcetchar.model.characterization import (
     Characterization,
     CodeRange,
     Counts,
+    DataFootprint,
     ServiceCharacterization,
     StretchCode,
     StretchKind,
+    UsedLine,
+    UsedLines,
     Word,
 )
 from wcetchar.model.image import Image
@@ -423,6 +426,33 @@ def test_a_characterization_says_which_lines_of_data_it_counts(loaded: Loaded) -
     counted = {key.kind.value for key in _keys(found) if isinstance(key, CoreEvent)}
     assert counted >= {f"line load {size} x{ways}" for size in (32, 64) for ways in (1, 2, 4)}
     assert not any(" 16 " in kind or " 128 " in kind for kind in counted)
+
+
+def test_which_lines_of_data_are_used_by_hand(loaded: Loaded) -> None:
+    """Of 32 bytes, the service loads that of the table, whatever it stores there, and at its end
+    the one below the stack pointer; a handler reads a vector and its frame of eight words."""
+    found = characterized(loaded, HandTrace(all_calls() + TICKS), data_lines=(32,))
+    table, stack = UsedLine(32, "data", 0, 1, 1), UsedLine(32, "stack", 0x7F8 // 32, 1, 1)
+    points = tuple((n,) for n in range(1, 17))
+    assert only(found, "service").data == (DataFootprint(points, UsedLines((table, stack))),)
+    masked, locked, lock = (x.data for x in only(found, "service").stretches)
+    assert masked == locked == lock == UsedLines((table,))
+    words = UsedLines((), ((".vectors", 1), ("stack", 8)))
+    assert only(found, "tick").data == (DataFootprint(((),), words),)
+    assert [x.data for x in only(found, "tick").stretches] == [UsedLines(()), words]
+    begins = {section.name: section.address for section in found.sections}
+    assert begins == {
+        ".text": 0x100,
+        ".vectors": 0,
+        "data": TABLE,
+        "stack": 0x20020000,
+        "scs": 1 << 31,
+    }
+    plain = characterized(loaded, HandTrace(all_calls() + TICKS))
+    assert {section.name for section in plain.sections if section.address is not None} == {".text"}
+    for service in plain.services:
+        assert service.data is None
+        assert all(stretch.data is None for stretch in service.stretches)
 
 
 def _keys(found: Characterization) -> Iterator[Key]:
