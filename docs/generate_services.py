@@ -376,7 +376,9 @@ def write_more(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--more":
+    if len(sys.argv) == 3 and sys.argv[1] == "--more":
         write_more(Path(sys.argv[2]))
         sys.exit()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     PAGE.write_text(page(store.load_characterization(sys.argv[1])), encoding="utf-8")
