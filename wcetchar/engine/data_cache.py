@@ -94,9 +94,28 @@ class DataCachePrices:
                 file="map",
                 keys=("data cache",),
             )
-        begins = {s.name for s in characterization.sections if s.address is not None}
-        placed = not begins.isdisjoint(section_map.addresses)
-        self.by_lines = self.cold and known and (placed or self._warm)
+        self.by_lines = self._warm or self._is_placed(section_map, characterization)
+        busy = [region.name for region in profile.regions.values() if region.interferences]
+        if busy and self.cold and self._warm:
+            raise PricingError(
+                f"profile {profile.name} has refresh or arbitration in {busy[0]}, and the data "
+                "cache is warm",
+                expected="one of the two",
+                hint="`data cache: cold` in the section map",
+                file="map",
+                keys=("data cache",),
+            )
+        self.by_lines = self.by_lines and self.cold and known and not busy
+
+    def _is_placed(self, section_map: SectionMap, characterization: Characterization) -> bool:
+        """The map says of some data that services use where they lie."""
+        return any(
+            line.section in section_map.addresses
+            for service in characterization.services
+            for footprint in service.data or ()
+            for line in footprint.used.lines
+            if line.size == self.geometry.line
+        )
 
     @property
     def geometry(self) -> CacheGeometry:

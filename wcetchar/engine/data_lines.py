@@ -22,21 +22,26 @@ none of these. Words that hardware reads by itself miss, one by one.
 
 ``cold``: the cache may hold anything before. ``warm``: all that the service loads was loaded right
 before, and nothing since; a placed line that has room is there, unless another thread or a handler
-runs in between.
+runs in between. Of lines that are not placed, some may have its place when the service begins: one
+more each, beside U. What goes on behind a switch is never warm.
 
 Never more than by the counts of line loads (``data_cache``); those alone count at parameter values
-that were not observed. A *stretch* that blocks something begins with an empty cache, whatever the
-map says, for an interrupt may have run right before. What a cold service loads in a stretch, it
-loads in all no less often: lines that are there when the stretch begins it has loaded before.
+that were not observed, and where an instruction that accesses one of several sections may go to one
+that is not placed, or not cached. A *stretch* that blocks something begins with an empty cache,
+whatever the map says, for an interrupt may have run right before. What a cold service loads in a
+stretch, it loads in all no less often: lines that are there when the stretch begins it has loaded
+before.
 
-Soundness: as ``data_cache`` says.
+Soundness: as ``data_cache`` says; and that services use the objects and lists that they used where
+they were characterized, for others lie in other sets. Counts alone take that for granted nowhere.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from wcetchar.engine.counts import Counted, count
 from wcetchar.engine.data_cache import DataCachePrices
@@ -61,7 +66,9 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
+from wcetchar.model.service import Part
 
+_BEHIND_A_SWITCH: Final = frozenset({Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN})
 Misses = Mapping[str, int]
 """Section -> loads that miss."""
 
@@ -92,6 +99,7 @@ class DataLinePrices:
         characterized: number of the line that a section began in then.
         placed: of sections whose address the map says, that of the line that they begin in.
         elsewhere: those that are used, and of which it does not.
+        joint: sections that are not placed themselves -> those that each is either of.
         counted: the events that line loads are counted as: in services, and in what is blocked
             beside.
     """
@@ -102,6 +110,7 @@ class DataLinePrices:
     characterized: Mapping[str, int]
     placed: Mapping[str, int]
     elsewhere: tuple[str, ...]
+    joint: Mapping[str, tuple[str, ...]]
     counted: tuple[EventKind, EventKind]
 
     @property
@@ -117,6 +126,10 @@ class DataLinePrices:
             )
         if self.elsewhere:
             found.append(f"{', '.join(self.elsewhere)} may lie in any set of the data cache")
+        found.append(
+            "assumed: services use the objects and lists that they used where they were "
+            "characterized"
+        )
         return tuple(found)
 
     @property
@@ -138,10 +151,10 @@ class DataLinePrices:
         counted = count(service.counts, names, values, service.name)
         misses = cold = self._by_counts(counted, self.counted[:1])
         found = next((f.used for f in service.data or () if values in f.points), None)
-        if found is not None:
-            self._check(found, counted, service.name)
-            misses = self._least(misses, self._by_lines(found, self.state))
-            cold = self._least(cold, self._by_lines(found, CacheState.COLD))
+        if found is not None and self._is_known(found, counted, service.name):
+            cold = misses = self._least(cold, self._by_lines(found, CacheState.COLD))
+            if self.state is CacheState.WARM and service.part not in _BEHIND_A_SWITCH:
+                misses = self._least(misses, self._by_lines(found, CacheState.WARM))
         time = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
         return Refills(misses, time, counted.exact, self._time(cold))
 
@@ -150,48 +163,69 @@ class DataLinePrices:
     ) -> Callable[[tuple[int, ...], Interval], Interval]:
         """What loads of a stretch take that miss, at values of the parameters and with what those
         of its service take there in a cold cache."""
-        alone = self.of_follower(service, stretch)
+        names = tuple(parameter.name for parameter in service.parameters)
+        what = f"{service.name}, blocking from {stretch.begin}"
+        lines = None if stretch.data is None else self._by_lines(stretch.data, CacheState.COLD)
+        # At other values it may use more.
+        points = {point for footprint in service.data or () for point in footprint.points}
 
         def blocked(values: tuple[int, ...], whole: Interval) -> Interval:
-            own = alone.at(values)
-            return own if own.high <= whole.high else whole
+            counted = count(stretch.counts, names, values, what)
+            own = self._by_counts(counted, self.counted)
+            data = stretch.data if values in points else None
+            if data is not None and lines is not None and self._is_known(data, counted, what):
+                own = self._least(own, lines)
+            time = self._time(own)
+            return time if time.high <= whole.high else whole
 
         return blocked
 
     def of_follower(
         self, service: ServiceCharacterization, stretch: BlockingStretch | None
     ) -> Loaded:
-        """The same of what goes on with another activity, or all of a service."""
+        """The same of what goes on with another activity, or all of a service. At which values a
+        stretch is longest is looked for among all, so it is counted."""
         names = tuple(parameter.name for parameter in service.parameters)
         if stretch is None:
             return Loaded(lambda values: self.of(service, values).unhidden, frozenset(names))
-        lines = None if stretch.data is None else self._by_lines(stretch.data, CacheState.COLD)
         what = f"{service.name}, blocking from {stretch.begin}"
 
         def loaded(values: tuple[int, ...]) -> Interval:
             counted = count(stretch.counts, names, values, what)
-            misses = self._by_counts(counted, self.counted)
-            if lines is not None and stretch.data is not None:
-                self._check(stretch.data, counted, what)
-                misses = self._least(misses, lines)
-            return self._time(misses)
+            return self._time(self._by_counts(counted, self.counted))
 
         return Loaded(loaded, frozenset())  # what the counts depend on is known
 
-    def _check(self, used: UsedLines, counted: Counted, what: str) -> None:
-        """Without lines of this size the figure would be too low."""
+    def _is_known(self, used: UsedLines, counted: Counted, what: str) -> bool:
+        """Whatever is loaded lies where the lines are told.
+
+        Raises:
+            InputError: none are told of a section that loads may miss in: the figure would be too
+                low.
+        """
         size = self.geometry.line
-        told = any(line.loads for line in used.lines if line.size == size) or used.words
+        told = {line.section for line in used.lines if line.size == size and line.loads}
+        told |= {section for section, _ in used.words}
         kind = LINE_LOADS[size, 1][0]
-        for row in counted.rows if not told else ():
+        known = True
+        for row in counted.rows:
             for key, number in row.vector.items():
-                if isinstance(key, CoreEvent) and key.kind is kind and number * row.repetitions:
+                if not isinstance(key, CoreEvent) or key.kind is not kind:
+                    continue
+                if not number * row.repetitions:
+                    continue
+                parts = self.joint.get(key.section, (key.section,))
+                if key.section in self.joint:
+                    known = known and all(part in self.placed for part in parts)
+                if key.section != UNKNOWN_SECTION and told.isdisjoint(parts):
                     raise InputError(
                         f"{what}: loads of {key.section} may miss in lines of {size} bytes, and no "
                         "such line is told",
                         expected="lines for all loads that may miss",
                         hint="the characterization does not hold; report it to its vendor",
                     )
+                known = known and key.section != UNKNOWN_SECTION
+        return known
 
     def _time(self, misses: Misses) -> Interval:
         time = (self.price[section][1].scaled(number) for section, number in misses.items())
@@ -215,10 +249,11 @@ class DataLinePrices:
         for section, words in used.words:
             if section in self.price:
                 misses[section] += words
-        taken = misses.total() if state is CacheState.WARM else 0
+        warm = state is CacheState.WARM
+        taken = misses.total() if warm else 0
         for lost in elsewhere:
             misses[lost.section] += lost.loads
-            taken += lost.loads
+            taken += lost.loads + (warm and lost.loads > 0)
         sets: dict[int, list[_Line]] = defaultdict(list)
         for number, one in placed.items():
             if one.loads or self.geometry.ways > 1:  # a store takes no line away
@@ -232,7 +267,7 @@ class DataLinePrices:
             together = sum(line.loads for line in lines)
             for line in lines:
                 number = line.fresh
-                if fits and state is CacheState.WARM and not used.apart:
+                if fits and warm and not used.apart:
                     number = 0
                 if not fits:
                     number += together - line.loads
@@ -276,7 +311,6 @@ def data_line_prices(
     characterization: Characterization,
     placement: Placement,
     section_map: SectionMap,
-    services: Collection[ServiceCharacterization],
 ) -> DataLinePrices | None:
     """``None``: loads are priced one by one.
 
@@ -291,7 +325,7 @@ def data_line_prices(
     begins = {s.name: s.address for s in characterization.sections if s.address is not None}
     used = {
         line.section
-        for service in services
+        for service in characterization.services
         for found in _used(service)
         for line in found.lines
         if line.size == size
@@ -327,7 +361,7 @@ def data_line_prices(
             file="map",
             keys=("addresses",) if section_map.addresses else ("data cache",),
         )
-    _check_together(services, size, begins, said)
+    _check_together(characterization.services, size, begins, said)
     return DataLinePrices(
         geometry,
         section_map.data_cache,
@@ -335,6 +369,7 @@ def data_line_prices(
         {section: address // size for section, address in begins.items()},
         {section: address // size for section, address in said.items()},
         tuple(section for section in cached_data if section not in said),
+        characterization.joint,
         prices.counted,
     )
 

@@ -89,7 +89,7 @@ def price_vector(
         needed = {service.name: service for service in (*chosen, *followers)}.values()
         refills = refill_prices(characterization, profile, section_map, needed)
         refills = refills or data_line_prices(
-            pricer.data_cache, characterization, pricer.placement, section_map, needed
+            pricer.data_cache, characterization, pricer.placement, section_map
         )
     except PricingError as error:
         problems.append(error)

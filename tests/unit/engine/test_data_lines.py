@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from test_data_cache import (
@@ -15,6 +16,7 @@ from test_data_cache import (
     characterized,
     lines,
 )
+from test_pricing import cycles
 
 from wcetchar.engine import PricingError, estimate, price_vector, worst_parameters
 from wcetchar.engine.chains import Following
@@ -32,8 +34,10 @@ from wcetchar.model.characterization import (
     UsedLines,
 )
 from wcetchar.model.estimate import Estimate
+from wcetchar.model.expression import Name
+from wcetchar.model.hardware import Interference
 from wcetchar.model.section_map import CacheState, SectionMap
-from wcetchar.model.service import Parameter, ParameterKind, SectionKind
+from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
 
 SETS = 8
 """Of the board's cache, with lines of 32 bytes."""
@@ -143,8 +147,10 @@ def test_data_of_unknown_place_may_take_any_line_away() -> None:
 
 def test_words_that_hardware_reads_miss() -> None:
     assert misses(uses(line(0, 3), words=2), at()) == 1 + 2
-    # In a warm cache they may take away what is there.
-    assert misses(uses(line(0, 3), words=2), at(state=CacheState.WARM)) == 2 + 2
+    # In a warm cache they may take away what is there; that is no more than in a cold one.
+    warm = at(state=CacheState.WARM)
+    assert misses(uses(line(0, 1), line(1, 1), line(2, 1), words=1), warm) == 1 + 1
+    assert misses(uses(line(0, 3), words=2), warm) == 1 + 2
 
 
 def test_in_a_warm_cache_is_what_has_room() -> None:
@@ -175,6 +181,52 @@ def test_what_is_blocked_begins_with_nothing() -> None:
     assert worst_parameters(known.services[0], blocking, {}).interrupts == {}
 
 
+def test_at_values_that_were_not_observed_a_stretch_is_counted() -> None:
+    """It may walk over more objects than those whose lines were seen."""
+    known = uses(line(0, 1))
+    (service,) = known.services
+    range_ = Parameter("n", ParameterKind.STATE, 0, 8, "objects")
+    objects = AccessVector({LOAD: 1, READS: 1, lines(1): 1})
+    counts = Counts((TraceSection(Blocking(), objects, Name("n")),))
+    seen = tuple(
+        DataFootprint(((n,),), UsedLines(tuple(line(m, 1) for m in range(n)))) for n in range(4)
+    )
+    (stretch,) = service.stretches
+    stretch = replace(stretch, counts=counts, data=UsedLines(tuple(line(m, 1) for m in range(3))))
+    service = replace(service, parameters=(range_,), counts=counts, data=seen, stretches=(stretch,))
+    known = replace(known, services=(service,))
+    for n in range(9):
+        found = estimate(known, "svc", board(), at(), {"n": n})
+        assert found.total.high == found.blocking_interrupts.high == n * (20 + MISS)
+
+
+def test_what_goes_on_behind_a_switch_is_not_warm() -> None:
+    known = uses(line(0, 3), line(1, 2))
+    (service,) = known.services
+    warm = at(state=CacheState.WARM)
+    for part, expected in ((Part.UNTIL_SWITCH, 0), (Part.UNTIL_RETURN, 2)):
+        cut = replace(known, services=(replace(service, part=part),))
+        assert misses(cut, warm) == expected
+
+
+def test_a_line_of_unknown_place_may_have_the_place_of_one_that_is_warm() -> None:
+    """Loads of a, b, a, where b was loaded last before."""
+    known = uses(line(0, 2), line(1, 1), line(2, 1), line(0, 1, section="stack"))
+    assert misses(known, at(state=CacheState.WARM)) == 1 + 2
+    assert misses(known, at()) == 3 + 1 + 1
+
+
+def test_refresh_beside_the_cache_is_counted_with_each_load() -> None:
+    """A miss would hold up what comes next until it is refreshed once more."""
+    busy = replace(board().regions["tcm"], refresh=Interference(cycles(3), cycles(100)))
+    hardware = replace(board(), regions={**board().regions, "tcm": busy})
+    known = uses(line(0, 1))
+    counted = estimate(known, "svc", hardware, at(None), {})
+    assert estimate(known, "svc", hardware, at(), {}).total == counted.total
+    with pytest.raises(PricingError, match="refresh or arbitration in tcm, and the data cache is"):
+        estimate(known, "svc", hardware, at(state=CacheState.WARM), {})
+
+
 def test_a_stretch_of_unknown_data_is_counted_by_loads() -> None:
     known = uses(line(0, 1), line(1, 1), line(2, 1))
     (service,) = known.services
@@ -191,12 +243,20 @@ def test_a_stretch_of_unknown_data_is_counted_by_loads() -> None:
 
 def test_an_instruction_that_accesses_one_of_two_sections_is_counted_by_the_dearer() -> None:
     vector = AccessVector({LOAD: 2, READS: 2, lines(1, section="lists"): 2})
-    known = uses(line(0, 7), line(SETS, 7), vector=vector)
+    known = uses(line(0, 2), line(1, 0, section="stack"), vector=vector)
     lists = SectionInfo("lists", SectionKind.DATA, "", None, ("heap", "stack"))
     known = replace(known, sections=(*known.sections, lists))
-    assert estimate(known, "svc", board(), at(), {}).total.high == 40 + 2 * MISS
-    flash = replace(at(), sections={"heap": "ram", "stack": "flash", ".text": "tcm"})
-    assert estimate(known, "svc", board(), flash, {}).total.high == 40 + 2 * 230
+
+    def total(where: SectionMap) -> Fraction:
+        return estimate(known, "svc", board(), where, {}).total.high
+
+    # Only where both lie somewhere, it is known to be the one that was seen.
+    assert total(at()) == 40 + 2 * MISS
+    assert total(at(stack=0x1000)) == 40 + MISS
+    flash = {"heap": "ram", "stack": "flash", ".text": "tcm"}
+    assert total(replace(at(), sections=flash)) == 40 + 2 * 230
+    uncached = {"heap": "tcm", "stack": "flash", ".text": "tcm"}
+    assert total(replace(at(stack=0x1000), sections=uncached)) == 40 + 2 * 230
 
 
 def test_sections_that_are_moved_keep_their_lines() -> None:
@@ -234,9 +294,12 @@ def test_a_warm_cache_needs_to_know() -> None:
 
 def test_lines_that_are_not_told_are_refused() -> None:
     """Else a footprint without them would be the cheapest."""
-    for found in ((), (replace(line(0, 3), size=64),), (line(0, 0),)):
+    others = line(0, 3, section="stack")
+    for found in ((), (replace(line(0, 3), size=64),)):
+        assert misses(uses(*found), at()) == 6
+    for found in ((line(0, 0),), (others,)):
         with pytest.raises(InputError, match="no such line is told"):
-            estimated(uses(*found), at(state=CacheState.WARM))
+            estimated(uses(*found), at(stack=0x1000))
     blocked = UsedLines(())
     with pytest.raises(InputError, match="no such line is told"):
         estimated(uses(line(0, 3), blocked=blocked), at())
