@@ -10,7 +10,7 @@ holds when a service begins:
 * ``cold``: anything but what the service needs. Line loads miss (``analysis.line_loads``), others
   hit. Needs the promise that data share lines as in the trace; without it, always miss. Where the
   map says where data lie as well, the lines that are used tell what misses (``data_lines``).
-* ``warm``: what the service uses. Needs all of that.
+* ``warm``: what the service loads. Needs all of that.
 
 While something is blocked, loads miss as well that hit only thanks to what was loaded before that
 began: an interrupt may have run between.
@@ -75,7 +75,7 @@ class DataCachePrices:
                 file="map",
                 keys=("data cache",),
             )
-        if self._asked and self._warm and not self.cold:
+        if self._warm and not self.cold:
             raise PricingError(
                 "the data cache is warm, but data may lie in lines otherwise than where they were "
                 "characterized",
@@ -85,7 +85,7 @@ class DataCachePrices:
                 keys=("data cache",),
             )
         known = any(service.data is not None for service in characterization.services)
-        if self.cold and self._warm and not known:
+        if self._warm and not known:
             raise PricingError(
                 f"the characterization of {characterization.kernel.name} does not say which lines "
                 "of data services use, and the data cache is warm",
@@ -94,9 +94,8 @@ class DataCachePrices:
                 file="map",
                 keys=("data cache",),
             )
-        self.by_lines = self._warm or self._is_placed(section_map, characterization)
         busy = [region.name for region in profile.regions.values() if region.interferences]
-        if busy and self.cold and self._warm:
+        if busy and self._warm:
             raise PricingError(
                 f"profile {profile.name} has refresh or arbitration in {busy[0]}, and the data "
                 "cache is warm",
@@ -105,7 +104,12 @@ class DataCachePrices:
                 file="map",
                 keys=("data cache",),
             )
-        self.by_lines = self.by_lines and self.cold and known and not busy
+        self.by_lines = (
+            self.cold
+            and known
+            and not busy
+            and (self._warm or self._is_placed(section_map, characterization))
+        )
 
     def _is_placed(self, section_map: SectionMap, characterization: Characterization) -> bool:
         """The map says of some data that services use where they lie."""

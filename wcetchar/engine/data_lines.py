@@ -165,15 +165,15 @@ class DataLinePrices:
         of its service take there in a cold cache."""
         names = tuple(parameter.name for parameter in service.parameters)
         what = f"{service.name}, blocking from {stretch.begin}"
-        lines = None if stretch.data is None else self._by_lines(stretch.data, CacheState.COLD)
+        data = stretch.data
+        lines = {} if data is None else self._by_lines(data, CacheState.COLD)
         # At other values it may use more.
         points = {point for footprint in service.data or () for point in footprint.points}
 
         def blocked(values: tuple[int, ...], whole: Interval) -> Interval:
             counted = count(stretch.counts, names, values, what)
             own = self._by_counts(counted, self.counted)
-            data = stretch.data if values in points else None
-            if data is not None and lines is not None and self._is_known(data, counted, what):
+            if data is not None and values in points and self._is_known(data, counted, what):
                 own = self._least(own, lines)
             time = self._time(own)
             return time if time.high <= whole.high else whole
@@ -206,26 +206,24 @@ class DataLinePrices:
         size = self.geometry.line
         told = {line.section for line in used.lines if line.size == size and line.loads}
         told |= {section for section, _ in used.words}
-        kind = LINE_LOADS[size, 1][0]
-        known = True
-        for row in counted.rows:
-            for key, number in row.vector.items():
-                if not isinstance(key, CoreEvent) or key.kind is not kind:
-                    continue
-                if not number * row.repetitions:
-                    continue
-                parts = self.joint.get(key.section, (key.section,))
-                if key.section in self.joint:
-                    known = known and all(part in self.placed for part in parts)
-                if key.section != UNKNOWN_SECTION and told.isdisjoint(parts):
-                    raise InputError(
-                        f"{what}: loads of {key.section} may miss in lines of {size} bytes, and no "
-                        "such line is told",
-                        expected="lines for all loads that may miss",
-                        hint="the characterization does not hold; report it to its vendor",
-                    )
-                known = known and key.section != UNKNOWN_SECTION
-        return known
+        sections = {
+            key.section
+            for row in counted.rows
+            for key, number in row.vector.items()
+            if isinstance(key, CoreEvent)
+            and key.kind is LINE_LOADS[size, 1][0]
+            and number * row.repetitions
+        }
+        for section in sorted(sections - {UNKNOWN_SECTION}):
+            if told.isdisjoint(self.joint.get(section, (section,))):
+                raise InputError(
+                    f"{what}: loads of {section} may miss in lines of {size} bytes, and no such "
+                    "line is told",
+                    expected="lines for all loads that may miss",
+                    hint="the characterization does not hold; report it to its vendor",
+                )
+        parts = (part for section in sections for part in self.joint.get(section, ()))
+        return UNKNOWN_SECTION not in sections and all(part in self.placed for part in parts)
 
     def _time(self, misses: Misses) -> Interval:
         time = (self.price[section][1].scaled(number) for section, number in misses.items())

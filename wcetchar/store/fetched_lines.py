@@ -271,18 +271,26 @@ def check_lines(source: Source) -> None:
                                 f"nothing is fetched from the section {shown(section)}",
                                 expected="a section of `ranges`",
                             )
-            for count, point in enumerate(list_at(footprint, "points")):
-                here: Steps = (*at, *steps, "points", count)
-                if isinstance(point, list) and len(point) != parameters:
-                    source.report(
-                        here,
-                        f"{len(point)} values for {parameters} parameters",
-                        expected="one value for each parameter",
-                    )
-                elif isinstance(point, list) and tuple(map(str, point)) in seen:
-                    source.report(here, "this point has a footprint", expected="each point once")
-                elif isinstance(point, list):
-                    seen.add(tuple(map(str, point)))
+            check_points(source, (*at, *steps), footprint, parameters, seen)
+
+
+def check_points(
+    source: Source, at: Steps, footprint: Any, parameters: int, seen: set[tuple[Any, ...]]
+) -> None:
+    """Reports points of a footprint without a value for each parameter, and those among ``seen``,
+    of which they are from now on."""
+    for count, point in enumerate(list_at(footprint, "points")):
+        here: Steps = (*at, "points", count)
+        if isinstance(point, list) and len(point) != parameters:
+            source.report(
+                here,
+                f"{len(point)} values for {parameters} parameters",
+                expected="one value for each parameter",
+            )
+        elif isinstance(point, list) and tuple(map(str, point)) in seen:
+            source.report(here, "this point has a footprint", expected="each point once")
+        elif isinstance(point, list):
+            seen.add(tuple(map(str, point)))
 
 
 def _check_ranges(source: Source, at: Steps, found: Any, placed: Collection[Any]) -> None:

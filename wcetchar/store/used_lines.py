@@ -20,13 +20,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import DataFootprint, UsedLine, UsedLines
 from wcetchar.store.checking import Integer, JsonModel, in_place, list_at, mapping_at
+from wcetchar.store.fetched_lines import LineSize, Value, check_points
 from wcetchar.store.source import Source, Steps, shown
 
 _LINE = "(?:0|[1-9][0-9]{0,11})x[0-9]{1,18}(?:/[0-9]{1,18})?"
@@ -56,8 +57,6 @@ def _lines(text: str) -> Iterator[tuple[int, int, int]]:
 
 Lines = Annotated[str, Field(pattern=f"^{_LINE}( {_LINE})*$"), AfterValidator(in_place(_checked))]
 Count = Annotated[Integer, Field(ge=1, le=(1 << 63) - 1)]
-Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
-LineSize = Literal["16", "32", "64", "128"]
 
 
 class UsedLinesDoc(JsonModel):
@@ -152,19 +151,7 @@ def check_used_lines(source: Source) -> None:
         for number, footprint in enumerate(list_at(service, "data")):
             at: Steps = ("services", index, "data", number)
             _check(source, at, footprint, sizes, placed, named)
-            for count, point in enumerate(list_at(footprint, "points")):
-                here: Steps = (*at, "points", count)
-                if not isinstance(point, list):
-                    continue
-                if len(point) != parameters:
-                    source.report(
-                        here,
-                        f"{len(point)} values for {parameters} parameters",
-                        expected="one value for each parameter",
-                    )
-                elif tuple(map(str, point)) in seen:
-                    source.report(here, "this point has a footprint", expected="each point once")
-                seen.add(tuple(map(str, point)))
+            check_points(source, at, footprint, parameters, seen)
 
 
 def _check(
