@@ -3,7 +3,7 @@
     own(q)   = max over stretches s of  time of s at q
     whole(q) = max over stretches s of  time of s at q + c(s, q) * h + what may follow s at most
 
-with the lines that an instruction cache loads in s (``refills``) in its time, h the dearest handler
+with the lines that caches load in s (``lines``) in its time, h the dearest handler
 of a supervisor call, and c(s, q) the supervisor calls inside s, which come back to it. The one that
 s ends with is not among them: its handler follows s (``chains``).
 
@@ -34,6 +34,7 @@ from wcetchar.engine.counts import (
     last_call,
     supervisor_calls,
 )
+from wcetchar.engine.lines import NO_LINES, LoadedLines, StretchTime
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.model.characterization import (
@@ -48,6 +49,9 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Chain, Link
 from wcetchar.model.interval import NO_TIME, Interval
+
+LinesAt = Callable[[tuple[int, ...]], LoadedLines]
+"""What a service loads, at values of its parameters."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +84,17 @@ def blocking_at(
     values: tuple[int, ...],
     kind: StretchKind,
     following: Following | None,
-    refills: Interval = NO_TIME,
+    lines: LoadedLines = NO_LINES,
 ) -> Longest:
     """At parameter values; intervals hold the longest one whatever the prices.
 
-    ``counted`` are the service's counts there, ``refills`` what all lines take that it loads.
+    ``counted`` are the service's counts there, ``lines`` what it loads.
     """
     if not service.stretches_known:
         blocking = [row for row in counted.rows if _blocks(kind)(row.blocking)]
+        loaded = lines.unhidden if blocking else NO_TIME
         return Longest(
-            prices.in_stretches.time_of_window(blocking) + (refills if blocking else NO_TIME),
+            prices.in_stretches.time_of_window(blocking, loaded),
             "all blocking trace sections together" if blocking else "",
             notes=("blocking time is the sum of all blocking trace sections",) if blocking else (),
         )
@@ -103,9 +108,10 @@ def blocking_at(
             continue
         here = f"{stretch.begin} to {stretch.end}"
         part = count(stretch.counts, names, values, f"{service.name}, blocking from {here}")
-        time = prices.in_stretches.time_of_window(part.rows)
-        if prices.refills is not None and counts_something(part):
-            time += prices.refills.of_stretch(service, stretch)(values, refills)
+        loaded = NO_TIME
+        if prices.caches and counts_something(part):
+            loaded = prices.caches.of_stretch(service, stretch)(values, lines)
+        time = prices.in_stretches.time_of_window(part.rows, loaded)
         exact = exact and part.exact
         where = here if time.high > own.high else where
         own = own.larger(time)
@@ -180,10 +186,10 @@ def blocking_totals(
     kind: StretchKind,
     prices: PriceVector,
     following: Following | None,
-    refills: Callable[[tuple[int, ...]], Interval] | None = None,
+    lines: LinesAt | None = None,
 ) -> list[Totals]:
     """What the blocking time of a kind is the largest of, as :func:`blocking_at` has it;
-    ``refills``: of the service, at values of its parameters."""
+    ``lines``: of the service, at values of its parameters."""
     names = tuple(parameter.name for parameter in service.parameters)
     if service.stretches_known:
         found = []
@@ -195,9 +201,8 @@ def blocking_totals(
                 per_call = following.called(kind).time.high
             last = last_call(stretch)
             loaded = None
-            if refills is not None and prices.refills is not None:
-                own = prices.refills.of_stretch(service, stretch)
-                loaded = partial(_refills_at, refills, own)
+            if lines is not None:
+                loaded = partial(_loaded_at, lines, prices.caches.of_stretch(service, stretch))
             found.append(
                 Totals(
                     stretch.counts,
@@ -219,17 +224,13 @@ def blocking_totals(
             for point in service.counts.points
         ),
     )
-    loaded = None if refills is None else partial(_refills_at, refills, lambda _, whole: whole)
-    return [Totals(rows, names, prices.in_stretches, service.name, refills=loaded)]
+    loaded = None if lines is None else partial(_loaded_at, lines, lambda _, whole: whole.unhidden)
+    return [Totals(rows, names, prices.in_stretches, service.name, lines=loaded)]
 
 
-def _refills_at(
-    refills: Callable[[tuple[int, ...]], Interval],
-    own: Callable[[tuple[int, ...], Interval], Interval],
-    values: tuple[int, ...],
-) -> Fraction:
+def _loaded_at(lines: LinesAt, own: StretchTime, values: tuple[int, ...]) -> Fraction:
     """What lines take that a stretch loads, of those of its service."""
-    return own(values, refills(values)).high
+    return own(values, lines(values)).high
 
 
 def _blocks(kind: StretchKind) -> Callable[[Blocking], bool]:

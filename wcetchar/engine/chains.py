@@ -39,7 +39,7 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.estimate import Link
-from wcetchar.model.interval import Interval
+from wcetchar.model.interval import NO_TIME, Interval
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Following:
         self.characterization = characterization
         self.prices = prices.in_stretches
         self.values: Mapping[str, int] = values or {}
-        self._refills = None if prices.refills is None else prices.refills.of_followers
+        self._caches = prices.caches.of_followers
         self._chains: dict[StretchKind, tuple[Chains[Follower], tuple[str, ...]]] = {}
         self._known: dict[tuple[StretchKind, frozenset[Joint]], Continuation] = {}
         self._called: dict[StretchKind, Continuation] = {}
@@ -158,8 +158,7 @@ class Following:
     def _loaded(
         self, service: ServiceCharacterization, stretch: BlockingStretch | None
     ) -> Loaded | None:
-        refills = self._refills
-        return None if refills is None else refills.of_follower(service, stretch)
+        return self._caches.of_follower(service, stretch) if self._caches else None
 
     def _longest(
         self,
@@ -181,7 +180,7 @@ class Following:
             what,
             per_call=per_call,
             last=last,
-            refills=None if loaded is None else lambda values: loaded.at(values).high,
+            lines=None if loaded is None else lambda values: loaded.at(values).high,
         )
         used = used_parameters(counts, names)
         if loaded is not None:
@@ -222,9 +221,10 @@ class Following:
         # Of points that are equally long, one that was observed.
         _, values = max(found, key=lambda f: (f[0], _project(f[1], used, names) in observed))
         counted = count(counts, names, values, what)
-        time = self.prices.time_of_window(counted.rows)
+        lines = NO_TIME
         if loaded is not None and counts_something(counted):
-            time += loaded.at(values)
+            lines = loaded.at(values)
+        time = self.prices.time_of_window(counted.rows, lines)
         calls = supervisor_calls(counted) - last
         word = service.word
         if inside.links and calls > 0:

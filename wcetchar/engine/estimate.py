@@ -16,16 +16,19 @@ with masked interrupts holds off preemption as well.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from wcetchar import formula
 from wcetchar.engine.blocking import blocking_at
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import Counted, check_values, count, values_of
+from wcetchar.engine.interference import Rate
+from wcetchar.engine.lines import LinePrices
 from wcetchar.engine.maximum import worst_parameters
-from wcetchar.engine.prices import LinePrices, PriceVector
+from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import price_vector
 from wcetchar.engine.refills import Refills
 from wcetchar.errors import InputError
@@ -39,7 +42,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Estimate, EstimateColumn, EstimateRow
 from wcetchar.model.hardware import HardwareProfile
-from wcetchar.model.interval import NO_TIME, Interval
+from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
 
@@ -151,7 +154,8 @@ def estimate_at(
     names = tuple(parameter.name for parameter in service.parameters)
     counted = _happens(service, count(service.counts, names, values, service.name))
     times = [prices.time_of_row(row) for row in counted.rows]
-    share = _whole_interferences(times, prices)
+    lines = prices.caches.of(service, values)
+    share = _whole_interferences([*times, prices.rate.shared(lines.total)], prices)
     rows = tuple(
         EstimateRow(
             section=str(number),
@@ -163,19 +167,18 @@ def estimate_at(
         )
         for number, (row, time) in enumerate(zip(counted.rows, times, strict=True), start=1)
     )
-    refills = None if prices.refills is None else prices.refills.of(service, values)
-    loaded = NO_TIME if refills is None else refills.unhidden
     interrupts, preemption = (
-        blocking_at(service, counted, prices, values, kind, following, loaded)
+        blocking_at(service, counted, prices, values, kind, following, lines)
         for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
     )
     word, reasons = _word(service, values, counted.exact, interrupts.exact and preemption.exact)
     columns = _columns(rows, prices, share)
-    if prices.refills is not None and refills is not None:
-        rows += (_refilled(prices.refills, refills, len(rows) + 1),)
-        columns += _refill_columns(prices.refills, refills)
-        if not refills.exact and word is not Word.ESTIMATE:
-            word, reasons = Word.ESTIMATE, (*reasons, _LINES_NOT_OBSERVED)
+    for of_cache, loaded in zip(prices.caches.of_core, lines.of, strict=True):
+        spread = partial(_of_lines, prices.rate, share)
+        rows += (_loaded_row(of_cache, loaded, len(rows) + 1, spread),)
+        columns += _loaded_columns(of_cache, loaded, spread)
+    if not lines.exact and word is not Word.ESTIMATE:
+        word, reasons = Word.ESTIMATE, (*reasons, _LINES_NOT_OBSERVED)
     return Estimate(
         service=service.name,
         profile=prices.profile.name,
@@ -200,22 +203,31 @@ def estimate_at(
     )
 
 
-def _refilled(prices: LinePrices, refills: Refills, number: int) -> EstimateRow:
-    """The row of all lines that are loaded; what of the service they hold up is not told."""
-    vector = AccessVector((prices.key(s), n) for s, n in refills.misses.items() if n)
-    return EstimateRow(str(number), "1", 1, str(Blocking()), vector, refills.total)
+def _of_lines(rate: Rate, share: Fraction, time: Interval) -> Interval:
+    """The time of lines with its share of interference, which comes whole times."""
+    return _spread(rate.shared(time), share)
 
 
-def _refill_columns(prices: LinePrices, refills: Refills) -> tuple[EstimateColumn, ...]:
+def _loaded_row(
+    prices: LinePrices, loaded: Refills, number: int, spread: Callable[[Interval], Interval]
+) -> EstimateRow:
+    """The row of all lines that a cache loads; what of the service they hold up is not told."""
+    vector = AccessVector((prices.key(s), n) for s, n in loaded.misses.items() if n)
+    return EstimateRow(str(number), "1", 1, str(Blocking()), vector, spread(loaded.total))
+
+
+def _loaded_columns(
+    prices: LinePrices, loaded: Refills, spread: Callable[[Interval], Interval]
+) -> tuple[EstimateColumn, ...]:
     return tuple(
         EstimateColumn(
             key=prices.key(section),
             region=prices.price[section][0],
             count=number,
-            price=prices.price[section][1],
-            time=refills.time[section],
+            price=spread(prices.price[section][1]),
+            time=spread(loaded.time[section]),
         )
-        for section, number in sorted(refills.misses.items())
+        for section, number in sorted(loaded.misses.items())
         if number
     )
 

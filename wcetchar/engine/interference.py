@@ -53,8 +53,12 @@ class Rate:
 
     def applied(self, key: Key, time: Interval) -> Interval:
         """The price of a key with its share."""
-        once = self.once if isinstance(key, Succession) and key.before is None else 0
-        return Interval(time.low, time.nominal * self.factor, (time.high + once) * self.factor)
+        once = self.once if isinstance(key, Succession) and key.before is None else Fraction(0)
+        return self.shared(time.up_to(time.high + once))
+
+    def shared(self, time: Interval) -> Interval:
+        """A part of a window with its share."""
+        return Interval(time.low, time.nominal * self.factor, time.high * self.factor)
 
     def settled(self, high: Fraction) -> Fraction:
         """A window's time from the sum of its prices: no interference comes in parts."""

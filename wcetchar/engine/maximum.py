@@ -21,7 +21,6 @@ from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization, StretchKind
-from wcetchar.model.interval import Interval
 
 
 @dataclass(frozen=True)
@@ -72,21 +71,12 @@ def worst_parameters(
         # keeps the first of equals
         return max(itertools.chain(first, itertools.product(*ranges)), key=time)
 
-    if prices.refills is None:
-        whole = part = None
-    else:
-        refills = cache(partial(prices.refills.of, service))
-
-        def whole(values: tuple[int, ...]) -> Fraction:
-            return refills(values).total.high
-
-        def part(values: tuple[int, ...]) -> Interval:
-            return refills(values).unhidden
-
-    total = largest(Totals(service.counts, names, prices, service.name, refills=whole))
+    lines = cache(partial(prices.caches.of, service)) if prices.caches else None
+    whole = None if lines is None else lambda values: lines(values).total.high
+    total = largest(Totals(service.counts, names, prices, service.name, lines=whole))
 
     def longest(kind: StretchKind) -> tuple[int, ...]:
-        parts = blocking_totals(service, kind, prices, following, part)
+        parts = blocking_totals(service, kind, prices, following, lines)
         return largest(*parts, first=(total,)) if parts else total
 
     found = (total, longest(StretchKind.INTERRUPTS), longest(StretchKind.PREEMPTION))

@@ -9,16 +9,12 @@ from fractions import Fraction
 from functools import cached_property
 
 from wcetchar.engine.counts import CountedRow
-from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.interference import NO_INTERFERENCE, Rate
-from wcetchar.engine.refills import RefillPrices
+from wcetchar.engine.lines import NO_CACHES, Caches
 from wcetchar.model.access import AccessVector, CoreEvent, Key, Succession
 from wcetchar.model.hardware import HardwareProfile
-from wcetchar.model.interval import Interval
+from wcetchar.model.interval import NO_TIME, Interval
 from wcetchar.model.section_map import SectionMap
-
-LinePrices = RefillPrices | DataLinePrices
-"""Of lines that caches load: of instructions, or of data."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +33,8 @@ class PriceVector(Mapping[Key, Price]):
     section_map: SectionMap
     prices: Mapping[Key, Price]
     notes: tuple[str, ...] = ()
-    refills: LinePrices | None = None
-    """Of lines that a cache loads; ``None``: there is none, or loads are priced one by one."""
+    caches: Caches = NO_CACHES
+    """Of lines that caches load, but for loads that are priced one by one."""
     rate: Rate = NO_INTERFERENCE
     """What refresh and other masters add, which the prices hold their share of."""
     blocked: Mapping[Key, Price] = field(default_factory=dict)
@@ -99,9 +95,11 @@ class PriceVector(Mapping[Key, Price]):
         """Of all its repetitions, in nanoseconds."""
         return self.time_of(row.vector).scaled(row.repetitions)
 
-    def time_of_window(self, rows: Iterable[CountedRow]) -> Interval:
-        """Of all that is counted between its begin and its end; interference comes whole times."""
-        return self.rate.of_window(sum(map(self.time_of_row, rows), start=Interval()))
+    def time_of_window(self, rows: Iterable[CountedRow], lines: Interval = NO_TIME) -> Interval:
+        """Of all that is counted between its begin and its end, and of the lines that are loaded
+        meanwhile; interference comes whole times."""
+        counted = sum(map(self.time_of_row, rows), start=Interval())
+        return self.rate.of_window(counted + self.rate.shared(lines))
 
     @cached_property
     def _numerators(self) -> tuple[int, dict[Key, tuple[int, int, int]]]:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from wcetchar.engine.data_lines import data_line_prices
 from wcetchar.engine.errors import PricingError
+from wcetchar.engine.lines import Caches, LinePrices
 from wcetchar.engine.pricer import Pricer, listed
-from wcetchar.engine.prices import LinePrices, Price, PriceVector
+from wcetchar.engine.prices import Price, PriceVector
 from wcetchar.engine.refills import refill_prices
 from wcetchar.errors import several
 from wcetchar.model.access import (
@@ -84,15 +85,16 @@ def price_vector(
         problems.append(pricer.unmapped_error())
     problems.extend(_misspelt(characterization, section_map))
     problems.extend(_placed_joint(characterization, section_map))
-    refills: LinePrices | None = None
+    needed = {service.name: service for service in (*chosen, *followers)}.values()
+    lines: list[LinePrices | None] = []
     try:
-        needed = {service.name: service for service in (*chosen, *followers)}.values()
-        refills = refill_prices(characterization, profile, section_map, needed)
-        refills = refills or data_line_prices(
-            pricer.data_cache, characterization, pricer.placement, section_map
-        )
+        lines = [
+            refill_prices(characterization, profile, section_map, needed),
+            data_line_prices(pricer.data_cache, characterization, pricer.placement, section_map),
+        ]
     except PricingError as error:
         problems.append(error)
+    caches = Caches(tuple(one for one in lines if one is not None))
     if problems:
         raise several(problems)
     notes = _notes(characterization, section_map, users)
@@ -103,8 +105,8 @@ def price_vector(
         for key in prices
         if (price := pricer.in_stretch(key)) is not None
     }
-    notes = (*notes, *pricer.notes(), *(refills.notes if refills else ()))
-    return PriceVector(profile, section_map, prices, notes, refills, rate, blocked)
+    notes = (*notes, *pricer.notes(), *caches.notes)
+    return PriceVector(profile, section_map, prices, notes, caches, rate, blocked)
 
 
 def keys_of(service: ServiceCharacterization) -> tuple[Key, ...]:

@@ -29,8 +29,8 @@ class Totals:
     """The safe end of the time of ``counts`` in nanoseconds, at given values of ``names``.
 
     ``what`` names the counts in errors. ``rest`` is added wherever something is counted at all,
-    and ``per_call`` for each supervisor call but the ``last``; so is ``refills``, the time of lines
-    that are loaded, at the values.
+    and ``per_call`` for each supervisor call but the ``last``. ``lines`` is the time of those that
+    are loaded, at the values.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Totals:
         rest: Fraction = Fraction(0),
         per_call: Fraction = Fraction(0),
         last: int = 0,
-        refills: Callable[[tuple[int, ...]], Fraction] | None = None,
+        lines: Callable[[tuple[int, ...]], Fraction] | None = None,
     ) -> None:
         self.counts = counts
         self.names = names
@@ -51,7 +51,7 @@ class Totals:
         self.rest = rest
         self.per_call = per_call
         self.last = last
-        self.refills = refills
+        self.lines = lines
         self.coefficients: dict[Expression, Fraction] = {}
         """Price of all rows of one repetition, for counts that are formulas; without the rest."""
         for row in counts.rows:
@@ -70,7 +70,7 @@ class Totals:
         Raises:
             InputError: the counts do not hold there.
         """
-        if not self.counts.is_formula or self.refills is not None:
+        if not self.counts.is_formula or self.lines is not None:
             return self._time(values)
         key = tuple([values[i] for i in self.used])
         known = self._known.get(key)
@@ -79,20 +79,22 @@ class Totals:
         return known
 
     def _time(self, values: tuple[int, ...]) -> Fraction:
-        own = self.prices.rate.settled(self._own(values))
+        own, rate = self._own(values), self.prices.rate
+        beside = self.rest or self.lines is not None
+        if beside and not own and not counts_something(self._at(values)):
+            return own
+        if self.lines is not None:
+            own += self.lines(values) * rate.factor
+        own = rate.settled(own)
         if self.per_call:
             calls = supervisor_calls(self._at(values)) - self.last
             own += self.per_call * max(0, calls)
-        if not self.rest and self.refills is None:
-            return own
-        if not own and not counts_something(self._at(values)):
-            return own
-        return own + self.rest + (self.refills(values) if self.refills else 0)
+        return own + self.rest
 
     @property
     def line(self) -> Mapping[Expression, Fraction] | None:
         """Price of each repetition, the rest included; ``None`` where that is no sum of such."""
-        summed = self.counts.is_formula and not self.per_call and self.refills is None
+        summed = self.counts.is_formula and not self.per_call and self.lines is None
         if not summed or self.prices.rate.recurring:
             return None
         if not self.rest:

@@ -96,7 +96,8 @@ def common_ranges(
 def versus(sides: Sequence[Side], ranges: Sequence[Range], hardware: int) -> list[MetricVersus]:
     """Every metric on one hardware; ``ranges`` are those of :func:`common_ranges`."""
     for side in sides:
-        if isinstance(side.prices.refills, DataLinePrices):
+        cached = side.prices.caches.of_core
+        if any(isinstance(one, DataLinePrices) for one in cached):
             raise PricingError(
                 f"figures with a data cache are compared by the loads that may miss, and section "
                 f"map {side.prices.section_map.name} says where data lie",
@@ -105,7 +106,7 @@ def versus(sides: Sequence[Side], ranges: Sequence[Range], hardware: int) -> lis
                 file="map",
                 keys=("addresses",),
             )
-        if side.prices.refills is not None:
+        if cached:
             raise PricingError(
                 f"profile {side.prices.profile.name} has an instruction cache, with which figures "
                 "are not compared",

@@ -308,7 +308,7 @@ def test_lines_that_are_not_told_are_refused() -> None:
 def test_without_addresses_loads_are_priced_one_by_one() -> None:
     known = uses(line(0, 1))
     assert misses(known, at(None)) == 6
-    assert price_vector(known, board(), at(None)).refills is None
+    assert price_vector(known, board(), at(None)).caches.of_core == ()
 
 
 def test_sides_are_not_compared_by_lines() -> None:
