@@ -228,8 +228,8 @@ def values(service: dict[str, Any]) -> int:
 
 
 # Driven again with other neighbours in lists (driver/neighbours.c): calls that ready a task, alone
-# and between others; and the tick that wakes the timers' task.
-AGAIN = {"whole": 3 * 8, "full": 3 * 8 + 1}
+# and between others; two that create one; and the tick that wakes the timers' task.
+AGAIN = {"whole": 3 * 8 + 2, "full": 3 * 8 + 2 + 1}
 
 
 def invocations(configuration: str) -> int:

@@ -1,12 +1,14 @@
 /* Tasks that calls take out of the suspended ones and put into a ready list, with other neighbours there than
  * elsewhere: alone in the one and the first in the other, or between two and beside another, where the index of the
- * ready list stands on its head or on that other task. A neighbour is a task or the list's head, which lies elsewhere. What is executed is the same, so that no state is added: these
- * invocations show which instructions can access both (`either of` in services.yaml). */
+ * ready list stands on its head or on that other task. So do new tasks. A neighbour is a task or the list's head, which lies
+ * elsewhere. What is executed is the same, so that no state is added: these invocations show which instructions can access
+ * both (`either of` in services.yaml). */
 #include "driver.h"
 
 #if DRIVER_WHOLE
 
 #include "board.h"
+#include "heap.h"
 #include "helpers.h"
 #include "semphr.h"
 #include "urgency.h"
@@ -166,6 +168,46 @@ static void measure_resumes_among(enum around around)
     finish(around, 0);
 }
 
+CALLER_TEXT static void never_runs(void *unused)
+{
+    (void)unused;
+    CHECK(!"a task of lower priority ran");
+}
+
+/* As tasks.c and control.c have it: of the heap an odd number of words, and a name that is longer than can be kept. */
+#define STACK_WORDS 129u
+static const char longest_name[] CALLER_CONSTANT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+static StaticTask_t created_control KERNEL_OBJECT;
+static StackType_t created_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
+
+/* The new task comes behind another one, on which the index stands. */
+static void measure_creations(void)
+{
+    const unsigned ready = 0, blocks = 1, rounded_up = 0, no_new_minimum = 1;
+    TaskHandle_t created;
+    BaseType_t result;
+
+    helpers_start(1);
+    urgency_stand(ready, PRIORITY_CREATED);
+    put_index_on(helper_handle(ready));
+    heap_minimum(no_new_minimum);
+    CHECK(heap_free_blocks() == blocks);
+    wcet_param(0, blocks);
+    wcet_param(1, rounded_up);
+    wcet_param(2, no_new_minimum);
+    MEASURE(SERVICE_XTASKCREATE, result = xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, PRIORITY_CREATED,
+                                                      &created));
+    CHECK(result == pdPASS && listCURRENT_LIST_LENGTH(list_of(created)) == 2);
+    vTaskDelete(created);
+    put_index_on(helper_handle(ready));
+    MEASURE(SERVICE_XTASKCREATESTATIC,
+            created = xTaskCreateStatic(never_runs, longest_name, configMINIMAL_STACK_SIZE, NULL, PRIORITY_CREATED,
+                                        created_stack, &created_control));
+    CHECK(created != NULL && listCURRENT_LIST_LENGTH(list_of(created)) == 2);
+    vTaskDelete(created);
+    helpers_stop();
+}
+
 #if configUSE_TIMERS == 1
 CALLER_TEXT static void expires(TimerHandle_t unused)
 {
@@ -202,6 +244,7 @@ void measure_neighbours(void)
         measure_events_among(around);
         measure_resumes_among(around);
     }
+    measure_creations();
 #if configUSE_TIMERS == 1
     measure_tick_for_timers();
 #endif
