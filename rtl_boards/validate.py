@@ -77,9 +77,10 @@ def _ideal(board: str, profile: str, *beside: str) -> Cell:
     return Cell("imc", board, "ideal", name, f"vexriscv/map-imc-board-{board}", beside)
 
 
-def _cold(board: str, profile: str) -> Cell:
-    """With empty caches, on memories whose other waits are those of single accesses."""
-    return Cell("imc", board, "cold", f"vexriscv/imc-{profile}", f"vexriscv/map-imc-{profile}")
+def _cold(board: str, cached: str, profile: str = "", *beside: str) -> Cell:
+    """With caches that are emptied where a service begins."""
+    name = f"vexriscv/imc-{cached}{profile}"
+    return Cell("imc", board, "cold", name, f"vexriscv/map-imc-{cached}", beside)
 
 
 def _board_d(profile: str, prices: str, *beside: str, placed: bool = False) -> Cell:
@@ -89,11 +90,23 @@ def _board_d(profile: str, prices: str, *beside: str, placed: bool = False) -> C
     return Cell("imac-cached", "d", "ideal", *names, beside, counted, prices, placed)
 
 
+def _both_caches() -> Cell:
+    """Empty, both of them, where a service begins."""
+    names = ("vexriscv/imac-board-d-cached", "vexriscv/map-imac-board-d-cached")
+    return Cell("imac-cached", "d", "cold", *names, (), ("--data-lines", "32"), "by lines")
+
+
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
 CELLS = (
     REFERENCE,
     _cold("a", "cached"),
     _cold("b", "board-b-cached"),
+    _cold("b", "board-b-cached", "-shared", "--jitter", "--second-master"),
+    _cold("b", "board-b-cached", "-shared", "--jitter", "--second-master", "--busiest"),
+    _cold("c", "board-c-cached"),
+    _cold("c", "board-c-cached", "-refresh", "--refresh"),
+    _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master"),
+    _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master", "--busiest"),
     _ideal("b", ""),
     _ideal("b", "-shared", "--jitter", "--second-master"),
     _ideal("b", "-shared", "--jitter", "--second-master", "--busiest"),
@@ -107,6 +120,7 @@ CELLS = (
     _board_d("", "by lines", EMPTY),
     _board_d("", "by lines that are placed", EMPTY, placed=True),
     _board_d("", "by lines that are placed", WARM, placed=True),
+    _both_caches(),
 )
 
 PHASES = {"basic": 12, "full": 2}

@@ -24,16 +24,17 @@ where preemption alone is held off, an interrupt may run inside, and is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
 
 from wcetchar.engine.errors import PricingError, not_a_time
+from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import in_nanoseconds, span_of
 from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import Characterization
-from wcetchar.model.hardware import HardwareProfile, Quantity, Region
+from wcetchar.model.hardware import HardwareProfile, Region
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, CacheState, SectionMap
 
@@ -44,8 +45,7 @@ class DataCachePrices:
     """Prices of loads for one profile and map; nothing, where the core has no data cache.
 
     Raises:
-        PricingError: the characterization does not count what is needed, or the profile has waits
-            beside the cache that are not known there.
+        PricingError: the characterization does not count what is needed.
     """
 
     def __init__(
@@ -53,8 +53,11 @@ class DataCachePrices:
         profile: HardwareProfile,
         section_map: SectionMap,
         characterization: Characterization,
+        waits: Callable[[Region], Interval],
     ) -> None:
+        """``waits``: what a line may wait for that is loaded from a region, in nanoseconds."""
         self._profile = profile
+        self._waits = waits
         self._cache = profile.core.data_cache
         state = section_map.data_cache
         self._warm = state is CacheState.WARM
@@ -64,7 +67,6 @@ class DataCachePrices:
         """Loads that miss are told from the lines that are used, not one by one."""
         if self._cache is None:
             return
-        self._refuse_waits()
         if self.cold and self._cache.geometry.line not in characterization.data_lines:
             line = self._cache.geometry.line
             raise PricingError(
@@ -94,21 +96,8 @@ class DataCachePrices:
                 file="map",
                 keys=("data cache",),
             )
-        busy = [region.name for region in profile.regions.values() if region.interferences]
-        if busy and self._warm:
-            raise PricingError(
-                f"profile {profile.name} has refresh or arbitration in {busy[0]}, and the data "
-                "cache is warm",
-                expected="one of the two",
-                hint="`data cache: cold` in the section map",
-                file="map",
-                keys=("data cache",),
-            )
         self.by_lines = (
-            self.cold
-            and known
-            and not busy
-            and (self._warm or self._is_placed(section_map, characterization))
+            self.cold and known and (self._warm or self._is_placed(section_map, characterization))
         )
 
     def _is_placed(self, section_map: SectionMap, characterization: Characterization) -> bool:
@@ -185,8 +174,8 @@ class DataCachePrices:
         """What a load takes more that misses; ``None``: the region is not cached."""
         if self._cache is None or region.load_miss_penalty is None:
             return None
-        keys = ("regions", region.name, "load miss penalty")
-        return self._time(region.load_miss_penalty, region.clock, keys)
+        span = region_span(self._profile, region, region.load_miss_penalty, "load miss penalty")
+        return self._from_zero(in_nanoseconds(span, self._profile.core.clock) + self._waits(region))
 
     def _again(self) -> Interval:
         """Of a load that hits and is carried out once more."""
@@ -194,23 +183,12 @@ class DataCachePrices:
         quantity = self._cache.load_behind_store
         if quantity is None:
             return _NONE
-        return self._time(quantity, None, ("core", "data cache", "load behind store"))
+        wrong = not_a_time(self._profile.name, "core", "data cache", "load behind store")
+        return self._from_zero(
+            in_nanoseconds(span_of(quantity, None, wrong), self._profile.core.clock)
+        )
 
-    def _time(self, quantity: Quantity, clock: Quantity | None, keys: tuple[str, ...]) -> Interval:
-        span = span_of(quantity, clock, not_a_time(self._profile.name, *keys))
-        time = in_nanoseconds(span, self._profile.core.clock)
-        return Interval(Fraction(0), time.nominal, time.high)  # it may hit all the same
-
-    def _refuse_waits(self) -> None:
-        """A miss would wait longer than it is priced."""
-        for region in self._profile.regions.values():
-            cached = region.load_miss_penalty is not None
-            if cached and (region.clock_divider > 1 or region.interferences):
-                raise PricingError(
-                    f"profile {self._profile.name} has a data cache and waits of {region.name}",
-                    expected="one of the two",
-                    hint="leave clock divider, refresh and arbitration out, and put the longest "
-                    "waits into `load miss penalty`, read and write",
-                    file="profile",
-                    keys=("core", "data cache"),
-                )
+    @staticmethod
+    def _from_zero(time: Interval) -> Interval:
+        """It may hit all the same."""
+        return Interval(Fraction(0), time.nominal, time.high)

@@ -44,7 +44,7 @@ beyond what ``first`` and the above state.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
+from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn
 
@@ -53,8 +53,10 @@ from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.interference import rate_of
 from wcetchar.engine.placement import Placement, operations
 from wcetchar.engine.prices import Price
+from wcetchar.engine.refills import RefillWaits
+from wcetchar.engine.regions import edge_span, region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
-from wcetchar.engine.waits import ISSUES, Bus, edge_wait, is_posted, wait_of
+from wcetchar.engine.waits import ISSUES, Bus, is_posted, wait_of, wait_of_refill, writes_begun
 from wcetchar.model.access import (
     UNKNOWN_SECTION,
     WIDTHS,
@@ -106,16 +108,24 @@ class Pricer:
             for one in region.interferences:
                 if one.every is not None and one.every.low <= 0:
                     raise not_a_time(self.profile.name, "regions", region.name)
-        self.data_cache = DataCachePrices(profile, section_map, characterization)
         self.rate, self._each = rate_of(profile, self.successions, self._region_span)
+        self.data_cache = DataCachePrices(profile, section_map, characterization, self.line_waits)
         self._keys = tuple(keys)
 
     def _region_span(self, region: Region, quantity: Quantity) -> Span:
-        """A time of a region; its cycles are the region's."""
-        wrong = not_a_time(self.profile.name, "regions", region.name)
-        if region.clock_divider < 1:
-            raise wrong
-        return times(span_of(quantity, region.clock, wrong), region.clock_divider)
+        return region_span(self.profile, region, quantity)
+
+    def line_waits(self, region: Region) -> Interval:
+        """What a line that is loaded may wait for, beside writes, in nanoseconds."""
+        return in_nanoseconds(plus(self._each[region.name], edge_span(region)), self.clock)
+
+    def waits_of_refills(self) -> RefillWaits:
+        """What lines of instructions may wait for before they are loaded."""
+        return RefillWaits(
+            line=self.line_waits,
+            writes=lambda region: writes_begun(self._bus, region),
+            behind=lambda succession, region: wait_of_refill(succession, self._bus, region),
+        )
 
     def notes(self) -> Iterator[str]:
         """What the prices assume."""
@@ -211,11 +221,12 @@ class Pricer:
     def _beside(self, access: AccessClass, region: Region) -> Span:
         """What an access may wait for beside its full time."""
         waits = self._each[region.name]
+        if self.profile.core.caches(region, access.operation):
+            return ZERO_SPAN
         single = access.pattern is Pattern.SINGLE and access.operation is not Operation.FETCH
         if self.successions and single:
             return waits  # which edge it finds is the succession's
-        edge = edge_wait(region)
-        return plus(waits, Span(Interval(Fraction(0), edge / 2, edge), Interval()))
+        return plus(waits, edge_span(region))
 
     def _succession(self, succession: Succession) -> Price:
         access = succession.access
@@ -241,6 +252,7 @@ class Pricer:
             event=lambda event: self._own(event.kind),
             reached=lambda access: self._regions(access.section, access.operation) or [],
             writable=lambda: self.placement.permitting(Operation.WRITE),
+            cached=core.caches,
             full=lambda region, operation, width: self._full_times(
                 region, operation, width, Pattern.SINGLE
             ),
@@ -254,7 +266,9 @@ class Pricer:
         ]
         issues = {k.kind for k in self._keys if isinstance(k, CoreEvent) and k.kind in ISSUES}
         return (
-            not any(self._access(key).time.high for key in fetches)
+            core.instruction_cache is None
+            and core.data_cache is None
+            and not any(self._access(key).time.high for key in fetches)
             and not any(core.discarded_fetches.values())
             and all(self._own(kind) == self._overlaps(ISSUES[kind])[0] for kind in issues)
         )
@@ -290,13 +304,17 @@ class Pricer:
                 keys=("regions", region.name),
             )
         time = region.times[operation]
+        again = pattern in (Pattern.NEXT, Pattern.REALIGNED)
+        if self.profile.core.caches(region, operation):
+            hit = replace(region, clock=None, clock_divider=1)
+            return [self._region_span(hit, time.next if again else time.first)]
         first = self._region_span(region, time.first)
         following = self._region_span(region, time.next)
         least = self.profile.core.least_width.get(operation, 0)
         found = []
         for one in [width] if width else [w for w in WIDTHS if w]:
             beats = max(1, -(-max(one, least) // region.bus_width))
-            if pattern in (Pattern.NEXT, Pattern.REALIGNED):
+            if again:
                 found.append(times(following, beats))
             else:
                 found.append(plus(first, times(following, beats - 1)))

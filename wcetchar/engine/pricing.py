@@ -89,7 +89,9 @@ def price_vector(
     lines: list[LinePrices | None] = []
     try:
         lines = [
-            refill_prices(characterization, profile, section_map, needed),
+            refill_prices(
+                characterization, profile, section_map, needed, pricer.waits_of_refills()
+            ),
             data_line_prices(pricer.data_cache, characterization, pricer.placement, section_map),
         ]
     except PricingError as error:

@@ -32,6 +32,13 @@ A *stretch* that blocks something is priced as if it began with an empty cache: 
 line that is fetched while it lasts is loaded once, where its set has room for all of these, and no
 handler comes back to it; else, and in the other states, it has all refills of its service.
 
+Where a core also carries loads out again that hit in a data cache behind a store, it fetches them
+again, and what it had fetched behind them: ``REFETCHED`` entries more each, which may miss but in
+sets that have room.
+
+A line takes its region's ``line refill``, and waits before for the edge of the region's clock, for
+interference, and for writes to that memory which go on behind the core. Each write holds up one
+line at most, so of m lines the m longest of these waits are charged (``waits.wait_of_refill``).
 Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
 
 Soundness: nothing else uses the cache while the service runs. What an interrupt or another thread
@@ -49,10 +56,11 @@ from typing import Final
 
 from wcetchar.engine.caches import cold_misses, fits, warm_misses
 from wcetchar.engine.counts import calls_inside, count, supervisor_calls, used_parameters
-from wcetchar.engine.errors import PricingError
+from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.placement import Placement
+from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
-from wcetchar.model.access import LINE_ENTRIES, CoreEvent, EventKind
+from wcetchar.model.access import LINE_ENTRIES, CoreEvent, EventKind, Succession
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
     BlockingStretch,
@@ -61,7 +69,7 @@ from wcetchar.model.characterization import (
     Footprint,
     ServiceCharacterization,
 )
-from wcetchar.model.hardware import Core, HardwareProfile, Quantity
+from wcetchar.model.hardware import HardwareProfile, Quantity, Region
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import ParameterKind, Part, SectionKind
@@ -73,6 +81,11 @@ _NOTES: Final = {
     CacheState.WARM: "assumed, as the section map says: the instruction cache holds what the "
     "service fetches from, where it fits, and nothing else uses it meanwhile",
 }
+
+REFETCHED: Final = 5
+"""Lines that are entered once more where a load is carried out again: one or two of its own, and of
+the three instructions that may have been fetched behind it."""
+_AGAIN: Final = (EventKind.LOAD_BEHIND_STORE, EventKind.SECOND_LOAD_BEHIND_STORE)
 
 
 @dataclass(frozen=True)
@@ -125,13 +138,27 @@ class Hides:
 
 
 @dataclass(frozen=True)
+class RefillWaits:
+    """What a line may wait for before it is loaded from a region, in nanoseconds: ``line``: edges
+    and interference; ``writes``: those that go on behind the core, at most; ``behind``: the one
+    before an access, beyond what that access is charged."""
+
+    line: Callable[[Region], Interval]
+    writes: Callable[[Region], Fraction]
+    behind: Callable[[Succession, Region], Fraction]
+
+
+@dataclass(frozen=True)
 class RefillPrices:
     """Prices of lines for one profile and map.
 
     Attributes:
         price: logical section that is cached -> region, and what one line of it takes.
-        span: the same, as the profile says it.
+        span: of that, the time of the refill itself.
+        region: of each such section.
+        waits: what they may wait for before.
         clock: the core's.
+        refetches: loads are carried out again, which fetches lines again.
         hides: what a line may take less.
         address: of those, where they begin, as far as the map says.
         characterized: where they began when they were characterized.
@@ -141,7 +168,10 @@ class RefillPrices:
     state: CacheState
     price: Mapping[str, tuple[str, Interval]]
     span: Mapping[str, Span]
+    region: Mapping[str, Region]
+    waits: RefillWaits
     clock: Quantity
+    refetches: bool
     hides: Hides
     address: Mapping[str, int]
     characterized: Mapping[str, int]
@@ -217,8 +247,50 @@ class RefillPrices:
         misses = Counter(lines.values())
         if code.wild:
             misses[self._dearest] += self._wild_misses * code.wild
-        time = (self.price[section][1].scaled(number) for section, number in misses.items())
-        return sum(time, start=Interval())
+        time = sum(
+            (self.price[section][1].scaled(number) for section, number in misses.items()),
+            start=Interval(),
+        )
+        writes = (self.waits.writes(self.region[s]) * number for s, number in misses.items())
+        return time.up_to(time.high + sum(writes, start=Fraction(0)))
+
+    def _behind_writes(
+        self, service: ServiceCharacterization, values: tuple[int, ...], misses: Mapping[str, int]
+    ) -> Iterator[tuple[str, Fraction]]:
+        """Of each region, a section that lines are loaded from, and what all of these wait for
+        writes at most."""
+        lines: Counter[str] = Counter()
+        sections: dict[str, str] = {}
+        for section, number in misses.items():
+            name = self.region[section].name
+            lines[name] += number
+            sections[name] = max(section, sections.get(name, section))
+        for name, number in lines.items():
+            region = self.region[sections[name]]
+            most = self.waits.writes(region) * number
+            if most:
+                found = self._longest_waits(service, values, region, number)
+                yield sections[name], min(most, found)
+
+    def _longest_waits(
+        self,
+        service: ServiceCharacterization,
+        values: tuple[int, ...],
+        region: Region,
+        lines: int,
+    ) -> Fraction:
+        """Of so many lines, each behind another write."""
+        names = tuple(parameter.name for parameter in service.parameters)
+        waits: Counter[Fraction] = Counter()
+        for row in count(service.counts, names, values, service.name).rows:
+            for key, number in row.vector.items():
+                if isinstance(key, Succession):
+                    waits[self.waits.behind(key, region)] += number * row.repetitions
+        total = Fraction(0)
+        for wait, number in sorted(waits.items(), reverse=True):
+            total += wait * min(number, lines)
+            lines -= min(number, lines)
+        return total
 
     @property
     def _wild_misses(self) -> int:
@@ -250,7 +322,24 @@ class RefillPrices:
                     continue
                 if key.kind is here or (key.kind is elsewhere and not self._in_place(key.section)):
                     misses[key.section] += number * row.repetitions
-        return self._priced(misses, counted.exact)
+        again = self._refetched(service, values)
+        if again:
+            misses[self._dearest] += again
+        return self._priced(service, values, misses, counted.exact)
+
+    def _refetched(self, service: ServiceCharacterization, values: tuple[int, ...]) -> int:
+        """Entries of lines by loads that are carried out again."""
+        if not self.refetches:
+            return 0
+        names = tuple(parameter.name for parameter in service.parameters)
+        counted = count(service.counts, names, values, service.name)
+        loads = sum(
+            number * row.repetitions
+            for row in counted.rows
+            for key, number in row.vector.items()
+            if isinstance(key, CoreEvent) and key.kind in _AGAIN
+        )
+        return loads * REFETCHED
 
     def _in_place(self, section: str) -> bool:
         """Its lines are those that were characterized."""
@@ -285,13 +374,15 @@ class RefillPrices:
         misses: dict[str, int] = defaultdict(int)
         for line, number in model(self.geometry, entries, handlers).items():
             misses[lines[line]] += number
+        if not fits(self.geometry, lines):
+            misses[self._dearest] += self._refetched(service, values)
         wild = self._wild_misses * max((f.wild for f in found), default=0)
         if wild:
             misses[self._dearest] += wild
         hidden: list[HiddenLines] = []
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]
-        return self._priced(misses, exact, hidden)
+        return self._priced(service, values, misses, exact, hidden)
 
     @staticmethod
     def _handlers(service: ServiceCharacterization, values: tuple[int, ...]) -> int:
@@ -359,20 +450,30 @@ class RefillPrices:
                 yield vain.section, vain.lines, plus(self.hides.in_vain, sooner)
 
     def _priced(
-        self, misses: Mapping[str, int], exact: bool, hidden: Iterable[HiddenLines] = ()
+        self,
+        service: ServiceCharacterization,
+        values: tuple[int, ...],
+        misses: Mapping[str, int],
+        exact: bool,
+        hidden: Iterable[HiddenLines] = (),
     ) -> Refills:
         whole = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
         left, time = dict(misses), {section: Interval() for section in misses}
         for section, lines, span in hidden:
             left[section] = left.get(section, 0) - lines
-            shorter = less(self.span[section], span, self.clock).scaled(lines)
-            time[section] = time.get(section, Interval()) + shorter
+            waits = self.waits.line(self.region[section])
+            shorter = less(self.span[section], span, self.clock) + waits
+            time[section] = time.get(section, Interval()) + shorter.scaled(lines)
         for section, number in left.items():
             if number < 0:  # a line of it counts to a section that it shares it with
                 time[section] = whole.get(section, Interval())
             else:
                 time[section] += self.price[section][1].scaled(number)
-        return Refills(dict(misses), time, exact, sum(whole.values(), start=Interval()))
+        unhidden = sum(whole.values(), start=Interval())
+        for section, writes in self._behind_writes(service, values, misses):
+            time[section] = time[section].up_to(time[section].high + writes)
+            unhidden = unhidden.up_to(unhidden.high + writes)
+        return Refills(dict(misses), time, exact, unhidden)
 
 
 def refill_prices(
@@ -380,6 +481,7 @@ def refill_prices(
     profile: HardwareProfile,
     section_map: SectionMap,
     services: Iterable[ServiceCharacterization],
+    waits: RefillWaits,
 ) -> RefillPrices | None:
     """``None``: the core has no instruction cache, or nothing of these services is in it.
 
@@ -390,7 +492,6 @@ def refill_prices(
     geometry = profile.core.instruction_cache
     if geometry is None:
         return None
-    _alone(profile)
     chosen = list(services)
     unknown = [service.name for service in chosen if service.lines is None]
     if unknown:
@@ -411,21 +512,14 @@ def refill_prices(
     placement = Placement(profile, section_map)
     price: dict[str, tuple[str, Interval]] = {}
     spans: dict[str, Span] = {}
+    regions: dict[str, Region] = {}
     for section in begins:
         region = placement.region(section)
         if region is None or region.line_refill is None:
             continue
-        keys = ("regions", region.name, "line refill")
-        wrong = PricingError(
-            f"profile {profile.name}: the line refill of {region.name} is not a time of zero or "
-            "more",
-            expected="ns or cycles, zero or more, and a clock above 0 Hz",
-            file="profile",
-            keys=keys,
-        )
-        span = span_of(region.line_refill, region.clock, wrong)
-        price[section] = region.name, in_nanoseconds(span, profile.core.clock)
-        spans[section] = span
+        span = region_span(profile, region, region.line_refill, "line refill")
+        time = in_nanoseconds(span, profile.core.clock) + waits.line(region)
+        price[section], spans[section], regions[section] = (region.name, time), span, region
     if not price:
         return None
     address = {s: a for s, a in section_map.addresses.items() if s in price}
@@ -444,44 +538,35 @@ def refill_prices(
             )
     core = profile.core
     state = section_map.instruction_cache
-    return RefillPrices(geometry, state, price, spans, core.clock, _hides(core), address, begins)
-
-
-def _hides(core: Core) -> Hides:
-    def span(name: str, quantity: Quantity) -> Span:
-        wrong = PricingError(
-            f"`{name}` is not a time of zero or more",
-            expected="ns or cycles, zero or more",
-            file="profile",
-            keys=("core",),
-        )
-        return span_of(quantity, None, wrong)
-
-    saves = core.in_vain_saves
-    return Hides(
-        {kind: span(kind.value, core.events[kind]) for kind in core.events if kind.is_stall}
-        if core.refills_hide_stalls
-        else None,
-        None if saves is None else span("in vain saves", saves),
+    refetches = core.data_cache is not None and core.data_cache.load_behind_store is not None
+    return RefillPrices(
+        geometry,
+        state,
+        price,
+        spans,
+        regions,
+        waits,
+        core.clock,
+        refetches,
+        _hides(profile),
+        address,
+        begins,
     )
 
 
-def _alone(profile: HardwareProfile) -> None:
-    """Waits that depend on what was before are priced as if no fetch waited, and refills as if the
-    bus were free."""
-    busy = [r.name for r in profile.regions.values() if r.clock_divider > 1 or r.interferences]
-    data = profile.core.data_cache is not None
-    if profile.core.write_buffer or data or busy:
-        beside = "a data cache" if data else "a write buffer"
-        raise PricingError(
-            f"profile {profile.name} has an instruction cache and "
-            + (f"waits of {busy[0]}" if busy else beside),
-            expected="one of the two",
-            hint="price a cached region's line refill and accesses with their longest waits, and "
-            "leave write buffer, data cache, clock divider, refresh and arbitration out",
-            file="profile",
-            keys=("core", "instruction cache"),
-        )
+def _hides(profile: HardwareProfile) -> Hides:
+    core = profile.core
+
+    def span(quantity: Quantity, *keys: str) -> Span:
+        return span_of(quantity, None, not_a_time(profile.name, "core", *keys))
+
+    saves = core.in_vain_saves
+    return Hides(
+        {k: span(core.events[k], "events", k.value) for k in core.events if k.is_stall}
+        if core.refills_hide_stalls
+        else None,
+        None if saves is None else span(saves, "instruction cache", "in vain saves"),
+    )
 
 
 def _ranges(service: ServiceCharacterization) -> Iterator[CodeRange]:

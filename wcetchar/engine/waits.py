@@ -38,7 +38,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.engine.time import ZERO_SPAN, Span, less, plus, times
+from wcetchar.engine.regions import edge_wait
+from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, times
 from wcetchar.model.access import (
     AccessClass,
     CoreEvent,
@@ -69,8 +70,8 @@ class Bus:
     Attributes:
         clock: of the core.
         posted: so many writes go on behind the core.
-        edges_known: fetches never wait, instructions with an access take what it hides, and no
-            more than one write goes on.
+        edges_known: fetches never wait and no cache loads lines, instructions with an access take
+            what it hides, and no more than one write goes on.
         widest: bits of a write at most.
         overlap: of a write.
         turnaround: what an access right behind another one costs beside.
@@ -78,6 +79,7 @@ class Bus:
         event: the time of an event beside what it fetches in vain, as it is charged.
         reached: regions that an access may reach.
         writable: regions that a write may have been made to.
+        cached: a cache holds what is there, so the operation asks no bus.
         full: the full time of an access of a width to a region, for each width that it may have;
             without the wait for an edge.
     """
@@ -92,17 +94,13 @@ class Bus:
     event: Callable[[CoreEvent], Span]
     reached: Callable[[AccessClass], list[Region]]
     writable: Callable[[], list[Region]]
+    cached: Callable[[Region, Operation], bool]
     full: Callable[[Region, Operation, int], Iterable[Span]]
 
 
 def is_posted(access: AccessClass) -> bool:
     """A write that an instruction ends with. What is not known to be one is waited for."""
     return access.operation is Operation.WRITE and access.pattern is Pattern.SINGLE
-
-
-def edge_wait(region: Region) -> Fraction:
-    """Cycles of the core that an access waits for the edge of the bus's clock at most."""
-    return Fraction(region.clock_divider - 1)
 
 
 def wait_of(succession: Succession, bus: Bus) -> Interval:
@@ -118,6 +116,43 @@ def wait_of(succession: Succession, bus: Bus) -> Interval:
     _, nominal, high = ends
     # A longer stretch between makes a shorter wait: the ends may change places.
     return Interval(min(ends), min(nominal, high), high)
+
+
+def writes_begun(bus: Bus, region: Region) -> Fraction:
+    """What a line that is loaded from a region waits for writes at most, in nanoseconds."""
+    if not bus.posted or Operation.WRITE not in region.times:
+        return Fraction(0)
+    return _begun(bus, region, bus.widest) * bus.posted
+
+
+def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction:
+    """What a line of instructions that is loaded from a region, and is asked for before the second
+    access, waits for the first at most, beyond what the second is charged: in nanoseconds.
+
+    One of the lines that are asked for in between waits, those behind it no more; and then the
+    second access need not wait::
+
+        full(before) + edge - wait of the succession
+    """
+    before = succession.before
+    if not bus.posted or Operation.WRITE not in region.times:
+        return Fraction(0)
+    if before is None:
+        return writes_begun(bus, region)
+    if not is_posted(before) or all(one.name != region.name for one in bus.reached(before)):
+        return Fraction(0)
+    between = ZERO_SPAN
+    for event, count in succession.between:
+        between = plus(between, times(bus.event(event), count))
+    begun = _begun(bus, region, before.width)
+    return max(Fraction(0), begun - _pending(succession, bus, _end(between, "high"), "high"))
+
+
+def _begun(bus: Bus, region: Region, width: int) -> Fraction:
+    """Of a write to a region that was begun right now, until it is over."""
+    edge = _cycles(edge_wait(region))
+    full = bus.full(region, Operation.WRITE, width)
+    return max(in_nanoseconds(plus(one, edge), bus.clock).high for one in full)
 
 
 def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
@@ -166,6 +201,8 @@ def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction
     for region in regions:
         if region.clock_divider == 1:
             continue
+        if access is not None and bus.cached(region, access.operation):
+            continue  # one that misses has it in its penalty
         offset = _offset(succession, bus, region, between)
         left = edge_wait(region) if offset is None else Fraction(-offset % region.clock_divider)
         found.append(_value(less(_cycles(left), ZERO_SPAN, bus.clock), end))

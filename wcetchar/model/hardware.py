@@ -156,6 +156,17 @@ class Core:
     in_vain_saves: Quantity | None = None
     data_cache: DataCache | None = None
 
+    def caches(self, region: Region, operation: Operation) -> bool:
+        """What is in the region may be in a cache. The region's time of this operation is that of a
+        hit then, in cycles of the core, and asks no bus."""
+        if operation is Operation.FETCH:
+            return self.instruction_cache is not None and region.line_refill is not None
+        return (
+            operation is Operation.READ
+            and self.data_cache is not None
+            and region.load_miss_penalty is not None
+        )
+
 
 @dataclass(frozen=True)
 class HardwareProfile:

@@ -203,10 +203,12 @@ def _timed(
 ) -> Iterator[tuple[Region, Operation, Fraction, Fraction]]:
     """(region, operation, ns of one word, ns of the next in a burst), upper ends."""
     for region in profile.regions.values():
-        own = period if region.clock is None else Fraction(10**9) / region.clock.low
-        own *= region.clock_divider
-        beats = math.ceil(Fraction(_WORD, region.bus_width))
+        of_bus = period if region.clock is None else Fraction(10**9) / region.clock.low
+        of_bus *= region.clock_divider
         for operation, time in region.times.items():
+            hits = profile.core.caches(region, operation)
+            own = period if hits else of_bus
+            beats = 1 if hits else math.ceil(Fraction(_WORD, region.bus_width))
             first, following = (
                 q.high * (own if q.unit is Unit.CYCLES else 1) for q in (time.first, time.next)
             )

@@ -18,7 +18,15 @@ from wcetchar.engine import (
 )
 from wcetchar.engine.linear import linear_prices
 from wcetchar.engine.versus import Side, versus
-from wcetchar.model.access import AccessVector, CoreEvent, EventKind
+from wcetchar.model.access import (
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Succession,
+)
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
     STALL_EDITION,
@@ -41,7 +49,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.hardware import DataCache, HardwareProfile
+from wcetchar.model.hardware import DataCache, HardwareProfile, Interference
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
 
@@ -364,18 +372,128 @@ def test_what_is_not_known_is_refused() -> None:
     )
 
 
-def test_waits_that_depend_on_what_was_before_are_not_priced_beside_it() -> None:
-    known = characterized(FetchedLines(formula(5, 2), (footprint(0, 1),)))
+def beside(
+    lines: FetchedLines,
+    hardware: HardwareProfile,
+    counts: dict[Key, int],
+    *,
+    counted: bool = True,
+) -> Fraction:
+    """ns of a service with cold caches whose counts these are."""
+    row = TraceSection(Blocking(), AccessVector(counts))
+    known = characterized(lines)
+    service = replace(known.services[0], counts=Counts((row,)))
+    known = replace(known, services=(service,), successions=counted)
+    sections = {".text": "flash", "heap": "flash"}
+    if "ram" in hardware.regions:
+        sections["ram"] = "ram"
+    state = CacheState.COLD
+    placed = SectionMap("map", sections, addresses={".text": BASE}, instruction_cache=state)
+    found = estimate(known, "svc", hardware, placed, {})
+    assert found.total.high == sum(row.time.high for row in found.rows)
+    return found.total.high
+
+
+def with_ram(hardware: HardwareProfile, buffer: int = 1) -> HardwareProfile:
+    """Data beside the code, and elsewhere; writes of five cycles, one of them hidden."""
+    times = {Operation.READ: at(cycles(2)), Operation.WRITE: at(cycles(5))}
+    flash = hardware.regions["flash"]
+    flash = replace(flash, times={**flash.times, **times})
+    regions = {**hardware.regions, "flash": flash, "ram": region("ram", times)}
+    core = replace(
+        hardware.core,
+        events={**hardware.core.events, EventKind.STORE: cycles(1)},
+        overlap={**hardware.core.overlap, Operation.WRITE: cycles(1)},
+        write_buffer=buffer,
+        data_width=32,
+    )
+    return replace(hardware, core=core, regions=regions)
+
+
+def test_a_line_may_wait_for_a_write_to_the_same_memory() -> None:
+    two = FetchedLines(formula(9, 2), (footprint(0, 1),))
+    stored = AccessClass("heap", Operation.WRITE, 32)
+    first = Succession(None, ((ALU, 20),), 0, False, stored)
+    last = Succession(stored, (), 0, False, None)
+    hardware = with_ram(board())
+    once = {ALU: 20, stored: 1, first: 1, last: 1}
+    # The two lines wait for what was under way when the service began, and for its own write.
+    assert beside(two, hardware, once) == 200 + 2 * REFILL + 50 + 50
+    one = FetchedLines(formula(9, 2), (footprint(0),))
+    assert beside(one, hardware, once) == 200 + REFILL + 50
+    # Right behind it comes another one, which waits for 3 cycles of it anyway.
+    between = Succession(stored, ((ALU, 1),), 0, False, stored)
+    twice = {ALU: 21, stored: 2, first: 1, between: 1, last: 1}
+    assert beside(two, hardware, twice) == 210 + 30 + 2 * REFILL + 50 + 50
+    three = FetchedLines(formula(9, 2), (footprint(0, 1, 2),))
+    assert beside(three, hardware, twice) == 210 + 30 + 3 * REFILL + 50 + 50 + 20
+    four = FetchedLines(formula(9, 2), (footprint(0, 1, 2, 3),))
+    assert beside(four, hardware, twice) == 210 + 30 + 4 * REFILL + 50 + 50 + 20
+    # Of two that may be under way, both when the service begins, and each by itself later.
+    assert beside(one, with_ram(board(), 2), once) == 200 + REFILL + 2 * 50
+    # Without a buffer the core waits itself; and elsewhere no line is in the way.
+    assert beside(one, with_ram(board(), 0), once) == 200 + 40 + REFILL
+    elsewhere = AccessClass("ram", Operation.WRITE, 32)
+    other = {ALU: 20, elsewhere: 1, replace(first, access=elsewhere): 1}
+    assert beside(two, hardware, other) == 200 + 2 * REFILL + 50
+    flash = replace(hardware.regions["flash"], times={FETCH: at(cycles(1))})
+    apart = replace(hardware, regions={**hardware.regions, "flash": flash})
+    assert beside(two, apart, other) == 200 + 2 * REFILL
+
+
+def test_a_stretch_waits_for_writes_at_each_of_its_lines() -> None:
+    two = FetchedLines(formula(9, 2), (footprint(0, 1),))
+    known = replace(characterized(two, stretch=True, while_blocked=code(1)), successions=True)
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    found = estimate(known, "svc", with_ram(board()), placed, {})
+    # No access is counted, so nothing is known of any before.
+    assert found.total.high == 10 + 2 * REFILL
+    assert found.blocking_interrupts.high == 10 + REFILL + 50
+
+
+def test_hits_ask_no_bus_and_lines_wait_for_edges_and_refresh() -> None:
+    two = FetchedLines(formula(9, 2), (footprint(0, 1),))
+    fetch = AccessClass(".text", FETCH, 32)
     plain = board()
-    buffered = replace(plain, core=replace(plain.core, write_buffer=1))
-    counted = replace(known, successions=True)
-    assert "and a write buffer" in refusal(counted, buffered).message
+    flash = replace(plain.regions["flash"], bus_width=16, clock_divider=2)
+    divided = replace(plain, regions={**plain.regions, "flash": flash})
+    # A fetch that hits is a cycle of the core; a refill is in cycles of the bus, at its edge.
+    assert beside(two, divided, {fetch: 3}, counted=False) == 3 * 10 + 2 * (2 * REFILL + 10)
+    assert beside(two, plain, {fetch: 3}, counted=False) == 3 * 10 + 2 * REFILL
+    uncached = replace(divided, core=replace(plain.core, instruction_cache=None))
+    assert beside(two, uncached, {fetch: 3}, counted=False) == 3 * (2 * 20 + 10)
+    # Without successions each transaction waits for refresh.
+    refreshed = replace(plain.regions["flash"], refresh=Interference(cycles(3), cycles(100)))
+    busy = replace(plain, regions={**plain.regions, "flash": refreshed})
+    assert beside(two, busy, {ALU: 1}, counted=False) == 10 + 2 * (REFILL + 30)
+    # With them, it comes in 10 + 2 * 110 ns once, and a second time beyond 1 us.
+    begins = Succession(None, (), 0, False, None)
+    assert beside(two, busy, {ALU: 1, begins: 1}) == 10 + 2 * REFILL + 30
+    nine = FetchedLines(formula(9, 2), (footprint(*range(9)),))
+    assert beside(nine, busy, {ALU: 1, begins: 1}) == 10 + 9 * REFILL + 2 * 30
+
+
+def test_loads_that_are_carried_out_again_enter_lines_again() -> None:
+    crowded = FetchedLines(
+        formula(50, 0), (footprint(0, 4, repeated=(EnteredLine(32, ".text", 0, 2),)),)
+    )
+    again = CoreEvent("heap", EventKind.LOAD_BEHIND_STORE)
+    second = CoreEvent("heap", EventKind.SECOND_LOAD_BEHIND_STORE)
     data = DataCache(CacheGeometry(32, 4), cycles(7))
-    both = replace(plain, core=replace(plain.core, data_cache=data))
-    assert "and a data cache" in refusal(known, both).message
-    slow = replace(plain.regions["rom"], clock_divider=2)
-    divided = replace(plain, regions={**plain.regions, "rom": slow})
-    assert "and waits of rom" in refusal(known, divided).message
+    hardware = with_ram(board())
+    both = replace(hardware, core=replace(hardware.core, data_cache=data, write_buffer=0))
+    counts: dict[Key, int] = {ALU: 1, again: 2, second: 1}
+    # Two lines of one set: min(2, 1 + 1) and 1; and five for each load.
+    assert beside(crowded, both, counts) == 10 + (2 + 1 + 3 * 5) * REFILL
+    # Where there is room, they are still there.
+    roomy = replace(both, core=replace(both.core, instruction_cache=CacheGeometry(32, 8)))
+    assert beside(crowded, roomy, counts) == 10 + 2 * REFILL
+    # Without such loads, or without the price of one, none is.
+    assert beside(crowded, both, {ALU: 1}) == 10 + 3 * REFILL
+    never = replace(both.core, data_cache=replace(data, load_behind_store=None))
+    assert beside(crowded, replace(both, core=never), counts) == 10 + 3 * REFILL
 
 
 def test_caches_are_neither_fitted_nor_compared() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from test_pricing import at, cycles, hertz, kernel, profile, region
+from test_pricing import at, cycles, hertz, kernel, ns, profile, region
 
 from wcetchar.engine import PricingError, price_vector
 from wcetchar.engine.linear import linear_prices
@@ -162,6 +162,14 @@ def test_the_edge_of_a_divided_clock(divider: int) -> None:
     ):
         two = board(ram(3, divider=divider), region("flash", {READ: at(cycles(2))}))
         assert high(unknown, two) >= divider - 1
+
+
+def test_a_time_in_ns_is_what_it_says_on_a_divided_clock_too() -> None:
+    slow = ram(3, divider=4)
+    times = {READ: at(ns(7), cycles(1)), WRITE: at(ns(7))}
+    assert high(LOADED, board(replace(slow, times=times))) == 7 - 1
+    narrow = replace(slow, times=times, bus_width=16)
+    assert high(LOADED, board(narrow)) == 7 + 4 - 1
 
 
 def test_edges_are_not_known_where_fetches_wait() -> None:

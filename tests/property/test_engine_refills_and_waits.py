@@ -1,0 +1,371 @@
+"""Refills beside waits of data, against a core, two memories and a bus that are stepped in time.
+
+As in ``test_engine_waits``, with an instruction cache: some steps of the core wait for a line of
+code, which the fetch unit asks for then or one step sooner; or a line is asked for in vain, and the
+core goes on behind it. Lines come from the memory of section 0, which serves one transaction at a
+time, data first. Reads of section 0 may be loads of a data cache, all of which hit or miss. No run
+may take longer than its estimate.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_engine_waits import (
+    ALU,
+    CONSECUTIVE,
+    ISSUE,
+    Bus,
+    Outside,
+    Step,
+    buses,
+    load,
+    outsides,
+    simulated,
+    steps,
+    store,
+)
+
+from wcetchar.engine import estimate
+from wcetchar.model.access import (
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Succession,
+)
+from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.characterization import (
+    STALL_EDITION,
+    Blocking,
+    Characterization,
+    Counts,
+    FetchedLines,
+    Provenance,
+    SectionInfo,
+    ServiceCharacterization,
+    TraceSection,
+    Word,
+)
+from wcetchar.model.hardware import (
+    AccessTime,
+    Core,
+    DataCache,
+    HardwareProfile,
+    Interference,
+    Quantity,
+    Region,
+    RegionKind,
+    Unit,
+)
+from wcetchar.model.section_map import SectionMap
+from wcetchar.model.service import Kernel, SectionKind, ServiceKind
+
+ENTRY = CoreEvent("code", EventKind.LINE_ENTRY_32)
+
+
+@dataclass(frozen=True)
+class Line:
+    """``sooner``: asked for when the step before began; ``vain``: nobody executes it; ``at``:
+    cycles of the step's work until it is asked for, or waited for if it was asked for sooner."""
+
+    sooner: bool
+    vain: bool
+    at: int = 0
+
+
+@dataclass(frozen=True)
+class Caches:
+    """Cycles of the bus that a line takes: of code, and of data where these are cached."""
+
+    refill: int
+    miss: int | None
+    hits: bool = False
+
+    def holds(self, step: Step) -> bool:
+        return self.miss is not None and not step.section and not step.write
+
+
+@dataclass
+class _Access:
+    section: int
+    asked: int
+    length: int
+    end: int | None = None
+
+    def is_under_way(self, now: int) -> bool:
+        return self.end is None or now < self.end
+
+
+class _Board:
+    """Memories and the order in which they serve; time is that of ``test_engine_waits``."""
+
+    def __init__(
+        self, bus: Bus, caches: Caches, phase: int, outside: Outside | None, offset: int
+    ) -> None:
+        self.bus, self.caches = bus, caches
+        self.phase, self.outside, self.offset = phase, outside, offset
+        self.data: list[_Access] = []
+        self.waiting: deque[_Access] = deque()
+        self.lines: deque[_Access] = deque()
+        self.busy = [phase, phase]
+
+    def access(self, section: int, now: int, write: bool) -> _Access:
+        length = self.bus.first[section]
+        if not write and not section and self.caches.miss is not None:
+            length = self.caches.miss
+        one = _Access(section, now + 1, length * self.bus.divider[section])
+        self.data.append(one)
+        self.waiting.append(one)
+        return one
+
+    def line(self, now: int) -> _Access:
+        one = _Access(0, now, self.caches.refill * self.bus.divider[0])
+        self.lines.append(one)
+        return one
+
+    def step(self, now: int) -> None:
+        """What begins at this time."""
+        for memory in (0, 1):
+            divider = self.bus.divider[memory]
+            if now < self.busy[memory] or now % divider or self._taken(memory, now // divider):
+                continue
+            queue = self.lines if memory == 0 and self.lines else None
+            if self.waiting and self.waiting[0].section == memory and self._asks(now):
+                queue = self.waiting
+            if queue and queue[0].asked <= now:
+                one = queue.popleft()
+                self.busy[memory] = one.end = now + one.length
+
+    def _asks(self, now: int) -> bool:
+        """The first that waits, behind the one before."""
+        one = self.waiting[0]
+        number = len(self.data) - len(self.waiting)
+        if number and self.data[number - 1].end is None:
+            return False
+        before = self.data[number - 1].end if number else None
+        return now >= one.asked and (before is None or now >= before + self.bus.turnaround)
+
+    def _taken(self, memory: int, own: int) -> bool:
+        outside = self.outside
+        return (
+            outside is not None
+            and not memory
+            and (own + self.offset) % outside.every < outside.takes
+        )
+
+    def free(self, accesses: int, now: int) -> bool:
+        """The bus has been free for the turnaround, but for so many accesses."""
+        if len(self.data) <= accesses:
+            return True
+        end = self.data[-1 - accesses].end
+        return end is not None and now >= end - 1 + self.bus.turnaround
+
+
+class _Clock:
+    """Cycles of the core, in each of which the board does its part."""
+
+    def __init__(self, board: _Board) -> None:
+        self.board, self.now = board, board.phase
+        board.step(self.now)
+
+    def tick(self) -> None:
+        self.now += 1
+        self.board.step(self.now)
+
+    def until_over(self, one: _Access, sooner: int = 0) -> None:
+        while one.end is None or self.now < one.end - sooner:
+            self.tick()
+
+    def until_free(self, accesses: int) -> None:
+        while not self.board.free(accesses, self.now):
+            self.tick()
+
+
+def stepped(
+    bus: Bus,
+    caches: Caches,
+    run: list[tuple[Step, Line | None]],
+    pending: tuple[int, ...],
+    phase: int,
+    outside: Outside | None,
+    offset: int,
+) -> int:
+    """Cycles from the first instruction until the core goes on behind the last one."""
+    board = _Board(bus, caches, phase, outside, offset)
+    for section in pending:
+        board.access(section, phase - 1, write=True)
+    clock = _Clock(board)
+    asked: dict[int, _Access] = {}
+    for number, (step, line) in enumerate(run):
+        following = run[number + 1][1] if number + 1 < len(run) else None
+        if following is not None and following.sooner:
+            asked[number + 1] = board.line(clock.now)
+            board.step(clock.now)
+        took = step.work - step.less
+        for done in range(took + 1):
+            if line is not None and done == min(line.at, took):
+                if number not in asked:
+                    asked[number] = board.line(clock.now)
+                    board.step(clock.now)
+                if not line.vain:
+                    clock.until_over(asked[number])
+            if done == took:
+                break
+            clock.tick()
+            last = board.data[-1] if board.data else None
+            if done == step.late and last is not None and last.is_under_way(clock.now):
+                clock.tick()
+        clock.until_free(max(bus.buffered, 1) - 1)
+        if caches.holds(step) and caches.hits:
+            clock.tick()
+        else:
+            access = board.access(step.section, clock.now, step.write)
+            if step.write and bus.buffered:
+                clock.tick()
+            else:
+                clock.until_over(access, 0 if caches.holds(step) else 1)
+        if line is not None and line.vain:
+            clock.until_over(asked[number])
+    return clock.now - phase
+
+
+def estimated(
+    bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
+) -> Fraction:
+    keys: list[Key] = []
+    before: AccessClass | None = None
+    for step, _ in run:
+        operation = Operation.WRITE if step.write else Operation.READ
+        access = AccessClass(f"s{step.section}", operation, 32)
+        between: list[tuple[CoreEvent, int]] = [(ALU, step.work)] if step.work else []
+        if before is not None and not step.work:
+            between.append((CONSECUTIVE, 1))
+        keys += [event for event, count in between for _ in range(count)]
+        keys += [ISSUE[operation], access]
+        keys.append(Succession(before, tuple(between), int(step.late is not None), False, access))
+        before = access
+    keys.append(Succession(before, (), 0, False, None))
+    lines = sum(line is not None for _, line in run)
+    entries = Counts((TraceSection(Blocking(), AccessVector({ENTRY: lines})),))
+    service = ServiceCharacterization(
+        "run",
+        ServiceKind.CALL,
+        Word.BOUND,
+        (),
+        Counts((TraceSection(Blocking(), AccessVector([(key, 1) for key in keys])),)),
+        lines=FetchedLines(entries, ()),
+    )
+    kernel = Characterization(
+        Kernel("k", "1"),
+        "x",
+        32,
+        (SectionInfo("code", SectionKind.CODE, address=0),),
+        (service,),
+        Provenance("test"),
+        stalls=STALL_EDITION,
+        successions=True,
+    )
+    one, none = Quantity.exactly(1, Unit.CYCLES), Quantity.exactly(0, Unit.CYCLES)
+    core = Core(
+        "core",
+        Quantity.exactly(10**9, Unit.HERTZ),
+        {
+            EventKind.ALU: one,
+            EventKind.LOAD: one,
+            EventKind.STORE: one,
+            EventKind.CONSECUTIVE_ACCESS: Quantity.exactly(bus.turnaround, Unit.CYCLES),
+            EventKind.FETCH_HELD_LATE: one,
+            EventKind.PIPELINE_REFILL: none,
+        },
+        overlap={Operation.READ: one, Operation.WRITE: one},
+        write_buffer=bus.buffered,
+        data_width=32,
+        instruction_cache=CacheGeometry(32, 4) if lines else None,
+        data_cache=None if caches.miss is None else DataCache(CacheGeometry(32, 4)),
+    )
+    regions = {}
+    for number in (0, 1):
+        first = AccessTime(*[Quantity.exactly(bus.first[number], Unit.CYCLES)] * 2)
+        times = {Operation.READ: first, Operation.WRITE: first}
+        region = Region(
+            f"s{number}",
+            RegionKind.MEMORY,
+            32,
+            times,
+            clock_divider=bus.divider[number],
+            refresh=None
+            if outside is None or number
+            else Interference(
+                Quantity.exactly(outside.takes, Unit.CYCLES),
+                Quantity.exactly(outside.every, Unit.CYCLES),
+            ),
+        )
+        if number == 0:
+            region = replace(region, line_refill=Quantity.exactly(caches.refill, Unit.CYCLES))
+            if caches.miss is not None:
+                region = replace(
+                    region,
+                    times={**times, Operation.READ: AccessTime(one, one)},
+                    load_miss_penalty=Quantity.exactly(caches.miss, Unit.CYCLES),
+                )
+        regions[f"s{number}"] = region
+    board = HardwareProfile("board", "", core, regions)
+    placed = SectionMap("map", {"s0": "s0", "s1": "s1", "code": "s0"})
+    return estimate(kernel, "run", board, placed, {}).total.high
+
+
+lines = st.none() | st.builds(Line, st.booleans(), st.booleans(), st.integers(0, 9))
+caches_ = st.builds(Caches, st.integers(1, 12), st.none() | st.integers(1, 9))
+
+
+NEEDED = Line(sooner=False, vain=False)
+BETWEEN = replace(NEEDED, at=2)
+TWO_WRITES = [(store(), None), (store(), None), (load(9), NEEDED)]
+
+
+def beginnings(bus: Bus, outside: Outside | None):  # type: ignore[no-untyped-def]
+    numbers = range(bus.buffered + 1)
+    pending = [each for number in numbers for each in product((0, 1), repeat=number)]
+    phases = range(bus.divider[0] * bus.divider[1])
+    offsets = range(outside.every) if outside else range(1)
+    return product(pending, phases, offsets)
+
+
+@settings(max_examples=100, deadline=None)
+@given(buses, st.lists(steps, min_size=1, max_size=6), outsides)
+def test_without_lines_it_is_the_other_simulation(
+    bus: Bus, run: list[Step], outside: Outside | None
+) -> None:
+    nothing = Caches(1, None)
+    for pending, phase, offset in beginnings(bus, outside):
+        own = stepped(bus, nothing, [(s, None) for s in run], pending, phase, outside, offset)
+        assert own == simulated(bus, run, pending, phase, outside, offset)
+
+
+@settings(max_examples=150, deadline=None)
+@given(buses, caches_, st.lists(st.tuples(steps, lines), min_size=1, max_size=7), outsides)
+@example(Bus((6, 1), (1, 1), 1, 1), Caches(5, None), [(store(), None), (load(9), NEEDED)], None)
+@example(Bus((6, 1), (1, 1), 0, 2), Caches(5, None), TWO_WRITES, None)
+@example(Bus((6, 1), (1, 1), 0, 2), Caches(5, None), [(load(20), NEEDED)], None)
+@example(Bus((1, 1), (3, 1), 1, 0), Caches(1, None), [(load(5), None), (load(), NEEDED)], None)
+@example(Bus((1, 1), (2, 1), 0, 0), Caches(4, None), [(load(6), None), (load(6), BETWEEN)], None)
+@example(Bus((1, 1), (3, 1), 1, 0), Caches(1, 1), [(load(3), None), (store(6), None)], None)
+@example(Bus((1, 1), (1, 1), 1, 1), Caches(12, None), [(load(), NEEDED)] * 4, Outside(12, 4))
+@example(Bus((1, 1), (1, 1), 0, 0), Caches(3, None), [(load(3), NEEDED)], Outside(9, 4))
+def test_no_run_takes_longer_than_its_estimate(
+    bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
+) -> None:
+    found = max(
+        stepped(bus, replace(caches, hits=hits), run, pending, phase, outside, offset)
+        for pending, phase, offset in beginnings(bus, outside)
+        for hits in (False, True)[: 1 + (caches.miss is not None)]
+    )
+    assert found <= estimated(bus, caches, run, outside)
