@@ -15,7 +15,8 @@ from wcetchar.store import load_map
 ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) % \| (.*?) % \|")
 
 
-REFRESH = "imc, board C, caches ideal, refresh, second master"  # waits in every way that there is
+REFRESH = "imc, board C, caches ideal, refresh, second master"
+EVERYTHING = REFRESH.replace("ideal", "cold")  # waits in every way that there is, and lines
 BOARD_D = [
     f"imac-cached, board D, caches ideal{state}"
     for state in (
@@ -28,13 +29,17 @@ BOARD_D = [
     )
 ]
 
+BOTH_CACHES = ["imac-cached, board D, caches cold; by lines"]
+
 
 @pytest.mark.parametrize(
     ("states", "runs"),
     [
         # of those that differ, two: the page has twelve
-        ([REFRESH, "imc, board B, caches cold"], ["--runs", "2"]),
-        pytest.param([REFRESH], [], marks=pytest.mark.long),
+        ([EVERYTHING, "imc, board B, caches cold"], ["--runs", "2"]),
+        pytest.param([REFRESH, EVERYTHING], [], marks=pytest.mark.long),
+        pytest.param([f"{EVERYTHING}, busiest"], [], marks=pytest.mark.long),
+        pytest.param(BOTH_CACHES, [], marks=pytest.mark.long),
         pytest.param([f"{REFRESH}, busiest"], [], marks=pytest.mark.long),
         pytest.param(["imc, board A, caches cold"], [], marks=pytest.mark.long),
         pytest.param(BOARD_D, [], marks=pytest.mark.long),
@@ -61,7 +66,10 @@ def test_no_service_takes_longer_than_its_figure(states: list[str], runs: list[s
 
 
 @pytest.mark.parametrize("folder", ["freertos-virt", "freertos-virt-full"])
-@pytest.mark.parametrize("name", ["imc-cached", "imc-board-b-cached"])
+@pytest.mark.parametrize(
+    "name",
+    ["imc-cached", "imc-board-b-cached", "imc-board-c-cached", "imac-board-d-cached"],
+)
 def test_the_map_says_where_the_code_lies(name: str, folder: str) -> None:
     """By objdump: the figures with a cache rest on it."""
     elf = ROOT / "build" / "firmware" / folder / "freertos.elf"

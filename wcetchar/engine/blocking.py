@@ -34,7 +34,7 @@ from wcetchar.engine.counts import (
     last_call,
     supervisor_calls,
 )
-from wcetchar.engine.lines import NO_LINES, LoadedLines, StretchTime
+from wcetchar.engine.lines import NO_LINES, LinesAt, LoadedLines, StretchTime
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals
 from wcetchar.model.characterization import (
@@ -49,9 +49,6 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Chain, Link
 from wcetchar.model.interval import NO_TIME, Interval
-
-LinesAt = Callable[[tuple[int, ...]], LoadedLines]
-"""What a service loads, at values of its parameters."""
 
 
 @dataclass(frozen=True)

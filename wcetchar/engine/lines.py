@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.refills import Loaded, RefillPrices, Refills
@@ -42,6 +43,8 @@ class LoadedLines:
 
 
 NO_LINES = LoadedLines()
+LinesAt = Callable[[tuple[int, ...]], LoadedLines]
+"""What a service loads, at values of its parameters."""
 StretchTime = Callable[[tuple[int, ...], LoadedLines], Interval]
 """What lines take that a stretch loads, at values of the parameters and with those of its
 service."""
@@ -67,6 +70,10 @@ class Caches:
             InputError: the counts do not hold there.
         """
         return LoadedLines(tuple(prices.of(service, values) for prices in self.of_core))
+
+    def at(self, service: ServiceCharacterization) -> LinesAt | None:
+        """What a service loads, each value of the parameters tried once; ``None``: no cache."""
+        return cache(partial(self.of, service)) if self else None
 
     @property
     def of_followers(self) -> Caches:

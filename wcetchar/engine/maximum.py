@@ -12,13 +12,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
 
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import LARGEST_GRID, values_of
 from wcetchar.engine.prices import PriceVector
-from wcetchar.engine.totals import Totals
+from wcetchar.engine.totals import Totals, total_of
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization, StretchKind
 
@@ -71,9 +70,8 @@ def worst_parameters(
         # keeps the first of equals
         return max(itertools.chain(first, itertools.product(*ranges)), key=time)
 
-    lines = cache(partial(prices.caches.of, service)) if prices.caches else None
-    whole = None if lines is None else lambda values: lines(values).total.high
-    total = largest(Totals(service.counts, names, prices, service.name, lines=whole))
+    lines = prices.caches.at(service)
+    total = largest(total_of(service, prices, lines))
 
     def longest(kind: StretchKind) -> tuple[int, ...]:
         parts = blocking_totals(service, kind, prices, following, lines)

@@ -20,9 +20,19 @@ from wcetchar.engine.counts import (
     supervisor_calls,
     used_parameters,
 )
+from wcetchar.engine.lines import LinesAt
 from wcetchar.engine.prices import PriceVector
-from wcetchar.model.characterization import Counts
+from wcetchar.model.characterization import Counts, ServiceCharacterization
 from wcetchar.model.expression import ONE, Expression
+
+
+def total_of(
+    service: ServiceCharacterization, prices: PriceVector, lines: LinesAt | None
+) -> Totals:
+    """Of a whole service; ``lines``: what it loads."""
+    names = tuple(parameter.name for parameter in service.parameters)
+    loaded = None if lines is None else lambda values: lines(values).total.high
+    return Totals(service.counts, names, prices, service.name, lines=loaded)
 
 
 class Totals:
@@ -58,7 +68,8 @@ class Totals:
             price = self.coefficients.get(row.repetition, Fraction(0))
             self.coefficients[row.repetition] = price + prices.time_of(row.vector).high
         self._table: dict[tuple[bool, tuple[int, ...]], Fraction] = {}
-        used = used_parameters(counts, names)
+        # Which lines are loaded may depend on any of them.
+        used = used_parameters(counts, names) if lines is None else names
         self.used = tuple(i for i, name in enumerate(names) if name in used)
         """Places in ``names`` of the parameters that the time can depend on."""
         self._known: dict[tuple[int, ...], Fraction] = {}

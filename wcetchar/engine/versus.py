@@ -7,8 +7,9 @@ a parameter that only some sides have goes over its range all the same. Where R 
 is tried. Where it is not, the formulas may decide: with time(q) = sum of r(q) * p_r over
 repetitions r, which are never negative, p_r <= p'_r for every r makes one side never slower than
 the other, anywhere. (A blocking time is the largest over its stretches: it is enough that each
-stretch of one side lies below some stretch of the other.) Else only the corners and the observed
-points are tried, and the verdict says so.
+stretch of one side lies below some stretch of the other.) Else, and where lines are loaded into
+caches, which no formula tells, only the corners and the observed points are tried, and the verdict
+says so.
 
 Soundness caveat: the verdict is about figures. High-water marks and estimates can be too low, on
 either side.
@@ -22,16 +23,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import LARGEST_GRID
-from wcetchar.engine.data_lines import DataLinePrices
-from wcetchar.engine.errors import PricingError
 from wcetchar.engine.estimate import estimate_at
+from wcetchar.engine.lines import LinesAt
 from wcetchar.engine.prices import PriceVector
-from wcetchar.engine.totals import Totals
+from wcetchar.engine.totals import Totals, total_of
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (
     ServiceCharacterization,
@@ -57,6 +58,11 @@ class Side:
     service: ServiceCharacterization
     prices: PriceVector
     following: Following | None = None
+
+    @cached_property
+    def lines(self) -> LinesAt | None:
+        """What the service loads into caches."""
+        return self.prices.caches.at(self.service)
 
 
 def common_ranges(
@@ -95,26 +101,6 @@ def common_ranges(
 
 def versus(sides: Sequence[Side], ranges: Sequence[Range], hardware: int) -> list[MetricVersus]:
     """Every metric on one hardware; ``ranges`` are those of :func:`common_ranges`."""
-    for side in sides:
-        cached = side.prices.caches.of_core
-        if any(isinstance(one, DataLinePrices) for one in cached):
-            raise PricingError(
-                f"figures with a data cache are compared by the loads that may miss, and section "
-                f"map {side.prices.section_map.name} says where data lie",
-                expected="`data cache: cold` or `always miss`, and no addresses of data",
-                hint="leave `addresses` out",
-                file="map",
-                keys=("addresses",),
-            )
-        if cached:
-            raise PricingError(
-                f"profile {side.prices.profile.name} has an instruction cache, with which figures "
-                "are not compared",
-                expected="a profile without one",
-                hint="estimate each characterization by itself",
-                file="profile",
-                keys=("core", "instruction cache"),
-            )
     names = tuple(r.name for r in ranges)
     size = math.prod(r.maximum - r.minimum + 1 for r in ranges)
     corners = _corners(ranges)
@@ -172,7 +158,7 @@ class _Curve:
                 )
             )
         )
-        self.parts = _parts(side, own, metric)
+        self.parts = _parts(side, metric)
         used = {self._order[i] for part in self.parts for i in part.used}
         self._used = sorted(i for i in used if i is not None)
         self._known: dict[Point, tuple[Fraction, Point] | None] = {}
@@ -224,13 +210,13 @@ class _Curve:
         return found
 
 
-def _parts(side: Side, names: tuple[str, ...], metric: Metric) -> list[Totals]:
+def _parts(side: Side, metric: Metric) -> list[Totals]:
     """What a metric is the largest of; as :func:`estimate_at` has it."""
-    service = side.service
+    service, lines = side.service, side.lines
     if metric is Metric.TOTAL:
-        return [Totals(service.counts, names, side.prices, service.name)]
+        return [total_of(service, side.prices, lines)]
     kind = StretchKind.INTERRUPTS if metric is Metric.INTERRUPTS else StretchKind.PREEMPTION
-    return blocking_totals(service, kind, side.prices, side.following)
+    return blocking_totals(service, kind, side.prices, side.following, lines)
 
 
 def _metric(

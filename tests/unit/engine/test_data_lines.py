@@ -38,6 +38,7 @@ from wcetchar.model.expression import Name
 from wcetchar.model.hardware import Interference
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
+from wcetchar.model.versus import Basis, Verdict
 
 SETS = 8
 """Of the board's cache, with lines of 32 bytes."""
@@ -320,12 +321,21 @@ def test_without_addresses_loads_are_priced_one_by_one() -> None:
     assert price_vector(known, board(), at(None)).caches.of_core == ()
 
 
-def test_sides_are_not_compared_by_lines() -> None:
-    known = uses(line(0, 1))
-    prices = price_vector(known, board(), at())
-    side = Side(known.services[0], prices, Following(known, prices, {}))
-    with pytest.raises(PricingError, match="compared by the loads that may miss"):
-        versus([side, side], [], 1)
+def test_sides_are_compared_by_the_lines_that_they_load() -> None:
+    """One load of a line against three, in a service, and in what it blocks."""
+    sides, made = [], []
+    for known in (uses(line(0, 1)), uses(line(0, 2), line(1, 1))):
+        prices = price_vector(known, board(), at())
+        following = Following(known, prices, {})
+        sides.append(Side(known.services[0], prices, following))
+        made.append(estimate(known, "svc", board(), at(), {}, prices))
+    total, interrupts, _ = versus(sides, [], 1)
+    (against,) = total.against
+    assert against.worst.times == tuple(one.total.high for one in made)
+    assert against.verdict is Verdict.NEVER_FASTER
+    assert against.basis is Basis.EVERY_POINT
+    (against,) = interrupts.against
+    assert against.worst.times == tuple(one.blocking_interrupts.high for one in made)
 
 
 def test_what_a_load_behind_a_store_takes_stays() -> None:

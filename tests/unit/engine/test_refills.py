@@ -17,7 +17,7 @@ from wcetchar.engine import (
     worst_parameters,
 )
 from wcetchar.engine.linear import linear_prices
-from wcetchar.engine.versus import Side, versus
+from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.model.access import (
     AccessClass,
     AccessVector,
@@ -52,6 +52,7 @@ from wcetchar.model.characterization import (
 from wcetchar.model.hardware import DataCache, HardwareProfile, Interference
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
+from wcetchar.model.versus import Verdict
 
 HERE, ELSEWHERE = EventKind.LINE_ENTRY_32, EventKind.LINE_ENTRY_32_REALIGNED
 ALU = CoreEvent(".text", EventKind.ALU)
@@ -496,14 +497,36 @@ def test_loads_that_are_carried_out_again_enter_lines_again() -> None:
     assert beside(crowded, replace(both, core=never), counts) == 10 + 3 * REFILL
 
 
-def test_caches_are_neither_fitted_nor_compared() -> None:
-    known = characterized(FetchedLines(formula(5, 2), (footprint(0, 1),)))
+def test_a_cache_is_not_fitted() -> None:
     placed = SectionMap("map", {".text": "flash"})
     with pytest.raises(PricingError, match="cannot be told"):
         linear_prices(board(), placed, 32, [ALU])
-    side = Side(known.services[0], price_vector(known, board(), placed))
-    with pytest.raises(PricingError, match="not compared"):
-        versus([side, side], (), 0)
+
+
+def test_sides_are_compared_by_the_lines_that_they_load() -> None:
+    """Where these differ by a parameter that nothing else depends on."""
+    few, many = (
+        Footprint(((n,),), footprint(*range(lines)).ranges) for n, lines in ((2, 1), (3, 3))
+    )
+    kept = Footprint(((2,), (3,)), footprint(0, 1).ranges)
+    parameter = Parameter("N", ParameterKind.STATE, 2, 3, "n")
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    sides = []
+    for footprints in ((kept,), (few, many)):
+        known = characterized(FetchedLines(formula(9, 2), footprints))
+        service = replace(known.services[0], parameters=(parameter,))
+        known = replace(known, services=(service,))
+        sides.append(Side(service, price_vector(known, board(), placed)))
+    total, *_ = versus(sides, common_ranges([side.service for side in sides], {}), 0)
+    (against,) = total.against
+    assert against.verdict is Verdict.DEPENDS
+    assert (against.checked, against.slower, against.faster) == (2, 1, 1)
+    assert [corner.times for corner in total.corners] == [
+        (10 + 2 * REFILL, 10 + REFILL),
+        (10 + 2 * REFILL, 10 + 3 * REFILL),
+    ]
 
 
 def test_a_line_entry_among_other_counts_has_no_price() -> None:
