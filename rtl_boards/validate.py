@@ -90,10 +90,10 @@ def _board_d(profile: str, prices: str, *beside: str, placed: bool = False) -> C
     return Cell("imac-cached", "d", "ideal", *names, beside, counted, prices, placed)
 
 
-def _both_caches() -> Cell:
+def _both_caches(prices: str, placed: bool = False) -> Cell:
     """Empty, both of them, where a service begins."""
     names = ("vexriscv/imac-board-d-cached", "vexriscv/map-imac-board-d-cached")
-    return Cell("imac-cached", "d", "cold", *names, (), ("--data-lines", "32"), "by lines")
+    return Cell("imac-cached", "d", "cold", *names, (), ("--data-lines", "32"), prices, placed)
 
 
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
@@ -120,7 +120,8 @@ CELLS = (
     _board_d("", "by lines", EMPTY),
     _board_d("", "by lines that are placed", EMPTY, placed=True),
     _board_d("", "by lines that are placed", WARM, placed=True),
-    _both_caches(),
+    _both_caches("by lines"),
+    _both_caches("by lines that are placed", placed=True),
 )
 
 PHASES = {"basic": 12, "full": 2}
@@ -281,8 +282,9 @@ def placed_map(cell: Cell, published: Path) -> Path:
     shipped = ROOT / "wcetchar" / "hwprofiles" / f"{cell.section_map}.yaml"
     begins = [f"  {s['name']}: 0x{s['address']:x}" for s in sections if "address" in s]
     state = "warm" if WARM in cell.beside else "cold"
-    file = published.with_name(f"{published.stem}-{state}-map.yaml")
-    text = shipped.read_text(encoding="utf-8")
+    file = published.with_name(f"{published.stem}-{cell.caches}-{state}-map.yaml")
+    shipped_lines = shipped.read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line for line in shipped_lines if not line.startswith("addresses:"))
     if WARM in cell.beside:
         text = text.replace("data cache: cold", "data cache: warm")
     file.write_text("\n".join([text, "addresses:", *begins, ""]), encoding="utf-8")

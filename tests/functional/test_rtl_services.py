@@ -29,7 +29,9 @@ BOARD_D = [
     )
 ]
 
-BOTH_CACHES = ["imac-cached, board D, caches cold; by lines"]
+BOTH_CACHES = [
+    f"imac-cached, board D, caches cold; by lines{placed}" for placed in ("", " that are placed")
+]
 
 
 @pytest.mark.parametrize(
