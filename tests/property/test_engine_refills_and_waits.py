@@ -327,6 +327,7 @@ caches_ = st.builds(Caches, st.integers(1, 12), st.none() | st.integers(1, 9))
 
 
 NEEDED = Line(sooner=False, vain=False)
+MANY = [(load(3), NEEDED)] * 20
 BETWEEN = replace(NEEDED, at=2)
 TWO_WRITES = [(store(), None), (store(), None), (load(9), NEEDED)]
 
@@ -355,6 +356,9 @@ def test_without_lines_it_is_the_other_simulation(
 @example(Bus((6, 1), (1, 1), 1, 1), Caches(5, None), [(store(), None), (load(9), NEEDED)], None)
 @example(Bus((6, 1), (1, 1), 0, 2), Caches(5, None), TWO_WRITES, None)
 @example(Bus((6, 1), (1, 1), 0, 2), Caches(5, None), [(load(20), NEEDED)], None)
+@example(Bus((6, 1), (1, 1), 0, 0), Caches(5, None), [(load(), None), (load(3), NEEDED)], None)
+@example(Bus((6, 1), (1, 1), 1, 1), Caches(5, None), [(load(), None), *MANY], None)
+@example(Bus((6, 1), (1, 1), 0, 0), Caches(5, None), [(store(3), NEEDED)] * 20, None)
 @example(Bus((1, 1), (3, 1), 1, 0), Caches(1, None), [(load(5), None), (load(), NEEDED)], None)
 @example(Bus((1, 1), (2, 1), 0, 0), Caches(4, None), [(load(6), None), (load(6), BETWEEN)], None)
 @example(Bus((1, 1), (3, 1), 1, 0), Caches(1, 1), [(load(3), None), (store(6), None)], None)

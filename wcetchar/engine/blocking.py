@@ -89,7 +89,10 @@ def blocking_at(
     """
     if not service.stretches_known:
         blocking = [row for row in counted.rows if _blocks(kind)(row.blocking)]
+        # What comes once for each window is in the counts of its beginning.
         loaded = lines.unhidden if blocking else NO_TIME
+        if any(row.repetitions for row in blocking):
+            loaded = loaded.up_to(loaded.high + prices.rate.once)
         return Longest(
             prices.in_stretches.time_of_window(blocking, loaded),
             "all blocking trace sections together" if blocking else "",
@@ -221,8 +224,15 @@ def blocking_totals(
             for point in service.counts.points
         ),
     )
-    loaded = None if lines is None else partial(_loaded_at, lines, lambda _, whole: whole.unhidden)
+    loaded = None
+    if lines is not None or prices.rate.once:
+        loaded = partial(_beside_rows, lines, prices.rate.once)
     return [Totals(rows, names, prices.in_stretches, service.name, lines=loaded)]
+
+
+def _beside_rows(lines: LinesAt | None, once: Fraction, values: tuple[int, ...]) -> Fraction:
+    """All lines of the service, and what comes once for each window."""
+    return once + (lines(values).unhidden.high if lines is not None else 0)
 
 
 def _loaded_at(lines: LinesAt, own: StretchTime, values: tuple[int, ...]) -> Fraction:

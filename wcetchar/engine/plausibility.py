@@ -156,10 +156,11 @@ def _region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
                 "the bus is faster than the core",
                 "cycles of this region are cycles of its own clock: are they the core's?",
             )
-    period = periods(clock).nominal * region.clock_divider
+    of_bus = periods(clock).nominal * region.clock_divider
     for operation, time in region.times.items():
-        place = (*where, operation.value)
-        yield from _access(time, place, period)
+        hits = profile.core.caches(region, operation)
+        period = periods(profile.core.clock).nominal if hits else of_bus
+        yield from _access(time, (*where, operation.value), period)
     if region.kind is RegionKind.PERIPHERAL and Operation.FETCH in region.times:
         yield Finding(
             (*where, Operation.FETCH.value),

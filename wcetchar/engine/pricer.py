@@ -45,6 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import NoReturn
 
@@ -56,7 +57,14 @@ from wcetchar.engine.prices import Price
 from wcetchar.engine.refills import RefillWaits
 from wcetchar.engine.regions import edge_span, region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
-from wcetchar.engine.waits import ISSUES, Bus, is_posted, wait_of, wait_of_refill, writes_begun
+from wcetchar.engine.waits import (
+    ISSUES,
+    Bus,
+    is_posted,
+    longest_wait_of_refill,
+    wait_of,
+    wait_of_refill,
+)
 from wcetchar.model.access import (
     UNKNOWN_SECTION,
     WIDTHS,
@@ -121,10 +129,24 @@ class Pricer:
 
     def waits_of_refills(self) -> RefillWaits:
         """What lines of instructions may wait for before they are loaded."""
+
+        def reached(access: AccessClass) -> list[Region]:
+            """Of a service that may follow another, of which not all has a place."""
+            return self.placement.reached(access.section, access.operation)
+
+        known: dict[tuple[Succession, str], Fraction] = {}
+
+        def behind(succession: Succession, region: Region) -> Fraction:
+            key = succession, region.name
+            if key not in known:
+                known[key] = wait_of_refill(succession, replace(self._bus, reached=reached), region)
+            return known[key]
+
         return RefillWaits(
             line=self.line_waits,
-            writes=lambda region: writes_begun(self._bus, region),
-            behind=lambda succession, region: wait_of_refill(succession, self._bus, region),
+            counted=self.successions,
+            longest=lambda region: longest_wait_of_refill(self._bus, region),
+            behind=behind,
         )
 
     def notes(self) -> Iterator[str]:
@@ -247,6 +269,11 @@ class Pricer:
             edges_known=core.write_buffer <= 1 and self._edges_known(),
             widest=core.data_width,
             overlap=self._overlaps(Operation.WRITE)[0],
+            overlaps=tuple(
+                one
+                for operation in (Operation.READ, Operation.WRITE, Operation.ACCESS)
+                for one in self._overlaps(operation)
+            ),
             turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),
             held=self._own(EventKind.FETCH_HELD_LATE),
             event=lambda event: self._own(event.kind),

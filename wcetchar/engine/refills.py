@@ -37,8 +37,9 @@ again, and what it had fetched behind them: ``REFETCHED`` entries more each, whi
 sets that have room.
 
 A line takes its region's ``line refill``, and waits before for the edge of the region's clock, for
-interference, and for writes to that memory which go on behind the core. Each write holds up one
-line at most, so of m lines the m longest of these waits are charged (``waits.wait_of_refill``).
+interference, and for accesses to that memory which go on behind the core. Each access holds up one
+line at most, so of m lines the m longest of these waits are charged (``waits.wait_of_refill``); of
+lines from anywhere, and where successions are not counted, each the longest that there can be.
 Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
 
 Soundness: nothing else uses the cache while the service runs. What an interrupt or another thread
@@ -51,7 +52,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from typing import Final
 
 from wcetchar.engine.caches import cold_misses, fits, warm_misses
@@ -140,11 +141,12 @@ class Hides:
 @dataclass(frozen=True)
 class RefillWaits:
     """What a line may wait for before it is loaded from a region, in nanoseconds: ``line``: edges
-    and interference; ``writes``: those that go on behind the core, at most; ``behind``: the one
-    before an access, beyond what that access is charged."""
+    and interference; ``longest``: accesses that go on behind the core, at most; ``behind``: the one
+    before another, beyond what that one is charged, where successions are ``counted``."""
 
     line: Callable[[Region], Interval]
-    writes: Callable[[Region], Fraction]
+    counted: bool
+    longest: Callable[[Region], Fraction]
     behind: Callable[[Succession, Region], Fraction]
 
 
@@ -245,32 +247,41 @@ class RefillPrices:
         if not fits(self.geometry, lines):
             return None
         misses = Counter(lines.values())
+        longest = (self.waits.longest(self.region[s]) * number for s, number in misses.items())
+        waits = sum(longest, start=Fraction(0))
         if code.wild:
-            misses[self._dearest] += self._wild_misses * code.wild
+            anywhere = self._wild_misses * code.wild
+            misses[self._dearest] += anywhere
+            waits += anywhere * self._longest
         time = sum(
             (self.price[section][1].scaled(number) for section, number in misses.items()),
             start=Interval(),
         )
-        writes = (self.waits.writes(self.region[s]) * number for s, number in misses.items())
-        return time.up_to(time.high + sum(writes, start=Fraction(0)))
+        return time.up_to(time.high + waits)
 
-    def _behind_writes(
+    @cached_property
+    def _longest(self) -> Fraction:
+        """What a line from anywhere waits for accesses at most."""
+        return max(self.waits.longest(region) for region in self.region.values())
+
+    def _behind_accesses(
         self, service: ServiceCharacterization, values: tuple[int, ...], misses: Mapping[str, int]
     ) -> Iterator[tuple[str, Fraction]]:
         """Of each region, a section that lines are loaded from, and what all of these wait for
-        writes at most."""
+        accesses at most."""
         lines: Counter[str] = Counter()
         sections: dict[str, str] = {}
-        for section, number in misses.items():
-            name = self.region[section].name
-            lines[name] += number
-            sections[name] = max(section, sections.get(name, section))
+        for section, number in sorted(misses.items()):
+            if number:
+                lines[self.region[section].name] += number
+                sections[self.region[section].name] = section
         for name, number in lines.items():
             region = self.region[sections[name]]
-            most = self.waits.writes(region) * number
+            most = self.waits.longest(region) * number
+            if most and self.waits.counted:
+                most = min(most, self._longest_waits(service, values, region, number))
             if most:
-                found = self._longest_waits(service, values, region, number)
-                yield sections[name], min(most, found)
+                yield sections[name], most
 
     def _longest_waits(
         self,
@@ -279,7 +290,7 @@ class RefillPrices:
         region: Region,
         lines: int,
     ) -> Fraction:
-        """Of so many lines, each behind another write."""
+        """Of so many lines, each behind another access."""
         names = tuple(parameter.name for parameter in service.parameters)
         waits: Counter[Fraction] = Counter()
         for row in count(service.counts, names, values, service.name).rows:
@@ -322,10 +333,8 @@ class RefillPrices:
                     continue
                 if key.kind is here or (key.kind is elsewhere and not self._in_place(key.section)):
                     misses[key.section] += number * row.repetitions
-        again = self._refetched(service, values)
-        if again:
-            misses[self._dearest] += again
-        return self._priced(service, values, misses, counted.exact)
+        anywhere = self._refetched(service, values)
+        return self._priced(service, values, misses, counted.exact, anywhere)
 
     def _refetched(self, service: ServiceCharacterization, values: tuple[int, ...]) -> int:
         """Entries of lines by loads that are carried out again."""
@@ -374,15 +383,13 @@ class RefillPrices:
         misses: dict[str, int] = defaultdict(int)
         for line, number in model(self.geometry, entries, handlers).items():
             misses[lines[line]] += number
+        anywhere = self._wild_misses * max((f.wild for f in found), default=0)
         if not fits(self.geometry, lines):
-            misses[self._dearest] += self._refetched(service, values)
-        wild = self._wild_misses * max((f.wild for f in found), default=0)
-        if wild:
-            misses[self._dearest] += wild
+            anywhere += self._refetched(service, values)
         hidden: list[HiddenLines] = []
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]
-        return self._priced(service, values, misses, exact, hidden)
+        return self._priced(service, values, misses, exact, anywhere, hidden)
 
     @staticmethod
     def _handlers(service: ServiceCharacterization, values: tuple[int, ...]) -> int:
@@ -455,14 +462,22 @@ class RefillPrices:
         values: tuple[int, ...],
         misses: Mapping[str, int],
         exact: bool,
+        anywhere: int,
         hidden: Iterable[HiddenLines] = (),
     ) -> Refills:
+        """``anywhere``: lines beside the misses, of which it is not known from where they come."""
+        waits = dict(self._behind_accesses(service, values, misses))
+        if anywhere:
+            misses = Counter(misses)
+            misses[self._dearest] += anywhere
+            more = anywhere * self._longest
+            waits[self._dearest] = waits.get(self._dearest, Fraction(0)) + more
         whole = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
         left, time = dict(misses), {section: Interval() for section in misses}
         for section, lines, span in hidden:
             left[section] = left.get(section, 0) - lines
-            waits = self.waits.line(self.region[section])
-            shorter = less(self.span[section], span, self.clock) + waits
+            before = self.waits.line(self.region[section])
+            shorter = less(self.span[section], span, self.clock) + before
             time[section] = time.get(section, Interval()) + shorter.scaled(lines)
         for section, number in left.items():
             if number < 0:  # a line of it counts to a section that it shares it with
@@ -470,9 +485,9 @@ class RefillPrices:
             else:
                 time[section] += self.price[section][1].scaled(number)
         unhidden = sum(whole.values(), start=Interval())
-        for section, writes in self._behind_writes(service, values, misses):
-            time[section] = time[section].up_to(time[section].high + writes)
-            unhidden = unhidden.up_to(unhidden.high + writes)
+        for section, wait in waits.items():
+            time[section] = time[section].up_to(time[section].high + wait)
+            unhidden = unhidden.up_to(unhidden.high + wait)
         return Refills(dict(misses), time, exact, unhidden)
 
 
@@ -539,6 +554,15 @@ def refill_prices(
     core = profile.core
     state = section_map.instruction_cache
     refetches = core.data_cache is not None and core.data_cache.load_behind_store is not None
+    if refetches and not characterization.data_lines:
+        raise PricingError(
+            f"the characterization of {characterization.kernel.name} does not count loads behind "
+            "stores, which are carried out again and fetch lines again",
+            expected="a characterization made with --data-lines",
+            hint="characterize the kernel anew",
+            file="profile",
+            keys=("core", "data cache", "load behind store"),
+        )
     return RefillPrices(
         geometry,
         state,

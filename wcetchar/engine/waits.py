@@ -74,6 +74,7 @@ class Bus:
             what it hides, and no more than one write goes on.
         widest: bits of a write at most.
         overlap: of a write.
+        overlaps: of accesses to data.
         turnaround: what an access right behind another one costs beside.
         held: what a late transfer costs where the fetch unit is held.
         event: the time of an event beside what it fetches in vain, as it is charged.
@@ -89,6 +90,7 @@ class Bus:
     edges_known: bool
     widest: int
     overlap: Span
+    overlaps: tuple[Span, ...]
     turnaround: Span
     held: Span
     event: Callable[[CoreEvent], Span]
@@ -118,11 +120,12 @@ def wait_of(succession: Succession, bus: Bus) -> Interval:
     return Interval(min(ends), min(nominal, high), high)
 
 
-def writes_begun(bus: Bus, region: Region) -> Fraction:
-    """What a line that is loaded from a region waits for writes at most, in nanoseconds."""
+def longest_wait_of_refill(bus: Bus, region: Region) -> Fraction:
+    """What a line of instructions that is loaded from a region waits for accesses at most, in
+    nanoseconds; whatever they are."""
     if not bus.posted or Operation.WRITE not in region.times:
-        return Fraction(0)
-    return _begun(bus, region, bus.widest) * bus.posted
+        return _tail(bus, region)
+    return max(_tail(bus, region), _begun(bus, region, bus.widest) * bus.posted)
 
 
 def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction:
@@ -132,20 +135,38 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
     One of the lines that are asked for in between waits, those behind it no more; and then the
     second access need not wait::
 
-        full(before) + edge - wait of the succession
+        full(before) + edge - wait of the succession           before: a write that goes on
+        max(0, overlap(before) - longest edge)                 before: what the core waited for
+
+    The core goes on so much sooner than the memory is free, and the line's edge is charged anyway.
     """
     before = succession.before
-    if not bus.posted or Operation.WRITE not in region.times:
-        return Fraction(0)
     if before is None:
-        return writes_begun(bus, region)
-    if not is_posted(before) or all(one.name != region.name for one in bus.reached(before)):
+        return longest_wait_of_refill(bus, region)
+    reached = bus.reached(before)
+    if reached and all(one.name != region.name for one in reached):
+        return Fraction(0)
+    if bus.cached(region, before.operation):
+        return Fraction(0)  # one that misses has the memory as long as its core waits
+    if not (bus.posted and is_posted(before)):
+        return _tail(bus, region)
+    if Operation.WRITE not in region.times:
         return Fraction(0)
     between = ZERO_SPAN
     for event, count in succession.between:
         between = plus(between, times(bus.event(event), count))
     begun = _begun(bus, region, before.width)
     return max(Fraction(0), begun - _pending(succession, bus, _end(between, "high"), "high"))
+
+
+def _tail(bus: Bus, region: Region) -> Fraction:
+    """How much longer the memory has an access than the core waits for it."""
+    asked = any(o is not Operation.FETCH and not bus.cached(region, o) for o in region.times)
+    if not asked:
+        return Fraction(0)
+    hidden = [in_nanoseconds(one, bus.clock).high for one in bus.overlaps]
+    edge = in_nanoseconds(_cycles(edge_wait(region)), bus.clock).low
+    return max(Fraction(0), *(one - edge for one in hidden))
 
 
 def _begun(bus: Bus, region: Region, width: int) -> Fraction:

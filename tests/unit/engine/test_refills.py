@@ -16,6 +16,7 @@ from wcetchar.engine import (
     price_vector,
     worst_parameters,
 )
+from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.linear import linear_prices
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.model.access import (
@@ -384,7 +385,7 @@ def beside(
     row = TraceSection(Blocking(), AccessVector(counts))
     known = characterized(lines)
     service = replace(known.services[0], counts=Counts((row,)))
-    known = replace(known, services=(service,), successions=counted)
+    known = replace(known, services=(service,), successions=counted, data_lines=(32,))
     sections = {".text": "flash", "heap": "flash"}
     if "ram" in hardware.regions:
         sections["ram"] = "ram"
@@ -392,6 +393,7 @@ def beside(
     placed = SectionMap("map", sections, addresses={".text": BASE}, instruction_cache=state)
     found = estimate(known, "svc", hardware, placed, {})
     assert found.total.high == sum(row.time.high for row in found.rows)
+    assert found.total.high == sum(column.time.high for column in found.columns)
     return found.total.high
 
 
@@ -433,7 +435,8 @@ def test_a_line_may_wait_for_a_write_to_the_same_memory() -> None:
     # Of two that may be under way, both when the service begins, and each by itself later.
     assert beside(one, with_ram(board(), 2), once) == 200 + REFILL + 2 * 50
     # Without a buffer the core waits itself; and elsewhere no line is in the way.
-    assert beside(one, with_ram(board(), 0), once) == 200 + 40 + REFILL
+    # The memory has the write a cycle longer than the core waits for it.
+    assert beside(one, with_ram(board(), 0), once) == 200 + 40 + REFILL + 10
     elsewhere = AccessClass("ram", Operation.WRITE, 32)
     other = {ALU: 20, elsewhere: 1, replace(first, access=elsewhere): 1}
     assert beside(two, hardware, other) == 200 + 2 * REFILL + 50
@@ -486,8 +489,9 @@ def test_loads_that_are_carried_out_again_enter_lines_again() -> None:
     hardware = with_ram(board())
     both = replace(hardware, core=replace(hardware.core, data_cache=data, write_buffer=0))
     counts: dict[Key, int] = {ALU: 1, again: 2, second: 1}
-    # Two lines of one set: min(2, 1 + 1) and 1; and five for each load.
-    assert beside(crowded, both, counts) == 10 + (2 + 1 + 3 * 5) * REFILL
+    # Two lines of one set: min(2, 1 + 1) and 1; and five for each load, each of which may wait for
+    # the last cycle of a write.
+    assert beside(crowded, both, counts) == 10 + (2 + 1 + 3 * 5) * REFILL + 15 * 10
     # Where there is room, they are still there.
     roomy = replace(both, core=replace(both.core, instruction_cache=CacheGeometry(32, 8)))
     assert beside(crowded, roomy, counts) == 10 + 2 * REFILL
@@ -495,6 +499,55 @@ def test_loads_that_are_carried_out_again_enter_lines_again() -> None:
     assert beside(crowded, both, {ALU: 1}) == 10 + 3 * REFILL
     never = replace(both.core, data_cache=replace(data, load_behind_store=None))
     assert beside(crowded, replace(both, core=never), counts) == 10 + 3 * REFILL
+
+
+def test_loads_that_are_carried_out_again_have_to_be_counted() -> None:
+    known = characterized(FetchedLines(formula(5, 2), (footprint(0, 1),)))
+    plain = board()
+    data = DataCache(CacheGeometry(32, 4), cycles(7))
+    both = replace(plain, core=replace(plain.core, data_cache=data))
+    assert "does not count loads behind stores" in refusal(known, both).message
+    never = replace(both, core=replace(both.core, data_cache=replace(data, load_behind_store=None)))
+    price_vector(known, never, SectionMap("map", {".text": "flash"}))
+
+
+def test_a_line_from_anywhere_may_come_from_where_writes_go() -> None:
+    """From the RAM, behind a write of 20 cycles there; the line that it replaces from the flash."""
+    plain = board(flash=11, sram=10)
+    times = {FETCH: at(cycles(1)), Operation.WRITE: at(cycles(20))}
+    sram = replace(plain.regions["sram"], times=times)
+    core = replace(plain.core, write_buffer=1, data_width=32)
+    hardware = replace(plain, core=core, regions={**plain.regions, "sram": sram})
+    lines = FetchedLines(formula(50, 0), (footprint(wild=1),))
+    known = characterized(lines, ".fast", stretch=True, while_blocked=code(wild=1))
+    known = replace(known, successions=True)
+    sections = {".text": "flash", ".fast": "sram"}
+    placed = SectionMap(
+        "map", sections, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    found = estimate(known, "svc", hardware, placed, {})
+    assert found.total.high == 10 + 2 * (REFILL + 200)
+    assert found.blocking_interrupts.high == 10 + 2 * (REFILL + 200)
+
+
+def test_what_comes_once_in_a_window_comes_in_rows_that_block_too() -> None:
+    """Where stretches are not known."""
+    plain = board()
+    refreshed = replace(plain.regions["flash"], refresh=Interference(cycles(3), cycles(100)))
+    busy = replace(plain, regions={**plain.regions, "flash": refreshed})
+    known = characterized(FetchedLines(formula(9, 2), (footprint(0),)))
+    row = TraceSection(Blocking(interrupts=True), AccessVector({ALU: 1}))
+    service = replace(known.services[0], counts=Counts((row,)), stretches_known=False)
+    known = replace(known, services=(service,), successions=True)
+    placed = SectionMap(
+        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
+    )
+    prices = price_vector(known, busy, placed)
+    found = estimate_at(service, prices, ())
+    assert found.blocking_interrupts.high == 10 + REFILL + 30
+    lines = prices.caches.at(service)
+    (total,) = blocking_totals(service, StretchKind.INTERRUPTS, prices, None, lines)
+    assert total(()) == 10 + REFILL + 30
 
 
 def test_a_cache_is_not_fitted() -> None:
