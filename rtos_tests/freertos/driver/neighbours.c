@@ -180,16 +180,17 @@ static const char longest_name[] CALLER_CONSTANT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 static StaticTask_t created_control KERNEL_OBJECT;
 static StackType_t created_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
 
-/* The new task comes behind another one, on which the index stands. */
+/* The new task comes between two others: before the one on which the index stands. */
 static void measure_creations(void)
 {
-    const unsigned ready = 0, blocks = 1, rounded_up = 0, no_new_minimum = 1;
+    const unsigned first = 0, second = 1, blocks = 1, rounded_up = 0, no_new_minimum = 1;
     TaskHandle_t created;
     BaseType_t result;
 
-    helpers_start(1);
-    urgency_stand(ready, PRIORITY_CREATED);
-    put_index_on(helper_handle(ready));
+    helpers_start(2);
+    urgency_stand(first, PRIORITY_CREATED);
+    urgency_stand(second, PRIORITY_CREATED);
+    put_index_on(helper_handle(second));
     heap_minimum(no_new_minimum);
     CHECK(heap_free_blocks() == blocks);
     wcet_param(0, blocks);
@@ -197,13 +198,13 @@ static void measure_creations(void)
     wcet_param(2, no_new_minimum);
     MEASURE(SERVICE_XTASKCREATE, result = xTaskCreate(never_runs, longest_name, STACK_WORDS, NULL, PRIORITY_CREATED,
                                                       &created));
-    CHECK(result == pdPASS && listCURRENT_LIST_LENGTH(list_of(created)) == 2);
+    CHECK(result == pdPASS && listCURRENT_LIST_LENGTH(list_of(created)) == 3);
     vTaskDelete(created);
-    put_index_on(helper_handle(ready));
+    put_index_on(helper_handle(second));
     MEASURE(SERVICE_XTASKCREATESTATIC,
             created = xTaskCreateStatic(never_runs, longest_name, configMINIMAL_STACK_SIZE, NULL, PRIORITY_CREATED,
                                         created_stack, &created_control));
-    CHECK(created != NULL && listCURRENT_LIST_LENGTH(list_of(created)) == 2);
+    CHECK(created != NULL && listCURRENT_LIST_LENGTH(list_of(created)) == 3);
     vTaskDelete(created);
     helpers_stop();
 }
