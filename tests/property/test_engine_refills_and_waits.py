@@ -12,18 +12,19 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_engine_waits import (
-    ALU,
-    CONSECUTIVE,
-    ISSUE,
+    PLACED,
     Bus,
     Outside,
     Step,
+    beginnings,
+    board_of,
     buses,
+    kernel_of,
+    keys_of,
     load,
     outsides,
     simulated,
@@ -32,41 +33,17 @@ from test_engine_waits import (
 )
 
 from wcetchar.engine import estimate
-from wcetchar.model.access import (
-    AccessClass,
-    AccessVector,
-    CoreEvent,
-    EventKind,
-    Key,
-    Operation,
-    Succession,
-)
+from wcetchar.model.access import AccessVector, CoreEvent, EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
-    STALL_EDITION,
     Blocking,
-    Characterization,
     Counts,
     FetchedLines,
-    Provenance,
     SectionInfo,
-    ServiceCharacterization,
     TraceSection,
-    Word,
 )
-from wcetchar.model.hardware import (
-    AccessTime,
-    Core,
-    DataCache,
-    HardwareProfile,
-    Interference,
-    Quantity,
-    Region,
-    RegionKind,
-    Unit,
-)
-from wcetchar.model.section_map import SectionMap
-from wcetchar.model.service import Kernel, SectionKind, ServiceKind
+from wcetchar.model.hardware import AccessTime, DataCache, HardwareProfile, Quantity, Unit
+from wcetchar.model.service import SectionKind
 
 ENTRY = CoreEvent("code", EventKind.LINE_ENTRY_32)
 
@@ -240,86 +217,33 @@ def stepped(
 def estimated(
     bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
 ) -> Fraction:
-    keys: list[Key] = []
-    before: AccessClass | None = None
-    for step, _ in run:
-        operation = Operation.WRITE if step.write else Operation.READ
-        access = AccessClass(f"s{step.section}", operation, 32)
-        between: list[tuple[CoreEvent, int]] = [(ALU, step.work)] if step.work else []
-        if before is not None and not step.work:
-            between.append((CONSECUTIVE, 1))
-        keys += [event for event, count in between for _ in range(count)]
-        keys += [ISSUE[operation], access]
-        keys.append(Succession(before, tuple(between), int(step.late is not None), False, access))
-        before = access
-    keys.append(Succession(before, (), 0, False, None))
+    kernel = kernel_of(keys_of([step for step, _ in run], counted=True), counted=True)
     lines = sum(line is not None for _, line in run)
     entries = Counts((TraceSection(Blocking(), AccessVector({ENTRY: lines})),))
-    service = ServiceCharacterization(
-        "run",
-        ServiceKind.CALL,
-        Word.BOUND,
-        (),
-        Counts((TraceSection(Blocking(), AccessVector([(key, 1) for key in keys])),)),
-        lines=FetchedLines(entries, ()),
+    service = replace(kernel.services[0], lines=FetchedLines(entries, ()))
+    code = SectionInfo("code", SectionKind.CODE, address=0)
+    kernel = replace(kernel, sections=(code,), services=(service,))
+    return estimate(kernel, "run", _with(caches, bus, outside, lines), PLACED, {}).total.high
+
+
+def _with(caches: Caches, bus: Bus, outside: Outside | None, lines: int) -> HardwareProfile:
+    """The board, with caches of what lies in the memory of section 0."""
+    board = board_of(bus, outside)
+    geometry = CacheGeometry(32, 4)
+    core = replace(
+        board.core,
+        instruction_cache=geometry if lines else None,
+        data_cache=None if caches.miss is None else DataCache(geometry),
     )
-    kernel = Characterization(
-        Kernel("k", "1"),
-        "x",
-        32,
-        (SectionInfo("code", SectionKind.CODE, address=0),),
-        (service,),
-        Provenance("test"),
-        stalls=STALL_EDITION,
-        successions=True,
-    )
-    one, none = Quantity.exactly(1, Unit.CYCLES), Quantity.exactly(0, Unit.CYCLES)
-    core = Core(
-        "core",
-        Quantity.exactly(10**9, Unit.HERTZ),
-        {
-            EventKind.ALU: one,
-            EventKind.LOAD: one,
-            EventKind.STORE: one,
-            EventKind.CONSECUTIVE_ACCESS: Quantity.exactly(bus.turnaround, Unit.CYCLES),
-            EventKind.FETCH_HELD_LATE: one,
-            EventKind.PIPELINE_REFILL: none,
-        },
-        overlap={Operation.READ: one, Operation.WRITE: one},
-        write_buffer=bus.buffered,
-        data_width=32,
-        instruction_cache=CacheGeometry(32, 4) if lines else None,
-        data_cache=None if caches.miss is None else DataCache(CacheGeometry(32, 4)),
-    )
-    regions = {}
-    for number in (0, 1):
-        first = AccessTime(*[Quantity.exactly(bus.first[number], Unit.CYCLES)] * 2)
-        times = {Operation.READ: first, Operation.WRITE: first}
-        region = Region(
-            f"s{number}",
-            RegionKind.MEMORY,
-            32,
-            times,
-            clock_divider=bus.divider[number],
-            refresh=None
-            if outside is None or number
-            else Interference(
-                Quantity.exactly(outside.takes, Unit.CYCLES),
-                Quantity.exactly(outside.every, Unit.CYCLES),
-            ),
+    memory = replace(board.regions["s0"], line_refill=Quantity.exactly(caches.refill, Unit.CYCLES))
+    if caches.miss is not None:
+        hit = Quantity.exactly(1, Unit.CYCLES)
+        memory = replace(
+            memory,
+            times={**memory.times, Operation.READ: AccessTime(hit, hit)},
+            load_miss_penalty=Quantity.exactly(caches.miss, Unit.CYCLES),
         )
-        if number == 0:
-            region = replace(region, line_refill=Quantity.exactly(caches.refill, Unit.CYCLES))
-            if caches.miss is not None:
-                region = replace(
-                    region,
-                    times={**times, Operation.READ: AccessTime(one, one)},
-                    load_miss_penalty=Quantity.exactly(caches.miss, Unit.CYCLES),
-                )
-        regions[f"s{number}"] = region
-    board = HardwareProfile("board", "", core, regions)
-    placed = SectionMap("map", {"s0": "s0", "s1": "s1", "code": "s0"})
-    return estimate(kernel, "run", board, placed, {}).total.high
+    return replace(board, core=core, regions={**board.regions, "s0": memory})
 
 
 lines = st.none() | st.builds(Line, st.booleans(), st.booleans(), st.integers(0, 9))
@@ -330,14 +254,6 @@ NEEDED = Line(sooner=False, vain=False)
 MANY = [(load(3), NEEDED)] * 20
 BETWEEN = replace(NEEDED, at=2)
 TWO_WRITES = [(store(), None), (store(), None), (load(9), NEEDED)]
-
-
-def beginnings(bus: Bus, outside: Outside | None):  # type: ignore[no-untyped-def]
-    numbers = range(bus.buffered + 1)
-    pending = [each for number in numbers for each in product((0, 1), repeat=number)]
-    phases = range(bus.divider[0] * bus.divider[1])
-    offsets = range(outside.every) if outside else range(1)
-    return product(pending, phases, offsets)
 
 
 @settings(max_examples=100, deadline=None)

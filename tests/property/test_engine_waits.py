@@ -10,6 +10,7 @@ at most is under way, one that begins behind the slowest write takes just as lon
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -174,7 +175,8 @@ def simulated(
     return cycle - start
 
 
-def estimated(bus: Bus, run: list[Step], outside: Outside | None, counted: bool) -> Fraction:
+def keys_of(run: list[Step], counted: bool) -> list[Key]:
+    """What is counted of a run, each key as often as it is."""
     keys: list[Key] = []
     before: AccessClass | None = None
     for step in run:
@@ -192,11 +194,15 @@ def estimated(bus: Bus, run: list[Step], outside: Outside | None, counted: bool)
         before = access
     if counted:
         keys.append(Succession(before, (), 0, False, None))
+    return keys
+
+
+def kernel_of(keys: list[Key], counted: bool) -> Characterization:
     vector = AccessVector([(key, 1) for key in keys])
     service = ServiceCharacterization(
         "run", ServiceKind.CALL, Word.BOUND, (), Counts((TraceSection(Blocking(), vector),))
     )
-    kernel = Characterization(
+    return Characterization(
         Kernel("k", "1"),
         "x",
         32,
@@ -206,6 +212,9 @@ def estimated(bus: Bus, run: list[Step], outside: Outside | None, counted: bool)
         stalls=STALL_EDITION,
         successions=counted,
     )
+
+
+def board_of(bus: Bus, outside: Outside | None) -> HardwareProfile:
     one = Quantity.exactly(1, Unit.CYCLES)
     none = Quantity.exactly(0, Unit.CYCLES)
     core = Core(
@@ -239,22 +248,30 @@ def estimated(bus: Bus, run: list[Step], outside: Outside | None, counted: bool)
                 Quantity.exactly(outside.every, Unit.CYCLES),
             ),
         )
-    board = HardwareProfile("board", "", core, regions)
-    placed = SectionMap("map", {"s0": "s0", "s1": "s1", "code": "s0"})
-    return estimate(kernel, "run", board, placed, {}).total.high
+    return HardwareProfile("board", "", core, regions)
+
+
+PLACED = SectionMap("map", {"s0": "s0", "s1": "s1", "code": "s0"})
+
+
+def estimated(bus: Bus, run: list[Step], outside: Outside | None, counted: bool) -> Fraction:
+    kernel = kernel_of(keys_of(run, counted), counted)
+    return estimate(kernel, "run", board_of(bus, outside), PLACED, {}).total.high
+
+
+def beginnings(bus: Bus, outside: Outside | None) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Writes under way, phase of the clocks and of what is outside."""
+    numbers = range(bus.buffered + 1)
+    pending = [each for number in numbers for each in product((0, 1), repeat=number)]
+    phases = range(bus.divider[0] * bus.divider[1])
+    return product(pending, phases, range(outside.every) if outside else range(1))
 
 
 def worst(bus: Bus, run: list[Step], outside: Outside | None) -> int:
     """Over how it may begin."""
-    numbers = range(bus.buffered + 1)
-    pending = [each for number in numbers for each in product((0, 1), repeat=number)]
-    phases = range(bus.divider[0] * bus.divider[1])
-    offsets = range(outside.every) if outside else range(1)
     return max(
-        simulated(bus, run, one, phase, outside, offset)
-        for one in pending
-        for phase in phases
-        for offset in offsets
+        simulated(bus, run, pending, phase, outside, offset)
+        for pending, phase, offset in beginnings(bus, outside)
     )
 
 
