@@ -251,6 +251,7 @@ caches_ = st.builds(Caches, st.integers(1, 12), st.none() | st.integers(1, 9))
 
 
 NEEDED = Line(sooner=False, vain=False)
+A_WRITE_EACH = [(store(), None), (load(9), NEEDED)] * 4
 MANY = [(load(3), NEEDED)] * 20
 BETWEEN = replace(NEEDED, at=2)
 TWO_WRITES = [(store(), None), (store(), None), (load(9), NEEDED)]
@@ -270,6 +271,7 @@ def test_without_lines_it_is_the_other_simulation(
 @settings(max_examples=150, deadline=None)
 @given(buses, caches_, st.lists(st.tuples(steps, lines), min_size=1, max_size=7), outsides)
 @example(Bus((6, 1), (1, 1), 1, 1), Caches(5, None), [(store(), None), (load(9), NEEDED)], None)
+@example(Bus((6, 1), (1, 1), 1, 1), Caches(5, None), A_WRITE_EACH, None)
 @example(Bus((6, 1), (1, 1), 0, 2), Caches(5, None), TWO_WRITES, None)
 @example(Bus((6, 1), (1, 1), 0, 2), Caches(5, None), [(load(20), NEEDED)], None)
 @example(Bus((6, 1), (1, 1), 0, 0), Caches(5, None), [(load(), None), (load(3), NEEDED)], None)
