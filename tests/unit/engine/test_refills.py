@@ -18,6 +18,7 @@ from wcetchar.engine import (
 )
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.linear import linear_prices
+from wcetchar.engine.refills import RefillPrices
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.model.access import (
     AccessClass,
@@ -443,6 +444,19 @@ def test_a_line_may_wait_for_a_write_to_the_same_memory() -> None:
     flash = replace(hardware.regions["flash"], times={FETCH: at(cycles(1))})
     apart = replace(hardware, regions={**hardware.regions, "flash": flash})
     assert beside(two, apart, other) == 200 + 2 * REFILL
+
+
+def test_a_write_to_where_nothing_is_placed_may_be_in_the_way() -> None:
+    """Of a service that may follow, not all has to have a place: only what may go on is priced."""
+    hardware = with_ram(board())
+    known = replace(characterized(FetchedLines(formula(9, 2), (footprint(0),))), successions=True)
+    placed = SectionMap("map", {".text": "flash", "odd": "rom"}, addresses={".text": BASE})
+    (lines,) = price_vector(known, hardware, placed).caches.of_core
+    assert isinstance(lines, RefillPrices)
+    for section in ("ghost", "odd"):  # rom permits no write
+        stored = AccessClass(section, Operation.WRITE, 32)
+        behind = Succession(stored, ((ALU, 20),), 0, False, stored)
+        assert lines.waits.behind(behind, hardware.regions["flash"]) == 50
 
 
 def test_a_stretch_waits_for_writes_at_each_of_its_lines() -> None:
