@@ -233,6 +233,8 @@ class RefillPrices:
         names = tuple(parameter.name for parameter in service.parameters)
         if self.state is CacheState.ALWAYS_MISS:
             used = used_parameters(service.lines.entries, names)
+            if self.refetches or self._longest:
+                used |= used_parameters(service.counts, names)
         else:  # footprints differ by any
             used = frozenset(names)
         return Loaded(cache(lambda values: self.of(service, values).unhidden), used)

@@ -51,6 +51,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
+from wcetchar.model.expression import Name
 from wcetchar.model.hardware import DataCache, HardwareProfile, Interference
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
@@ -513,6 +514,28 @@ def test_loads_that_are_carried_out_again_enter_lines_again() -> None:
     assert beside(crowded, both, {ALU: 1}) == 10 + 3 * REFILL
     never = replace(both.core, data_cache=replace(data, load_behind_store=None))
     assert beside(crowded, replace(both, core=never), counts) == 10 + 3 * REFILL
+
+
+def test_what_goes_on_is_looked_for_among_all_that_its_lines_depend_on() -> None:
+    """Accesses and loads that are carried out again tell how long lines take, entries alone do
+    not: each value of N counts, or the longest would not be found."""
+    stored = AccessClass("heap", Operation.WRITE, 32)
+    again = CoreEvent("heap", EventKind.LOAD_BEHIND_STORE)
+    behind = Succession(stored, ((ALU, 20),), 0, False, stored)
+    plain = board()
+    data = DataCache(CacheGeometry(32, 4), cycles(7))
+    buffered = with_ram(plain)
+    refetches = replace(buffered, core=replace(buffered.core, data_cache=data))
+    placed = SectionMap("map", {".text": "flash", "heap": "flash"})
+    for key, hardware in ((behind, buffered), (again, refetches), (ALU, plain)):
+        row = TraceSection(Blocking(), AccessVector({key: 1}), Name("N"))
+        known = swept(FetchedLines(formula(5, 2), (footprint(0),)))
+        service = replace(known.services[0], counts=Counts((row,)))
+        known = replace(known, services=(service,), successions=True, data_lines=(32,))
+        (lines,) = price_vector(known, hardware, placed).caches.of_core
+        found = lines.of_follower(service, None)
+        times = {found.at((n,)).high for n in range(1, 5)}
+        assert ("N" in found.used) == (len(times) > 1) == (key != ALU)
 
 
 def test_loads_that_are_carried_out_again_have_to_be_counted() -> None:
