@@ -83,17 +83,15 @@ def _cold(board: str, cached: str, profile: str = "", *beside: str) -> Cell:
     return Cell("imc", board, "cold", name, f"vexriscv/map-imc-{cached}", beside)
 
 
-def _board_d(profile: str, prices: str, *beside: str, placed: bool = False) -> Cell:
-    """With a data cache, as the program leaves it, or empty where a service begins."""
-    names = (f"vexriscv/imac-board-d{profile}", "vexriscv/map-imac-board-d")
+def _board_d(
+    profile: str, prices: str, *beside: str, placed: bool = False, caches: str = "ideal"
+) -> Cell:
+    """With a data cache, as the program leaves it, or empty where a service begins; with ``cold``
+    caches both are."""
+    cached = "-cached" if caches == "cold" else ""
+    names = (f"vexriscv/imac-board-d{profile}{cached}", f"vexriscv/map-imac-board-d{cached}")
     counted = () if profile else ("--data-lines", "32")
-    return Cell("imac-cached", "d", "ideal", *names, beside, counted, prices, placed)
-
-
-def _both_caches(prices: str, placed: bool = False) -> Cell:
-    """Empty, both of them, where a service begins."""
-    names = ("vexriscv/imac-board-d-cached", "vexriscv/map-imac-board-d-cached")
-    return Cell("imac-cached", "d", "cold", *names, (), ("--data-lines", "32"), prices, placed)
+    return Cell("imac-cached", "d", caches, *names, beside, counted, prices, placed)
 
 
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
@@ -120,8 +118,8 @@ CELLS = (
     _board_d("", "by lines", EMPTY),
     _board_d("", "by lines that are placed", EMPTY, placed=True),
     _board_d("", "by lines that are placed", WARM, placed=True),
-    _both_caches("by lines"),
-    _both_caches("by lines that are placed", placed=True),
+    _board_d("", "by lines", caches="cold"),
+    _board_d("", "by lines that are placed", placed=True, caches="cold"),
 )
 
 PHASES = {"basic": 12, "full": 2}

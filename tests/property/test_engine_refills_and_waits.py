@@ -66,8 +66,8 @@ class Caches:
     miss: int | None
     hits: bool = False
 
-    def holds(self, step: Step) -> bool:
-        return self.miss is not None and not step.section and not step.write
+    def hold(self, section: int, write: bool) -> bool:
+        return self.miss is not None and not section and not write
 
 
 @dataclass
@@ -95,9 +95,8 @@ class _Board:
         self.busy = [phase, phase]
 
     def access(self, section: int, now: int, write: bool) -> _Access:
-        length = self.bus.first[section]
-        if not write and not section and self.caches.miss is not None:
-            length = self.caches.miss
+        miss = self.caches.miss if self.caches.hold(section, write) else None
+        length = self.bus.first[section] if miss is None else miss
         one = _Access(section, now + 1, length * self.bus.divider[section])
         self.data.append(one)
         self.waiting.append(one)
@@ -123,12 +122,10 @@ class _Board:
 
     def _asks(self, now: int) -> bool:
         """The first that waits, behind the one before."""
-        one = self.waiting[0]
-        number = len(self.data) - len(self.waiting)
-        if number and self.data[number - 1].end is None:
-            return False
-        before = self.data[number - 1].end if number else None
-        return now >= one.asked and (before is None or now >= before + self.bus.turnaround)
+        if now < self.waiting[0].asked or len(self.data) == len(self.waiting):
+            return now >= self.waiting[0].asked
+        end = self.data[-1 - len(self.waiting)].end
+        return end is not None and now >= end + self.bus.turnaround
 
     def _taken(self, memory: int, own: int) -> bool:
         outside = self.outside
@@ -201,14 +198,15 @@ def stepped(
             if done == step.late and last is not None and last.is_under_way(clock.now):
                 clock.tick()
         clock.until_free(max(bus.buffered, 1) - 1)
-        if caches.holds(step) and caches.hits:
+        held = caches.hold(step.section, step.write)
+        if held and caches.hits:
             clock.tick()
         else:
             access = board.access(step.section, clock.now, step.write)
             if step.write and bus.buffered:
                 clock.tick()
             else:
-                clock.until_over(access, 0 if caches.holds(step) else 1)
+                clock.until_over(access, 0 if held else 1)
         if line is not None and line.vain:
             clock.until_over(asked[number])
     return clock.now - phase

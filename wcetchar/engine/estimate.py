@@ -173,8 +173,8 @@ def estimate_at(
     )
     word, reasons = _word(service, values, counted.exact, interrupts.exact and preemption.exact)
     columns = _columns(rows, prices, share)
+    spread = partial(_of_lines, prices.rate, share)
     for of_cache, loaded in zip(prices.caches.of_core, lines.of, strict=True):
-        spread = partial(_of_lines, prices.rate, share)
         rows += (_loaded_row(of_cache, loaded, len(rows) + 1, spread),)
         columns += _loaded_columns(of_cache, loaded, spread)
     if not lines.exact and word is not Word.ESTIMATE:

@@ -52,11 +52,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import Final
 
 from wcetchar.engine.caches import cold_misses, fits, warm_misses
-from wcetchar.engine.counts import calls_inside, count, supervisor_calls, used_parameters
+from wcetchar.engine.counts import Counted, calls_inside, count, supervisor_calls, used_parameters
 from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.placement import Placement
 from wcetchar.engine.regions import region_span
@@ -125,6 +125,8 @@ _BLOCKED: Final = {
     CacheState.WARM: "blocking times hold all refills of the service; what goes on with them "
     "begins with a cold cache",
 }
+CountedService = Callable[[], Counted]
+"""The counts of a service at values of its parameters, counted where they are asked for."""
 HiddenLines = tuple[str, int, Span]
 """Section, how many lines of it, and what each takes less."""
 
@@ -199,10 +201,12 @@ class RefillPrices:
         Raises:
             InputError: the counts do not hold there.
         """
-        always = self._always(service, values)
+        names = tuple(parameter.name for parameter in service.parameters)
+        counted = cache(partial(count, service.counts, names, values, service.name))
+        always = self._always(service, values, counted)
         if self.state is CacheState.ALWAYS_MISS:
             return always
-        other = self._by_lines(service, values)
+        other = self._by_lines(service, values, counted)
         if other is None or other.unhidden.high > always.unhidden.high:
             return always
         return other
@@ -267,7 +271,7 @@ class RefillPrices:
         return max(self.waits.longest(region) for region in self.region.values())
 
     def _behind_accesses(
-        self, service: ServiceCharacterization, values: tuple[int, ...], misses: Mapping[str, int]
+        self, counted: CountedService, misses: Mapping[str, int]
     ) -> Iterator[tuple[str, Fraction]]:
         """Of each region, a section that lines are loaded from, and what all of these wait for
         accesses at most."""
@@ -281,21 +285,14 @@ class RefillPrices:
             region = self.region[sections[name]]
             most = self.waits.longest(region) * number
             if most and self.waits.counted:
-                most = min(most, self._longest_waits(service, values, region, number))
+                most = min(most, self._longest_waits(counted, region, number))
             if most:
                 yield sections[name], most
 
-    def _longest_waits(
-        self,
-        service: ServiceCharacterization,
-        values: tuple[int, ...],
-        region: Region,
-        lines: int,
-    ) -> Fraction:
+    def _longest_waits(self, counted: CountedService, region: Region, lines: int) -> Fraction:
         """Of so many lines, each behind another access."""
-        names = tuple(parameter.name for parameter in service.parameters)
         waits: Counter[Fraction] = Counter()
-        for row in count(service.counts, names, values, service.name).rows:
+        for row in counted().rows:
             for key, number in row.vector.items():
                 if isinstance(key, Succession):
                     waits[self.waits.behind(key, region)] += number * row.repetitions
@@ -323,30 +320,29 @@ class RefillPrices:
                 lines[line] = section
         return lines
 
-    def _always(self, service: ServiceCharacterization, values: tuple[int, ...]) -> Refills:
+    def _always(
+        self, service: ServiceCharacterization, values: tuple[int, ...], counted: CountedService
+    ) -> Refills:
         assert service.lines is not None
         names = tuple(parameter.name for parameter in service.parameters)
-        counted = count(service.lines.entries, names, values, service.name)
+        entries = count(service.lines.entries, names, values, service.name)
         here, elsewhere = LINE_ENTRIES[self.geometry.line]
         misses: dict[str, int] = defaultdict(int)
-        for row in counted.rows:
+        for row in entries.rows:
             for key, number in row.vector.items():
                 if not isinstance(key, CoreEvent) or key.section not in self.price:
                     continue
                 if key.kind is here or (key.kind is elsewhere and not self._in_place(key.section)):
                     misses[key.section] += number * row.repetitions
-        anywhere = self._refetched(service, values)
-        return self._priced(service, values, misses, counted.exact, anywhere)
+        return self._priced(counted, misses, entries.exact, self._refetched(counted))
 
-    def _refetched(self, service: ServiceCharacterization, values: tuple[int, ...]) -> int:
+    def _refetched(self, counted: CountedService) -> int:
         """Entries of lines by loads that are carried out again."""
         if not self.refetches:
             return 0
-        names = tuple(parameter.name for parameter in service.parameters)
-        counted = count(service.counts, names, values, service.name)
         loads = sum(
             number * row.repetitions
-            for row in counted.rows
+            for row in counted().rows
             for key, number in row.vector.items()
             if isinstance(key, CoreEvent) and key.kind in _AGAIN
         )
@@ -360,7 +356,7 @@ class RefillPrices:
         return (address - self.characterized[section]) % self.geometry.line == 0
 
     def _by_lines(
-        self, service: ServiceCharacterization, values: tuple[int, ...]
+        self, service: ServiceCharacterization, values: tuple[int, ...], counted: CountedService
     ) -> Refills | None:
         """``None``: not known."""
         assert service.lines is not None
@@ -373,7 +369,7 @@ class RefillPrices:
         known = exact and all(map(self._in_place, sections))
         # Of a line in which two sections meet only now, the entries of both add up.
         known = known and (self._together(sections) or self._apart(found))
-        handlers = self._handlers(service, values)
+        handlers = self._handlers(service, counted)
         entries = dict.fromkeys(lines, 1 if known else 1 + handlers)
         if known:
             for line, number in self._repeated(found):
@@ -387,17 +383,16 @@ class RefillPrices:
             misses[lines[line]] += number
         anywhere = self._wild_misses * max((f.wild for f in found), default=0)
         if not fits(self.geometry, lines):
-            anywhere += self._refetched(service, values)
+            anywhere += self._refetched(counted)
         hidden: list[HiddenLines] = []
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]
-        return self._priced(service, values, misses, exact, anywhere, hidden)
+        return self._priced(counted, misses, exact, anywhere, hidden)
 
     @staticmethod
-    def _handlers(service: ServiceCharacterization, values: tuple[int, ...]) -> int:
+    def _handlers(service: ServiceCharacterization, counted: CountedService) -> int:
         """How often a handler that is called comes back."""
-        names = tuple(parameter.name for parameter in service.parameters)
-        calls = supervisor_calls(count(service.counts, names, values, service.name))
+        calls = supervisor_calls(counted())
         leaves = service.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
         return max(0, calls - leaves)
 
@@ -460,15 +455,14 @@ class RefillPrices:
 
     def _priced(
         self,
-        service: ServiceCharacterization,
-        values: tuple[int, ...],
+        counted: CountedService,
         misses: Mapping[str, int],
         exact: bool,
         anywhere: int,
         hidden: Iterable[HiddenLines] = (),
     ) -> Refills:
         """``anywhere``: lines beside the misses, of which it is not known from where they come."""
-        waits = dict(self._behind_accesses(service, values, misses))
+        waits = dict(self._behind_accesses(counted, misses))
         if anywhere:
             misses = Counter(misses)
             misses[self._dearest] += anywhere

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 from wcetchar.engine.regions import edge_wait
@@ -107,11 +108,9 @@ def is_posted(access: AccessClass) -> bool:
 
 def wait_of(succession: Succession, bus: Bus) -> Interval:
     """What an access waits in nanoseconds because of the one before it."""
+    between = _between(succession, bus)
     ends = []
     for end in ("low", "nominal", "high"):
-        between = ZERO_SPAN
-        for event, count in succession.between:
-            between = plus(between, times(bus.event(event), count))
         at = _end(between, end)
         wait = _pending(succession, bus, at, end) + _edge(succession, bus, at, end)
         ends.append(wait)
@@ -152,11 +151,15 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
         return _tail(bus, region)
     if Operation.WRITE not in region.times:
         return Fraction(0)
-    between = ZERO_SPAN
-    for event, count in succession.between:
-        between = plus(between, times(bus.event(event), count))
     begun = _begun(bus, region, before.width)
-    return max(Fraction(0), begun - _pending(succession, bus, _end(between, "high"), "high"))
+    between = _end(_between(succession, bus), "high")
+    return max(Fraction(0), begun - _pending(succession, bus, between, "high"))
+
+
+def _between(succession: Succession, bus: Bus) -> Span:
+    """What the core does between the two accesses."""
+    spans = (times(bus.event(event), count) for event, count in succession.between)
+    return reduce(plus, spans, ZERO_SPAN)
 
 
 def _tail(bus: Bus, region: Region) -> Fraction:

@@ -120,6 +120,11 @@ def characterized(
     return replace(plain, sections=infos, services=(service,), stalls=STALL_EDITION)
 
 
+def where_it_was(state: CacheState = CacheState.COLD) -> SectionMap:
+    """The code lies where it was characterized."""
+    return SectionMap("map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=state)
+
+
 def priced(
     lines: FetchedLines,
     state: CacheState = CacheState.ALWAYS_MISS,
@@ -232,9 +237,7 @@ def test_a_stretch_loads_the_lines_of_its_own_code(
 ) -> None:
     lines = FetchedLines(formula(50, 0), (footprint(0, 1, 2, 3, 5),))
     known = characterized(lines, stretch=True, while_blocked=while_blocked)
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=state
-    )
+    placed = where_it_was(state)
     found = estimate(known, "svc", board(sets=sets), placed, {})
     assert found.blocking_interrupts == exactly(10 + refills * REFILL)
     service = known.services[0]
@@ -271,9 +274,7 @@ def test_what_goes_on_with_a_stretch_loads_its_own_lines(
         ),
     )
     known = replace(known, services=(call, handler))
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
     found = estimate(known, "svc", board(), placed, {})
     assert found.blocking_interrupts == exactly(20 + 2 * REFILL)
     chain = found.interrupts_chain
@@ -335,9 +336,7 @@ def test_values_that_were_not_observed_take_the_footprints_of_all() -> None:
         replace(footprint(0, 1, 2), points=((4,),)),
     )
     known = swept(FetchedLines(Counts(points=points), prints))
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
 
     def at_value(n: int) -> tuple[Fraction, Word]:
         found = estimate(known, "svc", board(), placed, {"N": n})
@@ -463,9 +462,7 @@ def test_a_write_to_where_nothing_is_placed_may_be_in_the_way() -> None:
 def test_a_stretch_waits_for_writes_at_each_of_its_lines() -> None:
     two = FetchedLines(formula(9, 2), (footprint(0, 1),))
     known = replace(characterized(two, stretch=True, while_blocked=code(1)), successions=True)
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
     found = estimate(known, "svc", with_ram(board()), placed, {})
     # No access is counted, so nothing is known of any before.
     assert found.total.high == 10 + 2 * REFILL
@@ -576,9 +573,7 @@ def test_what_comes_once_in_a_window_comes_in_rows_that_block_too() -> None:
     row = TraceSection(Blocking(interrupts=True), AccessVector({ALU: 1}))
     service = replace(known.services[0], counts=Counts((row,)), stretches_known=False)
     known = replace(known, services=(service,), successions=True)
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
     prices = price_vector(known, busy, placed)
     found = estimate_at(service, prices, ())
     assert found.blocking_interrupts.high == 10 + REFILL + 30
@@ -600,9 +595,7 @@ def test_sides_are_compared_by_the_lines_that_they_load() -> None:
     )
     kept = Footprint(((2,), (3,)), footprint(0, 1).ranges)
     parameter = Parameter("N", ParameterKind.STATE, 2, 3, "n")
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
     sides = []
     for footprints in ((kept,), (few, many)):
         known = characterized(FetchedLines(formula(9, 2), footprints))
@@ -713,9 +706,7 @@ def test_sections_that_lie_otherwise_to_each_other_hide_nothing() -> None:
 def test_blocking_hides_nothing_because_the_stalls_may_lie_outside() -> None:
     known = characterized(FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,))),)), stretch=True)
     many = hiding()
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
     found = estimate(known, "svc", many, placed, {})
     assert found.total.high == 10 + 6 * REFILL - 40
     assert found.blocking_interrupts == exactly(10 + 6 * REFILL)
@@ -786,9 +777,7 @@ def test_what_goes_on_with_a_warm_service_is_cold() -> None:
         stretches=(follows,),
     )
     known = replace(known, services=(replace(call, stretches=(leads,)), handler))
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.WARM
-    )
+    placed = where_it_was(CacheState.WARM)
     chain = estimate(known, "svc", board(), placed, {}).interrupts_chain
     assert chain is not None
     assert [link.time for link in chain.links] == [exactly(20), exactly(10 + 3 * REFILL)]
@@ -807,9 +796,7 @@ def test_the_worst_values_of_blocking_are_those_with_most_refills() -> None:
     unknown = replace(known.services[0], stretches_known=False)
     masked = TraceSection(Blocking(interrupts=True), AccessVector({ALU: 1}))
     unknown = replace(unknown, counts=Counts((masked,)))
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
     for service in (replace(known.services[0], stretches=(stretch,)), unknown):
         whole = replace(known, services=(service,))
         prices = price_vector(whole, board(), placed)
@@ -836,9 +823,7 @@ def test_a_handler_inside_of_a_stretch_loads_its_lines() -> None:
             replace(known.services[0].stretches[0], goes_on_from=frozenset({Joint.HANDLER})),
         ),
     )
-    placed = SectionMap(
-        "map", {".text": "flash"}, addresses={".text": BASE}, instruction_cache=CacheState.COLD
-    )
+    placed = where_it_was()
     found = estimate(replace(known, services=(call, handler)), "svc", board(), placed, {})
     assert found.total.high == 20 + 3 * REFILL
     chain = found.interrupts_chain
