@@ -167,7 +167,8 @@ def _vectors(piece: Taken, what: str) -> list[Vector]:
 def read_console(
     text: str,
 ) -> tuple[dict[int, tuple[str, dict[int, int] | dict[str, int]]], dict[int, int]]:
-    """Calls by number (name, facts), and results by number."""
+    """Calls by number (name, facts), and results by number. That the call's waiting was aborted is a
+    fact."""
     calls: dict[int, tuple[str, dict[str, int]]] = {}
     results: dict[int, int] = {}
     lines = text.splitlines()
@@ -176,6 +177,10 @@ def read_console(
         kind, number, *words = line.split()
         if kind == "R":
             results[int(number)] = int(words[0])
+            if words[1:] == ["aborted"]:
+                calls[int(number)][1]["aborted"] = 1
+            else:
+                assert len(words) == 1, line
         else:
             assert kind == "C", line
             pairs = (word.split("=") for word in words[1:])

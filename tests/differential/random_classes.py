@@ -235,13 +235,19 @@ def _waits(call: Call, sends: bool) -> Class:
     if f["limit"] == 0:
         return Known(f"{to_either_end}_fails", {})
     if call.result == 0:
-        return Known(f"{to_either_end}_times_out", {"D": f["D"], "W": f["W"]})
+        return Known(f"{to_either_end}_{_in_vain(call)}", {"D": f["D"], "W": f["W"]})
     if sends and f["set"]:
         if name == "xQueueSendToFront":
             return Gap(f"{name} that blocks, on a queue of a set")
         return Known(f"{name}_set_blocks", {"S": f["S"], "D": f["D"], "W": f["W"]})
     less = "_less_urgent" if call.parts == 2 and name != "xQueuePeek" else ""
     return Known(f"{name}_blocks{less}", {"S": f["S"], "D": f["D"], "W": f["W"]})
+
+
+def _in_vain(call: Call) -> str:
+    """The end of the name, where the caller got nothing: its time was over, or another task ended
+    its waiting."""
+    return "aborted" if call.facts.get("aborted") else "times_out"
 
 
 def _only_counts(facts: Facts, sends: bool) -> bool:
@@ -321,7 +327,7 @@ def _take(call: Call) -> Class:
     if f["limit"] == 0:
         return Known("xSemaphoreTake_fails", {})
     if call.result == 0:
-        return Known("xSemaphoreTake_times_out", {"D": f["D"], "W": f["W"]})
+        return Known(f"xSemaphoreTake_{_in_vain(call)}", {"D": f["D"], "W": f["W"]})
     return Known("xSemaphoreTake_blocks", {"D": f["D"], "W": f["W"]})
 
 
@@ -346,7 +352,7 @@ def _take_mutex(call: Call) -> Class:
         return Known(name, {})
     if f["limit"] == 0:
         return Known(f"{name}_fails", {})
-    name += "_blocks" if call.result else "_times_out"
+    name += "_blocks" if call.result else f"_{_in_vain(call)}"
     if f["W"]:
         return Known(f"{name}_behind", {"D": f["D"], "W": f["W"]})
     return Known(name, {"D": f["D"]})
@@ -512,6 +518,8 @@ def _select(call: Call) -> Class:
     if f["filled"]:
         return Known(name, {})
     if f.get("limit"):
+        if call.result == 0 and f.get("aborted") and call.parts <= 2:
+            return Known(f"{name}_aborted", {"D": f["D"], "W": f["W"]})
         return _blocks(call, Known(f"{name}_blocks", {"D": f["D"], "W": f["W"]}))
     return Known(f"{name}_fails", {})
 

@@ -643,34 +643,14 @@ static void measure_mutex_again(unsigned delayed)
     clock_far_from_wrap();
 }
 
-static BaseType_t lets_clock_wrap(void *unused)
-{
-    (void)unused;
-    vTaskDelay(2);
-    let_clock_wrap();
-    return pdPASS;
-}
-
-/* And the caller, whose time is over, becomes more urgent. */
-static BaseType_t lets_clock_wrap_and_lifts(void *unused)
-{
-    const TaskHandle_t holder = xSemaphoreGetMutexHolder(queue);
-
-    (void)lets_clock_wrap(unused);
-    vTaskPrioritySet(driver_handle, PRIORITY_DRIVER + 1);
-    CHECK(uxTaskPriorityGet(holder) == PRIORITY_DRIVER && eTaskGetState(holder) == eReady);
-    CHECK(listCURRENT_LIST_LENGTH(list_of(holder)) == 1);
-    return pdPASS;
-}
-
 /* The caller waits in vain, and the holder, which is ready or is not, loses the priority that it has inherited.
  * It keeps that of a less urgent task which waits too, or nobody else waits. When the caller's time is over, but
  * before it goes on, the tick count wraps around. Or the caller has become more urgent by then, so that a holder
  * that is ready is alone at the priority that it loses. (Ports that mark the priorities with ready tasks keep a
  * mark for that one: nobody may be switched away until somebody stands there again.) */
-#define MUTEX_TIME_OUT_STATES 6u
+#define MUTEX_IN_VAIN_STATES 6u
 
-static void measure_mutex_time_out(unsigned delayed, unsigned state)
+static void measure_mutex_in_vain(unsigned delayed, unsigned state, enum wait_ending ending)
 {
     const int another_waits = state < 2 || state == 4;
     const int lifted = state >= 4;
@@ -678,6 +658,7 @@ static void measure_mutex_time_out(unsigned delayed, unsigned state)
     TaskHandle_t holder, waiter = NULL;
     BaseType_t result;
 
+    wait_ending = ending;
     holder_sleeps = state < 4 && state & 1;
     holder = mutex_held_by(holds_and_waits);
     if (another_waits)
@@ -686,19 +667,20 @@ static void measure_mutex_time_out(unsigned delayed, unsigned state)
     /* The waiter runs until it waits, then the holder. */
     vTaskDelay(1);
     CHECK(uxTaskPriorityGet(holder) == kept);
-    clock_wraps_in(4);
+    clock_wraps_in(IN_VAIN + 2);
     helpers_start(delayed);
     for (unsigned i = 1; i < delayed; i++)
-        helper_delay(i, 2);
-    helper_call(0, lifted ? lets_clock_wrap_and_lifts : lets_clock_wrap, NULL);
+        helper_delay(i, IN_VAIN);
+    helper_call(0, lifted ? ends_wait_and_lifts : ends_wait, queue);
     wcet_param(0, delayed);
     wcet_param(1, state);
     if (recursive)
-        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_TIMES_OUT,
-                result = xSemaphoreTakeRecursive(queue, 2));
+        MEASURE_IN_VAIN(SERVICE_XSEMAPHORETAKERECURSIVE, ,
+                        result = xSemaphoreTakeRecursive(queue, IN_VAIN));
     else
-        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT, result = xSemaphoreTake(queue, 2));
+        MEASURE_IN_VAIN(SERVICE_XSEMAPHORETAKE_MUTEX, , result = xSemaphoreTake(queue, IN_VAIN));
     CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
+    CHECK(!helper_busy(0) && helper_result(0) == pdPASS);
     CHECK(uxTaskPriorityGet(holder) == kept);
     CHECK(uxTaskPriorityGet(NULL) == (UBaseType_t)(PRIORITY_DRIVER + lifted));
     if (lifted)
@@ -885,8 +867,9 @@ void measure_blocking(void)
         for (recursive = 0; recursive <= 1; recursive++) {
             measure_mutex(delayed);
             measure_mutex_again(delayed);
-            for (unsigned state = 0; state < MUTEX_TIME_OUT_STATES; state++)
-                measure_mutex_time_out(delayed, state);
+            for (unsigned state = 0; state < MUTEX_IN_VAIN_STATES; state++)
+                for (unsigned ending = 0; ending < WAIT_ENDINGS; ending++)
+                    measure_mutex_in_vain(delayed, state, ending);
         }
         for (unsigned state = 0; state < 2; state++)
             measure_events_of_driver(delayed, state);

@@ -187,6 +187,35 @@ void let_clock_wrap(void)
         board_tick();
 }
 
+#if DRIVER_WHOLE
+enum wait_ending wait_ending;
+
+BaseType_t ends_wait(void *unused)
+{
+    (void)unused;
+#if INCLUDE_xTaskAbortDelay == 1
+    if (wait_ending == WAIT_IS_ABORTED) {
+        vTaskDelay(IN_VAIN - 1);
+        return xTaskAbortDelay(driver_handle);
+    }
+#endif
+    vTaskDelay(IN_VAIN);
+    let_clock_wrap();
+    return pdPASS;
+}
+
+BaseType_t ends_wait_and_lifts(void *mutex)
+{
+    const TaskHandle_t holder = xSemaphoreGetMutexHolder(mutex);
+
+    CHECK(ends_wait(NULL) == pdPASS);
+    vTaskPrioritySet(driver_handle, PRIORITY_DRIVER + 1);
+    CHECK(uxTaskPriorityGet(holder) == PRIORITY_DRIVER && eTaskGetState(holder) == eReady);
+    CHECK(listCURRENT_LIST_LENGTH(list_of(holder)) == 1);
+    return pdPASS;
+}
+#endif
+
 void clock_far_from_wrap(void)
 {
     xTickCount = 100000;

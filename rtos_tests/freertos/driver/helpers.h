@@ -70,6 +70,33 @@ void let_clock_wrap(void);
 /* Far from where it wraps around; nobody is delayed. */
 void clock_far_from_wrap(void);
 
+/* As long as a call waits to which nothing comes. When its time is over, but before the caller goes on, the tick
+ * count wraps around; or another task aborts the wait a tick earlier. Orders for a helper; in the second one the
+ * caller becomes more urgent as well, and the holder of the mutex, to which it has lent its priority, stays alone
+ * there. */
+#define IN_VAIN 2u
+BaseType_t ends_wait(void *unused);
+BaseType_t ends_wait_and_lifts(void *mutex);
+
+/* Which of the two, to be set by whoever measures such a call; then it is one of the service that waits until its
+ * time is over, or of that whose wait is aborted. `which` is the rest of their names. */
+enum wait_ending { WAIT_TIMES_OUT, WAIT_IS_ABORTED };
+extern enum wait_ending wait_ending;
+
+#if INCLUDE_xTaskAbortDelay == 1
+#define WAIT_ENDINGS 2u
+#define MEASURE_IN_VAIN(service, which, call)                                                      \
+    do {                                                                                           \
+        if (wait_ending == WAIT_IS_ABORTED)                                                        \
+            MEASURE(service##_ABORTED##which, call);                                               \
+        else                                                                                       \
+            MEASURE(service##_TIMES_OUT##which, call);                                             \
+    } while (0)
+#else
+#define WAIT_ENDINGS 1u
+#define MEASURE_IN_VAIN(service, which, call) MEASURE(service##_TIMES_OUT##which, call)
+#endif
+
 /* Lets `ticks` ticks pass. */
 void pass_time(TickType_t ticks);
 

@@ -12,7 +12,6 @@
 /* As long as the caller waits: where its bits are set, and where they are too late. Tasks that are delayed
  * wake no later. */
 #define LIMIT 50u
-#define IN_VAIN 2u
 
 /* Largest values of parameters that act at once. */
 #define DELAYED_AT_ONCE 6u

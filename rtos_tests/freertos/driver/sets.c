@@ -28,7 +28,6 @@ static unsigned length;
 #define MORE_PLACES 8u
 #define LIMIT 50u
 #define WAITERS_AT_ONCE 6u
-#define IN_VAIN 2u
 static uint8_t places_storage[MORE_PLACES * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
 static unsigned times;
 static unsigned now; /* which of several states is driven */
@@ -533,19 +532,11 @@ static void measure_select_blocks(unsigned delayed, unsigned waiting, unsigned s
     helpers_stop();
 }
 
-/* When the caller's time is over, but before it goes on, the tick count wraps around. */
-static BaseType_t lets_clock_wrap(void *unused)
-{
-    (void)unused;
-    vTaskDelay(IN_VAIN);
-    let_clock_wrap();
-    return pdPASS;
-}
-
-static void measure_select_in_vain(unsigned delayed, unsigned waiting)
+static void measure_select_in_vain(unsigned delayed, unsigned waiting, enum wait_ending ending)
 {
     QueueSetMemberHandle_t member;
 
+    wait_ending = ending;
     set = xQueueCreateSetStatic(1, set_storage, &set_control);
     helpers_start(delayed + waiting);
     for (unsigned i = delayed; i < delayed + waiting; i++)
@@ -553,11 +544,11 @@ static void measure_select_in_vain(unsigned delayed, unsigned waiting)
     clock_wraps_in(IN_VAIN + 2);
     for (unsigned i = 1; i < delayed; i++)
         helper_delay(i, IN_VAIN);
-    helper_call(0, lets_clock_wrap, NULL);
+    helper_call(0, ends_wait, NULL);
     wcet_param(0, delayed);
     wcet_param(1, waiting);
-    MEASURE(SERVICE_XQUEUESELECTFROMSET_TIMES_OUT, member = xQueueSelectFromSet(set, IN_VAIN));
-    CHECK(member == NULL);
+    MEASURE_IN_VAIN(SERVICE_XQUEUESELECTFROMSET, , member = xQueueSelectFromSet(set, IN_VAIN));
+    CHECK(member == NULL && !helper_busy(0) && helper_result(0) == pdPASS);
     helpers_stop();
     clock_far_from_wrap();
 }
@@ -722,8 +713,8 @@ void measure_sets(void)
                 measure_select_blocks(delayed, waiting, state);
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
-            if (swept(STREAM_BYTES_MIN, delayed, waiting))
-                measure_select_in_vain(delayed, waiting);
+            for (unsigned ending = 0; ending < WAIT_ENDINGS && swept(STREAM_BYTES_MIN, delayed, waiting); ending++)
+                measure_select_in_vain(delayed, waiting, ending);
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)

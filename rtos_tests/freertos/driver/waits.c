@@ -15,10 +15,8 @@
 #include "message_buffer.h"
 #include "stream_buffer.h"
 
-/* As long as the caller waits: where something comes, and where nothing does. Tasks that are delayed
- * wake no later. */
+/* As long as the caller waits where something comes. Tasks that are delayed wake no later. */
 #define LIMIT 50u
-#define IN_VAIN 2u
 
 /* Largest values, where several parameters act at once. */
 
@@ -65,7 +63,7 @@ static void delay_others(helper_function *brings, unsigned delayed, TickType_t t
     for (unsigned i = 1; i < delayed; i++)
         helper_delay(i, ticks);
     if (brings != NULL)
-        helper_call(0, brings, NULL);
+        helper_call(0, brings, queue);
     else
         helper_delay(0, ticks);
 }
@@ -150,27 +148,6 @@ static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting, uns
     helpers_stop();
 }
 
-/* When the caller's time is over, but before it goes on, the tick count wraps around. */
-static BaseType_t lets_clock_wrap(void *unused)
-{
-    (void)unused;
-    vTaskDelay(IN_VAIN);
-    let_clock_wrap();
-    return pdPASS;
-}
-
-/* And the caller becomes more urgent. */
-static BaseType_t lets_clock_wrap_and_lifts(void *unused)
-{
-    const TaskHandle_t holder = xSemaphoreGetMutexHolder(queue);
-
-    (void)lets_clock_wrap(unused);
-    vTaskPrioritySet(driver_handle, PRIORITY_DRIVER + 1);
-    CHECK(uxTaskPriorityGet(holder) == PRIORITY_DRIVER && eTaskGetState(holder) == eReady);
-    CHECK(listCURRENT_LIST_LENGTH(list_of(holder)) == 1);
-    return pdPASS;
-}
-
 /* Nobody comes; the others are delayed for as long as the caller, or wait before it. */
 static void wait_in_vain(QueueHandle_t what, helper_function *waits, unsigned delayed,
                          unsigned waiting)
@@ -180,42 +157,50 @@ static void wait_in_vain(QueueHandle_t what, helper_function *waits, unsigned de
     helpers_start(delayed + waiting);
     for (unsigned i = delayed; i < delayed + waiting; i++)
         helper_call(i, waits, NULL);
-    delay_others(lets_clock_wrap, delayed, IN_VAIN);
+    delay_others(ends_wait, delayed, IN_VAIN);
     mark_two(delayed, waiting);
+}
+
+/* Where the wait was aborted, the others are delayed still. */
+static int still_waits(unsigned helper, unsigned delayed)
+{
+    return helper >= delayed || (wait_ending == WAIT_IS_ABORTED && helper > 0);
 }
 
 static void waited_in_vain(unsigned delayed, unsigned waiting)
 {
+    CHECK(helper_result(0) == pdPASS);
     for (unsigned i = 0; i < delayed + waiting; i++)
-        CHECK(helper_busy(i) == (i >= delayed));
+        CHECK(helper_busy(i) == still_waits(i, delayed));
     helpers_stop();
     clock_far_from_wrap();
 }
 
-static void measure_in_vain(unsigned delayed, unsigned waiting)
+static void measure_in_vain(unsigned delayed, unsigned waiting, enum wait_ending ending)
 {
     BaseType_t result;
 
+    wait_ending = ending;
     set_items(4);
     wait_in_vain(xQueueCreateStatic(1, 4, storage, &control), receives, delayed, waiting);
-    MEASURE(SERVICE_XQUEUERECEIVE_TIMES_OUT, result = xQueueReceive(queue, received, IN_VAIN));
+    MEASURE_IN_VAIN(SERVICE_XQUEUERECEIVE, , result = xQueueReceive(queue, received, IN_VAIN));
     CHECK(result == pdFALSE);
     waited_in_vain(delayed, waiting);
 
     wait_in_vain(xQueueCreateStatic(1, 4, storage, &control), receives, delayed, waiting);
-    MEASURE(SERVICE_XQUEUEPEEK_TIMES_OUT, result = xQueuePeek(queue, received, IN_VAIN));
+    MEASURE_IN_VAIN(SERVICE_XQUEUEPEEK, , result = xQueuePeek(queue, received, IN_VAIN));
     CHECK(result == pdFALSE);
     waited_in_vain(delayed, waiting);
 
     queue = xQueueCreateStatic(1, 4, storage, &control);
     CHECK(xQueueSend(queue, sent, 0) == pdTRUE);
     wait_in_vain(queue, sends, delayed, waiting);
-    MEASURE(SERVICE_XQUEUESEND_TIMES_OUT, result = xQueueSend(queue, sent, IN_VAIN));
+    MEASURE_IN_VAIN(SERVICE_XQUEUESEND, , result = xQueueSend(queue, sent, IN_VAIN));
     CHECK(result == errQUEUE_FULL);
     waited_in_vain(delayed, waiting);
 
     wait_in_vain(xSemaphoreCreateBinaryStatic(&control), takes, delayed, waiting);
-    MEASURE(SERVICE_XSEMAPHORETAKE_TIMES_OUT, result = xSemaphoreTake(queue, IN_VAIN));
+    MEASURE_IN_VAIN(SERVICE_XSEMAPHORETAKE, , result = xSemaphoreTake(queue, IN_VAIN));
     CHECK(result == pdFALSE);
     waited_in_vain(delayed, waiting);
 }
@@ -263,8 +248,7 @@ static BaseType_t holds_for_ever(void *unused)
 {
     (void)unused;
     CHECK(take(0) == pdTRUE);
-    vTaskDelay(IN_VAIN);
-    let_clock_wrap();
+    CHECK(ends_wait(NULL) == pdPASS);
     return ulTaskNotifyTake(pdTRUE, portMAX_DELAY) == 0;
 }
 
@@ -315,8 +299,8 @@ static TaskHandle_t mutex_lent(unsigned state, TickType_t ticks, unsigned delaye
                                holder_stack, &holder_control);
     vTaskPrioritySet(holder, PRIORITY_CREATED);
     delay_others(ticks != IN_VAIN                    ? NULL
-                 : state == NOTHING_INHERITED_LIFTED ? lets_clock_wrap_and_lifts
-                                                     : lets_clock_wrap,
+                 : state == NOTHING_INHERITED_LIFTED ? ends_wait_and_lifts
+                                                     : ends_wait,
                  delayed, ticks);
     for (unsigned i = delayed; i < delayed + waiting; i++)
         helper_call(i, takes_and_gives, NULL);
@@ -378,21 +362,24 @@ static void measure_mutex(unsigned state, unsigned delayed, unsigned waiting)
     helpers_stop();
 }
 
-static void measure_mutex_in_vain(unsigned state, unsigned delayed, unsigned waiting)
+static void measure_mutex_in_vain(unsigned state, unsigned delayed, unsigned waiting,
+                                  enum wait_ending ending)
 {
-    TaskHandle_t holder = mutex_behind(state, IN_VAIN, delayed, waiting);
+    TaskHandle_t holder;
     BaseType_t result;
 
+    wait_ending = ending;
+    holder = mutex_behind(state, IN_VAIN, delayed, waiting);
     if (recursive)
-        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_TIMES_OUT_BEHIND,
-                result = xSemaphoreTakeRecursive(queue, IN_VAIN));
+        MEASURE_IN_VAIN(SERVICE_XSEMAPHORETAKERECURSIVE, _BEHIND,
+                        result = xSemaphoreTakeRecursive(queue, IN_VAIN));
     else
-        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_TIMES_OUT_BEHIND,
-                result = xSemaphoreTake(queue, IN_VAIN));
+        MEASURE_IN_VAIN(SERVICE_XSEMAPHORETAKE_MUTEX, _BEHIND,
+                        result = xSemaphoreTake(queue, IN_VAIN));
     CHECK(result == pdFALSE && xSemaphoreGetMutexHolder(queue) == holder);
     CHECK(uxTaskPriorityGet(holder) == helper_priority(delayed + waiting - 1));
     for (unsigned i = 0; i < delayed + waiting; i++)
-        CHECK(helper_busy(i) == ((i == 0 && !lends(state)) || i >= delayed));
+        CHECK(helper_busy(i) == ((i == 0 && !lends(state)) || still_waits(i, delayed)));
     if (lends(state))
         vTaskDelete(holder);
     if (state == NOTHING_INHERITED_LIFTED) {
@@ -831,12 +818,13 @@ void measure_waits(void)
                 for (unsigned state = 0; state < BEHIND && swept(STREAM_BYTES_MIN, delayed, waiting); state++) {
                     if (state < MORE_INHERITED)
                         measure_mutex(state, delayed, waiting);
-                    measure_mutex_in_vain(state, delayed, waiting);
+                    for (unsigned ending = 0; ending < WAIT_ENDINGS; ending++)
+                        measure_mutex_in_vain(state, delayed, waiting, ending);
                 }
     for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++) {
         for (unsigned waiting = 0; waiting <= WAITERS_MAX; waiting++)
-            if (swept(STREAM_BYTES_MIN, delayed, waiting))
-                measure_in_vain(delayed, waiting);
+            for (unsigned ending = 0; ending < WAIT_ENDINGS && swept(STREAM_BYTES_MIN, delayed, waiting); ending++)
+                measure_in_vain(delayed, waiting, ending);
         measure_not_notified(delayed);
         for (unsigned state = 0; state < 3; state++)
             measure_late_events(delayed, state);

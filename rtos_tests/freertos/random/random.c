@@ -123,9 +123,19 @@ void say(const char *fact, unsigned value)
     add_number(value);
 }
 
+static unsigned number_of(TaskHandle_t task);
+static int aborted[WORKERS + 1]; /* by number_of(): the caller's wait; no worker is the last */
+
+void about_to_abort(TaskHandle_t task)
+{
+    if (eTaskGetState(task) == eBlocked && waits_for_event(task))
+        aborted[number_of(task)] = 1;
+}
+
 void said(unsigned number)
 {
     finish_line();
+    aborted[number_of(xTaskGetCurrentTaskHandle())] = 0;
     wcet_param(0, number % WCET_VALUES);
     wcet_param(1, number / WCET_VALUES);
 }
@@ -137,6 +147,8 @@ void say_result(unsigned number, unsigned value)
     add_number(number);
     add_text(" ");
     add_number(value);
+    if (aborted[number_of(xTaskGetCurrentTaskHandle())])
+        add_text(" aborted");
     finish_line();
 }
 
@@ -309,10 +321,12 @@ static void worker_task(void *argument)
 /* Brings a worker that may wait for ever on. */
 static void shake(unsigned number)
 {
-    if (eTaskGetState(workers[number]) == eSuspended)
+    if (eTaskGetState(workers[number]) == eSuspended) {
         vTaskResume(workers[number]);
-    else
+    } else {
+        about_to_abort(workers[number]);
         (void)xTaskAbortDelay(workers[number]);
+    }
 }
 
 /* The tasks that call block now and then; so nothing starves, and time passes. */

@@ -18,7 +18,8 @@ extern const unsigned random_calls; /* how many calls are measured before the ru
 
 /* ---- what is said ------------------------------------------------------------------------- */
 
-/* One line for each call, `C number name fact=value ...`, and `R number value` when it has returned. */
+/* One line for each call, `C number name fact=value ...`, and `R number value` when it has returned; with `aborted`
+ * behind it, where another task has ended the caller's waiting for an event meanwhile. */
 unsigned say_call(const char *name);
 void say(const char *fact, unsigned value);
 void say_result(unsigned number, unsigned value);
@@ -27,6 +28,9 @@ void say_result(unsigned number, unsigned value);
 #define MARK_CALL 1u
 
 void said(unsigned number); /* ends the line and marks the number */
+
+/* The task's waiting is about to be aborted; it may go on before xTaskAbortDelay returns. */
+void about_to_abort(TaskHandle_t task);
 
 #define MEASURED(number, call)                                                                     \
     do {                                                                                           \

@@ -198,6 +198,7 @@ static void abort_delay(void)
         return;
     number = say_call("xTaskAbortDelay");
     say_task(task);
+    about_to_abort(task);
     MEASURED(number, result = xTaskAbortDelay(task));
     say_result(number, (unsigned)result);
 }
