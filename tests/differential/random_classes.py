@@ -234,11 +234,11 @@ def _waits(call: Call, sends: bool) -> Class:
     to_either_end = name.removesuffix("ToFront")
     if f["limit"] == 0:
         return Known(f"{to_either_end}_fails", {})
+    if f["left"]:
+        return Known(f"{to_either_end}_gives_up", {})
     if call.result == 0:
         return Known(f"{to_either_end}_{_in_vain(call)}", {"D": f["D"], "W": f["W"]})
     if sends and f["set"]:
-        if name == "xQueueSendToFront":
-            return Gap(f"{name} that blocks, on a queue of a set")
         return Known(f"{name}_set_blocks", {"S": f["S"], "D": f["D"], "W": f["W"]})
     less = "_less_urgent" if call.parts == 2 and name != "xQueuePeek" else ""
     return Known(f"{name}_blocks{less}", {"S": f["S"], "D": f["D"], "W": f["W"]})
@@ -326,6 +326,8 @@ def _take(call: Call) -> Class:
         return Known("xSemaphoreTake", {})
     if f["limit"] == 0:
         return Known("xSemaphoreTake_fails", {})
+    if f["left"]:
+        return Known("xSemaphoreTake_gives_up", {})
     if call.result == 0:
         return Known(f"xSemaphoreTake_{_in_vain(call)}", {"D": f["D"], "W": f["W"]})
     return Known("xSemaphoreTake_blocks", {"D": f["D"], "W": f["W"]})
@@ -336,6 +338,8 @@ def _abort_delay(call: Call) -> Class:
 
 
 def _check_time_out(call: Call) -> Class:
+    if call.facts["left"]:
+        return Known("xTaskCheckForTimeOut_aborted", {})
     return Known("xTaskCheckForTimeOut_over" if call.result else "xTaskCheckForTimeOut", {})
 
 
@@ -352,6 +356,8 @@ def _take_mutex(call: Call) -> Class:
         return Known(name, {})
     if f["limit"] == 0:
         return Known(f"{name}_fails", {})
+    if f["left"]:
+        return Known(f"{name}_gives_up", {})
     name += "_blocks" if call.result else f"_{_in_vain(call)}"
     if f["W"]:
         return Known(f"{name}_behind", {"D": f["D"], "W": f["W"]})
@@ -518,6 +524,8 @@ def _select(call: Call) -> Class:
     if f["filled"]:
         return Known(name, {})
     if f.get("limit"):
+        if f["left"]:
+            return Known(f"{name}_gives_up", {})
         if call.result == 0 and f.get("aborted") and call.parts <= 2:
             return Known(f"{name}_aborted", {"D": f["D"], "W": f["W"]})
         return _blocks(call, Known(f"{name}_blocks", {"D": f["D"], "W": f["W"]}))

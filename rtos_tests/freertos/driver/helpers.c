@@ -1,6 +1,7 @@
 #include "helpers.h"
 
 #include "board.h"
+#include "event_groups.h"
 #include "semphr.h"
 #if configUSE_TIMERS == 1
 #include "timers.h"
@@ -203,6 +204,26 @@ BaseType_t ends_wait(void *unused)
     let_clock_wrap();
     return pdPASS;
 }
+
+#if INCLUDE_xTaskAbortDelay == 1
+void leave_wait_aborted(void)
+{
+    static StaticEventGroup_t group_control KERNEL_OBJECT;
+    const EventGroupHandle_t group = xEventGroupCreateStatic(&group_control);
+
+    wait_ending = WAIT_IS_ABORTED;
+    helpers_start(1);
+    helper_call(0, ends_wait, NULL);
+    CHECK(xEventGroupWaitBits(group, 1, pdFALSE, pdFALSE, IN_VAIN) == 0);
+    helpers_stop();
+    CHECK(wait_was_aborted());
+}
+
+int wait_was_aborted(void)
+{
+    return ((StaticTask_t *)driver_handle)->ucDummy21 != pdFALSE;
+}
+#endif
 
 BaseType_t ends_wait_and_lifts(void *mutex)
 {

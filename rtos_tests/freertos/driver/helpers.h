@@ -78,6 +78,11 @@ void clock_far_from_wrap(void);
 BaseType_t ends_wait(void *unused);
 BaseType_t ends_wait_and_lifts(void *mutex);
 
+/* The caller waits for an event group until another task aborts that, which the caller has then not looked at: the next
+ * call that would wait does not. */
+void leave_wait_aborted(void);
+int wait_was_aborted(void);
+
 /* Which of the two, to be set by whoever measures such a call; then it is one of the service that waits until its
  * time is over, or of that whose wait is aborted. `which` is the rest of their names. */
 enum wait_ending { WAIT_TIMES_OUT, WAIT_IS_ABORTED };

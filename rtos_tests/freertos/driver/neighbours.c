@@ -166,6 +166,17 @@ static void measure_resumes_among(enum around around)
     suspend(around);
     in_interrupt(resume_from_isr);
     finish(around, 0);
+#if INCLUDE_xTaskAbortDelay == 1
+    {
+        BaseType_t result;
+
+        start(around, takes, semaphore);
+        MEASURE(SERVICE_XTASKABORTDELAY_LESS_URGENT, result = xTaskAbortDelay(helper_handle(TARGET)));
+        CHECK(result == pdPASS);
+        finish(around, 0);
+        CHECK(helper_result(TARGET) == pdFALSE);
+    }
+#endif
 }
 
 CALLER_TEXT static void never_runs(void *unused)

@@ -172,6 +172,16 @@ static void give_from_isr_to_less_urgent(void)
     CHECK(result == pdPASS && woken == pdFALSE);
 }
 
+/* The handler is not told that it has to ask for a switch. */
+static void give_from_isr_not_told(void)
+{
+    BaseType_t result;
+
+    MEASURE(SERVICE_XSEMAPHOREGIVEFROMISR_WAITER_NOT_TOLD,
+            result = xSemaphoreGiveFromISR(isr_semaphore, NULL));
+    CHECK(result == pdPASS && helper_busy(0));
+}
+
 /* A less urgent task waits: it is readied. */
 static void measure_less_urgent(void)
 {
@@ -189,6 +199,11 @@ static void measure_less_urgent(void)
     vTaskPrioritySet(helper_handle(0), PRIORITY_CREATED);
     in_interrupt(give_from_isr_to_less_urgent);
     let_waiter_go_on();
+
+    helper_take(0, isr_semaphore, portMAX_DELAY);
+    in_interrupt(give_from_isr_not_told);
+    taskYIELD();
+    CHECK(!helper_busy(0) && helper_result(0) == pdTRUE);
     helpers_stop();
 }
 

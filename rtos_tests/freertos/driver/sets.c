@@ -553,6 +553,18 @@ static void measure_select_in_vain(unsigned delayed, unsigned waiting, enum wait
     clock_far_from_wrap();
 }
 
+#if INCLUDE_xTaskAbortDelay == 1
+static void measure_select_gives_up(void)
+{
+    QueueSetMemberHandle_t member;
+
+    set = xQueueCreateSetStatic(1, set_storage, &set_control);
+    leave_wait_aborted();
+    MEASURE(SERVICE_XQUEUESELECTFROMSET_GIVES_UP, member = xQueueSelectFromSet(set, LIMIT));
+    CHECK(member == NULL && !wait_was_aborted());
+}
+#endif
+
 /* ---- waiting to send to a member --------------------------------------------------------------- */
 
 static BaseType_t sends_and_waits(void *unused)
@@ -577,8 +589,9 @@ static BaseType_t makes_room(void *unused)
 }
 
 /* Worst: as for xQueueSend that blocks. Where the queue or the set does not wrap around, it has more places;
- * the queue was full before. */
-static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiting, unsigned state)
+ * the queue was full before. Of those places more are taken from than there are to the end; those that wait send to the
+ * back. */
+static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiting, unsigned state, int to_front)
 {
     const UBaseType_t places = state & 1 ? PLACES_OF_QUEUE : 1;
     BaseType_t result;
@@ -600,7 +613,11 @@ static void measure_send_blocks(unsigned bytes, unsigned delayed, unsigned waiti
     wcet_param(1, delayed);
     wcet_param(2, waiting);
     wcet_param(3, state);
-    MEASURE(SERVICE_XQUEUESEND_SET_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
+    if (to_front)
+        MEASURE(SERVICE_XQUEUESENDTOFRONT_SET_BLOCKS,
+                result = xQueueSendToFront(queue, sent + 1, LIMIT));
+    else
+        MEASURE(SERVICE_XQUEUESEND_SET_BLOCKS, result = xQueueSend(queue, sent + 1, LIMIT));
     CHECK(result == pdTRUE && !helper_busy(0) && selected == queue);
     CHECK(uxQueueMessagesWaiting(queue) == places);
     for (unsigned i = 1; i < delayed + waiting; i++)
@@ -715,11 +732,15 @@ void measure_sets(void)
         for (unsigned waiting = 0; waiting <= WAITERS_AT_ONCE; waiting++)
             for (unsigned ending = 0; ending < WAIT_ENDINGS && swept(STREAM_BYTES_MIN, delayed, waiting); ending++)
                 measure_select_in_vain(delayed, waiting, ending);
+#if INCLUDE_xTaskAbortDelay == 1
+    measure_select_gives_up();
+#endif
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX; waiting++)
                 for (unsigned state = 0; state < 4 && swept_in(state, bytes, delayed, waiting); state++)
-                    measure_send_blocks(bytes, delayed, waiting, state);
+                    for (int to_front = 0; to_front <= 1; to_front++)
+                        measure_send_blocks(bytes, delayed, waiting, state, to_front);
     for (unsigned events = 1; events <= PLACES; events++)
         for (unsigned state = 0; state < 2; state++)
             measure_unlock(events, state);

@@ -148,6 +148,13 @@ static void measure_peek(unsigned bytes, unsigned delayed, unsigned waiting, uns
     helpers_stop();
 }
 
+static int recursive;
+
+static BaseType_t take(TickType_t limit)
+{
+    return recursive ? xSemaphoreTakeRecursive(queue, limit) : xSemaphoreTake(queue, limit);
+}
+
 /* Nobody comes; the others are delayed for as long as the caller, or wait before it. */
 static void wait_in_vain(QueueHandle_t what, helper_function *waits, unsigned delayed,
                          unsigned waiting)
@@ -205,6 +212,58 @@ static void measure_in_vain(unsigned delayed, unsigned waiting, enum wait_ending
     waited_in_vain(delayed, waiting);
 }
 
+#if INCLUDE_xTaskAbortDelay == 1
+static BaseType_t holds_mutex(void *unused)
+{
+    (void)unused;
+    CHECK(take(0) == pdTRUE);
+    return ulTaskNotifyTake(pdTRUE, portMAX_DELAY) == 0;
+}
+
+static void measure_mutex_gives_up(void)
+{
+    BaseType_t result;
+
+    queue = recursive ? xSemaphoreCreateRecursiveMutexStatic(&control)
+                      : xSemaphoreCreateMutexStatic(&control);
+    leave_wait_aborted();
+    helpers_start(1);
+    helper_call(0, holds_mutex, NULL);
+    if (recursive)
+        MEASURE(SERVICE_XSEMAPHORETAKERECURSIVE_GIVES_UP, result = xSemaphoreTakeRecursive(queue, LIMIT));
+    else
+        MEASURE(SERVICE_XSEMAPHORETAKE_MUTEX_GIVES_UP, result = xSemaphoreTake(queue, LIMIT));
+    CHECK(result == pdFALSE && !wait_was_aborted());
+    CHECK(xSemaphoreGetMutexHolder(queue) == helper_handle(0));
+    helpers_stop();
+}
+
+/* Nobody comes, and the caller does not wait. */
+static void measure_gives_up(void)
+{
+    BaseType_t result;
+
+    set_items(4);
+    queue = xQueueCreateStatic(1, 4, storage, &control);
+    leave_wait_aborted();
+    MEASURE(SERVICE_XQUEUERECEIVE_GIVES_UP, result = xQueueReceive(queue, received, LIMIT));
+    CHECK(result == pdFALSE && !wait_was_aborted());
+    leave_wait_aborted();
+    MEASURE(SERVICE_XQUEUEPEEK_GIVES_UP, result = xQueuePeek(queue, received, LIMIT));
+    CHECK(result == pdFALSE && !wait_was_aborted());
+    CHECK(xQueueSend(queue, sent, 0) == pdTRUE);
+    leave_wait_aborted();
+    MEASURE(SERVICE_XQUEUESEND_GIVES_UP, result = xQueueSend(queue, sent, LIMIT));
+    CHECK(result == errQUEUE_FULL && !wait_was_aborted());
+    queue = xSemaphoreCreateBinaryStatic(&control);
+    leave_wait_aborted();
+    MEASURE(SERVICE_XSEMAPHORETAKE_GIVES_UP, result = xSemaphoreTake(queue, LIMIT));
+    CHECK(result == pdFALSE && !wait_was_aborted());
+    for (recursive = 0; recursive <= 1; recursive++)
+        measure_mutex_gives_up();
+}
+#endif
+
 static void measure_not_notified(unsigned delayed)
 {
     BaseType_t result;
@@ -223,13 +282,6 @@ static void measure_not_notified(unsigned delayed)
 }
 
 /* ---- mutexes --------------------------------------------------------------------------------- */
-
-static int recursive;
-
-static BaseType_t take(TickType_t limit)
-{
-    return recursive ? xSemaphoreTakeRecursive(queue, limit) : xSemaphoreTake(queue, limit);
-}
 
 static BaseType_t give(void)
 {
@@ -807,6 +859,9 @@ static void measure_message_in_vain(unsigned delayed, unsigned state)
 
 void measure_waits(void)
 {
+#if INCLUDE_xTaskAbortDelay == 1
+    measure_gives_up();
+#endif
     for (unsigned bytes = 1; bytes <= ITEM_BYTES_MAX; bytes++)
         for (unsigned delayed = 1; delayed <= DELAYED_MAX; delayed++)
             for (unsigned waiting = 1; waiting <= WAITERS_MAX - 1; waiting++)

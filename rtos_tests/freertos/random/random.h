@@ -105,7 +105,9 @@ TaskHandle_t first_of(const List_t *list);
 UBaseType_t most_urgent_of(const List_t *list);
 /* Says how many wait, how urgent the first of them is, and how urgent the caller. */
 void say_waiting(const List_t *list);
-/* Says what matters where the caller may wait: the limit, D, W and what runs next. */
+/* A wait of the caller was aborted that it has not looked at since. */
+int wait_was_aborted(void);
+/* Says what matters where the caller may wait: the limit, D, W, and whether such a mark is left. */
 void say_limit(TickType_t ticks, const List_t *list);
 
 /* ---- what is called ----------------------------------------------------------------------- */

@@ -36,14 +36,33 @@ static void say_member(QueueHandle_t member)
     say_waiting(set_of(member) != NULL ? receivers_of(set) : receivers_of(member));
 }
 
+static unsigned inside; /* sends that have not returned */
+
 static void send(void)
 {
+    const TickType_t limit = some_limit();
     const unsigned number = say_call("xQueueSend");
     BaseType_t result;
 
     say_member(queue);
-    say_limit(0, NULL);
-    MEASURED(number, result = xQueueSend(queue, item, 0));
+    say_limit(limit, senders_of(queue));
+    inside++;
+    MEASURED(number, result = xQueueSend(queue, item, limit));
+    inside--;
+    say_result(number, (unsigned)result);
+}
+
+static void send_to_front(void)
+{
+    const TickType_t limit = some_limit();
+    const unsigned number = say_call("xQueueSendToFront");
+    BaseType_t result;
+
+    say_member(queue);
+    say_limit(limit, senders_of(queue));
+    inside++;
+    MEASURED(number, result = xQueueSendToFront(queue, item, limit));
+    inside--;
     say_result(number, (unsigned)result);
 }
 
@@ -85,7 +104,7 @@ static void add_and_remove(void)
 {
     unsigned number;
 
-    if (uxQueueMessagesWaitingFromISR(queue) > 0 || uxQueueMessagesWaitingFromISR(set) > 0)
+    if (inside > 0 || uxQueueMessagesWaitingFromISR(queue) > 0 || uxQueueMessagesWaitingFromISR(set) > 0)
         return;
     number = say_call("xQueueRemoveFromSet");
     MEASURED(number, (void)xQueueRemoveFromSet(queue, set));
@@ -113,7 +132,7 @@ static void create(void)
 }
 
 const struct choice set_choices[] = {
-    {send, 4}, {give, 3}, {select, 7}, {add_and_remove, 1}, {create, 1}, {NULL, 0},
+    {send, 4}, {send_to_front, 4}, {give, 3}, {select, 7}, {add_and_remove, 1}, {create, 1}, {NULL, 0},
 };
 
 BaseType_t isr_set_send(void)

@@ -77,6 +77,7 @@ static void time_out(void)
         measured_tick();
     remaining = chance(5) ? chance(5) : portMAX_DELAY;
     number = say_call("xTaskCheckForTimeOut");
+    say("left", (unsigned)wait_was_aborted());
     MEASURED(number, over = xTaskCheckForTimeOut(&since, &remaining));
     say_result(number, (unsigned)over);
 }

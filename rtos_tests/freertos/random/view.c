@@ -249,11 +249,17 @@ void say_waiting(const List_t *list)
     say("locked", (unsigned)uxSchedulerSuspended);
 }
 
+int wait_was_aborted(void)
+{
+    return ((const StaticTask_t *)xTaskGetCurrentTaskHandle())->ucDummy21 != pdFALSE;
+}
+
 void say_limit(TickType_t ticks, const List_t *list)
 {
     say("limit", ticks > 4000 ? 4000 : (unsigned)ticks);
     if (ticks == 0)
         return;
+    say("left", (unsigned)wait_was_aborted());
     say("D", ticks == portMAX_DELAY ? 0 : delayed_before(ticks));
     if (list != NULL)
         say("W", waiting_before(list));
