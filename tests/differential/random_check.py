@@ -167,8 +167,7 @@ def _vectors(piece: Taken, what: str) -> list[Vector]:
 def read_console(
     text: str,
 ) -> tuple[dict[int, tuple[str, dict[int, int] | dict[str, int]]], dict[int, int]]:
-    """Calls by number (name, facts), and results by number. That the call's waiting was aborted is a
-    fact."""
+    """Calls by number (name, facts), and results by number. A wait that was aborted is a fact."""
     calls: dict[int, tuple[str, dict[str, int]]] = {}
     results: dict[int, int] = {}
     lines = text.splitlines()

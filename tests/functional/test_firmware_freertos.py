@@ -228,8 +228,8 @@ def values(service: dict[str, Any]) -> int:
 
 
 # Driven again with other neighbours in lists (driver/neighbours.c): calls that ready a task, alone
-# and between others; two that create one; the tick that wakes the timers' task; and what ends a task's
-# waiting.
+# and between others; two that create one; the tick that wakes the timers' task; and what ends
+# another task's waiting.
 AGAIN = {"whole": 3 * 8 + 2, "full": 3 * 8 + 2 + 1 + 3}
 
 
