@@ -38,32 +38,28 @@ static void say_member(QueueHandle_t member)
 
 static unsigned inside; /* sends that have not returned */
 
-static void send(void)
+static void send_to(BaseType_t position, const char *name)
 {
     const TickType_t limit = some_limit();
-    const unsigned number = say_call("xQueueSend");
+    const unsigned number = say_call(name);
     BaseType_t result;
 
     say_member(queue);
     say_limit(limit, senders_of(queue));
     inside++;
-    MEASURED(number, result = xQueueSend(queue, item, limit));
+    MEASURED(number, result = xQueueGenericSend(queue, item, limit, position));
     inside--;
     say_result(number, (unsigned)result);
 }
 
+static void send(void)
+{
+    send_to(queueSEND_TO_BACK, "xQueueSend");
+}
+
 static void send_to_front(void)
 {
-    const TickType_t limit = some_limit();
-    const unsigned number = say_call("xQueueSendToFront");
-    BaseType_t result;
-
-    say_member(queue);
-    say_limit(limit, senders_of(queue));
-    inside++;
-    MEASURED(number, result = xQueueSendToFront(queue, item, limit));
-    inside--;
-    say_result(number, (unsigned)result);
+    send_to(queueSEND_TO_FRONT, "xQueueSendToFront");
 }
 
 static void give(void)
