@@ -22,7 +22,7 @@ from ruamel.yaml import YAML
 
 from wcetchar.engine import price_vector
 from wcetchar.engine.pricing import TIME_ASLEEP
-from wcetchar.model.characterization import StretchKind, Word
+from wcetchar.model.characterization import Blocking, StretchKind, Word
 from wcetchar.pipeline import capture as capturing
 from wcetchar.pipeline import characterize as characterizing
 from wcetchar.store import load_map, load_profile, load_services
@@ -280,6 +280,15 @@ def test_stretches_of_tickless_idle(built: Callable[[str], Path], tmp_path: Path
     assert stretches[f"{name}_aborted"] == [17]
     word = [service.word for service in found.services if service.name.startswith(name)]
     assert word == [Word.HIGH_WATER_MARK] * 3
+    # The idle task's lock until interrupts are masked: 5 of vTaskSuspendAll, 16 of its own with the
+    # call of the port's function, 9 that stand for that, 2 with the call of xTaskResumeAll, 4 of
+    # this and 2 of vPortEnterCritical.
+    for service in found.services:
+        if service.name.startswith("idle_sleep"):
+            rows = service.counts.rows
+            locked = [row for row in rows if row.blocking == Blocking(preemption=True)]
+            assert [row.vector.instructions for row in locked] == [38]
+            assert service.word is Word.HIGH_WATER_MARK
     for board in ("zero-wait-sram", "flash-3ws", "external-16bit"):
         profile = load_profile(f"cortex-m3/{board}")
         prices = price_vector(found, profile, load_map(f"cortex-m3/map-{board}"))

@@ -11,7 +11,9 @@
 #define configUSE_TIMERS 0
 #define INCLUDE_xTaskAbortDelay 0
 
-/* The idle task goes to sleep only when the driver says so: it calls the port's function itself. */
-#define portSUPPRESS_TICKS_AND_SLEEP(ticks) ((void)(ticks))
+/* The idle task never calls the port's function: the driver does, where it is a service. What stands in its place
+ * here returns at once, or lets an interrupt in as if one had ended the sleep (boards/mps2-an385/tickless.c). */
+extern void driver_sleeps(void);
+#define portSUPPRESS_TICKS_AND_SLEEP(ticks) ((void)(ticks), driver_sleeps())
 
 #endif

@@ -50,6 +50,7 @@ void driver_interrupt(void)
         driver_on_interrupt();
 }
 
+#if configUSE_TICKLESS_IDLE == 0
 /* The driver blocks only to let time pass, so the idle task need not sleep: it makes the tick. */
 void vApplicationIdleHook(void)
 {
@@ -59,6 +60,7 @@ void vApplicationIdleHook(void)
     board_tick();
 #endif
 }
+#endif
 
 static void driver_task(void *unused)
 {
