@@ -97,9 +97,9 @@ def conservation(oracle: Oracle, published: dict[str, Any]) -> Iterator[str]:
     expected: Counter[str] = Counter()
     rest = oracle.in_exceptions.copy()
     for window in oracle.windows:
-        expected[window.service.partition("/")[0]] += len(window.steps)
+        expected[window.service.partition("/")[0]] += window.instructions
         if window.number is not None:
-            rest[window.number] -= len(window.steps)
+            rest[window.number] -= window.instructions
     if attributed != expected:
         yield f"in services: {attributed}, counted {expected}"
     for number, count in rest.items():

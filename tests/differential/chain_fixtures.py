@@ -85,7 +85,8 @@ def oracle(
     services: dict[str, Any],
     shared: Shared,
 ) -> Oracle:
-    return shared.made("oracle", lambda: make_oracle(firmware, listing, run, services))
+    folder = shared.folder / "counted"
+    return shared.made("oracle", lambda: make_oracle(firmware, listing, run, services, folder))
 
 
 @pytest.fixture(scope="session")

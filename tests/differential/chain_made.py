@@ -20,7 +20,7 @@ import chain_stream
 import numpy as np
 import riscv_run
 from chain_listing import Listing
-from chain_oracle import Counted, Machine
+from chain_oracle import Counted, Machine, Window
 from chain_stream import Data, Run
 from riscv_oracle import RiscvMachine
 from ruamel.yaml import YAML
@@ -68,12 +68,24 @@ class Shared:
         return found
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A window without its counts. ``instructions``: how many it has; ``number``: of the exception
+    that it was executed in, if any."""
+
+    service: str
+    values: tuple[int, ...]
+    instructions: int
+    number: int | None
+
+
 @dataclass
 class Oracle:
     """``differences``: between the plugin's trace, objdump and a second account of the run (QEMU's
-    log, or the run carried out once more), in words; without a count where there are any."""
+    log, or the run carried out once more), in words; without a count where there are any.
+    ``windows``: in the order of the marks."""
 
-    windows: list[Counted]
+    windows: list[Seen]
     differences: list[str]
     instructions: int
     accesses: int
@@ -81,13 +93,17 @@ class Oracle:
     """Instructions by number of the exception that was active, innermost."""
     deepest: int = 0
     """How often the scheduler was locked at once."""
-    _by_service: dict[str, list[Counted]] = field(default_factory=dict, init=False)
+    counted: dict[str, Path] = field(default_factory=dict)
+    """By service, the file of its windows: those of a large firmware fill the memory."""
+    _latest: tuple[str, list[Counted]] = field(default=("", []), init=False)
 
     def of(self, service: str) -> list[Counted]:
-        if not self._by_service:
-            for window in self.windows:
-                self._by_service.setdefault(window.service, []).append(window)
-        return self._by_service.get(service, [])
+        """All windows of a service, in the order of the marks."""
+        if service not in self.counted:
+            return []
+        if self._latest[0] != service:
+            self._latest = (service, pickle.loads(self.counted[service].read_bytes()))
+        return self._latest[1]
 
 
 def command(*arguments: str | Path) -> None:
@@ -155,7 +171,7 @@ def make(firmware: Firmware, folder: Path, elf: Path | None = None) -> Made:
     services = services_document(files)
     listing = listing_for(firmware.board, elf)
     run = chain_stream.run_of(chain_stream.decode(trace))
-    oracle = make_oracle(elf, listing, run, services, firmware.board)
+    oracle = make_oracle(elf, listing, run, services, folder / "counted", firmware.board)
     return Made(trace, json.loads(published.read_text()), services, listing.symbols, oracle)
 
 
@@ -166,9 +182,16 @@ def listing_for(board: str, elf: Path) -> Listing:
 
 
 def make_oracle(
-    elf: Path, listing: Listing, run: Run, services: dict[str, Any], board: str = "mps2-an385"
+    elf: Path,
+    listing: Listing,
+    run: Run,
+    services: dict[str, Any],
+    folder: Path,
+    board: str = "mps2-an385",
 ) -> Oracle:
-    """Raises AssertionError at anything that is not understood."""
+    """``folder`` is made, for what is counted. Raises AssertionError at anything that is not
+    understood."""
+    folder.mkdir()
     assert isinstance(run.data, Data)
     differences = access_differences(listing, run)
     machine: Machine
@@ -191,11 +214,19 @@ def make_oracle(
     found = Oracle([], differences, len(run.pcs), run.data.total, _in_exceptions(run))
     if not differences:
         windows = [*machine.windows()]
-        number = Counter((window.service, window.values) for window in windows)
         found.windows = [
-            machine.count(window, apart=number[window.service, window.values] > 1)
-            for window in windows
+            Seen(w.service, w.values, len(w.steps), machine.exception_of(w)) for w in windows
         ]
+        number = Counter((window.service, window.values) for window in windows)
+        by_service: dict[str, list[Window]] = {}
+        for window in windows:
+            by_service.setdefault(window.service, []).append(window)
+        del windows
+        while by_service:
+            name, own = by_service.popitem()
+            found.counted[name] = folder / f"{len(by_service)}.pickle"
+            one = [machine.count(w, apart=number[name, w.values] > 1) for w in own]
+            found.counted[name].write_bytes(pickle.dumps(one))
         found.deepest = machine.deepest
     return found
 

@@ -239,6 +239,10 @@ class Machine:
             return None
         return self.run.exceptions[segment.owner][2]
 
+    def exception_of(self, window: Window) -> int | None:
+        """Number of the one that it was executed in, if any."""
+        return self.number_of(self.segment(window.steps[0]))
+
     def segment(self, step: int) -> Segment:
         return self.segments[bisect_right(self._starts, step) - 1]
 
@@ -493,7 +497,7 @@ class Machine:
         counts = Counter((at[step], key) for step, keys in rows.items() for key in keys)
         for run in runs:
             counts.update((at[run[-1]], key) for key in self._realigned(run, run))
-        number = self.number_of(self.segment(window.steps[0]))
+        number = self.exception_of(window)
         found = Counted(window.service, window.values, window.steps, number, forms, counts)
         whole: list[Stretch] = []
         parts: list[Stretch] = []

@@ -115,7 +115,8 @@ def test_what_only_the_larger_configurations_have(made: Made) -> None:
 @each(LONG[::2] + TASKS)
 def test_activations_of_the_timers_task(made: Made) -> None:
     """One for each combination of values; an expiry calls as many callbacks as timers expire."""
-    found = [w for w in made.oracle.windows if w.service.startswith("timer_task_")]
+    names = [name for name in made.oracle.counted if name.startswith("timer_task_")]
+    found = [window for name in names for window in made.oracle.of(name)]
     assert len(found) in (560, 125)  # 8 * 5 * 5 and 3 * 6 * 5 * 4, or 5 * 4 * 5 and 5 * 5
     assert len({(w.service, w.values) for w in found}) == len(found)
     for window in found:
@@ -128,7 +129,9 @@ def test_activations_of_the_timers_task(made: Made) -> None:
 @each(TICKLESS)
 def test_what_only_tickless_idle_masks(made: Made) -> None:
     """The sleep is called with PRIMASK set and lets the waking interrupt in once."""
-    masks = {w.service: [mask for mask, _ in w.forms] for w in made.oracle.windows}
+    masks = {
+        name: [mask for mask, _ in made.oracle.of(name)[-1].forms] for name in made.oracle.counted
+    }
     sleep = masks["vPortSuppressTicksAndSleep"]
     assert sleep[0] == ALL_INTERRUPTS
     # cpsie lets interrupts in behind itself: dsb, isb, cpsid; and once more, for the return.
@@ -143,7 +146,8 @@ def test_what_only_tickless_idle_masks(made: Made) -> None:
 def test_handlers_are_masked_as_a_whole(made: Made) -> None:
     """From trap entry to return, both included."""
     handlers = ("tick_interrupt", "context_switch")
-    found = [w for w in made.oracle.windows if w.service.startswith(handlers)]
+    names = [name for name in made.oracle.counted if name.startswith(handlers)]
+    found = [window for name in names for window in made.oracle.of(name)]
     # 17 ticks in each of nine cases, where a task stays delayed and where none does, and a switch
     # at each number of priorities that the port passes over, where it does.
     switches = [w.values for w in found if w.service == "context_switch"]

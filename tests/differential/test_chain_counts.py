@@ -91,9 +91,7 @@ def test_loads_and_stores_by_hand(
     """vListInsert and xSemaphoreTake once more, without the oracle's counting: mnemonics alone."""
     for name in ("vListInsert", "xSemaphoreTake"):
         service = service_of(published, name)
-        for window in oracle.windows:
-            if window.service != name:
-                continue
+        for window in oracle.of(name):
             lines = [listing.lines[run.pcs[step]] for step in window.steps]
             assert not any(line.predicated for line in lines)
             reads = writes = 0

@@ -175,8 +175,9 @@ def expected(
 def test_the_services_are_rightly_chosen(oracle: Oracle, services: dict[str, Any]) -> None:
     """Interrupted are those whose own instructions are not one after the other in the run."""
     interrupted = {
-        window.service
-        for window in oracle.windows
+        name
+        for name in oracle.counted
+        for window in oracle.of(name)
         if window.steps != list(range(window.steps[0], window.steps[-1] + 1))
     }
     assert interrupted == set(INTERRUPTED)

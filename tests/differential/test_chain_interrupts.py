@@ -61,7 +61,7 @@ def tick(listing: Listing, run: Run, parts: dict[str, list[range]]) -> list[Step
 @pytest.fixture(scope="module")
 def urgent(listing: Listing, run: Run, oracle: Oracle) -> list[Step]:
     """A handler too urgent to be masked: the code of xTaskGetTickCount, entered by exception 17."""
-    (window,) = [w for w in oracle.windows if w.service == "xTaskGetTickCount"]
+    (window,) = oracle.of("xTaskGetTickCount")
     first, *middle, last = steps(listing, run, [window.steps])
     return [replace(first, enters=17), *middle, replace(last, leaves=17)]
 
@@ -87,7 +87,7 @@ def window(
 ) -> Window:
     name, number = request.param
     part = parts[name][number]
-    counted = [w for w in oracle.windows if w.service == name][number]
+    counted = oracle.of(name)[number]
     begin, end = counted.steps[0] - part.start, counted.steps[-1] - part.start + 1
     assert counted.steps == list(part[begin:end])
     masks = [mask for mask, _ in counted.forms]

@@ -72,7 +72,7 @@ def window(
 ) -> Window:
     name, number = request.param
     part = parts[name][number]
-    counted = [w for w in oracle.windows if w.service == name][number]
+    counted = oracle.of(name)[number]
     begin = counted.steps[0] - part.start
     whole = steps(listing, run, [part])
     return Window(name, whole, range(begin, begin + len(counted.steps)))
