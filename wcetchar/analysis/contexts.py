@@ -39,6 +39,12 @@ class Piece:
     serial: int = 0
     """Place in the order in which the pieces of all contexts ran."""
 
+    def detach(self) -> None:
+        """Views become copies."""
+        if self.kind.base is not None:
+            self.kind, self.address = self.kind.copy(), self.address.copy()
+            self.size, self.index = self.size.copy(), self.index.copy()
+
 
 @dataclass(frozen=True)
 class FloatFrame:
@@ -284,6 +290,11 @@ class Context:
         self.recent_events += len(piece.kind)
         while self.recent_events - len(self.recent[0].kind) > HISTORY_EVENTS:
             self.recent_events -= len(self.recent.popleft().kind)
+
+    def detach(self) -> None:
+        """A thread that does not run keeps no batches in memory, but what it remembers of them."""
+        for piece in self.recent:
+            piece.detach()
 
     def forget(self) -> None:
         """What was executed before is no longer known without a gap."""

@@ -100,7 +100,7 @@ class Entered:
     """
 
     codes: Counter[int]
-    ranges: set[tuple[int, int, int]]
+    ranges: frozenset[tuple[int, int, int]]
     lines: dict[int, Counter[int]]
     wild: int
     first: dict[int, dict[int, First]]
@@ -135,6 +135,9 @@ class LineEntries:
         # By 2 * index + taken, filled in as such are met.
         pairs = 2 * len(columns.table)
         self._known: dict[int, Vain] = {}
+        self._ranges_of: dict[int, tuple[tuple[int, int, int], ...]] = {}
+        self._ranges_once: dict[frozenset[tuple[int, int, int]], frozenset[tuple[int, int, int]]]
+        self._ranges_once = {}
         self._fetched = np.zeros(pairs, dtype=bool)
         self._tail = np.zeros(pairs, dtype=np.int64)
         self._in_vain, self._left_at, self._apart = (
@@ -210,21 +213,28 @@ class LineEntries:
             _tally(entered.codes, event_code(section[firsts], KIND[elsewhere]), more)
         return entered
 
-    def ranges(self, pairs: Iterable[int]) -> set[tuple[int, int, int]]:
+    def ranges(self, pairs: Iterable[int]) -> frozenset[tuple[int, int, int]]:
         """What instructions are fetched from, and fetch in vain, as ``Entered.ranges`` has it.
 
         ``pairs``: of each, 2 * table index + whether it sent control elsewhere.
         """
-        found = set()
-        for pair in pairs:
+        found = frozenset(one for pair in pairs for one in self._ranges(pair))
+        # Many windows fetch the same.
+        return self._ranges_once.setdefault(found, found)
+
+    def _ranges(self, pair: int) -> tuple[tuple[int, int, int], ...]:
+        known = self._ranges_of.get(pair)
+        if known is None:
             index = pair >> 1
             instruction, own = self._columns.table.instructions[index], int(self._section_of[index])
-            found.add((own, instruction.address, instruction.end))
-            found.update(
-                (own if 0 <= first - instruction.end < NEAR else NO_SECTION, first, last)
-                for first, last in self._vain(pair).ranges
+            known = self._ranges_of[pair] = (
+                (own, instruction.address, instruction.end),
+                *(
+                    (own if 0 <= first - instruction.end < NEAR else NO_SECTION, first, last)
+                    for first, last in self._vain(pair).ranges
+                ),
             )
-        return found
+        return known
 
     def is_wild(self, pair: int) -> bool:
         """It may fetch from anywhere."""

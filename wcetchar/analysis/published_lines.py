@@ -67,7 +67,7 @@ class Places:
         inside = {self.names[self._owners[n]] for n in range(first, last)}
         return {self.section_at(start), *inside}
 
-    def ranges(self, found: set[tuple[int, int, int]]) -> tuple[CodeRange, ...]:
+    def ranges(self, found: Collection[tuple[int, int, int]]) -> tuple[CodeRange, ...]:
         """As bytes behind their section's address, in order."""
         apart: dict[str, set[tuple[int, int]]] = defaultdict(set)
         for stays, start, end in found:

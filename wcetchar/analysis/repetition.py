@@ -20,11 +20,12 @@ used to fit included.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from wcetchar import formula
 from wcetchar.analysis.cases import Cases, Point, Row
@@ -46,12 +47,44 @@ Packed = dict[int, int]
 """Packed (blocking, code, instruction) -> count."""
 
 
+class PackedPoints(MutableMapping[Point, Packed]):
+    """Counts by point. A kernel's windows have some hundred million together, so they are kept as
+    arrays: of what is counted, once for all points at which that is the same, and of counts, no
+    wider than the largest. What is read is a copy."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Point, tuple[npt.NDArray[np.int64], npt.NDArray[np.integer]]] = {}
+        self._codes: dict[bytes, npt.NDArray[np.int64]] = {}
+
+    def __getitem__(self, point: Point) -> Packed:
+        codes, counts = self._kept[point]
+        return dict(zip(codes.tolist(), counts.tolist(), strict=True))
+
+    def __setitem__(self, point: Point, counts: Packed) -> None:
+        number = len(counts)
+        codes = np.fromiter(counts.keys(), dtype=np.int64, count=number)
+        often = np.fromiter(counts.values(), dtype=np.int64, count=number)
+        self._kept[point] = (
+            self._codes.setdefault(codes.tobytes(), codes),
+            often.astype(np.min_scalar_type(often.max(initial=0))),
+        )
+
+    def __delitem__(self, point: Point) -> None:
+        del self._kept[point]
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
 @dataclass
 class Observations:
     """Counts by point; of several windows at one point the elementwise maximum is kept."""
 
     windows: int = 0
-    points: dict[Point, Packed] = field(default_factory=dict)
+    points: PackedPoints = field(default_factory=PackedPoints)
     differing: set[Point] = field(default_factory=set)
     """Points at which two windows differed: their maximum belongs to no single window."""
 

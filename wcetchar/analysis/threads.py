@@ -69,7 +69,10 @@ class Threads:
         Returns: the thread whose saved registers lay at the same place, which can never go on.
         """
         before = self._frames.get(start)
-        self._frames[start] = Frame(start, end, position, context=context, below=below, lock=lock)
+        frame = Frame(start, end, position, context=context, below=below, lock=lock)
+        self._frames[start] = frame
+        for one in frame.contexts:
+            one.detach()
         return None if before is None or before.context is context else before
 
     def resume(self, start: int, position: int) -> Frame | None:
