@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,8 @@ def made_of(firmware: Firmware, shared: Shared) -> Made:
     def make_it() -> Made:
         folder = shared.folder / firmware.name
         folder.mkdir()
-        return make(firmware, folder)
+        # A run of the larger configurations takes half of the memory while it is counted.
+        with shared.alone() if firmware.config in ("full", "whole") else nullcontext():
+            return make(firmware, folder)
 
     return shared.made(firmware.name, make_it)

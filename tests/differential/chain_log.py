@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 from chain_stream import numbers
 
 # As wcetchar.capture runs it, spelled out again: the run must be the very same one.
@@ -113,7 +112,7 @@ class Log:
         self.returns: dict[int, int] = {}
         self.code: dict[int, bytes] = {}
         self._cpu: list[bytes] = []
-        self._known: list[npt.NDArray[np.uint32]] = []
+        self._known = TemporaryFile()  # noqa: SIM115 (as long as the log itself)
         self._blocks: dict[bytes, Block] = {}  # by QEMU's own address of the block
         self._listed: dict[int, Block] = {}  # by start, the newest listing
         # The block that was entered, until it is known to have run; ``None``: none was.
@@ -132,9 +131,13 @@ class Log:
         self._take(rest)
         self._ran(self._pending)
         self._keep_registers()
-        self.registers = np.concatenate(self._known)
-        assert len(self.registers) == len(self.first)
-        self._columns = [array("I", column.tolist()) for column in self.registers.T[13:15]]
+        self._known.flush()
+        shape = (len(self.first), len(self.digits))
+        # Gigabytes, of which few are asked for; but the stack pointer and the link register often.
+        self.registers = np.memmap(self._known, dtype=np.uint32, mode="r", shape=shape)
+        self._columns = [numbers(), numbers()]
+        for column, number in zip(self._columns, (13, 14), strict=True):
+            column.frombytes(np.ascontiguousarray(self.registers[:, number]).view(np.uint8))
 
     def _take(self, text: bytes) -> None:
         at = 0
@@ -185,7 +188,8 @@ class Log:
         found = np.where(found >= ord("a"), found - ord("a") + 10, found - ord("0"))
         assert (found < 16).all()
         shifts = np.arange(28, -4, -4, dtype=np.uint32)
-        self._known.append((found << shifts).sum(axis=2, dtype=np.uint32))
+        values = (found << shifts).sum(axis=2, dtype=np.uint32)
+        self._known.write(values.tobytes())
         self._cpu = []
 
     def begins_at(self, first: int | None, pc: int) -> bool:

@@ -161,6 +161,7 @@ class Machine:
         self.stacks = list(_stacks(listing))
         self.segments = list(self._segments())
         self._starts = [segment.start for segment in self.segments]
+        self._ends: dict[str, list[int]] = {}
         self._of_owner: dict[str | int, list[int]] = {}
         for number, segment in enumerate(self.segments):
             self._of_owner.setdefault(segment.owner, []).append(number)
@@ -311,14 +312,43 @@ class Machine:
         (entry,) = self.services[name]["entries"]
         return self.listing.symbols[entry][0]
 
-    def _call(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
+    def _ended(self, name: str, mark: int) -> int:
+        """Step of the end mark that follows a begin mark, or behind the run's last."""
+        ends = self._ends.get(name)
+        if ends is None:
+            base, _ = self.listing.symbols[self.marks["symbol"]]
+            end = base + self.marks["channels"]["end"] * self.marks["values"]
+            at_end = self.data.addresses == end + self.services[name]["mark"]
+            ends = self._ends[name] = self.data.steps[at_end].tolist()
+        at = bisect_right(ends, mark)
+        return ends[at] if at < len(ends) else len(self.pcs)
+
+    def _entered(self, name: str, at: int, before: int) -> int | None:
+        """Where the activity of step ``at`` enters a service next, behind that."""
         entry = self._entry(name)
-        for start, end in self.follow(mark):
-            if entry in self.pcs[start:end]:
-                first = self.run.pcs.index(entry, start, end)
+        for start, end in self.follow(at):
+            low, high = max(start, at + 1), min(end, before)
+            if low >= before:
                 break
-        else:
+            if entry in self.pcs[low:high]:
+                return self.run.pcs.index(entry, low, high)
+        return None
+
+    def _call(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
+        """The first behind the mark; where control comes back each time, all up to the end mark."""
+        ended = self._ended(name, mark)
+        first = self._entered(name, mark, ended)
+        if first is None:
             raise NeverReturns(f"{name} is never entered")
+        while first is not None:
+            last = first
+            for window in self._one_call(name, values, first):
+                yield window
+                last = window.steps[-1]
+            plain = self.services[name]["kind"] == "call"
+            first = self._entered(name, last, ended) if plain else None
+
+    def _one_call(self, name: str, values: tuple[int, ...], first: int) -> Iterator[Window]:
         assert self.segment(first).owner != "another", f"{name}: whose stack is it?"
         kind = self.services[name]["kind"]
         spans: Iterator[Span]
@@ -355,10 +385,7 @@ class Machine:
 
     def _handler(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
         """Every activation between the marks."""
-        base, _ = self.listing.symbols[self.marks["symbol"]]
-        end = base + self.marks["channels"]["end"] * self.marks["values"]
-        at_end = self.data.addresses == end + self.services[name]["mark"]
-        last = next((s for s in self.data.steps[at_end].tolist() if s > mark), len(self.pcs))
+        last = self._ended(name, mark)
         entry, numbers = self._entry(name), self.services[name].get("exceptions")
         seen = set()
         for segment in self.segments[bisect_right(self._starts, mark) :]:

@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from chain_listing import Line, Listing, said, sections_and_objects
 from chain_stream import Data, Run, numbers
 
@@ -171,7 +172,7 @@ class Interpreter:
             ("direction or width", run.data.words, self._words),
             ("address", run.data.addresses, self._addresses),
         ):
-            if found.tolist() != here.tolist():
+            if not np.array_equal(found, np.frombuffer(here, dtype=found.dtype)):
                 pairs = enumerate(zip(found.tolist(), here, strict=False))
                 at = next((i for i, (a, b) in pairs if a != b), min(len(found), len(here)))
                 step = int(run.data.steps[at]) if at < len(found) else len(run.pcs)

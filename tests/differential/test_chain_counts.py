@@ -65,9 +65,9 @@ def test_a_changed_access_would_be_seen(listing: Listing, run: chain_stream.Run)
 
 
 def test_every_value_of_every_parameter_has_a_window(
-    oracle: Oracle, services: dict[str, Any]
+    oracle: Oracle, services: dict[str, Any], published: dict[str, Any]
 ) -> None:
-    assert list(chain_compare.values(oracle, services)) == []
+    assert list(chain_compare.values(oracle, services, published)) == []
 
 
 def test_conservation(oracle: Oracle, published: dict[str, Any]) -> None:
