@@ -1,6 +1,6 @@
 # make demo    the whole chain on FreeRTOS: build, capture, characterize, estimate
 # make test    the tests
-# make test-long  the tests that take too long for every change: every window of every board and configuration
+# make test-long  the tests that take too long for every change: every window of the larger configurations
 #              against a second count, each instruction and access of long calls damaged in turn, interrupts
 #              at every place, every access against QEMU's register dumps, every masked stretch of a run,
 #              each instruction of a run on the board in RTL against its price

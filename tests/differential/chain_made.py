@@ -153,6 +153,13 @@ class Firmware:
         return [str(ROOT / name) for name in made.stdout.split()]
 
 
+BOARDS = ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
+FULL = [Firmware(board, "full") for board in BOARDS]
+LARGE = [*FULL, *(Firmware(board, "whole") for board in ("mps2-an385", "virt"))]
+"""Each takes half an hour and half of the memory. `whole` has fewer services on a smaller kernel:
+once for each way of masking interrupts."""
+
+
 @dataclass
 class Made:
     """``published``: the characterization as JSON; ``services``: the services files as one;

@@ -15,7 +15,7 @@ from typing import Any
 import chain_compare
 import pytest
 from chain_damage import DAMAGES, damaged
-from chain_made import Firmware, Made
+from chain_made import BOARDS, FULL, LARGE, Firmware, Made
 from chain_oracle import ALL_INTERRUPTS
 from chain_published import by_key, counts_at
 
@@ -24,16 +24,8 @@ pytestmark = pytest.mark.firmware
 
 ARMV4T = [Firmware(board) for board in ("versatilepb", "versatilepb-thumb")]
 BASIC = [*ARMV4T, Firmware("virt")]  # for those of Armv7-M see test_chain_counts, test_chain_float
-LONG = [
-    Firmware(board, config)
-    for board in ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
-    for config in ("full", "whole")
-]
 CALLBACK = ("caller.text", "return")
-TASKS = [
-    Firmware(board, "timers")
-    for board in ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
-]
+TASKS = [Firmware(board, "timers") for board in BOARDS]
 """The rest of `timers` is in `basic` too, but for the commands that wait for the timers' task."""
 
 TICKLESS = [Firmware(board, "tickless") for board in ("mps2-an385", "mps2-an386")]
@@ -53,7 +45,7 @@ def each(firmware: list[Firmware]) -> Any:
     return pytest.mark.parametrize("made", rows, indirect=True)
 
 
-@each(BASIC + LONG + TASKS + TICKLESS)
+@each(BASIC + LARGE + TASKS + TICKLESS)
 def test_every_window_is_the_oracles(made: Made) -> None:
     """Counts under each blocking form, blocking stretches, instructions by service and exception;
     before them, that the second account of the run is of the same run."""
@@ -61,7 +53,7 @@ def test_every_window_is_the_oracles(made: Made) -> None:
     assert made.oracle.instructions > 1_000_000
 
 
-@each(BASIC + LONG + TICKLESS)
+@each(BASIC + LARGE + TICKLESS)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_of_what_is_published_is_seen(made: Made, damage: str) -> None:
     """In several services in turn."""
@@ -72,7 +64,7 @@ def test_damage_of_what_is_published_is_seen(made: Made, damage: str) -> None:
     assert tried > 1
 
 
-@each(BASIC + LONG + TICKLESS)
+@each(BASIC + LARGE + TICKLESS)
 def test_instructions_that_are_put_elsewhere_are_seen(made: Made) -> None:
     """In conservation: from one service to another, from an exception to threads, and the sum."""
     stated = made.published["conservation"]
@@ -88,7 +80,7 @@ def test_instructions_that_are_put_elsewhere_are_seen(made: Made) -> None:
     )
 
 
-@each(BASIC + LONG + TICKLESS)
+@each(BASIC + LARGE + TICKLESS)
 def test_a_window_that_is_missing_is_seen(made: Made) -> None:
     windows = made.oracle.windows
     for at in range(0, len(windows), len(windows) // 7):
@@ -96,7 +88,7 @@ def test_a_window_that_is_missing_is_seen(made: Made) -> None:
         assert list(chain_compare.values(fewer, made.services, made.published))
 
 
-@each(LONG)
+@each(LARGE)
 def test_what_only_the_larger_configurations_have(made: Made) -> None:
     """Locks of the scheduler inside a lock, calls that block (once or twice) or never return, calls
     in handlers."""
@@ -112,7 +104,7 @@ def test_what_only_the_larger_configurations_have(made: Made) -> None:
     assert any(w.number is not None and w.service not in handlers for w in windows)
 
 
-@each(LONG[::2] + TASKS)
+@each(FULL + TASKS)
 def test_activations_of_the_timers_task(made: Made) -> None:
     """One for each combination of values; an expiry calls as many callbacks as timers expire."""
     names = [name for name in made.oracle.counted if name.startswith("timer_task_")]

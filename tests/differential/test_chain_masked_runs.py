@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from chain_made import Firmware, Made, Shared
+from chain_made import BOARDS, LARGE, Firmware, Made, Shared
 from masked_walk import walk_of
 
 from wcetchar import store
@@ -24,7 +24,6 @@ from wcetchar.report.longest import longest_stretches
 pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
-BOARDS = ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
 APPLICATION = "driver_interrupt"
 """The function of the firmware's driver that its interrupts run."""
 CHAINS = {"virt", "versatilepb", "versatilepb-thumb"}
@@ -89,7 +88,7 @@ def test_masked_runs_of_cortex_m(
         )
         for one in (
             *(Firmware(board) for board in BOARDS if board in CHAINS),
-            *(Firmware(board, config) for board in BOARDS for config in ("full", "whole")),
+            *LARGE,
             *(Firmware(board, "tickless") for board in BOARDS if board.startswith("mps2")),
         )
     ],

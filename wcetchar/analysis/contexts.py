@@ -39,11 +39,15 @@ class Piece:
     serial: int = 0
     """Place in the order in which the pieces of all contexts ran."""
 
+    @property
+    def is_detached(self) -> bool:
+        """It keeps no batch in memory."""
+        return self.kind.base is None
+
     def detach(self) -> None:
         """Views become copies."""
-        if self.kind.base is not None:
-            self.kind, self.address = self.kind.copy(), self.address.copy()
-            self.size, self.index = self.size.copy(), self.index.copy()
+        self.kind, self.address = self.kind.copy(), self.address.copy()
+        self.size, self.index = self.size.copy(), self.index.copy()
 
 
 @dataclass(frozen=True)
@@ -293,7 +297,9 @@ class Context:
 
     def detach(self) -> None:
         """A thread that does not run keeps no batches in memory, but what it remembers of them."""
-        for piece in self.recent:
+        for piece in reversed(self.recent):
+            if piece.is_detached:
+                break  # and so are those before, since it was switched away the last time
             piece.detach()
 
     def forget(self) -> None:
