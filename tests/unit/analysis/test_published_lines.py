@@ -35,7 +35,7 @@ def places(**starts: int) -> Places:
 def test_a_line_of_several_sections_is_one_of_each() -> None:
     """A tiny section in the middle of a line, too."""
     found = places(a=0, b=70, c=80, d=128).repeated(
-        Entered(Counter(), set(), {64: Counter({1: 3, 2: 1})}, 0, {})
+        Entered(Counter(), frozenset(), {64: Counter({1: 3, 2: 1})}, 0, {})
     )
     assert found == (
         EnteredLine(64, "a", 1, 3),
@@ -46,7 +46,16 @@ def test_a_line_of_several_sections_is_one_of_each() -> None:
 
 def test_ranges_count_from_their_section_and_from_the_one_before_what_is_in_none() -> None:
     found = places(a=100, b=200).ranges(
-        {(-1, 96, 104), (0, 190, 198), (0, 198, 202), (-1, 202, 204), (1, 300, 302), (0, 210, 212)}
+        frozenset(
+            {
+                (-1, 96, 104),
+                (0, 190, 198),
+                (0, 198, 202),
+                (-1, 202, 204),
+                (1, 300, 302),
+                (0, 210, 212),
+            }
+        )
     )
     assert found == (
         CodeRange("a", -4, 4),
@@ -64,7 +73,9 @@ def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
         64: {0: waits, 1: waits, 2: waits, 3: 1, 4: 1, 5: 0, 6: ()},  # b begins in line 1
         16: {0: (EventKind.SHIFT_USE_STALL,)},
     }
-    hidden, in_vain = places(a=0, b=70).hidden(Entered(Counter(), set(), {}, 0, first), {"a", "b"})
+    hidden, in_vain = places(a=0, b=70).hidden(
+        Entered(Counter(), frozenset(), {}, 0, first), {"a", "b"}
+    )
     assert hidden == (
         HiddenStalls(16, "a", (EventKind.SHIFT_USE_STALL,), 1),
         HiddenStalls(64, "a", waits, 1),
@@ -76,4 +87,7 @@ def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
 def test_what_is_hidden_in_a_section_that_is_not_fetched_from_is_left_out() -> None:
     """What is fetched in vain behind the end of `a` reaches into the first line of `b`."""
     first: dict[int, dict[int, First]] = {16: {1: 0}}
-    assert places(a=0, b=16).hidden(Entered(Counter(), set(), {}, 0, first), {"a"}) == ((), ())
+    assert places(a=0, b=16).hidden(Entered(Counter(), frozenset(), {}, 0, first), {"a"}) == (
+        (),
+        (),
+    )
