@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import chain_stream
 import pytest
 from chain_listing import Listing, listing_of
 from chain_made import (
+    LARGE,
     SERVICES,
     Firmware,
     Made,
@@ -109,8 +109,7 @@ def made_of(firmware: Firmware, shared: Shared) -> Made:
     def make_it() -> Made:
         folder = shared.folder / firmware.name
         folder.mkdir()
-        # A run of the larger configurations takes half of the memory while it is counted.
-        with shared.alone() if firmware.config in ("full", "whole") else nullcontext():
-            return make(firmware, folder)
+        # A large run takes half of the memory while it is counted.
+        return make(firmware, folder, alone=shared.alone() if firmware in LARGE else None)
 
     return shared.made(firmware.name, make_it)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -176,8 +176,13 @@ class Made:
         return self.trace.with_name("published.json")
 
 
-def make(firmware: Firmware, folder: Path, elf: Path | None = None) -> Made:
-    """Captures, characterizes, and counts once more."""
+def make(
+    firmware: Firmware,
+    folder: Path,
+    elf: Path | None = None,
+    alone: AbstractContextManager[None] | None = None,
+) -> Made:
+    """Captures, characterizes, and counts once more: that in ``alone``."""
     trace, published = folder / "run.trace", folder / "published.json"
     files, elf = firmware.services, elf or firmware.elf
     command("capture", elf, "--machine", firmware.machine, "-o", trace)
@@ -185,8 +190,10 @@ def make(firmware: Firmware, folder: Path, elf: Path | None = None) -> Made:
     command("characterize", elf, trace, *given, "-o", published)
     services = services_document(files)
     listing = listing_for(firmware.board, elf)
-    run = chain_stream.run_of(chain_stream.decode(trace))
-    oracle = make_oracle(elf, listing, run, services, folder / "counted", firmware.board)
+    with alone or nullcontext():
+        run = chain_stream.run_of(chain_stream.decode(trace))
+        oracle = make_oracle(elf, listing, run, services, folder / "counted", firmware.board)
+        del run
     return Made(trace, json.loads(published.read_text()), services, listing.symbols, oracle)
 
 
