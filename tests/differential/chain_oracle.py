@@ -312,16 +312,19 @@ class Machine:
         (entry,) = self.services[name]["entries"]
         return self.listing.symbols[entry][0]
 
-    def _ended(self, name: str, mark: int) -> int:
-        """Step of the end mark that follows a begin mark, or behind the run's last."""
+    def _ended(self, name: str, mark: int, *, own: bool = False) -> int:
+        """Step of the end mark that follows a begin mark, or behind the run's last; ``own``: that
+        the same activity leaves."""
         ends = self._ends.get(name)
         if ends is None:
             base, _ = self.listing.symbols[self.marks["symbol"]]
             end = base + self.marks["channels"]["end"] * self.marks["values"]
             at_end = self.data.addresses == end + self.services[name]["mark"]
             ends = self._ends[name] = self.data.steps[at_end].tolist()
-        at = bisect_right(ends, mark)
-        return ends[at] if at < len(ends) else len(self.pcs)
+        later = islice(ends, bisect_right(ends, mark), None)
+        owner = self.segment(mark).owner
+        found = (step for step in later if not own or self.segment(step).owner == owner)
+        return next(found, len(self.pcs))
 
     def _entered(self, name: str, at: int, before: int) -> int | None:
         """Where the activity of step ``at`` enters a service next, behind that."""
@@ -336,7 +339,7 @@ class Machine:
 
     def _call(self, name: str, values: tuple[int, ...], mark: int) -> Iterator[Window]:
         """The first behind the mark; where control comes back each time, all up to the end mark."""
-        ended = self._ended(name, mark)
+        ended = self._ended(name, mark, own=True)
         first = self._entered(name, mark, ended)
         if first is None:
             raise NeverReturns(f"{name} is never entered")
