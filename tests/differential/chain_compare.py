@@ -51,8 +51,7 @@ def values(oracle: Oracle, services: dict[str, Any], published: dict[str, Any]) 
         seen.setdefault(window.service, []).append(window.values)
     for service in published["services"]:
         name, evidence = service["name"], service["evidence"]
-        kept = (*evidence.get("fitted", ()), *evidence.get("held_out", ()))
-        points = {tuple(point) for point in kept}
+        points = {tuple(p) for key in ("fitted", "held_out") for p in evidence.get(key, ())}
         own = seen.pop(name, [])
         if set(own) != points or len(own) != evidence["windows"]:
             yield f"{name}: {len(own)} windows, or at other values than is published"

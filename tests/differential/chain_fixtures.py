@@ -110,6 +110,6 @@ def made_of(firmware: Firmware, shared: Shared) -> Made:
         folder = shared.folder / firmware.name
         folder.mkdir()
         # A large run takes half of the memory while it is counted.
-        return make(firmware, folder, alone=shared.alone() if firmware in LARGE else None)
+        return make(firmware, folder, alone=shared.locked("large") if firmware in LARGE else None)
 
     return shared.made(firmware.name, make_it)

@@ -58,16 +58,15 @@ class Shared:
     folder: Path
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """No other worker does what it does alone meanwhile."""
-        with open(self.folder / "alone.lock", "w") as lock:
+    def locked(self, name: str) -> Iterator[None]:
+        """No other worker is inside of the same meanwhile."""
+        with open(self.folder / f"{name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def made(self, name: str, make: Callable[[], T]) -> T:
         file = self.folder / f"{name}.pickle"
-        with open(self.folder / f"{name}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self.locked(name):
             if not file.exists():
                 part = file.with_suffix(".part")
                 part.write_bytes(pickle.dumps(make()))
@@ -191,9 +190,14 @@ def make(
     services = services_document(files)
     listing = listing_for(firmware.board, elf)
     with alone or nullcontext():
-        run = chain_stream.run_of(chain_stream.decode(trace))
-        oracle = make_oracle(elf, listing, run, services, folder / "counted", firmware.board)
-        del run
+        oracle = make_oracle(
+            elf,
+            listing,
+            chain_stream.run_of(chain_stream.decode(trace)),
+            services,
+            folder / "counted",
+            firmware.board,
+        )
     return Made(trace, json.loads(published.read_text()), services, listing.symbols, oracle)
 
 

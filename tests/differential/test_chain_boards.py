@@ -16,7 +16,7 @@ import chain_compare
 import pytest
 from chain_damage import DAMAGES, damaged
 from chain_made import BOARDS, FULL, LARGE, Firmware, Made
-from chain_oracle import ALL_INTERRUPTS
+from chain_oracle import ALL_INTERRUPTS, Counted
 from chain_published import by_key, counts_at
 
 pytest_plugins = ("chain_fixtures",)
@@ -43,6 +43,12 @@ def each(firmware: list[Firmware]) -> Any:
         for one in firmware
     ]
     return pytest.mark.parametrize("made", rows, indirect=True)
+
+
+def windows_of(made: Made, *beginnings: str) -> list[Counted]:
+    """Of all services whose names begin so."""
+    names = [name for name in made.oracle.counted if name.startswith(beginnings)]
+    return [window for name in names for window in made.oracle.of(name)]
 
 
 @each(BASIC + LARGE + TASKS + TICKLESS)
@@ -107,8 +113,7 @@ def test_what_only_the_larger_configurations_have(made: Made) -> None:
 @each(FULL + TASKS)
 def test_activations_of_the_timers_task(made: Made) -> None:
     """One for each combination of values; an expiry calls as many callbacks as timers expire."""
-    names = [name for name in made.oracle.counted if name.startswith("timer_task_")]
-    found = [window for name in names for window in made.oracle.of(name)]
+    found = windows_of(made, "timer_task_")
     assert len(found) in (560, 125)  # 8 * 5 * 5 and 3 * 6 * 5 * 4, or 5 * 4 * 5 and 5 * 5
     assert len({(w.service, w.values) for w in found}) == len(found)
     for window in found:
@@ -137,9 +142,7 @@ def test_what_only_tickless_idle_masks(made: Made) -> None:
 @each(BASIC)
 def test_handlers_are_masked_as_a_whole(made: Made) -> None:
     """From trap entry to return, both included."""
-    handlers = ("tick_interrupt", "context_switch")
-    names = [name for name in made.oracle.counted if name.startswith(handlers)]
-    found = [window for name in names for window in made.oracle.of(name)]
+    found = windows_of(made, "tick_interrupt", "context_switch")
     # 17 ticks in each of nine cases, where a task stays delayed and where none does, and a switch
     # at each number of priorities that the port passes over, where it does.
     switches = [w.values for w in found if w.service == "context_switch"]

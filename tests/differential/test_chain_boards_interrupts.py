@@ -17,7 +17,7 @@ from typing import Any
 import chain_compare
 import pytest
 from chain_compare import service_of
-from chain_made import ROOT, SUITE, Firmware, Made, Shared, make
+from chain_made import BOARDS, ROOT, SUITE, Firmware, Made, Shared, make
 from chain_oracle import ALL_INTERRUPTS
 from chain_published import Counts, by_key, counts_at
 from needs import need
@@ -27,7 +27,6 @@ pytest_plugins = ("chain_fixtures",)
 pytestmark = pytest.mark.firmware
 
 KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
-BOARDS = ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
 IN_HANDLERS = ("virt", "versatilepb", "versatilepb-thumb")
 """Where a handler that asks for a switch makes it itself."""
 ARMV4T = ("versatilepb", "versatilepb-thumb")

@@ -13,7 +13,7 @@ import chain_listing
 import pytest
 import riscv_run
 import stall_text
-from chain_made import Firmware
+from chain_made import BOARDS, Firmware
 from stall_count import One
 from stall_table import as_one
 
@@ -34,11 +34,7 @@ def from_text(firmware: Firmware) -> stall_text.Program:
 
 @pytest.mark.parametrize(
     "firmware",
-    [
-        Firmware(board, config)
-        for board in ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
-        for config in ("basic", "full")
-    ],
+    [Firmware(board, config) for board in BOARDS for config in ("basic", "full")],
     ids=lambda firmware: firmware.name,
 )
 def test_the_text_says_what_the_table_says(firmware: Firmware) -> None:

@@ -28,7 +28,7 @@ HISTORY_EVENTS = 32768
 @dataclass
 class Piece:
     """Consecutive own events of a context under one blocking form; views of a batch's columns,
-    which stays in memory as long as one of its pieces does."""
+    which stays in memory as long as one of its pieces does that was not detached."""
 
     kind: npt.NDArray[np.uint8]
     address: npt.NDArray[np.uint64]

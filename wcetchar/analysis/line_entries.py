@@ -52,6 +52,9 @@ from wcetchar.model.instruction import Flow, Instruction
 
 Range = tuple[int, int]
 """Addresses start..end - 1."""
+Ranges = frozenset[tuple[int, int, int]]
+"""Each with the number of the logical section that it stays with wherever that lies
+(``NO_SECTION``: that which it lies in), before start and end; they may overlap."""
 First = tuple[EventKind, ...] | int
 """What is hidden when a line is loaded at its first entry: stalls, in order; or, of a line that is
 fetched from in vain alone, how many cycles before control is transferred."""
@@ -92,15 +95,14 @@ class Entered:
 
     Attributes:
         codes: entries, here and elsewhere, by packed event.
-        ranges: the footprint, in ranges that may overlap: number of the logical section that they
-            stay with wherever that lies (``NO_SECTION``: that which they lie in), start, end.
+        ranges: the footprint.
         lines: size of a line -> number of the line -> entries.
         wild: transfers that may fetch from anywhere.
         first: size of a line -> number of the line -> what its loading hides.
     """
 
     codes: Counter[int]
-    ranges: frozenset[tuple[int, int, int]]
+    ranges: Ranges
     lines: dict[int, Counter[int]]
     wild: int
     first: dict[int, dict[int, First]]
@@ -136,8 +138,7 @@ class LineEntries:
         pairs = 2 * len(columns.table)
         self._known: dict[int, Vain] = {}
         self._ranges_of: dict[int, tuple[tuple[int, int, int], ...]] = {}
-        self._ranges_once: dict[frozenset[tuple[int, int, int]], frozenset[tuple[int, int, int]]]
-        self._ranges_once = {}
+        self._ranges_once: dict[Ranges, Ranges] = {}
         self._fetched = np.zeros(pairs, dtype=bool)
         self._tail = np.zeros(pairs, dtype=np.int64)
         self._in_vain, self._left_at, self._apart = (
@@ -213,7 +214,7 @@ class LineEntries:
             _tally(entered.codes, event_code(section[firsts], KIND[elsewhere]), more)
         return entered
 
-    def ranges(self, pairs: Iterable[int]) -> frozenset[tuple[int, int, int]]:
+    def ranges(self, pairs: Iterable[int]) -> Ranges:
         """What instructions are fetched from, and fetch in vain, as ``Entered.ranges`` has it.
 
         ``pairs``: of each, 2 * table index + whether it sent control elsewhere.

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.columns import INSTRUCTION_BITS
-from wcetchar.analysis.line_entries import NO_SECTION, Entered, merged
+from wcetchar.analysis.line_entries import NO_SECTION, Entered, Ranges, merged
 from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.model.access import EventKind
@@ -52,10 +51,8 @@ class Places:
         for start, owner in claims:
             self.begins.setdefault(self.names[owner], start)
         # At most points of a service's parameters the same is fetched.
-        self._meeting: dict[
-            frozenset[tuple[int, int, int]], Callable[[int, int], frozenset[str]]
-        ] = {}
-        self._merged: dict[frozenset[tuple[int, int, int]], tuple[CodeRange, ...]] = {}
+        self._meeting: dict[tuple[Ranges, int, int], set[str]] = {}
+        self._merged: dict[Ranges, tuple[CodeRange, ...]] = {}
 
     def info(self, section: LogicalSection, data: bool) -> SectionInfo:
         """``data``: with the address also where that is no section of code."""
@@ -73,13 +70,13 @@ class Places:
         inside = {self.names[self._owners[n]] for n in range(first, last)}
         return {self.section_at(start), *inside}
 
-    def ranges(self, found: frozenset[tuple[int, int, int]]) -> tuple[CodeRange, ...]:
+    def ranges(self, found: Ranges) -> tuple[CodeRange, ...]:
         """As bytes behind their section's address, in order."""
         if found not in self._merged:
             self._merged[found] = self._ranges(found)
         return self._merged[found]
 
-    def _ranges(self, found: frozenset[tuple[int, int, int]]) -> tuple[CodeRange, ...]:
+    def _ranges(self, found: Ranges) -> tuple[CodeRange, ...]:
         apart: dict[str, set[tuple[int, int]]] = defaultdict(set)
         for stays, start, end in found:
             for section in {self.section_at(start), *self._stays(stays)}:
@@ -98,32 +95,23 @@ class Places:
         """Lines that are entered more than once. A line in which two sections meet is one of
         each."""
         found = []
-        meeting = self._meeting_in(entered.ranges)
         for size, lines in entered.lines.items():
             for line, entries in lines.items():
                 if entries < 2:
                     continue
-                for section in meeting(line * size, line * size + size):
+                for section in self._meeting_in(entered.ranges, line * size, line * size + size):
                     number = line - self.address[section] // size
                     found.append(EnteredLine(size, section, number, entries))
         return tuple(sorted(found))
 
-    def _meeting_in(
-        self, ranges: frozenset[tuple[int, int, int]]
-    ) -> Callable[[int, int], frozenset[str]]:
+    def _meeting_in(self, ranges: Ranges, first: int, last: int) -> set[str]:
         """Sections that have a part between two addresses, or code that stays with them there."""
-        if ranges not in self._meeting:
-            stays = [
-                (name, start, end) for number, start, end in ranges for name in self._stays(number)
-            ]
-
-            @cache
-            def meeting(first: int, last: int) -> frozenset[str]:
-                behind = {name for name, start, end in stays if start < last and end > first}
-                return frozenset(self._sections_in(first, last) | behind)
-
-            self._meeting[ranges] = meeting
-        return self._meeting[ranges]
+        key = (ranges, first, last)
+        if key not in self._meeting:
+            touching = {number for number, start, end in ranges if start < last and end > first}
+            behind = {name for number in touching for name in self._stays(number)}
+            self._meeting[key] = self._sections_in(first, last) | behind
+        return self._meeting[key]
 
     def hidden(
         self, entered: Entered, fetched: Collection[str]
