@@ -29,8 +29,8 @@
 #define configUSE_MUTEXES 1
 #define configUSE_RECURSIVE_MUTEXES DRIVER_WHOLE
 #define configUSE_COUNTING_SEMAPHORES 1
-#define configUSE_EVENT_GROUPS DRIVER_WHOLE
-#define configUSE_STREAM_BUFFERS DRIVER_WHOLE
+#define configUSE_EVENT_GROUPS (DRIVER_WHOLE || DRIVER_WATCHES)
+#define configUSE_STREAM_BUFFERS (DRIVER_WHOLE || DRIVER_WATCHES)
 #define configUSE_CO_ROUTINES 0
 
 /* Memory: the heap is an array of the firmware, so that the linker can place it by itself. */
@@ -53,9 +53,14 @@
 #ifndef INCLUDE_uxTaskGetStackHighWaterMark
 #define INCLUDE_uxTaskGetStackHighWaterMark 0
 #endif
+#ifndef configGENERATE_RUN_TIME_STATS
+#define configGENERATE_RUN_TIME_STATS 0
+#endif
+#ifndef configUSE_SB_COMPLETED_CALLBACK
+#define configUSE_SB_COMPLETED_CALLBACK 0
+#endif
 #define configCHECK_FOR_STACK_OVERFLOW 0
 #define configUSE_MALLOC_FAILED_HOOK 0
-#define configGENERATE_RUN_TIME_STATS 0
 #define configUSE_LIST_DATA_INTEGRITY_CHECK_BYTES 0
 #define configRECORD_STACK_HIGH_ADDRESS 0
 
@@ -67,9 +72,9 @@
 #define INCLUDE_xTaskDelayUntil DRIVER_WHOLE
 #define INCLUDE_xTaskResumeFromISR 1
 #define INCLUDE_xTaskGetSchedulerState DRIVER_WHOLE
-#define INCLUDE_xTaskGetIdleTaskHandle DRIVER_WHOLE
+#define INCLUDE_xTaskGetIdleTaskHandle (DRIVER_WHOLE || DRIVER_WATCHES)
 #define INCLUDE_xTaskGetHandle DRIVER_WHOLE
-#define INCLUDE_xTaskGetCurrentTaskHandle DRIVER_WHOLE
+#define INCLUDE_xTaskGetCurrentTaskHandle (DRIVER_WHOLE || DRIVER_WATCHES)
 #define INCLUDE_eTaskGetState DRIVER_WHOLE
 #define INCLUDE_xSemaphoreGetMutexHolder 1
 

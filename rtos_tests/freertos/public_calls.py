@@ -37,7 +37,9 @@ HEAP = re.compile(r"Malloc|Calloc|Free|Heap|InitialiseBlocks")
 """Of portable.h: what is called by an application. The rest is what kernel and ports say to each
 other."""
 PORT = "portable/GCC/ARM_CM3/portmacro.h"
-"""Where the port's macros are, which a few of the kernel's come to."""
+"""Where the port's macros are, which a few of the kernel's come to, and the one function of a port
+that applications call."""
+OF_PORT = "xPortIsInsideInterrupt"
 
 
 @dataclass
@@ -101,7 +103,9 @@ def calls() -> Calls:
             found.constants[macro] = " ".join(rest)
     inline = lines_of(KERNEL / "include" / INLINE)
     found.functions |= set(re.findall(r"\bportFORCE_INLINE\b[\w\s*]*?(\w+)\s*\(", inline))
-    for macro, _, body in macros_in(lines_of(KERNEL / PORT)):
+    of_port = lines_of(KERNEL / PORT)
+    found.functions |= {OF_PORT} & set(re.findall(r"\w+", of_port))
+    for macro, _, body in macros_in(of_port):
         bodies.setdefault(macro, body)
     port = {"vPortEnterCritical", "vPortExitCritical", "ulPortRaiseBASEPRI", "vPortRaiseBASEPRI"}
 

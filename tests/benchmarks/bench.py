@@ -1,7 +1,9 @@
 """``make bench``: speeds and sizes, as ratios taken in one run.
 
-Prints a Markdown table; ``--write FILE`` also puts it between the markers of a page. Absolute
-figures depend on the machine; the ratios hold much better, since both sides ran moments apart.
+Prints a Markdown table for each group of measurements, or for those that are named; ``--write
+FILE`` also puts each between its markers in a page. Absolute figures depend on the machine; the
+ratios hold much better, since both sides ran moments apart. ``matrix`` makes build/campaign anew,
+of which the pages about the matrix and its services can be generated then.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ SERVICES = [
     for name in ("services.yaml", "config/basic.yaml", "boards/mps2-an385/image.yaml")
     for word in ("--services", str(SUITE / name))
 ]
-BEGIN, END = "<!-- make bench writes from here -->", "<!-- to here -->"
+BEGIN, END = "<!-- make bench writes {} from here -->", "<!-- {} to here -->"
+
+Row = tuple[str, str, str]
+"""What is measured, its figure, and the aim if there is one."""
 
 
 def build(folder: Path, outer: int, inner: int, loops: int | None = None) -> Path:
@@ -177,8 +182,8 @@ def peak_memory(*command: str) -> float:
     return usage.ru_maxrss / 1024
 
 
-def rows(folder: Path, large: int) -> list[tuple[str, str, str]]:
-    """(what, figure, aim) for every measurement."""
+def traces(folder: Path, large: int) -> list[Row]:
+    """Capturing, reading, and characterizing by the instruction."""
     found = []
     outer = 200
     elf = build(folder, outer, large // 5 // (6 * outer))
@@ -213,15 +218,10 @@ def rows(folder: Path, large: int) -> list[tuple[str, str, str]]:
     )
     found.append(("QEMU's own log, events a second", f"{block_events / ours / 1e6:.2f} M", ""))
     found.append(("times a Python split loop", f"{split / ours:.1f}", ""))
-    found += memory(folder, large)
-    found += freertos(folder)
-    found += growth.growth(folder)
-    if FREERTOS.exists():
-        found += growth.matrix(folder, timed)
-    return found
+    return found + memory(folder, large)
 
 
-def memory(folder: Path, large: int) -> list[tuple[str, str, str]]:
+def memory(folder: Path, large: int) -> list[Row]:
     """Peak memory of a whole characterization, on a short and on a long trace, and where windows
     are as long as they may be."""
     found = []
@@ -246,10 +246,8 @@ def memory(folder: Path, large: int) -> list[tuple[str, str, str]]:
 WCETCHAR = (sys.executable, "-m", "wcetchar")
 
 
-def freertos(folder: Path) -> list[tuple[str, str, str]]:
+def freertos(folder: Path) -> list[Row]:
     """From firmware to characterization."""
-    if not FREERTOS.exists():
-        return [("FreeRTOS", "not built", "")]
     trace, output = folder / "freertos.wct", folder / "freertos.json"
     capturing = (*WCETCHAR, "capture", str(FREERTOS), "--machine", "mps2-an385", "-o", str(trace))
     counting = (*WCETCHAR, "characterize", str(FREERTOS), str(trace), *SERVICES)
@@ -292,25 +290,48 @@ def machine() -> str:
     )
 
 
+def table(measured: list[Row]) -> str:
+    lines = ["| measured | figure | aim |", "|---|---:|---:|"]
+    lines += [f"| {what} | {figure} | {aim} |" for what, figure, aim in measured]
+    return "\n".join(lines) + "\n\n" + machine()
+
+
+def write(page: Path, group: str, text: str) -> None:
+    """Between the group's markers."""
+    begin, end = BEGIN.format(group), END.format(group)
+    head, found, rest = page.read_text().partition(begin)
+    _, ended, tail = rest.partition(end)
+    if not (found and ended):
+        raise SystemExit(f"{page}: expected the lines '{begin}' and '{end}'")
+    page.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}")
+
+
 def main() -> None:
+    groups: dict[str, Callable[[Path], list[Row]]] = {
+        "traces": lambda folder: traces(folder, options.large),
+        "matrix": lambda folder: growth.matrix(folder, timed),
+        "freertos": freertos,
+        "growth": growth.growth,
+    }
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", type=Path, help="page to put the table into")
+    parser.add_argument("group", nargs="*", help=f"of {', '.join(groups)}; all if none is named")
+    parser.add_argument("--write", type=Path, help="page to put the tables into")
     parser.add_argument("--large", type=int, default=100_000_000, help="instructions, at most")
     options = parser.parse_args()
     for program in ("qemu-system-arm", "arm-none-eabi-gcc", "wc"):
         if shutil.which(program) is None:
             raise SystemExit(f"{program} is not installed")
-    with tempfile.TemporaryDirectory(prefix="wcetchar-bench-") as name:
-        measured = rows(Path(name), options.large)
-    table = ["| measured | figure | aim |", "|---|---:|---:|"]
-    table += [f"| {what} | {figure} | {aim} |" for what, figure, aim in measured]
-    text = "\n".join(table) + "\n\n" + machine()
-    print(text)
-    if options.write:
-        page = options.write.read_text()
-        head, _, rest = page.partition(BEGIN)
-        _, _, tail = rest.partition(END)
-        options.write.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}")
+    unknown = [name for name in options.group if name not in groups]
+    if unknown:
+        parser.error(f"there is no group '{unknown[0]}'; there are: {', '.join(groups)}")
+    if not FREERTOS.exists():
+        raise SystemExit(f"{FREERTOS} is not built; run: make firmware")
+    for name in options.group or groups:
+        with tempfile.TemporaryDirectory(prefix="wcetchar-bench-") as folder:
+            text = table(groups[name](Path(folder)))
+        print(f"{name}:\n\n{text}\n", flush=True)
+        if options.write:
+            write(options.write, name, text)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ TASKS = [Firmware(board, "timers") for board in BOARDS]
 TICKLESS = [Firmware(board, "tickless") for board in ("mps2-an385", "mps2-an386")]
 """The ports that have it; the only ones that mask by PRIMASK."""
 
+WATCH = [Firmware(board, "watch") for board in BOARDS]
+"""What watches, by functions of the application in the midst of services; and divisions by a
+function of the compiler's."""
+
 
 def each(firmware: list[Firmware]) -> Any:
     rows = [
@@ -51,7 +55,7 @@ def windows_of(made: Made, *beginnings: str) -> list[Counted]:
     return [window for name in names for window in made.oracle.of(name)]
 
 
-@each(BASIC + LARGE + TASKS + TICKLESS)
+@each(BASIC + LARGE + TASKS + TICKLESS + WATCH)
 def test_every_window_is_the_oracles(made: Made) -> None:
     """Counts under each blocking form, blocking stretches, instructions by service and exception;
     before them, that the second account of the run is of the same run."""

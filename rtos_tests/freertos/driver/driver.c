@@ -79,7 +79,7 @@ static void driver_task(void *unused)
     measure_interrupts();
 #endif
 #else
-#if configUSE_TIMERS == 1 && !DRIVER_WHOLE
+#if configUSE_TIMERS == 1 && !DRIVER_WHOLE && !DRIVER_WATCHES
     measure_timer_task();
 #endif
     measure_scheduler();
@@ -91,10 +91,11 @@ static void driver_task(void *unused)
     measure_queues();
     measure_semaphores();
     measure_notifications();
-    if (DRIVER_WHOLE) {
+    if (DRIVER_WHOLE)
         measure_events();
-        measure_streams();
-    }
+#if configUSE_STREAM_BUFFERS == 1
+    measure_streams();
+#endif
 #if configUSE_QUEUE_SETS == 1
     measure_sets();
 #endif

@@ -184,6 +184,11 @@ static enum urgent urgent_in(unsigned state)
     return (enum urgent)(state % 3);
 }
 
+static int one_stays_delayed(unsigned state)
+{
+    return state < SLEEP_STATES / 2;
+}
+
 /* When the `i`th of those that ticks wake does: one for each tick, as long as there are some. */
 static TickType_t wakes_at(unsigned i, unsigned woken, unsigned first, unsigned last, unsigned state)
 {
@@ -200,13 +205,13 @@ static unsigned start_sleepers(unsigned ready, unsigned woken, unsigned first, u
     const unsigned sleepers = ready + woken - 1;
     unsigned helper = 0;
 
-    helpers_start(sleepers + (state < 3));
+    helpers_start(sleepers + one_stays_delayed(state));
     for (unsigned i = driver_is_ready; i < ready; i++)
         helper_take(helper++, semaphores[i], portMAX_DELAY);
     for (unsigned i = 0; i + !driver_is_ready < woken; i++)
         helper_take(helper++, nobody_gives, wakes_at(i, woken, first, last, state));
     CHECK(helper == sleepers);
-    if (state < 3)
+    if (one_stays_delayed(state))
         helper_delay(sleepers, LONG);
     for (unsigned i = 0; urgent_in(state) != ALL_URGENT && i < sleepers; i++)
         vTaskPrioritySet(helper_handle(i), tskIDLE_PRIORITY);
@@ -238,7 +243,7 @@ static void check_sleepers(unsigned ready, unsigned sleepers, unsigned state)
         }
         CHECK(!helper_busy(i) && helper_result(i) == (i < given ? pdTRUE : pdFALSE));
     }
-    CHECK(state >= 3 || helper_busy(sleepers));
+    CHECK(!one_stays_delayed(state) || helper_busy(sleepers));
     helpers_stop();
 }
 
