@@ -20,6 +20,7 @@ from pathlib import Path
 
 import growth
 import numpy as np
+from growth import Row
 
 from wcetchar.capture import CaptureRequest, CaptureResult, run
 from wcetchar.image import load_image
@@ -36,9 +37,7 @@ SERVICES = [
     for word in ("--services", str(SUITE / name))
 ]
 BEGIN, END = "<!-- make bench writes {} from here -->", "<!-- {} to here -->"
-
-Row = tuple[str, str, str]
-"""What is measured, its figure, and the aim if there is one."""
+NEED_FIRMWARE = {"matrix", "freertos"}
 
 
 def build(folder: Path, outer: int, inner: int, loops: int | None = None) -> Path:
@@ -324,9 +323,10 @@ def main() -> None:
     unknown = [name for name in options.group if name not in groups]
     if unknown:
         parser.error(f"there is no group '{unknown[0]}'; there are: {', '.join(groups)}")
-    if not FREERTOS.exists():
+    chosen = options.group or list(groups)
+    if NEED_FIRMWARE.intersection(chosen) and not FREERTOS.exists():
         raise SystemExit(f"{FREERTOS} is not built; run: make firmware")
-    for name in options.group or groups:
+    for name in chosen:
         with tempfile.TemporaryDirectory(prefix="wcetchar-bench-") as folder:
             text = table(groups[name](Path(folder)))
         print(f"{name}:\n\n{text}\n", flush=True)

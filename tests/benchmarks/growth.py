@@ -17,6 +17,7 @@ WCETCHAR = (sys.executable, "-m", "wcetchar")
 CAMPAIGN = ROOT / "rtos_tests" / "freertos" / "campaign.yaml"
 
 Row = tuple[str, str, str]
+"""What is measured, its figure, and the aim if there is one."""
 
 HEAD = """
  .syntax unified
