@@ -1,7 +1,7 @@
 """FreeRTOS on the boards in RTL, held against its published figures: `make validate`.
 
     python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--only TEXT ...]
-        [--all] [--runs N] [--write PAGE]
+        [--all] [--runs N] [--jobs N] [--write PAGE]
 
 For each configuration: build it for the board `virt`, capture and characterize it; run the same ELF
 file on each board in each of its states; measure each service; `wcetchar validate`. Ends with
@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +57,11 @@ class Cell:
     placed: bool = False
 
     @property
+    def makes_a_map(self) -> bool:
+        """What the shipped map does not say is added to it."""
+        return self.placed or self.caches == "warm"
+
+    @property
     def name(self) -> str:
         words = [one.removeprefix("--").replace("-", " ") for one in self.beside]
         state = ", ".join(
@@ -77,18 +85,22 @@ def _ideal(board: str, profile: str, *beside: str) -> Cell:
     return Cell("imc", board, "ideal", name, f"vexriscv/map-imc-board-{board}", beside)
 
 
-def _cold(board: str, cached: str, profile: str = "", *beside: str) -> Cell:
-    """With caches that are emptied where a service begins."""
+def _cached(caches: str, board: str, cached: str, profile: str = "", *beside: str) -> Cell:
+    """With caches that are empty where a service begins, or hold what it fetches from."""
     name = f"vexriscv/imc-{cached}{profile}"
-    return Cell("imc", board, "cold", name, f"vexriscv/map-imc-{cached}", beside)
+    return Cell("imc", board, caches, name, f"vexriscv/map-imc-{cached}", beside)
+
+
+_cold = partial(_cached, "cold")
+_warm = partial(_cached, "warm")
 
 
 def _board_d(
     profile: str, prices: str, *beside: str, placed: bool = False, caches: str = "ideal"
 ) -> Cell:
     """With a data cache, as the program leaves it, or empty where a service begins; with ``cold``
-    caches both are."""
-    cached = "-cached" if caches == "cold" else ""
+    caches both are, with ``warm`` ones and ``WARM`` both hold what it needs."""
+    cached = "" if caches == "ideal" else "-cached"
     names = (f"vexriscv/imac-board-d{profile}{cached}", f"vexriscv/map-imac-board-d{cached}")
     counted = () if profile else ("--data-lines", "32")
     return Cell("imac-cached", "d", caches, *names, beside, counted, prices, placed)
@@ -105,6 +117,14 @@ CELLS = (
     _cold("c", "board-c-cached", "-refresh", "--refresh"),
     _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master"),
     _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master", "--busiest"),
+    _warm("a", "cached"),
+    _warm("b", "board-b-cached"),
+    _warm("b", "board-b-cached", "-shared", "--jitter", "--second-master"),
+    _warm("b", "board-b-cached", "-shared", "--jitter", "--second-master", "--busiest"),
+    _warm("c", "board-c-cached"),
+    _warm("c", "board-c-cached", "-refresh", "--refresh"),
+    _warm("c", "board-c-cached", "-shared", "--refresh", "--second-master"),
+    _warm("c", "board-c-cached", "-shared", "--refresh", "--second-master", "--busiest"),
     _ideal("b", ""),
     _ideal("b", "-shared", "--jitter", "--second-master"),
     _ideal("b", "-shared", "--jitter", "--second-master", "--busiest"),
@@ -120,11 +140,14 @@ CELLS = (
     _board_d("", "by lines that are placed", WARM, placed=True),
     _board_d("", "by lines", caches="cold"),
     _board_d("", "by lines that are placed", placed=True, caches="cold"),
+    _board_d("", "by lines that are placed", WARM, placed=True, caches="warm"),
 )
 
 PHASES = {"basic": 12, "full": 2}
 """In how many runs a service meets what memories and other masters do by themselves, refresh at
 another time in each: what is measured is the longest."""
+JOBS = {"basic": os.cpu_count() or 1, "full": 1}
+"""Runs at once: to cut one of `full` into services takes ten gigabytes."""
 BUSIEST = ("any", "waited", *map(str, range(10)))
 """Which accesses of the core a second master gets in the way of, run by run: a service begins some
 accesses behind a mark."""
@@ -165,80 +188,146 @@ def wcetchar(*words: str | Path, ok: tuple[int, ...] = (0,)) -> str:
     return run([sys.executable, "-m", "wcetchar", *words], ok=ok)[0]
 
 
-def firmware(configuration: str) -> tuple[Path, list[str]]:
-    """The ELF file, and the options that name its services."""
+@dataclass(frozen=True)
+class Program:
+    """What runs: a configuration of the suite. ``services``: the options that name its services."""
+
+    configuration: str
+    elf: Path
+    services: tuple[str, ...]
+
+    @property
+    def work(self) -> Path:
+        return WORK / self.configuration
+
+    @property
+    def reference(self) -> Path:
+        return self.work / f"{REFERENCE.folder}-0"
+
+    @property
+    def cuts(self) -> tuple[str | Path, ...]:
+        """Options of what cuts a run into services."""
+        return ("--program", self.elf, "--reference", self.reference, *self.services)
+
+
+def program_of(configuration: str) -> Program:
     make: list[str | Path] = ["make", "-s", "-C", SUITE, "BOARD=virt", f"CONFIG={configuration}"]
     run(make)
     services = [
         word for name in run([*make, "services"])[0].split() for word in ("--services", name)
     ]
     suffix = "" if configuration == "basic" else f"-{configuration}"
-    return ROOT / "build" / "firmware" / f"freertos-virt{suffix}" / "freertos.elf", services
+    elf = ROOT / "build" / "firmware" / f"freertos-virt{suffix}" / "freertos.elf"
+    return Program(configuration, elf, tuple(services))
 
 
-def characterizations(
-    configuration: str, elf: Path, services: list[str], cells: Sequence[Cell]
-) -> dict[tuple[str, ...], Path]:
+def characterizations(program: Program, cells: Sequence[Cell]) -> dict[tuple[str, ...], Path]:
     """One for each of what the cells want to be counted."""
-    trace = WORK / f"{configuration}.trace"
-    wcetchar("capture", elf, "--machine", "virt", "-o", trace)
+    trace = WORK / f"{program.configuration}.trace"
+    wcetchar("capture", program.elf, "--machine", "virt", "-o", trace)
     published = {}
     for counted in dict.fromkeys(cell.counted for cell in cells):
-        file = WORK / f"{configuration}{''.join(counted)}.json"
-        wcetchar("characterize", elf, trace, *services, "--successions", *counted, "-o", file)
+        file = WORK / f"{program.configuration}{''.join(counted)}.json"
+        options = (*program.services, "--successions", *counted)
+        wcetchar("characterize", program.elf, trace, *options, "-o", file)
         published[counted] = file
     return published
 
 
-def bench(cell: Cell, configuration: str, elf: Path, number: int = 0, masked: bool = False) -> Path:
-    """Folder of the run: marks.csv and retired."""
-    folder = WORK / configuration / f"{cell.folder}-{number}{'-masked' if masked else ''}"
-    beside: list[str | Path] = [
-        EMPTY_MASKED if masked and word == EMPTY else word for word in cell.beside
-    ]
+def bench(cell: Cell, program: Program, folder: Path, *options: str | Path) -> None:
+    """Runs a program on the cell's board, into a folder that is made."""
     folder.mkdir(parents=True, exist_ok=True)
     board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
     core = ROOT / "build" / "rtl" / f"bench-{cell.core}"
+    run([core, board, program.elf, "-o", folder / "marks.csv", *options])
+
+
+def _kept(folder: Path, *names: str) -> list[str | Path]:
+    """Options of the bench that write these files."""
+    return [word for name in names for word in (f"--{name}", folder / name)]
+
+
+def before_warm(cell: Cell, program: Program) -> Path:
+    """Folder of what an earlier run of the cell's board, in which nothing disturbs, says of caches
+    that hold what a service needs: ``full`` of instructions, ``loaded`` of data."""
+    folder = program.work / f"{cell.core}-{cell.board}-before-{cell.caches}"
     if WARM in cell.beside:
-        loaded = folder / "loaded"
-        empty = ["--caches", cell.caches, EMPTY, "--loaded", loaded]
-        run([core, board, elf, "-o", folder / "marks.csv", *empty])
-        beside.insert(beside.index(WARM) + 1, loaded)
-    run(
-        [
-            *(core, board, elf),
-            *("-o", folder / "marks.csv", "--retired", folder / "retired"),
-            *("--refills", folder / "refills", "--caches", cell.caches),
-            *("--phase", str(number * STEP), *beside),
-            # the last of them takes which accesses
-            *([BUSIEST[number % len(BUSIEST)]] if "--busiest" in cell.beside else []),
-        ]
-    )
+        caches = "ideal" if cell.caches == "ideal" else "cold"
+        bench(cell, program, folder, "--caches", caches, EMPTY, *_kept(folder, "loaded"))
+    if cell.caches == "warm":
+        kept = _kept(folder, "retired", "refills", "emptied")
+        bench(cell, program, folder, "--caches", "cold", *kept)
+        script = ROOT / "rtl_boards" / "full_sets.py"
+        run([sys.executable, script, folder, *program.cuts, "-o", folder / "full"])
+        _forget(folder)
     return folder
 
 
-def validate(configuration: str, cells: Sequence[Cell], phases: int) -> list[Result]:
-    elf, services = firmware(configuration)
-    published = characterizations(configuration, elf, services, cells)
-    reference = bench(REFERENCE, configuration, elf)
-    program: list[str | Path] = ["--program", elf, "--reference", reference, *services]
+def _forget(folder: Path) -> None:
+    """What retired is a gigabyte."""
+    for name in ("retired", "refills"):
+        (folder / name).unlink()
+
+
+def simulated(cell: Cell, program: Program, number: int = 0, masked: bool = False) -> Path:
+    """Folder of a run: marks.csv, retired and refills."""
+    folder = program.work / f"{cell.folder}-{number}{'-masked' if masked else ''}"
+    before = program.work / f"{cell.core}-{cell.board}-before-{cell.caches}"
+    of_options: dict[str, list[str | Path]] = {
+        WARM: [before / "loaded"],
+        # Which accesses.
+        "--busiest": [BUSIEST[number % len(BUSIEST)]],
+    }
+    beside: list[str | Path] = []
+    for word in cell.beside:
+        beside += [EMPTY_MASKED if masked and word == EMPTY else word, *of_options.get(word, [])]
+    if cell.caches == "warm":
+        beside += ["--full", before / "full"]
+    kept = _kept(folder, "retired", "refills")
+    phase = ("--phase", str(number * STEP))
+    bench(cell, program, folder, *kept, "--caches", cell.caches, *phase, *beside)
+    return folder
+
+
+def measured_run(cell: Cell, program: Program, number: int) -> Run:
+    folder = simulated(cell, program, number)
+    found = measure(folder, program.cuts)
+    _forget(folder)
+    if EMPTY in cell.beside:
+        folder = simulated(cell, program, number, masked=True)
+        found.files["interrupts"] = measure(folder, program.cuts).files["interrupts"]
+        _forget(folder)
+    return found
+
+
+def validate(configuration: str, cells: Sequence[Cell], phases: int, jobs: int) -> list[Result]:
+    program = program_of(configuration)
+    published = characterizations(program, cells)
+    by_folder = {cell.folder: cell for cell in cells}  # cells that differ in prices run once
+    warm = {(c.core, c.board, c.caches): c for c in cells if c.caches == "warm" or WARM in c.beside}
+    of_reference = measure(simulated(REFERENCE, program), program.cuts)
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(lambda cell: before_warm(cell, program), warm.values()))
+        runs = {
+            folder: [of_reference]
+            if folder == REFERENCE.folder
+            else [
+                pool.submit(measured_run, cell, program, n)
+                for n in range(phases if cell.varies else 1)
+            ]
+            for folder, cell in by_folder.items()
+        }
+        measured = {
+            folder: [one if isinstance(one, Run) else one.result() for one in found]
+            for folder, found in runs.items()
+        }
+    _forget(program.reference)
     results = []
-    measured: dict[str, list[Run]] = {}
     for cell in cells:
-        runs = measured.setdefault(cell.folder, [])
-        for n in range(len(runs), phases if cell.varies else 1):
-            folder = reference if cell is REFERENCE else bench(cell, configuration, elf, n)
-            runs.append(measure(folder, program))
-            folders = [] if folder is reference else [folder]
-            if EMPTY in cell.beside:
-                folders.append(bench(cell, configuration, elf, n, masked=True))
-                runs[-1].files["interrupts"] = measure(folders[-1], program).files["interrupts"]
-            for one in folders:  # what retired is a gigabyte
-                for name in ("retired", "refills"):
-                    (one / name).unlink()
-        left_out = sum((run.left_out for run in runs), start=Counter())
+        own = measured[cell.folder]
+        left_out = sum((one.left_out for one in own), start=Counter())
         report, masked = (
-            _against(published[cell.counted], cell, [run.files[metric] for run in runs], metric)
+            _against(published[cell.counted], cell, [one.files[metric] for one in own], metric)
             for metric in SCRIPTS
         )
         results.append(Result(configuration, cell, report, masked, left_out.most_common()))
@@ -263,7 +352,7 @@ def _against(published: Path, cell: Cell, runs: Sequence[Path], metric: str) -> 
         assert head == header
         lines += more
     measured.write_text("\n".join([header, *lines, ""]), encoding="utf-8")
-    section_map = placed_map(cell, published) if cell.placed else cell.section_map
+    section_map = made_map(cell, published) if cell.makes_a_map else cell.section_map
     report = wcetchar(
         *("validate", published, "--profile", cell.profile, "--map", section_map),
         *("--measured", measured, "--metric", metric, "--json"),
@@ -273,19 +362,24 @@ def _against(published: Path, cell: Cell, runs: Sequence[Path], metric: str) -> 
     return found
 
 
-def placed_map(cell: Cell, published: Path) -> Path:
-    """The cell's map, and that all sections lie where they were characterized: it is that image
-    which runs."""
-    sections = json.loads(published.read_text(encoding="utf-8"))["sections"]
+def made_map(cell: Cell, published: Path) -> Path:
+    """The cell's map, with what its caches hold; and, of one that is placed, that all sections lie
+    where they were characterized: it is that image which runs."""
     shipped = ROOT / "wcetchar" / "hwprofiles" / f"{cell.section_map}.yaml"
-    begins = [f"  {s['name']}: 0x{s['address']:x}" for s in sections if "address" in s]
-    state = "warm" if WARM in cell.beside else "cold"
-    file = published.with_name(f"{published.stem}-{cell.caches}-{state}-map.yaml")
-    shipped_lines = shipped.read_text(encoding="utf-8").splitlines()
-    text = "\n".join(line for line in shipped_lines if not line.startswith("addresses:"))
+    text = shipped.read_text(encoding="utf-8")
+    if cell.placed:
+        sections = json.loads(published.read_text(encoding="utf-8"))["sections"]
+        begins = [f"  {s['name']}: 0x{s['address']:x}" for s in sections if "address" in s]
+        lines = [line for line in text.splitlines() if not line.startswith("addresses:")]
+        text = "\n".join([*lines, "addresses:", *begins, ""])
+    if cell.caches == "warm":
+        text = text.replace("instruction cache: cold", "instruction cache: warm")
     if WARM in cell.beside:
         text = text.replace("data cache: cold", "data cache: warm")
-    file.write_text("\n".join([text, "addresses:", *begins, ""]), encoding="utf-8")
+    state = "warm" if WARM in cell.beside else "cold"
+    name = f"{published.stem}-{cell.core}-{cell.board}-{cell.caches}-{state}-map.yaml"
+    file = published.with_name(name)
+    file.write_text(text, encoding="utf-8")
     return file
 
 
@@ -376,6 +470,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="boards and states whose names hold this")
     parser.add_argument("--all", action="store_true", help="`full` in every state: hours")
     parser.add_argument("--runs", type=int, help="of a state that varies, fewer than the page has")
+    parser.add_argument("--jobs", type=int, help="runs at once")
     options = parser.parse_args()
     if options.runs is not None and (options.write or options.runs < 1):
         parser.error("--runs: at least one; the page is of all of them, so not with --write")
@@ -390,7 +485,9 @@ def main() -> None:
         one
         for name, cells in chosen.items()
         if cells
-        for one in validate(name, cells, options.runs or PHASES[name])
+        for one in validate(
+            name, cells, options.runs or PHASES.get(name, 1), options.jobs or JOBS.get(name, 1)
+        )
     ]
     text = page(results)
     print(text)

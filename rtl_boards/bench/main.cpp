@@ -1,6 +1,6 @@
 // A board around a VexRiscv core in RTL: runs a program and writes down when its marks are stored.
 //
-//   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter]
+//   bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|warm|ideal|left] [--full FILE] [--refresh] [--jitter]
 //         [--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] [--limit CYCLES]
 //
 // --busiest: of what the board's file leaves open, the worst. Jitter is always the largest; and once the second master
@@ -16,8 +16,13 @@
 // write plus its byte lanes, as three such words. --loaded: for each line of data that the core loaded, how often the
 // caches were emptied before, and its address, as two such words; --warm-data reads that again, of another run of the
 // same program: where it empties the data cache, it puts those lines there that were loaded until it was emptied again.
+// --emptied: the cycle of each time that the caches were emptied, as one such word.
+// --caches warm: of instructions, each line is there when it is asked for, but in sets that --full says have no room for
+// what is measured; these are empty where a service begins. --full FILE: how often the caches were emptied before, and
+// the number of a set, as two such words (warm.py).
 #include <verilated.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <deque>
@@ -35,12 +40,13 @@
 namespace {
 
 struct Options {
-    std::string board, program, marks, retired, refills, accesses, data, loaded, warm;
-    bool cold = false, ideal = false, empty_data = false, empty_masked = false;
+    std::string board, program, marks, retired, refills, accesses, data, loaded, emptied, warm, full;
+    bool cold = false, ideal = false, warm_code = false, empty_data = false, empty_masked = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     // Which accesses the second master gets in the way of: Drawn does not look.
     enum class InTheWay { Drawn, Any, Waited, Numbered } in_the_way = InTheWay::Drawn;
     uint64_t which = 0;  // the first of those behind a mark
+    bool empties() const { return cold || warm_code || empty_data; } // the caches at each mark
     bool busiest() const { return in_the_way != InTheWay::Drawn; }
     uint32_t seed = 1;
     uint64_t phase = 0;
@@ -86,6 +92,8 @@ Options options(int count, char **words)
         else if (word == "--accesses") it.accesses = value();
         else if (word == "--data") it.data = value();
         else if (word == "--loaded") it.loaded = value();
+        else if (word == "--emptied") it.emptied = value();
+        else if (word == "--full") it.full = value();
         else if (word == "--warm-data") it.warm = value(), it.empty_data = true;
         else if (word == "--seed") it.seed = uint32_t(number(word, value(), UINT32_MAX));
         else if (word == "--phase") it.phase = number(word, value());
@@ -98,19 +106,22 @@ Options options(int count, char **words)
         else if (word == "--empty-masked") it.empty_data = it.empty_masked = true;
         else if (word == "--caches") {
             const auto state = value();
-            if (state != "cold" && state != "ideal" && state != "left")
-                fail("bench", "--caches is cold (empty at each mark and where a handler returns), ideal (of "
+            if (state != "cold" && state != "warm" && state != "ideal" && state != "left")
+                fail("bench", "--caches is cold (empty at each mark and where a handler returns), warm (of "
+                              "instructions: as ideal, but in the sets that --full names as cold), ideal (of "
                               "instructions: each line is there when it is asked for) or left (as the program "
                               "leaves them)");
-            it.cold = state == "cold", it.ideal = state == "ideal";
+            it.cold = state == "cold", it.ideal = state == "ideal", it.warm_code = state == "warm";
         } else if (word[0] == '-') fail("bench", "unknown option " + word);
         else files.push_back(word);
     }
     if (files.size() != 2 || it.marks.empty())
-        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|ideal|left] [--refresh] [--jitter] "
+        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|warm|ideal|left] [--full FILE] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
-                      "[--data FILE] [--loaded FILE] [--empty-data|--empty-masked|--warm-data FILE] "
+                      "[--data FILE] [--loaded FILE] [--emptied FILE] [--empty-data|--empty-masked|--warm-data FILE] "
                       "[--limit CYCLES]");
+    if (it.warm_code == it.full.empty())
+        fail("bench", "--caches warm and --full FILE go together");
 #ifndef CORE_HAS_DATA_CACHE
     if (it.empty_data)
         fail("bench", "--empty-data, --empty-masked and --warm-data are for cores with a data cache");
@@ -150,9 +161,9 @@ public:
           devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
           traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired)),
           refills_(opened(options.refills)), accesses_(opened(options.accesses)), data_(opened(options.data)),
-          loaded_(opened(options.loaded))
+          loaded_(opened(options.loaded)), emptyings_(opened(options.emptied)), warm_(by_period(options.warm)),
+          full_(by_period(options.full))
     {
-        read_warm_lines();
         for (const auto &timing : board.memories)
             memories_.emplace_back(timing, options.seed, options.busiest());
         traffic_wait_ = unsigned(options.phase % (board.traffic.gap + 1));
@@ -170,7 +181,8 @@ private:
     bool in_the_way(bool accesses, uint32_t address);
     void empty_caches();
     void fill_line(uint32_t address);
-    void read_warm_lines();
+    static std::map<uint32_t, std::vector<uint32_t>> by_period(const std::string &path);
+    bool is_there(uint32_t address) const;
     void follow_stores();
     bool is_stored_to(uint32_t line);
     void warm_data();
@@ -207,9 +219,10 @@ private:
     bool cold_now_ = false;
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
-    File marks_, retired_, refills_, accesses_, data_, loaded_;
+    File marks_, retired_, refills_, accesses_, data_, loaded_, emptyings_;
     uint32_t emptied_ = 0;                           // how often the caches were
     std::map<uint32_t, std::vector<uint32_t>> warm_; // lines of data by that, as another run loaded them
+    std::map<uint32_t, std::vector<uint32_t>> full_; // sets of instructions by that, which are not warm
     std::vector<uint32_t> waiting_;                  // those that are still to be put into the cache
     std::deque<uint32_t> posted_;                    // addresses of stores that retired, until the bus took them
     unsigned early_ = 0;                             // stores that the bus took in the cycle in which they retire
@@ -236,7 +249,7 @@ void Bench::load()
 void Bench::empty_caches()
 {
     auto &instruction = core_.VexRiscv->IBusCachedPlugin_cache__DOT__ways_0_tags;
-    for (size_t i = 0; options_.cold && i < std::size(instruction.m_storage); i++)
+    for (size_t i = 0; (options_.cold || options_.warm_code) && i < std::size(instruction.m_storage); i++)
         instruction.m_storage[i] &= ~1u;
 #ifdef CORE_HAS_DATA_CACHE
     auto &data = core_.VexRiscv->dataCache_1__DOT__ways_0_tags;
@@ -264,16 +277,29 @@ void Bench::fill_line(uint32_t address)
         words[first / 4 % std::size(words) + i] = memory->read(first + uint32_t(i) * 4);
 }
 
-void Bench::read_warm_lines()
+// What a file says, by how often the caches were emptied before.
+std::map<uint32_t, std::vector<uint32_t>> Bench::by_period(const std::string &path)
 {
-    if (options_.warm.empty())
-        return;
-    File file(std::fopen(options_.warm.c_str(), "rb"), std::fclose);
+    std::map<uint32_t, std::vector<uint32_t>> found;
+    if (path.empty())
+        return found;
+    File file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file)
-        fail(options_.warm, "cannot be read");
+        fail(path, "cannot be read");
     uint32_t record[2];
     while (std::fread(record, sizeof record, 1, file.get()) == 1)
-        warm_[record[0]].push_back(record[1]);
+        found[record[0]].push_back(record[1]);
+    return found;
+}
+
+// The line of instructions at `address` counts as loaded long ago, if it is asked for now.
+bool Bench::is_there(uint32_t address) const
+{
+    if (!options_.warm_code)
+        return options_.ideal;
+    const auto full = full_.find(emptied_);
+    const size_t sets = std::size(core_.VexRiscv->IBusCachedPlugin_cache__DOT__ways_0_tags.m_storage);
+    return full == full_.end() || std::find(full->second.begin(), full->second.end(), address / LINE_BYTES % sets) == full->second.end();
 }
 
 #ifdef CORE_HAS_DATA_CACHE
@@ -351,7 +377,7 @@ void Bench::mark(uint32_t address, unsigned lanes)
     for (unsigned lane = 0; lane < 4; lane++)
         if (lanes >> lane & 1)
             std::fprintf(marks_.get(), "%llu,%u\n", static_cast<unsigned long long>(cycle_), offset + lane);
-    cold_now_ = options_.cold || options_.empty_data;
+    cold_now_ = options_.empties();
     behind_mark_ = 0;
 }
 
@@ -494,18 +520,22 @@ void Bench::cycle()
 #endif
     follow_stores();
     // Where a handler returns, what was cut by a switch goes on.
-    if ((options_.cold || options_.empty_data) && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
+    if (options_.empties() && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
         cold_now_ = true;
     // Where the program masks interrupts: one might have run right before.
     if (options_.empty_masked && core_.VexRiscv->lastStageIsFiring && clears_mstatus(core_.VexRiscv->lastStageInstruction))
         cold_now_ = true;
-    if (options_.ideal)
+    if (is_there(core_.VexRiscv->IBusCachedPlugin_fetchPc_pc))
         fill_line(core_.VexRiscv->IBusCachedPlugin_fetchPc_pc);
     core_.clk = 1;
     core_.eval();
     if (cold_now_) {
         empty_caches();
         cold_now_ = false;
+        if (emptyings_) {
+            const uint32_t record = uint32_t(cycle_);
+            std::fwrite(&record, sizeof record, 1, emptyings_.get());
+        }
         emptied_++;
         waiting_ = warm_[emptied_];
     }

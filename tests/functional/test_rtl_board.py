@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from needs import need
-from rtl_bench import BENCH, ROOT, bench, bench_run, firmware
+from rtl_bench import BENCH, ROOT, BenchRun, bench, bench_run, firmware
 
 from wcetchar import readers
 from wcetchar.model.trace import Event
@@ -183,6 +183,49 @@ def test_a_board_file_with_a_mistake(tmp_path: Path, text: str, message: str) ->
     done = bench(board, "none.elf", "-o", tmp_path / "m.csv")
     assert done.returncode == 3
     assert message in done.stderr
+
+
+PERIODS, SETS = 20_000, 128
+"""More than the run has marks and returns of handlers; sets of the instruction cache."""
+
+
+def test_a_warm_cache_without_room_is_a_cold_one(tmp_path: Path) -> None:
+    """And one with room everywhere is ideal: cycle by cycle."""
+    pairs = np.stack(np.meshgrid(np.arange(PERIODS), np.arange(SETS)), axis=-1).reshape(-1, 2)
+    # Until the caches are emptied for the first time, nothing has to be there.
+    pairs[pairs[:, 0] > 0].astype("<u4").tofile(tmp_path / "all")
+    (tmp_path / "none").write_bytes(b"")
+    board, elf = RTL / "boards" / "b.yaml", firmware()
+    runs = {}
+    for name, caches in {
+        "ideal": ("ideal",),
+        "room": ("warm", "--full", str(tmp_path / "none")),
+        "cold": ("cold", "--emptied", str(tmp_path / "emptied")),
+        "no room": ("warm", "--full", str(tmp_path / "all")),
+    }.items():
+        runs[name] = bench_run(board, elf, tmp_path, "--caches", *caches)
+    assert 0 < (tmp_path / "emptied").stat().st_size // 4 < PERIODS
+    for one, other in ("room", "ideal"), ("no room", "cold"):
+        first = 0 if one == "room" else _emptied_first(runs[other], tmp_path)
+        assert (runs[one].address[first:] == runs[other].address[first:]).all()
+        took = [runs[name].took[first + 1 :] for name in (one, other)]
+        assert (took[0] == took[1]).all()
+    assert runs["cold"].cycle[-1] > runs["ideal"].cycle[-1] * 1.1
+
+
+def _emptied_first(run: BenchRun, folder: Path) -> int:
+    """The first instruction that retired behind the first time that the caches were emptied."""
+    first = np.fromfile(folder / "emptied", dtype="<u4")[0]
+    return int(np.searchsorted(run.cycle, first)) + 20
+
+
+@pytest.mark.parametrize(
+    "options", [("--caches", "warm"), ("--full", "f"), ("--caches", "cold", "--full", "f")]
+)
+def test_what_is_warm_needs_a_file(tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = bench(RTL / "boards" / "a.yaml", firmware(), "-o", tmp_path / "m.csv", *options)
+    assert done.returncode == 3
+    assert "--caches warm and --full FILE go together" in done.stderr
 
 
 def test_with_its_data_cached_a_core_executes_the_same(tmp_path: Path) -> None:

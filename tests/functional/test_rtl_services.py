@@ -17,6 +17,14 @@ ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) %
 
 REFRESH = "imc, board C, caches ideal, refresh, second master"
 EVERYTHING = REFRESH.replace("ideal", "cold")  # waits in every way that there is, and lines
+WARM = "imc, board A, caches warm"
+WARM_OF_ALL = [
+    "imc, board B, caches warm",
+    "imc, board B, caches warm, jitter, second master, busiest",
+    "imc, board C, caches warm",
+    "imc, board C, caches warm, refresh, second master, busiest",
+    "imac-cached, board D, caches warm, warm data; by lines that are placed",
+]
 BOARD_D = [
     f"imac-cached, board D, caches ideal{state}"
     for state in (
@@ -38,10 +46,11 @@ BOTH_CACHES = [
     ("states", "runs"),
     [
         # of those that differ, two: the page has twelve
-        ([EVERYTHING, "imc, board B, caches cold"], ["--runs", "2"]),
+        ([EVERYTHING, "imc, board B, caches cold", WARM], ["--runs", "2"]),
         pytest.param([REFRESH, EVERYTHING], [], marks=pytest.mark.long),
         pytest.param([f"{EVERYTHING}, busiest"], [], marks=pytest.mark.long),
         pytest.param(BOTH_CACHES, [], marks=pytest.mark.long),
+        pytest.param(WARM_OF_ALL, [], marks=pytest.mark.long),
         pytest.param([f"{REFRESH}, busiest"], [], marks=pytest.mark.long),
         pytest.param(["imc, board A, caches cold"], [], marks=pytest.mark.long),
         pytest.param(BOARD_D, [], marks=pytest.mark.long),
