@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wcetchar.errors import InputError, Location
+from wcetchar.store.based_on import with_base
 from wcetchar.store.json_source import read_json
 from wcetchar.store.names import characterization_path, map_path, profile_path
 from wcetchar.store.source import Steps
@@ -24,7 +25,7 @@ class Locator:
             except InputError:
                 continue
         is_json = path.endswith(".json") or _is_json(path)
-        self._source = read_json(path) if is_json else read_yaml(path)
+        self._source = read_json(path) if is_json else with_base(read_yaml(path))
 
     def locate(self, *keys: str | int) -> Location:
         """Place of the value under ``keys``, or of its nearest ancestor."""

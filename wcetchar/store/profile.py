@@ -23,6 +23,7 @@ from wcetchar.model.hardware import (
     Region,
     RegionKind,
 )
+from wcetchar.store.based_on import with_base
 from wcetchar.store.checking import (
     Integer,
     Text,
@@ -336,9 +337,10 @@ def load_profile(name_or_path: str) -> HardwareProfile:
     """Read a hardware profile by shipped name (``renaux2010/platform1``) or by path.
 
     Raises:
-        InputError: no such profile, or mistakes in it; all of them at once as ``InputErrors``.
+        InputError: no such profile, or mistakes in it or in one that it is based on; all of them at
+            once as ``InputErrors``.
     """
-    source = read_document(profile_path(name_or_path), PROFILE)
+    source = with_base(read_document(profile_path(name_or_path), PROFILE))
     checks = (_check_regions, _check_overlaps, _check_default_map, _check_caches)
     document = validate(ProfileDoc, source, checks)
     source.fail_on_mistakes()

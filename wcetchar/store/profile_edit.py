@@ -16,9 +16,10 @@ from wcetchar.errors import InputError, Location
 from wcetchar.model.access import EventKind, Operation
 from wcetchar.model.fitting import Place
 from wcetchar.model.hardware import Unit
+from wcetchar.store.based_on import BASED_ON
 from wcetchar.store.names import profile_path
-from wcetchar.store.source import read_text
-from wcetchar.store.yaml_source import MAX_BYTES
+from wcetchar.store.source import read_text, shown
+from wcetchar.store.yaml_source import MAX_BYTES, parse_yaml
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,19 @@ def load_profile_text(name_or_path: str) -> ProfileText:
     """The text of a profile, by shipped name or path; it must be one that can be read.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, or takes times from another file.
     """
     path = profile_path(name_or_path)
     text = read_text(path, MAX_BYTES)
+    source = parse_yaml(text, path)
+    if isinstance(source.data, dict) and BASED_ON in source.data:
+        raise InputError(
+            f"not all of its times stand in it: it is based on {shown(source.data[BASED_ON])}",
+            where=source.where((BASED_ON,), key=True),
+            expected="a profile that says all of its times itself",
+            hint="write those here that the other one says, and leave this line out; or change the "
+            "other one",
+        )
     return ProfileText(path, text, dict(_values(text)))
 
 

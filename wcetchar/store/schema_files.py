@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from wcetchar.store.based_on import BASED_ON, NONE, OWN
 from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
@@ -23,11 +24,12 @@ from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
 from wcetchar.store.services import ServicesDoc
 
+PROFILE: Final = "hardware-profile.json"
 FOLDER: Final = Path(__file__).resolve().parent / "schemas"
 DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "campaign.json": CampaignDoc,
     "characterization.json": CharacterizationDoc,
-    "hardware-profile.json": ProfileDoc,
+    PROFILE: ProfileDoc,
     "measured.json": MeasuredDoc,
     "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
@@ -39,12 +41,62 @@ PART_OF_SERVICES: Final = "services-part.json"
 def schema_texts() -> dict[str, str]:
     """File name -> text of each JSON Schema (draft 2020-12)."""
     texts = {name: _text(_schema(model)) for name, model in DOCUMENTS.items()}
-    return {**texts, PART_OF_SERVICES: _text(_part_of_services())}
+    special = {PROFILE: _text(_profile()), PART_OF_SERVICES: _text(_part_of_services())}
+    return {**texts, **special}
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
     schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**schema, **model.model_json_schema(by_alias=True)}
+
+
+def _profile() -> dict[str, Any]:
+    """A whole profile; or one that is based on another one, of which it may lack anything, and
+    leave out anything."""
+    whole = _schema(ProfileDoc)
+    defs = whole.pop("$defs")
+    changed = {f"{name}Changed": _changed(one) for name, one in defs.items()}
+    differs = _changed({"properties": whole["properties"], "additionalProperties": False})
+    own = {name: whole["properties"][name] for name in OWN if name in whole["properties"]}
+    about = {
+        "type": "string",
+        "description": "another profile, by shipped name or path: what is not said here is taken "
+        "from it; `none` leaves out what it has",
+    }
+    head = {key: whole.pop(key) for key in ("$schema", "title", "description")}
+    return {
+        **head,
+        "type": "object",
+        "$defs": {**defs, **changed},
+        "if": {"required": [BASED_ON]},
+        "then": {
+            **differs,
+            "properties": {**differs["properties"], **own, BASED_ON: about},
+            "required": ["schema", "name", BASED_ON],
+        },
+        "else": whole,
+    }
+
+
+def _changed(schema: Any) -> Any:
+    """Of what stands in the place of a part of it, or adds to it."""
+    if isinstance(schema, list):
+        return [_changed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        key: _changed(one) for key, one in schema.items() if key not in ("required", "default")
+    }
+    if "$ref" in found:
+        found["$ref"] += "Changed"
+    left_out: dict[str, Any] = {"const": NONE}
+    if "properties" in found:
+        found["properties"] = {
+            name: {"anyOf": [one, left_out]} for name, one in found["properties"].items()
+        }
+    if isinstance(found.get("additionalProperties"), dict):
+        found["additionalProperties"] = {"anyOf": [found["additionalProperties"], left_out]}
+    return found
 
 
 def _part_of_services() -> dict[str, Any]:
