@@ -19,6 +19,8 @@ VEXRISCV = (
     "imac-board-d",
     "imac-board-d-always-miss",
     "imac-board-d-cached",
+    "imac-board-d-cached-shared",
+    "imac-board-d-shared",
     "imc-board-b",
     "imc-board-b-cached",
     "imc-board-b-cached-shared",
@@ -30,7 +32,9 @@ VEXRISCV = (
     "imc-board-c-refresh",
     "imc-board-c-shared",
     "imc-cached",
+    "imc-cached-shared",
     "imc-zero-wait",
+    "imc-zero-wait-shared",
 )
 """Boards are in several states, with one map."""
 VEXRISCV_MAPS = [name for name in VEXRISCV if not name.endswith(("-miss", "-shared", "-refresh"))]

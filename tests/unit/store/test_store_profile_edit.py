@@ -13,6 +13,7 @@ from wcetchar.errors import InputError
 from wcetchar.model.access import EventKind
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.store import load_profile, load_profile_text, profile_names
+from wcetchar.store.names import profile_path
 from wcetchar.store.profile_edit import decimal
 
 TEXT = """\
@@ -104,7 +105,19 @@ def test_a_place_that_is_not_there(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("name", profile_names())
+WHOLE = [
+    name for name in profile_names() if "\nbased on:" not in Path(profile_path(name)).read_text()
+]
+"""Those that say all of their times themselves."""
+
+
+def test_most_folders_have_a_whole_profile() -> None:
+    assert {name.partition("/")[0] for name in WHOLE} == {
+        name.partition("/")[0] for name in profile_names()
+    }
+
+
+@pytest.mark.parametrize("name", WHOLE)
 def test_every_time_of_every_shipped_profile(name: str, tmp_path: Path) -> None:
     """Each range is replaced by its upper end; read again, nothing else has changed."""
     profile = load_profile(name)

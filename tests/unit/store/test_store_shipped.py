@@ -6,8 +6,11 @@ import json
 import re
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
+from ruamel.yaml import YAML
 
 import wcetchar
 from wcetchar import store
@@ -18,6 +21,7 @@ from wcetchar.model.characterization import Blocking, Word
 from wcetchar.model.expression import Name, Number
 from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
 from wcetchar.store import schema_files
+from wcetchar.store.names import profile_path
 
 ROOT = Path(wcetchar.__file__).resolve().parent
 YAML_FILES = sorted([*ROOT.glob("hwprofiles/*/*.yaml"), *ROOT.glob("store/published/*.yaml")])
@@ -48,6 +52,8 @@ def test_names() -> None:
         "vexriscv/imac-board-d",
         "vexriscv/imac-board-d-always-miss",
         "vexriscv/imac-board-d-cached",
+        "vexriscv/imac-board-d-cached-shared",
+        "vexriscv/imac-board-d-shared",
         "vexriscv/imc-board-b",
         "vexriscv/imc-board-b-cached",
         "vexriscv/imc-board-b-cached-shared",
@@ -59,7 +65,9 @@ def test_names() -> None:
         "vexriscv/imc-board-c-refresh",
         "vexriscv/imc-board-c-shared",
         "vexriscv/imc-cached",
+        "vexriscv/imc-cached-shared",
         "vexriscv/imc-zero-wait",
+        "vexriscv/imc-zero-wait-shared",
     )
     assert store.characterization_names() == ("renaux2010",)
     assert [name.replace("map-", "") for name in store.map_names()][:7] == [
@@ -106,7 +114,10 @@ def test_the_committed_schemas_are_those_of_the_documents() -> None:
     for text in texts.values():
         assert json.loads(text)["$schema"].endswith("2020-12/schema")
     # Only where generated: the documents' own names stand in them.
-    assert set(json.loads(texts["hardware-profile.json"])["properties"]) == {
+    profile = json.loads(texts["hardware-profile.json"])
+    whole, differs = (set(profile[which]["properties"]) for which in ("else", "then"))
+    assert differs == whole | {"based on"}
+    assert whole == {
         "schema",
         "name",
         "description",
@@ -114,6 +125,42 @@ def test_the_committed_schemas_are_those_of_the_documents() -> None:
         "regions",
         "default map",
     }
+
+
+def checked(name: str, document: object) -> list[str]:
+    """Mistakes that an editor shows."""
+    text = (schema_files.FOLDER / name).read_text()
+    errors = jsonschema.Draft202012Validator(json.loads(text)).iter_errors(document)
+    return [error.json_path for error in errors]
+
+
+def plain(path: str) -> dict[str, Any]:
+    found = YAML(typ="safe", pure=True).load(Path(path))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("name", store.profile_names())
+def test_an_editor_finds_no_mistake_in_a_shipped_profile(name: str) -> None:
+    assert checked("hardware-profile.json", plain(profile_path(name))) == []
+
+
+def test_an_editor_finds_mistakes_in_profiles() -> None:
+    whole = plain(profile_path("vexriscv/imc-zero-wait"))
+    part = plain(profile_path("vexriscv/imc-board-c"))
+    wrong: dict[str, Any] = {"core": {"events": {"lood": "1 cycle"}}}
+    for document in (
+        {key: value for key, value in whole.items() if key != "core"},
+        {key: value for key, value in part.items() if key != "based on"},
+        {key: value for key, value in part.items() if key != "name"},
+        {**part, **wrong},
+        {**whole, **wrong},
+        {**whole, "core": "none"},
+        {**part, "regions": {"external": {"bus": 3}}},
+        {**part, "regions": {"external": {"bus width": 7}}},
+    ):
+        assert checked("hardware-profile.json", document)
+    assert not checked("hardware-profile.json", {**part, "core": {"write buffer": "none"}})
 
 
 # The tables of the founding paper, section 5, typed in from there: counts per trace section, and
