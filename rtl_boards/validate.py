@@ -101,15 +101,26 @@ def _board_d(
     """With a data cache, as the program leaves it, or empty where a service begins; with ``cold``
     caches both are, with ``warm`` ones and ``WARM`` both hold what it needs."""
     cached = "" if caches == "ideal" else "-cached"
-    names = (f"vexriscv/imac-board-d{profile}{cached}", f"vexriscv/map-imac-board-d{cached}")
-    counted = () if profile else ("--data-lines", "32")
+    names = (f"vexriscv/imac-board-d{cached}{profile}", f"vexriscv/map-imac-board-d{cached}")
+    counted = () if profile == "-always-miss" else ("--data-lines", "32")
     return Cell("imac-cached", "d", caches, *names, beside, counted, prices, placed)
 
 
+DISTURBED = ("--jitter", "--second-master")
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
 CELLS = (
     REFERENCE,
+    Cell(
+        *("imc", "a", "ideal", "vexriscv/imc-zero-wait-shared", "vexriscv/map-imc-zero-wait"),
+        beside=("--second-master",),
+    ),
+    Cell(
+        *("imc", "a", "ideal", "vexriscv/imc-zero-wait-shared", "vexriscv/map-imc-zero-wait"),
+        beside=("--second-master", "--busiest"),
+    ),
     _cold("a", "cached"),
+    _cold("a", "cached", "-shared", "--second-master"),
+    _cold("a", "cached", "-shared", "--second-master", "--busiest"),
     _cold("b", "board-b-cached"),
     _cold("b", "board-b-cached", "-shared", "--jitter", "--second-master"),
     _cold("b", "board-b-cached", "-shared", "--jitter", "--second-master", "--busiest"),
@@ -118,6 +129,8 @@ CELLS = (
     _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master"),
     _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master", "--busiest"),
     _warm("a", "cached"),
+    _warm("a", "cached", "-shared", "--second-master"),
+    _warm("a", "cached", "-shared", "--second-master", "--busiest"),
     _warm("b", "board-b-cached"),
     _warm("b", "board-b-cached", "-shared", "--jitter", "--second-master"),
     _warm("b", "board-b-cached", "-shared", "--jitter", "--second-master", "--busiest"),
@@ -141,6 +154,24 @@ CELLS = (
     _board_d("", "by lines", caches="cold"),
     _board_d("", "by lines that are placed", placed=True, caches="cold"),
     _board_d("", "by lines that are placed", WARM, placed=True, caches="warm"),
+    *(
+        _board_d(
+            "-shared",
+            "by lines that are placed",
+            *own,
+            *DISTURBED,
+            *more,
+            placed=True,
+            caches=caches,
+        )
+        for own, caches in (
+            ((EMPTY,), "ideal"),
+            ((WARM,), "ideal"),
+            ((), "cold"),
+            ((WARM,), "warm"),
+        )
+        for more in ((), ("--busiest",))
+    ),
 )
 
 PHASES = {"basic": 12, "full": 2}
