@@ -19,10 +19,9 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,24 +78,35 @@ class Cell:
         return "".join([f"{self.core}-{self.board}-{self.caches}", *self.beside])
 
 
-def _ideal(board: str, profile: str, *beside: str) -> Cell:
-    """With ideal caches of instructions, so that what is left are waits of data accesses."""
-    name = f"vexriscv/imc-board-{board}{profile}"
-    return Cell("imc", board, "ideal", name, f"vexriscv/map-imc-board-{board}", beside)
+BUSY = ("--second-master", "--busiest")
+DISTURBANCES: dict[str, dict[tuple[str, ...], str]] = {
+    "a": {(): "", BUSY[:1]: "-shared", BUSY: "-shared"},
+    "b": {(): "", ("--jitter", *BUSY[:1]): "-shared", ("--jitter", *BUSY): "-shared"},
+    "c": {
+        (): "",
+        ("--refresh",): "-refresh",
+        ("--refresh", *BUSY[:1]): "-shared",
+        ("--refresh", *BUSY): "-shared",
+    },
+}
+DISTURBANCES["d"] = DISTURBANCES["b"]
+"""What each board can do beside, and what its profile is called then."""
+IDEAL = {"a": "zero-wait", "b": "board-b", "c": "board-c"}
+CACHED = {"a": "cached", "b": "board-b-cached", "c": "board-c-cached"}
+"""Profiles and maps of `imc`, where each line of instructions is there, and with those it loads."""
 
 
-def _cached(caches: str, board: str, cached: str, profile: str = "", *beside: str) -> Cell:
-    """With caches that are empty where a service begins, or hold what it fetches from."""
-    name = f"vexriscv/imc-{cached}{profile}"
-    return Cell("imc", board, caches, name, f"vexriscv/map-imc-{cached}", beside)
-
-
-_cold = partial(_cached, "cold")
-_warm = partial(_cached, "warm")
+def _imc(caches: str) -> Iterator[Cell]:
+    """In all that the boards can do beside, with caches of instructions that are ideal, so that
+    what is left are waits of data accesses; empty where a service begins; or hold what it needs."""
+    for board, kind in (IDEAL if caches == "ideal" else CACHED).items():
+        for beside, profile in DISTURBANCES[board].items():
+            names = (f"vexriscv/imc-{kind}{profile}", f"vexriscv/map-imc-{kind}")
+            yield Cell("imc", board, caches, *names, beside)
 
 
 def _board_d(
-    profile: str, prices: str, *beside: str, placed: bool = False, caches: str = "ideal"
+    prices: str, *beside: str, profile: str = "", placed: bool = False, caches: str = "ideal"
 ) -> Cell:
     """With a data cache, as the program leaves it, or empty where a service begins; with ``cold``
     caches both are, with ``warm`` ones and ``WARM`` both hold what it needs."""
@@ -106,72 +116,34 @@ def _board_d(
     return Cell("imac-cached", "d", caches, *names, beside, counted, prices, placed)
 
 
-DISTURBED = ("--jitter", "--second-master")
+def _uncached() -> Iterator[Cell]:
+    """With a data cache that all accesses go past."""
+    for beside, profile in DISTURBANCES["d"].items():
+        names = (f"vexriscv/imac-board-d-uncached{profile}", "vexriscv/map-imac-board-d")
+        yield Cell("imac", "d", "ideal", *names, beside)
+
+
+def _placed() -> Iterator[Cell]:
+    """With data that lie where they were characterized, and caches whose contents are known."""
+    for caches, known in (("ideal", EMPTY), ("ideal", WARM), ("cold", ""), ("warm", WARM)):
+        for disturbed, profile in DISTURBANCES["d"].items():
+            beside = (known, *disturbed) if known else disturbed
+            yield _board_d(PLACED, *beside, profile=profile, placed=True, caches=caches)
+
+
+LINES, PLACED = "by lines", "by lines that are placed"
 REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
 CELLS = (
-    REFERENCE,
-    Cell(
-        *("imc", "a", "ideal", "vexriscv/imc-zero-wait-shared", "vexriscv/map-imc-zero-wait"),
-        beside=("--second-master",),
-    ),
-    Cell(
-        *("imc", "a", "ideal", "vexriscv/imc-zero-wait-shared", "vexriscv/map-imc-zero-wait"),
-        beside=("--second-master", "--busiest"),
-    ),
-    _cold("a", "cached"),
-    _cold("a", "cached", "-shared", "--second-master"),
-    _cold("a", "cached", "-shared", "--second-master", "--busiest"),
-    _cold("b", "board-b-cached"),
-    _cold("b", "board-b-cached", "-shared", "--jitter", "--second-master"),
-    _cold("b", "board-b-cached", "-shared", "--jitter", "--second-master", "--busiest"),
-    _cold("c", "board-c-cached"),
-    _cold("c", "board-c-cached", "-refresh", "--refresh"),
-    _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master"),
-    _cold("c", "board-c-cached", "-shared", "--refresh", "--second-master", "--busiest"),
-    _warm("a", "cached"),
-    _warm("a", "cached", "-shared", "--second-master"),
-    _warm("a", "cached", "-shared", "--second-master", "--busiest"),
-    _warm("b", "board-b-cached"),
-    _warm("b", "board-b-cached", "-shared", "--jitter", "--second-master"),
-    _warm("b", "board-b-cached", "-shared", "--jitter", "--second-master", "--busiest"),
-    _warm("c", "board-c-cached"),
-    _warm("c", "board-c-cached", "-refresh", "--refresh"),
-    _warm("c", "board-c-cached", "-shared", "--refresh", "--second-master"),
-    _warm("c", "board-c-cached", "-shared", "--refresh", "--second-master", "--busiest"),
-    _ideal("b", ""),
-    _ideal("b", "-shared", "--jitter", "--second-master"),
-    _ideal("b", "-shared", "--jitter", "--second-master", "--busiest"),
-    _ideal("c", ""),
-    _ideal("c", "-refresh", "--refresh"),
-    _ideal("c", "-shared", "--refresh", "--second-master"),
-    _ideal("c", "-shared", "--refresh", "--second-master", "--busiest"),
-    _board_d("-always-miss", "as if no load hit"),
-    _board_d("", "by lines"),
-    _board_d("", "by lines that are placed", placed=True),
-    _board_d("", "by lines", EMPTY),
-    _board_d("", "by lines that are placed", EMPTY, placed=True),
-    _board_d("", "by lines that are placed", WARM, placed=True),
-    _board_d("", "by lines", caches="cold"),
-    _board_d("", "by lines that are placed", placed=True, caches="cold"),
-    _board_d("", "by lines that are placed", WARM, placed=True, caches="warm"),
-    *(
-        _board_d(
-            "-shared",
-            "by lines that are placed",
-            *own,
-            *DISTURBED,
-            *more,
-            placed=True,
-            caches=caches,
-        )
-        for own, caches in (
-            ((EMPTY,), "ideal"),
-            ((WARM,), "ideal"),
-            ((), "cold"),
-            ((WARM,), "warm"),
-        )
-        for more in ((), ("--busiest",))
-    ),
+    *_imc("ideal"),
+    *_imc("cold"),
+    *_imc("warm"),
+    *_uncached(),
+    _board_d("as if no load hit", profile="-always-miss"),
+    _board_d(LINES),
+    _board_d(PLACED, placed=True),
+    _board_d(LINES, EMPTY),
+    _board_d(LINES, caches="cold"),
+    *_placed(),
 )
 
 PHASES = {"basic": 12, "full": 2}

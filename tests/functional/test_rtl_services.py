@@ -37,6 +37,12 @@ BOARD_D = [
     )
 ]
 
+SHARED = [
+    "imc, board A, caches cold, second master, busiest",
+    "imac, board D, caches ideal, jitter, second master, busiest",
+    "imac-cached, board D, caches warm, warm data, jitter, second master, busiest; "
+    "by lines that are placed",
+]
 BOTH_CACHES = [
     f"imac-cached, board D, caches cold; by lines{placed}" for placed in ("", " that are placed")
 ]
@@ -54,6 +60,8 @@ BOTH_CACHES = [
         pytest.param([f"{REFRESH}, busiest"], [], marks=pytest.mark.long),
         pytest.param(["imc, board A, caches cold"], [], marks=pytest.mark.long),
         pytest.param(BOARD_D, [], marks=pytest.mark.long),
+        pytest.param(["imac, board D, caches ideal"], [], marks=pytest.mark.long),
+        pytest.param(SHARED, ["--runs", "2"], marks=pytest.mark.long),
     ],
 )
 def test_no_service_takes_longer_than_its_figure(states: list[str], runs: list[str]) -> None:

@@ -63,12 +63,14 @@ ISSUE = {
 @dataclass(frozen=True)
 class Bus:
     """``first``: cycles of the bus for an access of section i; ``divider`` likewise. ``buffered``:
-    so many writes may be under way."""
+    so many writes may be under way. ``later``: cycles from the end of the one that has to be over
+    until a further one is taken; of buffers with several places."""
 
     first: tuple[int, int]
     divider: tuple[int, int]
     turnaround: int
     buffered: int
+    later: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ buses = st.builds(
     st.tuples(st.sampled_from((1, 1, 2, 3)), st.sampled_from((1, 2))),
     st.integers(0, 4),
     st.integers(0, 3),
+    st.integers(0, 1),
 )
 
 
@@ -170,6 +173,8 @@ def simulated(
         # The access is taken when there is a place for it; the last of those under way may be over
         # later, and what is no posted write waits for its own end.
         cycle = max(cycle, free(max(bus.buffered, 1) - 1))
+        if len(ends) >= bus.buffered > 1:
+            cycle = max(cycle, free(bus.buffered - 1) + bus.later)
         ends.append(serve(max(cycle, free(0)) + 1, step.section))
         cycle = cycle + 1 if step.write and bus.buffered else ends[-1] - 1
     return cycle - start

@@ -21,6 +21,8 @@ VEXRISCV = (
     "imac-board-d-cached",
     "imac-board-d-cached-shared",
     "imac-board-d-shared",
+    "imac-board-d-uncached",
+    "imac-board-d-uncached-shared",
     "imc-board-b",
     "imc-board-b-cached",
     "imc-board-b-cached-shared",
@@ -37,7 +39,9 @@ VEXRISCV = (
     "imc-zero-wait-shared",
 )
 """Boards are in several states, with one map."""
-VEXRISCV_MAPS = [name for name in VEXRISCV if not name.endswith(("-miss", "-shared", "-refresh"))]
+VEXRISCV_MAPS = [
+    name for name in VEXRISCV if not name.endswith(("-miss", "-shared", "-refresh", "-uncached"))
+]
 
 
 @pytest.mark.skipif(not (SOURCE / "setup.cfg").is_file(), reason="not run from a checkout")

@@ -54,6 +54,8 @@ def test_names() -> None:
         "vexriscv/imac-board-d-cached",
         "vexriscv/imac-board-d-cached-shared",
         "vexriscv/imac-board-d-shared",
+        "vexriscv/imac-board-d-uncached",
+        "vexriscv/imac-board-d-uncached-shared",
         "vexriscv/imc-board-b",
         "vexriscv/imc-board-b-cached",
         "vexriscv/imc-board-b-cached-shared",
