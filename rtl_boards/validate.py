@@ -124,11 +124,18 @@ def _uncached() -> Iterator[Cell]:
 
 
 def _placed() -> Iterator[Cell]:
-    """With data that lie where they were characterized, and caches whose contents are known."""
-    for caches, known in (("ideal", EMPTY), ("ideal", WARM), ("cold", ""), ("warm", WARM)):
+    """With data that lie where they were characterized, and caches whose contents are known.
+
+    Not with warm data where another master asks: the core goes on so fast then that an interrupt
+    that the program raises, by a store behind two others, comes behind where the suite's driver
+    expects it.
+    """
+    for caches, known in (("ideal", EMPTY), ("cold", "")):
         for disturbed, profile in DISTURBANCES["d"].items():
             beside = (known, *disturbed) if known else disturbed
             yield _board_d(PLACED, *beside, profile=profile, placed=True, caches=caches)
+    for caches in ("ideal", "warm"):
+        yield _board_d(PLACED, WARM, placed=True, caches=caches)
 
 
 LINES, PLACED = "by lines", "by lines that are placed"

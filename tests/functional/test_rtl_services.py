@@ -40,8 +40,7 @@ BOARD_D = [
 SHARED = [
     "imc, board A, caches cold, second master, busiest",
     "imac, board D, caches ideal, jitter, second master, busiest",
-    "imac-cached, board D, caches warm, warm data, jitter, second master, busiest; "
-    "by lines that are placed",
+    "imac-cached, board D, caches cold, jitter, second master, busiest; by lines that are placed",
 ]
 BOTH_CACHES = [
     f"imac-cached, board D, caches cold; by lines{placed}" for placed in ("", " that are placed")
