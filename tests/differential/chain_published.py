@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from chain_oracle import ALL_INTERRUPTS, Blocking, Counts, Key
@@ -34,19 +34,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-@lru_cache(maxsize=4096)
+@cache
 def _parsed(formula: str) -> ast.expr:
-    """Those of a few services: all of a large kernel's would take more than ten gigabytes."""
     return ast.parse(formula, mode="eval").body
 
 
 def evaluate(formula: str, values: Mapping[str, int]) -> int:
-    return _evaluated(_parsed(formula), values)
-
-
-def _evaluated(formula: ast.expr, values: Mapping[str, int]) -> int:
-    found = _value(formula, values)
-    assert found == int(found), ast.unparse(formula)
+    found = _value(_parsed(formula), values)
+    assert found == int(found), formula
     return int(found)
 
 
@@ -76,8 +71,8 @@ class Published:
             where a table is published.
     """
 
-    rows: list[tuple[ast.expr, Counts]]
-    points: dict[tuple[int, ...], list[tuple[ast.expr, Counts]]] | None
+    rows: list[tuple[str, Counts]]
+    points: dict[tuple[int, ...], list[tuple[str, Counts]]] | None
 
     @classmethod
     def of(cls, counts: Mapping[str, Any]) -> Published:
@@ -91,8 +86,8 @@ class Published:
         found: Counts = Counter()
         rows = self.rows if self.points is None else self.points[tuple(values.values())]
         for repetition, counts in rows:
-            times = _evaluated(repetition, values)
-            assert times >= 0, ast.unparse(repetition)
+            times = evaluate(repetition, values)
+            assert times >= 0, repetition
             for key, count in counts.items():
                 found[key] += times * count
         return +found
@@ -102,13 +97,13 @@ def counts_at(counts: Mapping[str, Any], values: Mapping[str, int]) -> Counts:
     return Published.of(counts).at(values)
 
 
-def _rows(rows: list[dict[str, Any]]) -> list[tuple[ast.expr, Counts]]:
+def _rows(rows: list[dict[str, Any]]) -> list[tuple[str, Counts]]:
     found = []
     for row in rows:
         counts: Counts = Counter()
         for entry in row["counts"]:
             counts[_blocking(row.get("blocking", {})), _key(entry)] += entry["count"]
-        found.append((_parsed(row.get("repetition", "1")), counts))
+        found.append((row.get("repetition", "1"), counts))
     return found
 
 
