@@ -12,6 +12,8 @@
 # Each installs what it needs (Debian packages, a virtual environment in .venv).
 
 BUILD := build
+# Of the boards in RTL; the first one is all that `make test` needs.
+CORES := imc imac imac-cached
 VENV := .venv
 BIN := $(VENV)/bin
 FIRMWARE := $(BUILD)/firmware/freertos/freertos.elf
@@ -84,14 +86,14 @@ test-long: system $(VENV)/.installed
 		for board in mps2-an385 mps2-an386; do \
 		$(MAKE) -s -C $(SUITE) BOARD=$$board CONFIG=tickless || exit; done || \
 		echo "tests that need the firmware will be skipped"
-	@$(MAKE) -s -C rtl_boards CORE="imc imac imac-cached" PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
+	@$(MAKE) -s -C rtl_boards CORE="$(CORES)" PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
 		echo "tests that need the board in RTL will be skipped"
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m long
 
 # FreeRTOS on the boards in RTL against its published figures.
 .PHONY: validate
 validate: system $(VENV)/.installed
-	$(MAKE) -s -C rtl_boards CORE="imc imac imac-cached" PYTHON=$(abspath $(BIN)/python) \
+	$(MAKE) -s -C rtl_boards CORE="$(CORES)" PYTHON=$(abspath $(BIN)/python) \
 		BUILD=$(abspath $(BUILD))/rtl
 	$(BIN)/python rtl_boards/validate.py --write docs/reference/rtl-validation.md
 

@@ -219,6 +219,11 @@ class Program:
         """Options of what cuts a run into services."""
         return ("--program", self.elf, "--reference", self.reference, *self.services)
 
+    def before_warm(self, cell: Cell) -> Path:
+        """Folder of what an earlier run of the cell's board, in which nothing disturbs, says of
+        caches that hold what a service needs: ``full`` of instructions, ``loaded`` of data."""
+        return self.work / f"{cell.core}-{cell.board}-before-{cell.caches}"
+
 
 def program_of(configuration: str) -> Program:
     make: list[str | Path] = ["make", "-s", "-C", SUITE, "BOARD=virt", f"CONFIG={configuration}"]
@@ -257,10 +262,8 @@ def _kept(folder: Path, *names: str) -> list[str | Path]:
     return [word for name in names for word in (f"--{name}", folder / name)]
 
 
-def before_warm(cell: Cell, program: Program) -> Path:
-    """Folder of what an earlier run of the cell's board, in which nothing disturbs, says of caches
-    that hold what a service needs: ``full`` of instructions, ``loaded`` of data."""
-    folder = program.work / f"{cell.core}-{cell.board}-before-{cell.caches}"
+def run_before_warm(cell: Cell, program: Program) -> None:
+    folder = program.before_warm(cell)
     if WARM in cell.beside:
         caches = "ideal" if cell.caches == "ideal" else "cold"
         bench(cell, program, folder, "--caches", caches, EMPTY, *_kept(folder, "loaded"))
@@ -270,7 +273,6 @@ def before_warm(cell: Cell, program: Program) -> Path:
         script = ROOT / "rtl_boards" / "full_sets.py"
         run([sys.executable, script, folder, *program.cuts, "-o", folder / "full"])
         _forget(folder)
-    return folder
 
 
 def _forget(folder: Path) -> None:
@@ -282,7 +284,7 @@ def _forget(folder: Path) -> None:
 def simulated(cell: Cell, program: Program, number: int = 0, masked: bool = False) -> Path:
     """Folder of a run: marks.csv, retired and refills."""
     folder = program.work / f"{cell.folder}-{number}{'-masked' if masked else ''}"
-    before = program.work / f"{cell.core}-{cell.board}-before-{cell.caches}"
+    before = program.before_warm(cell)
     of_options: dict[str, list[str | Path]] = {
         WARM: [before / "loaded"],
         # Which accesses.
@@ -317,7 +319,7 @@ def validate(configuration: str, cells: Sequence[Cell], phases: int, jobs: int) 
     warm = {(c.core, c.board, c.caches): c for c in cells if c.caches == "warm" or WARM in c.beside}
     of_reference = measure(simulated(REFERENCE, program), program.cuts)
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda cell: before_warm(cell, program), warm.values()))
+        list(pool.map(lambda cell: run_before_warm(cell, program), warm.values()))
         runs = {
             folder: [of_reference]
             if folder == REFERENCE.folder

@@ -19,7 +19,7 @@
 // --emptied: the cycle of each time that the caches were emptied, as one such word.
 // --caches warm: of instructions, each line is there when it is asked for, but in sets that --full says have no room for
 // what is measured; these are empty where a service begins. --full FILE: how often the caches were emptied before, and
-// the number of a set, as two such words (warm.py).
+// the number of a set, as two such words (full_sets.py).
 #include <verilated.h>
 
 #include <algorithm>

@@ -172,9 +172,8 @@ def simulated(
                 cycle += 1
         # The access is taken when there is a place for it; the last of those under way may be over
         # later, and what is no posted write waits for its own end.
-        cycle = max(cycle, free(max(bus.buffered, 1) - 1))
-        if len(ends) >= bus.buffered > 1:
-            cycle = max(cycle, free(bus.buffered - 1) + bus.later)
+        later = bus.later if len(ends) >= bus.buffered > 1 else 0
+        cycle = max(cycle, free(max(bus.buffered, 1) - 1) + later)
         ends.append(serve(max(cycle, free(0)) + 1, step.section))
         cycle = cycle + 1 if step.write and bus.buffered else ends[-1] - 1
     return cycle - start

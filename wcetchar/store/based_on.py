@@ -99,7 +99,9 @@ class _Merged:
             before = base.get(key)
             if value == NONE and inner not in _TEXTS:
                 self.replaced.add(inner)
-                if found.pop(key, None) is None:
+                if key in found:
+                    del found[key]
+                else:
                     self.source.report(
                         inner,
                         f"{shown(self.base.path)} has no {shown(key)} to leave out",

@@ -82,16 +82,18 @@ def load_profile_text(name_or_path: str) -> ProfileText:
     """
     path = profile_path(name_or_path)
     text = read_text(path, MAX_BYTES)
-    source = parse_yaml(text, path)
-    if isinstance(source.data, dict) and BASED_ON in source.data:
+    values = dict(_values(text))
+    base = values.get((BASED_ON,))
+    if base is not None:
         raise InputError(
-            f"not all of its times stand in it: it is based on {shown(source.data[BASED_ON])}",
-            where=source.where((BASED_ON,), key=True),
+            "not all of its times stand in it: it is based on "
+            f"{shown(text[base.start : base.end])}",
+            where=parse_yaml(text, path).where((BASED_ON,), key=True),
             expected="a profile that says all of its times itself",
             hint="write those here that the other one says, and leave this line out; or change the "
             "other one",
         )
-    return ProfileText(path, text, dict(_values(text)))
+    return ProfileText(path, text, values)
 
 
 def decimal(value: Fraction) -> str:

@@ -29,7 +29,6 @@ FOLDER: Final = Path(__file__).resolve().parent / "schemas"
 DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "campaign.json": CampaignDoc,
     "characterization.json": CharacterizationDoc,
-    PROFILE: ProfileDoc,
     "measured.json": MeasuredDoc,
     "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
@@ -40,9 +39,9 @@ PART_OF_SERVICES: Final = "services-part.json"
 
 def schema_texts() -> dict[str, str]:
     """File name -> text of each JSON Schema (draft 2020-12)."""
-    texts = {name: _text(_schema(model)) for name, model in DOCUMENTS.items()}
-    special = {PROFILE: _text(_profile()), PART_OF_SERVICES: _text(_part_of_services())}
-    return {**texts, **special}
+    schemas = {name: _schema(model) for name, model in DOCUMENTS.items()}
+    schemas |= {PROFILE: _profile(), PART_OF_SERVICES: _part_of_services()}
+    return {name: _text(schema) for name, schema in schemas.items()}
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:

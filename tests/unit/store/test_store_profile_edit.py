@@ -111,7 +111,7 @@ WHOLE = [
 """Those that say all of their times themselves."""
 
 
-def test_most_folders_have_a_whole_profile() -> None:
+def test_each_folder_has_a_whole_profile() -> None:
     assert {name.partition("/")[0] for name in WHOLE} == {
         name.partition("/")[0] for name in profile_names()
     }
