@@ -9,8 +9,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -190,15 +192,23 @@ def make(
     services = services_document(files)
     listing = listing_for(firmware.board, elf)
     with alone or nullcontext():
-        oracle = make_oracle(
-            elf,
-            listing,
-            chain_stream.run_of(chain_stream.decode(trace)),
-            services,
-            folder / "counted",
-            firmware.board,
+        oracle = in_a_process_of_its_own(
+            counted_again, elf, listing, trace, services, folder / "counted", firmware.board
         )
     return Made(trace, json.loads(published.read_text()), services, listing.symbols, oracle)
+
+
+def in_a_process_of_its_own(what: Callable[..., T], *arguments: Any) -> T:
+    """Whose memory is free again when it ends."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        return process.submit(what, *arguments).result()
+
+
+def counted_again(
+    elf: Path, listing: Listing, trace: Path, services: dict[str, Any], folder: Path, board: str
+) -> Oracle:
+    run = chain_stream.run_of(chain_stream.decode(trace))
+    return make_oracle(elf, listing, run, services, folder, board)
 
 
 def listing_for(board: str, elf: Path) -> Listing:

@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import groupby, islice
 from typing import Any
 
@@ -158,6 +158,7 @@ class Machine:
         self.logical = _logical(listing, services["sections"])
         self.either = _either(services["sections"])
         self._section_at: dict[int, str] = {}
+        self._function_at: dict[int, int | None] = {}
         self.stacks = list(_stacks(listing))
         self.segments = list(self._segments())
         self._starts = [segment.start for segment in self.segments]
@@ -779,12 +780,11 @@ class Machine:
         behind = sorted(one for one in own if one > call)[:4]
         return self._function(self.run.pcs[step]) in (self.run.pcs[one] for one in behind)
 
-    @lru_cache  # noqa: B019 (one machine for each process)
     def _function(self, address: int) -> int | None:
-        for _, start, size in self.listing.objects:
-            if start <= address < start + size:
-                return start
-        return None
+        if address not in self._function_at:
+            found = (s for _, s, size in self.listing.objects if s <= address < s + size)
+            self._function_at[address] = next(found, None)
+        return self._function_at[address]
 
 
 def summed(apart: Apart) -> Counts:
