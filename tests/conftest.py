@@ -31,6 +31,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item.get_closest_marker("long") is None]
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Raises pytest.UsageError where tests of a group would not stay on one worker: pytest-xdist
+    3.8 adds ``@group`` to the name of a test, which pytest 9.2 ignores; without it each worker
+    makes everything that a group shares, and the larger configurations do not fit into memory."""
+    if not getattr(session.config.option, "loadgroup", False):
+        return
+    for item in session.items:
+        if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+            raise pytest.UsageError(
+                f"{item.nodeid} is in a group that pytest {pytest.__version__} does not tell "
+                "pytest-xdist of; install the versions that constraints.txt names"
+            )
+
+
 @pytest.fixture
 def assemble(tmp_path: Path) -> Callable[..., Path]:
     """``assemble(source, script)``: links an assembler source for Cortex-M3, returns the ELF."""
