@@ -31,7 +31,7 @@ EMPTY = "--empty-data"
 EMPTY_MASKED = "--empty-masked"
 """The same, and empty where the program masks interrupts: what is masked is measured so."""
 WARM = "--warm-data"
-"""With the lines there that a service loads, as a run with an empty cache has them."""
+"""With the lines there that a service loads from, where they fit."""
 WORK = ROOT / "build" / "rtl" / "validate"
 CONFIGURATIONS = ("basic", "full")
 
@@ -221,7 +221,7 @@ class Program:
 
     def before_warm(self, cell: Cell) -> Path:
         """Folder of what an earlier run of the cell's board, in which nothing disturbs, says of
-        caches that hold what a service needs: ``full`` of instructions, ``loaded`` of data."""
+        caches that hold what a service needs: ``full`` of instructions, ``lines`` of data."""
         return self.work / f"{cell.core}-{cell.board}-before-{cell.caches}"
 
 
@@ -264,20 +264,17 @@ def _kept(folder: Path, *names: str) -> list[str | Path]:
 
 def run_before_warm(cell: Cell, program: Program) -> None:
     folder = program.before_warm(cell)
-    if WARM in cell.beside:
-        caches = "ideal" if cell.caches == "ideal" else "cold"
-        bench(cell, program, folder, "--caches", caches, EMPTY, *_kept(folder, "loaded"))
-    if cell.caches == "warm":
-        kept = _kept(folder, "retired", "refills", "emptied")
-        bench(cell, program, folder, "--caches", "cold", *kept)
-        script = ROOT / "rtl_boards" / "full_sets.py"
-        run([sys.executable, script, folder, *program.cuts, "-o", folder / "full"])
-        _forget(folder)
+    data = WARM in cell.beside
+    caches = ("cold",) if cell.caches == "warm" else (cell.caches, EMPTY)
+    kept = ("retired", "refills", "emptied", *(["data"] if data else []))
+    bench(cell, program, folder, "--caches", *caches, *_kept(folder, *kept))
+    run([sys.executable, ROOT / "rtl_boards" / "warm.py", folder, *program.cuts])
+    _forget(folder, *kept)
 
 
-def _forget(folder: Path) -> None:
+def _forget(folder: Path, *names: str) -> None:
     """What retired is a gigabyte."""
-    for name in ("retired", "refills"):
+    for name in names or ("retired", "refills"):
         (folder / name).unlink()
 
 
@@ -286,7 +283,7 @@ def simulated(cell: Cell, program: Program, number: int = 0, masked: bool = Fals
     folder = program.work / f"{cell.folder}-{number}{'-masked' if masked else ''}"
     before = program.before_warm(cell)
     of_options: dict[str, list[str | Path]] = {
-        WARM: [before / "loaded"],
+        WARM: [before / "lines"],
         # Which accesses.
         "--busiest": [BUSIEST[number % len(BUSIEST)]],
     }

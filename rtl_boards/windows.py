@@ -186,6 +186,28 @@ def cut(program: Program, run: Run, reference: Run) -> Cut:
     return found
 
 
+def by_period(
+    program: Program, run: Run, reference: Run, emptied: Codes
+) -> Iterator[tuple[int, Window]]:
+    """Windows, and how often the bench had emptied the caches when each began; ``emptied``: the
+    cycles in which it did. It does so at the end of a cycle: what retires in it was before.
+
+    Raises:
+        ValueError: two windows since the caches were emptied; what the second one needs, the first
+            one may have left there, or taken away.
+    """
+    before: tuple[int, Window] | None = None
+    for window in cut(program, run, reference).windows:
+        period = int(np.searchsorted(emptied, run.cycle[window.first - 1], side="right"))
+        if before is not None and before[0] == period:
+            raise ValueError(
+                f"{before[1].service} and {window.service} (marks {before[1].number} and "
+                f"{window.number}) with caches that were emptied {period} times before both"
+            )
+        before = period, window
+        yield before
+
+
 def _invocation(
     found: Cut,
     program: Program,

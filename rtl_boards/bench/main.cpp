@@ -13,9 +13,11 @@
 // the cycle, as two little-endian words of 32 bits. --refills: for each line of instructions that the core
 // loaded, its address, the cycle in which the bus was asked, and that of the last word's answer, as three such words.
 // --accesses: for each data access the bus's word address, the cycle in which it was answered, and 16 for a
-// write plus its byte lanes, as three such words. --loaded: for each line of data that the core loaded, how often the
-// caches were emptied before, and its address, as two such words; --warm-data reads that again, of another run of the
-// same program: where it empties the data cache, it puts those lines there that were loaded until it was emptied again.
+// write plus its byte lanes, as three such words. --data: for each access of a core with a data cache, when it retired,
+// its address, the cycle, and 16 for a store plus its bytes, as three such words.
+// --warm-data FILE: lines of data that are there when a service begins, wherever code before it has put others in their
+// places. FILE: how often the caches were emptied before, with the address of the service's first instruction, and then
+// with that of each line, no two of one set, as two such words (data_lines.py).
 // --emptied: the cycle of each time that the caches were emptied, as one such word.
 // --caches warm: of instructions, each line is there when it is asked for, but in sets that --full says have no room for
 // what is measured; these are empty where a service begins. --full FILE: how often the caches were emptied before, and
@@ -40,7 +42,7 @@
 namespace {
 
 struct Options {
-    std::string board, program, marks, retired, refills, accesses, data, loaded, emptied, warm, full;
+    std::string board, program, marks, retired, refills, accesses, data, emptied, warm, full;
     bool cold = false, ideal = false, warm_code = false, empty_data = false, empty_masked = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     // Which accesses the second master gets in the way of: Drawn does not look.
@@ -91,7 +93,6 @@ Options options(int count, char **words)
         else if (word == "--refills") it.refills = value();
         else if (word == "--accesses") it.accesses = value();
         else if (word == "--data") it.data = value();
-        else if (word == "--loaded") it.loaded = value();
         else if (word == "--emptied") it.emptied = value();
         else if (word == "--full") it.full = value();
         else if (word == "--warm-data") it.warm = value(), it.empty_data = true;
@@ -118,15 +119,13 @@ Options options(int count, char **words)
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|warm|ideal|left] [--full FILE] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
-                      "[--data FILE] [--loaded FILE] [--emptied FILE] [--empty-data|--empty-masked|--warm-data FILE] "
+                      "[--data FILE] [--emptied FILE] [--empty-data|--empty-masked|--warm-data FILE] "
                       "[--limit CYCLES]");
     if (it.warm_code == it.full.empty())
         fail("bench", "--caches warm and --full FILE go together");
 #ifndef CORE_HAS_DATA_CACHE
     if (it.empty_data)
         fail("bench", "--empty-data, --empty-masked and --warm-data are for cores with a data cache");
-    if (!it.loaded.empty())
-        fail("bench", "--loaded is for cores with a data cache");
     if (!it.data.empty())
         fail("bench", "--data is for cores with a data cache; --accesses has all accesses of this one");
 #endif
@@ -142,6 +141,7 @@ bool clears_mstatus(uint32_t instruction)
     return (instruction & 0xfff0307f) == 0x30003073;
 }
 
+constexpr unsigned MISS_RETIRES = 4;  // cycles behind the end of the line that a load missed (docs/explanation/rtl.md)
 constexpr uint32_t LINE_BYTES = 32;  // of every core's instruction cache: one burst of eight words
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
@@ -161,8 +161,7 @@ public:
           devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
           traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired)),
           refills_(opened(options.refills)), accesses_(opened(options.accesses)), data_(opened(options.data)),
-          loaded_(opened(options.loaded)), emptyings_(opened(options.emptied)), warm_(by_period(options.warm)),
-          full_(by_period(options.full))
+          emptyings_(opened(options.emptied)), warm_(by_period(options.warm)), full_(by_period(options.full))
     {
         for (const auto &timing : board.memories)
             memories_.emplace_back(timing, options.seed, options.busiest());
@@ -183,6 +182,8 @@ private:
     void fill_line(uint32_t address);
     static std::map<uint32_t, std::vector<uint32_t>> by_period(const std::string &path);
     bool is_there(uint32_t address) const;
+    bool is_mark(uint32_t address) const;
+    bool stores_mark() const;
     void follow_stores();
     bool is_stored_to(uint32_t line);
     void warm_data();
@@ -215,15 +216,18 @@ private:
     unsigned traffic_wait_ = 0, traffic_left_ = 0;
     bool accessed_ = false;    // the access of the last cycle still waits for its answer
     uint64_t answered_ = 0;    // when the last one was
+    uint64_t read_ = 0;        // when the last one was that read
     uint64_t behind_mark_ = 0; // accesses since the last mark was stored
     bool cold_now_ = false;
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
-    File marks_, retired_, refills_, accesses_, data_, loaded_, emptyings_;
+    File marks_, retired_, refills_, accesses_, data_, emptyings_;
     uint32_t emptied_ = 0;                           // how often the caches were
-    std::map<uint32_t, std::vector<uint32_t>> warm_; // lines of data by that, as another run loaded them
+    std::map<uint32_t, std::vector<uint32_t>> warm_; // by that, where a service begins, and lines of data
     std::map<uint32_t, std::vector<uint32_t>> full_; // sets of instructions by that, which are not warm
-    std::vector<uint32_t> waiting_;                  // those that are still to be put into the cache
+    std::vector<uint32_t> waiting_;                  // lines that are still to be put into the cache, or kept there
+    uint32_t begin_ = 0;                             // where the service begins that they are for
+    bool begun_ = false;                             // and whether it has
     std::deque<uint32_t> posted_;                    // addresses of stores that retired, until the bus took them
     unsigned early_ = 0;                             // stores that the bus took in the cycle in which they retire
 };
@@ -302,7 +306,19 @@ bool Bench::is_there(uint32_t address) const
     return full == full_.end() || std::find(full->second.begin(), full->second.end(), address / LINE_BYTES % sets) == full->second.end();
 }
 
+bool Bench::is_mark(uint32_t address) const
+{
+    return address - program_.marks < program_.marks_size;
+}
+
 #ifdef CORE_HAS_DATA_CACHE
+
+// A store into the marks retires. The bus may take it long after that, when the service has begun.
+bool Bench::stores_mark() const
+{
+    const auto &core = *core_.VexRiscv;
+    return core.lastStageIsFiring && core.writeBack_MEMORY_ENABLE && core.writeBack_MEMORY_WR && is_mark(core.writeBack_REGFILE_WRITE_DATA);
+}
 
 // Which stores are on their way to memory, behind the core.
 void Bench::follow_stores()
@@ -315,22 +331,24 @@ void Bench::follow_stores()
         posted_.push_back(core_.VexRiscv->writeBack_REGFILE_WRITE_DATA);
 }
 
-// A store to this line is on its way: memory does not have it yet, or it has looked already whether the cache holds the
-// line.
+// A store to this line is on its way and memory does not have it yet; or one that has looked already what the cache holds
+// in its place.
 bool Bench::is_stored_to(uint32_t line)
 {
     const auto &core = *core_.VexRiscv;
-    const auto in_line = [line](uint32_t address) { return address / LINE_BYTES == line / LINE_BYTES; };
+    const size_t sets = std::size(core.dataCache_1__DOT__ways_0_tags.m_storage);
+    const auto in_set = [&](uint32_t address) { return address / LINE_BYTES % sets == line / LINE_BYTES % sets; };
     for (const uint32_t address : posted_)
-        if (in_line(address))
+        if (address / LINE_BYTES == line / LINE_BYTES)
             return true;
-    return (core.dataCache_1_io_cpu_execute_isValid && core.execute_MEMORY_WR && in_line(core.dataCache_1_io_cpu_execute_address)) ||
-           (core.dataCache_1_io_cpu_memory_isValid && core.memory_MEMORY_WR && in_line(core.dataCache_1_io_cpu_memory_address)) ||
-           (core.writeBack_MEMORY_ENABLE && core.writeBack_MEMORY_WR && in_line(core.writeBack_REGFILE_WRITE_DATA));
+    return (core.dataCache_1_io_cpu_execute_isValid && core.execute_MEMORY_WR && in_set(core.dataCache_1_io_cpu_execute_address)) ||
+           (core.dataCache_1_io_cpu_memory_isValid && core.memory_MEMORY_WR && in_set(core.dataCache_1_io_cpu_memory_address)) ||
+           (core.writeBack_MEMORY_ENABLE && core.writeBack_MEMORY_WR && in_set(core.writeBack_REGFILE_WRITE_DATA));
 }
 
-// Lines that wait are in the cache, as if they had been loaded long ago. One that is being stored to waits a while, one
-// whose place the core has taken since has gone again.
+// Lines that wait are in the cache, as if they had been loaded long ago. What loads another one into the place of one
+// before the service begins does not take it; from then on, one whose place the core has taken has gone. One that is
+// being stored to waits a while.
 void Bench::warm_data()
 {
     auto &tags = core_.VexRiscv->dataCache_1__DOT__ways_0_tags.m_storage;
@@ -338,19 +356,18 @@ void Bench::warm_data()
     auto &bytes_1 = core_.VexRiscv->dataCache_1__DOT__ways_0_data_symbol1.m_storage;
     auto &bytes_2 = core_.VexRiscv->dataCache_1__DOT__ways_0_data_symbol2.m_storage;
     auto &bytes_3 = core_.VexRiscv->dataCache_1__DOT__ways_0_data_symbol3.m_storage;
-    std::map<size_t, bool> put;
     std::vector<uint32_t> later;
     for (const uint32_t line : waiting_) {
         const size_t set = line / LINE_BYTES % std::size(tags), first = set * LINE_BYTES / 4;
+        const uint32_t tag = uint32_t(line / (std::size(tags) * LINE_BYTES)) << 2 | 1;  // address, no error, valid
         const auto *memory = memory_of(line);
-        if (!memory || ((tags[set] & 1) && !put[set]))
+        if (!memory || (begun_ && (tags[set] & 1)))
             continue;
-        if (is_stored_to(line)) {
+        if (tags[set] == tag || is_stored_to(line)) {
             later.push_back(line);
             continue;
         }
-        put[set] = true;
-        tags[set] = uint32_t(line / (std::size(tags) * LINE_BYTES)) << 2 | 1;  // address, no error, valid
+        tags[set] = tag;
         for (size_t i = 0; i < LINE_BYTES / 4; i++) {
             const uint32_t word = memory->read(line + uint32_t(i) * 4);
             bytes_0[first + i] = uint8_t(word);
@@ -358,11 +375,19 @@ void Bench::warm_data()
             bytes_2[first + i] = uint8_t(word >> 16);
             bytes_3[first + i] = uint8_t(word >> 24);
         }
+        later.push_back(line);
     }
     waiting_ = later;
 }
 
 #else
+
+// As above; two stages before, where this core has the address.
+bool Bench::stores_mark() const
+{
+    const auto &core = *core_.VexRiscv;
+    return core.execute_arbitration_isFiring && core.execute_MEMORY_ENABLE && core.execute_MEMORY_STORE && is_mark(core.execute_SRC_ADD);
+}
 
 void Bench::follow_stores() {}
 void Bench::warm_data() {}
@@ -371,13 +396,12 @@ void Bench::warm_data() {}
 
 void Bench::mark(uint32_t address, unsigned lanes)
 {
-    const uint32_t offset = address - program_.marks;
-    if (offset >= program_.marks_size)
+    if (!is_mark(address))
         return;
+    const uint32_t offset = address - program_.marks;
     for (unsigned lane = 0; lane < 4; lane++)
         if (lanes >> lane & 1)
             std::fprintf(marks_.get(), "%llu,%u\n", static_cast<unsigned long long>(cycle_), offset + lane);
-    cold_now_ = options_.empties();
     behind_mark_ = 0;
 }
 
@@ -392,11 +416,8 @@ void Bench::data_word()
         early_++;
     else if (core_.dBusWishbone_WE)
         posted_.pop_front();
-    constexpr unsigned END_OF_BURST = 7;
-    if (loaded_ && !core_.dBusWishbone_WE && core_.dBusWishbone_CTI == END_OF_BURST) {
-        const uint32_t record[2] = {emptied_, address - address % LINE_BYTES};
-        std::fwrite(record, sizeof record, 1, loaded_.get());
-    }
+    if (!core_.dBusWishbone_WE)
+        read_ = cycle_;
     if (accesses_) {
         const uint32_t record[3] = {address, uint32_t(cycle_),
                                     uint32_t(core_.dBusWishbone_CTI) << 5 | uint32_t(core_.dBusWishbone_WE) << 4 |
@@ -519,6 +540,8 @@ void Bench::cycle()
     }
 #endif
     follow_stores();
+    if (options_.empties() && stores_mark())
+        cold_now_ = true;
     // Where a handler returns, what was cut by a switch goes on.
     if (options_.empties() && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
         cold_now_ = true;
@@ -538,9 +561,14 @@ void Bench::cycle()
         }
         emptied_++;
         waiting_ = warm_[emptied_];
+        if (!waiting_.empty())
+            begin_ = waiting_.front(), waiting_.erase(waiting_.begin());
+        begun_ = false;
+    } else if (core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStagePc == begin_) {
+        begun_ = true;
     }
-    // While a line is loaded, another one cannot be put beside it.
-    if (!waiting_.empty() && !(accesses && !core_.dBusWishbone_WE))
+    // While a line is loaded, another one cannot be put beside it; nor until the load has retired that asked for it.
+    if (!waiting_.empty() && !(accesses && !core_.dBusWishbone_WE) && cycle_ > read_ + MISS_RETIRES)
         warm_data();
     cycle_++;
 }

@@ -67,7 +67,7 @@ Codes = npt.NDArray[np.int64]
 class Ran:
     """``address``, ``cycle``: of instructions that retired; ``refills``: line numbers, in order,
     when each ``began`` and was ``loaded``; ``constants``: when one in the memory of the code was
-    read; ``marks``: cycles."""
+    read; ``emptied``: when the bench emptied the cache."""
 
     address: Codes
     cycle: Codes
@@ -75,7 +75,7 @@ class Ran:
     began: Codes
     loaded: Codes
     constants: Codes
-    marks: Codes
+    emptied: Codes
 
 
 def run(core: str, board: str, caches: str, firmware: Path, folder: Path) -> Ran:
@@ -84,7 +84,7 @@ def run(core: str, board: str, caches: str, firmware: Path, folder: Path) -> Ran
         pytest.skip(f"{bench} or {firmware} is not built")
     path = ROOT / "rtl_boards" / "boards" / f"{board}.yaml"
     words = ["--retired", folder / "r", "--refills", folder / "f", "--caches", caches]
-    words += ["--accesses", folder / "a"]
+    words += ["--accesses", folder / "a", "--emptied", folder / "e"]
     done = subprocess.run(
         [bench, path, firmware, "-o", folder / "m.csv", *words], capture_output=True, text=True
     )
@@ -93,13 +93,12 @@ def run(core: str, board: str, caches: str, firmware: Path, folder: Path) -> Ran
     assert done.returncode == 0, done.stderr
     retired = np.fromfile(folder / "r", dtype="<u4").reshape(-1, 2).astype(np.int64)
     refills = np.fromfile(folder / "f", dtype="<u4").reshape(-1, 3).astype(np.int64)
-    lines = (folder / "m.csv").read_text().splitlines()[1:]
-    marks = np.array([line.partition(",")[0] for line in lines], dtype=np.int64)
+    emptied = np.fromfile(folder / "e", dtype="<u4").astype(np.int64)
     accesses = np.fromfile(folder / "a", dtype="<u4").reshape(-1, 3).astype(np.int64)
     constants = accesses[(CODE[0] <= accesses[:, 0]) & (accesses[:, 0] < CODE[1])]
     address, cycle = retired.T
     number = refills[:, 0] // CACHE.line
-    return Ran(address, cycle, number, refills[:, 1], refills[:, 2], constants[:, 1], marks)
+    return Ran(address, cycle, number, refills[:, 1], refills[:, 2], constants[:, 1], emptied)
 
 
 @dataclass(frozen=True)
@@ -315,9 +314,7 @@ def check(board: str, caches: str, firmware: Path, tmp_path: Path) -> Found:
     program = Program(firmware)
     index = program.table.index_of(ran.address.astype(np.uint64))
     sequence = program.fetched(index, ran.address)
-    mret = np.array([i.text == "mret" for i in program.table.instructions])[index]
-    emptied = np.sort(np.concatenate((ran.marks, ran.cycle[mret])))
-    followed = follow(sequence, ran, emptied if caches == "cold" else emptied[:0])
+    followed = follow(sequence, ran, ran.emptied)
     missed, unknown = np.array(followed.loaded), followed.unknown
     vain = int((sequence.before[missed] >= 0).sum())
     print(
@@ -368,10 +365,10 @@ def check(board: str, caches: str, firmware: Path, tmp_path: Path) -> Found:
     spare = np.maximum(over, 0)
     unpaid = [n for n in short.tolist() if spare[max(0, n - 6) : n + 6].sum() + over[n] < 0]
     if caches == "cold":
-        marked = np.searchsorted(ran.cycle, ran.marks)
-        near = [n for n in unpaid if ((marked <= n) & (n < marked + 24)).any()]
+        emptied = np.searchsorted(ran.cycle, ran.emptied)
+        near = [n for n in unpaid if ((emptied <= n) & (n < emptied + 24)).any()]
         # There a line that is executed is loaded anew, for which of its instructions is not known.
-        assert len(near) < 0.15 * len(ran.marks)
+        assert len(near) < 0.04 * len(ran.emptied)
         unpaid = sorted({*unpaid} - {*near})
     assert not unpaid, _place(program, index, took, allowed, unpaid[0])
     counted &= ran.address != TRAP_HANDLER  # what ran before ends, and that is of many lengths
