@@ -100,9 +100,7 @@ def test_lines_that_a_service_loads_from(warm: Any) -> None:
 def windows_at(monkeypatch: pytest.MonkeyPatch, warm: Any, cycles: list[int]) -> list[Any]:
     import windows
 
-    made = [
-        SimpleNamespace(first=n + 1, service=f"s{n}", number=n + 1) for n in range(len(cycles))
-    ]
+    made = [SimpleNamespace(first=n + 1, service=f"s{n}", number=n + 1) for n in range(len(cycles))]
     monkeypatch.setattr(windows, "cut", lambda *_: SimpleNamespace(windows=made))
     run = SimpleNamespace(cycle=np.array(cycles))
     return [period for period, _ in warm.by_period(None, run, None, np.array([6, 9]))]
