@@ -330,17 +330,29 @@ def validate(configuration: str, cells: Sequence[Cell], phases: int, jobs: int) 
             folder: [one if isinstance(one, Run) else one.result() for one in found]
             for folder, found in runs.items()
         }
-    _forget(program.reference)
-    results = []
-    for cell in cells:
-        own = measured[cell.folder]
-        left_out = sum((one.left_out for one in own), start=Counter())
-        report, masked = (
-            _against(published[cell.counted], cell, [one.files[metric] for one in own], metric)
+        _forget(program.reference)
+        rows = {cell: [one.files for one in measured[cell.folder]] for cell in cells}
+        reports = {
+            (cell, metric): pool.submit(
+                _against,
+                published[cell.counted],
+                cell,
+                [files[metric] for files in rows[cell]],
+                metric,
+            )
+            for cell in cells
             for metric in SCRIPTS
+        }
+    return [
+        Result(
+            configuration,
+            cell,
+            reports[cell, "total"].result(),
+            reports[cell, "interrupts"].result(),
+            sum((one.left_out for one in measured[cell.folder]), start=Counter()).most_common(),
         )
-        results.append(Result(configuration, cell, report, masked, left_out.most_common()))
-    return results
+        for cell in cells
+    ]
 
 
 def measure(folder: Path, program: Sequence[str | Path]) -> Run:
