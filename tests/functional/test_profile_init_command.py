@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from click.testing import CliRunner
 
 from wcetchar.cli import main
 from wcetchar.model.access import EventKind, Operation
-from wcetchar.store import load_characterization, load_profile
+from wcetchar.model.hardware import Quantity, RegionKind, Unit
+from wcetchar.store import load_characterization, load_profile, profile_names
+from wcetchar.store.names import profile_path
 
 DTS = """\
 /dts-v1/;
@@ -104,3 +107,186 @@ def test_a_file_that_is_not_one(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["profile", "init", "x", "--svd", str(tmp_path / "none")])
     assert result.exit_code == 3
     assert "cannot be read" in result.stderr
+
+
+def _comments(text: str) -> set[str]:
+    """Of the core's block but for its clock, line by line: no code is shared with init."""
+    block = text[text.index("\ncore:") + 1 :]
+    end = re.search(r"\n[a-z]", block)
+    lines = block[: end.start() if end else None].splitlines()
+    return {
+        line.split("#", 1)[1].strip()
+        for line in lines
+        if line.startswith(" ") and "#" in line and not re.search("clock:|: none", line)
+    }
+
+
+@pytest.mark.parametrize("core", profile_names())
+def test_the_core_of_each_shipped_profile(tmp_path: Path, core: str) -> None:
+    """All of it, whichever files it stands in, with the clock that was asked for."""
+    path = _init(tmp_path, "--core", core, "--clock", "37 MHz")
+    path.write_text(path.read_text().replace("TODO", "9 cycles"))
+    found, named = load_profile(str(path)).core, load_profile(core).core
+    assert found == replace(named, clock=Quantity.exactly(37_000_000, Unit.HERTZ))
+    shipped = Path(profile_path(core)).read_text()
+    if "\ncore:" in shipped:  # others have all of it from another one
+        known = _comments(path.read_text())
+        missing = {c for c in _comments(shipped) if not any(k.startswith(c) for k in known)}
+        assert not missing
+
+
+def test_numbers_of_a_core_in_several_files_say_where_they_are_from(tmp_path: Path) -> None:
+    text = _init(tmp_path, "--core", "vexriscv/imc-board-b-cached-shared").read_text()
+    lines = [re.sub(" +", " ", line).strip() for line in text.splitlines()]
+    at = lines.index("exception entry: 3..65 cycles # [vexriscv/imc-board-b-cached-shared]")
+    assert lines[at - 1].startswith("# measured: as in imc-board-b-cached; a line takes")
+    assert "3..59 cycles" not in text
+    assert "in vain saves: 1 cycle # [vexriscv/imc-cached]" in lines
+    assert (
+        "divide: 34 cycles # RTL MulDivIterativePlugin: one bit a cycle, and two around it" in lines
+    )
+    # What the abbreviations mean stands at the head of the files.
+    assert any(line.startswith('# Sources: "RTL" = the Verilog itself') for line in lines)
+    assert "clock: TODO # vexriscv/imc-board-b-cached-shared has 100 MHz" in lines
+
+
+BASE = """\
+schema: wcetchar/hardware-profile/1
+name: base
+core: {name: c, clock: 8 MHz, events: {alu: 1 cycle, load: 2 cycles}}  # all of it, "data #1"
+regions:
+  ram: {kind: memory, bus width: 32, read: 3 cycles}
+"""
+OWN = """\
+schema: wcetchar/hardware-profile/1
+name: own
+based on: base.yaml
+"core":
+    # Four spaces,
+    # two lines.
+    clock:  9 MHz +- 1 %   # chosen
+    "events":              # some
+        load: '5 cycles'   # it waits, manual #3
+        # after the last
+    other events: 1..2 cycles
+    name: 'a: "b" #c'
+"""
+
+
+@pytest.mark.parametrize("clock", [None, "72 MHz", "9 MHz +- 1 %"])
+def test_however_it_is_written(tmp_path: Path, clock: str | None) -> None:
+    (tmp_path / "base.yaml").write_text(BASE)
+    own = tmp_path / "own.yaml"
+    own.write_text(OWN)
+    path = _init(tmp_path, "--core", str(own), *(("--clock", clock) if clock else ()))
+    text = path.read_text()
+    assert f"  clock: {clock or 'TODO'}" in text
+    assert ("# chosen" in text) == ("# two lines." in text) == (clock == "9 MHz +- 1 %")
+    assert '# all of it, "data #1"' in text
+    assert re.search(
+        r"load: 5 cycles +# it waits, manual #3 \[.*own.yaml\]\n    # after the last", text
+    )
+    assert "alu: 1 cycle\n" in text
+    text = text.replace("clock: TODO", "clock: 9 MHz").replace("TODO", "1 cycle")
+    path.write_text(text)
+    found, named = load_profile(str(path)).core, load_profile(str(own)).core
+    assert replace(found, clock=named.clock) == named
+    assert found.name == 'a: "b" #c'
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (OWN + "    overlap: [1 cycle]\n", (), "own.yaml:13:14: a list cannot stand here"),
+        (OWN + '    "name": b\n', (), "own.yaml:13:5: the key `name` is given twice"),
+        (OWN.split('"core"')[0].replace("base.yaml", "none.yaml"), (), "own.yaml:3:11: no such"),
+        (OWN.split("based on")[0] + "core: 1\n", (), "own.yaml:3:7: has no block `core:`"),
+        (OWN.split("based on")[0], (), "has no block `core:`"),
+        (OWN, ("--clock", "72"), "the clock that was asked for: `72` has no unit"),
+        (
+            OWN + "    data cache: {line: 32}\n",
+            ("--to-fit",),
+            "own.yaml:13:5: the core has `data cache`, beside which no times can be found",
+        ),
+    ],
+)
+def test_a_core_that_cannot_be_taken(
+    tmp_path: Path, text: str, options: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "base.yaml").write_text(BASE)
+    own = tmp_path / "own.yaml"
+    own.write_text(text)
+    result = CliRunner().invoke(main, ["profile", "init", "x", "--core", str(own), *options])
+    assert result.exit_code == 3
+    assert message in result.stderr
+    assert not result.stdout
+
+
+SVD = """\
+<?xml version="1.0"?>
+<device><name>X</name><width>32</width><peripherals>
+  <peripheral><name>memory</name><description>not one</description>
+    <baseAddress>0x40000000</baseAddress>
+    <addressBlock><offset>0</offset><size>0x400</size></addressBlock></peripheral>
+  <peripheral><name>UART</name><baseAddress>0x50000000</baseAddress>
+    <addressBlock><offset>0</offset><size>0x100</size></addressBlock></peripheral>
+</peripherals></device>
+"""
+OF_FLASH = DTS.replace('sram0: memory@20000000 { device_type = "memory"; ', "x: x@20000000 { ")
+NO_MEMORY = OF_FLASH.replace('compatible = "soc-nv-flash"; ', "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "peripherals", "memory"),
+    [
+        ("svd", SVD, {"memory", "UART"}, "memory of the board"),
+        ("devicetree", NO_MEMORY, {"flash0", "x", "peripherals 4"}, "memory"),
+        ("devicetree", OF_FLASH, {"flash0", "x", "peripherals 4"}, "data memory"),
+    ],
+    ids=["svd", "devicetree", "flash"],
+)
+@pytest.mark.parametrize("to_fit", [False, True])
+def test_there_is_a_place_for_code_and_data(
+    tmp_path: Path, kind: str, text: str, peripherals: set[str], memory: str, to_fit: bool
+) -> None:
+    """Whatever the files name: what init writes can hold every section of a kernel."""
+    file = tmp_path / "soc"
+    file.write_text(text)
+    fit = ("--to-fit",) if to_fit else ()
+    path = _init(tmp_path, f"--{kind}", str(file), "--clock", "8 MHz", *fit)
+    path.write_text(path.read_text().replace("TODO", "1 cycle"))
+    regions = load_profile(str(path)).regions
+    assert set(regions) == peripherals | {memory}
+    assert regions[memory].kind is RegionKind.MEMORY
+    assert set(regions[memory].times) == {Operation.FETCH, Operation.READ, Operation.WRITE}
+    assert regions[memory].base is None
+    assert "of which the files say nothing" in path.read_text()
+    if to_fit:  # the help's own example
+        assert "first: 1..200 cycles" in path.read_text()
+
+
+def test_a_peripheral_may_be_called_memory(tmp_path: Path) -> None:
+    file = tmp_path / "soc.svd"
+    file.write_text(SVD)
+    path = _init(tmp_path, "--svd", str(file), "--each-peripheral", "--clock", "8 MHz", "--to-fit")
+    regions = load_profile(str(path)).regions
+    assert set(regions) == {"memory", "UART", "memory of the board"}
+    assert regions["memory"].kind is RegionKind.PERIPHERAL
+
+
+def test_what_has_memories_gets_no_other(tmp_path: Path, dts: str) -> None:
+    path = _init(tmp_path, "--devicetree", dts, "--clock", "8 MHz", "--to-fit")
+    assert set(load_profile(str(path)).regions) == {"flash0", "sram0", "peripherals 4"}
+
+
+def test_a_core_with_caches_asks_for_their_misses(tmp_path: Path, dts: str) -> None:
+    core = "vexriscv/imac-board-d-cached"
+    path = _init(tmp_path, "--devicetree", dts, "--clock", "8 MHz", "--core", core)
+    path.write_text(path.read_text().replace("TODO", "9 cycles"))
+    regions = load_profile(str(path)).regions
+    nine = Quantity.exactly(9, Unit.CYCLES)
+    assert {n: (r.line_refill, r.load_miss_penalty) for n, r in regions.items()} == {
+        "flash0": (nine, nine),
+        "sram0": (nine, nine),
+        "peripherals 4": (None, None),
+    }

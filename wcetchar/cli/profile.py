@@ -204,7 +204,8 @@ def check(profile: str, strict: bool, form: str | None, as_json: bool, output: s
 @click.option(
     "--core",
     metavar="NAME|FILE",
-    help="Take the core of this profile, such as cortex-m3/flash-3ws. Default: all is open.",
+    help="Take the core of this profile, such as cortex-m3/flash-3ws, with what it has from "
+    "others that it is based on. Default: all is open.",
 )
 @click.option("--clock", metavar="FREQUENCY", help='Clock of the core, such as "72 MHz".')
 @click.option(
@@ -234,7 +235,8 @@ def init(
 ) -> None:
     """Write a commented skeleton of a hardware profile called NAME. Regions and their addresses
     come from a devicetree source or a CMSIS-SVD file; latencies are left for you and say TODO, so
-    that reading the file names each line that is still open.
+    that reading the file names each line that is still open. Where the files name no memory, there
+    is one without addresses.
 
     \b
     Examples:

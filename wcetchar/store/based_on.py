@@ -8,6 +8,7 @@ own file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,24 @@ def _with_base(source: Source, chain: tuple[Path, ...]) -> Source:
         )
     base = _with_base(read_document(path, PROFILE), (*chain, _identity(path)))
     return _Merged(source, base).source
+
+
+def profiles_of(source: Source, name: str) -> Iterator[tuple[str, str]]:
+    """(name, path) of a profile and of those that it is based on, itself first; names as they are
+    asked for.
+
+    Args:
+        source: of ``with_base``, or a file for which that raises nothing.
+    """
+    path = source.path
+    while True:
+        yield name, path
+        document = read_document(path, PROFILE)
+        assert isinstance(document.data, dict)
+        asked = document.data.get(BASED_ON)
+        if not isinstance(asked, str):
+            return
+        name, path = asked, _path(path, asked, document.where((BASED_ON,)))
 
 
 _EXPECTED: Final = "the name of a shipped profile, or the path of one from the folder of this file"

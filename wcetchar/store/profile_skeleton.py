@@ -5,23 +5,25 @@ still open. For `wcetchar profile fit` the times are ranges instead."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, one_line
 from wcetchar.model.access import EventKind
 from wcetchar.model.hardware import RegionKind
 from wcetchar.model.memory_map import MappedRange, MemoryMap
-from wcetchar.store.names import profile_path
-from wcetchar.store.source import read_text
-from wcetchar.store.yaml_source import MAX_BYTES
+from wcetchar.store.profile_core import CoreText, core_text, scalar
+from wcetchar.store.quantity import Dimension, parse_quantity
 
 TODO: Final = "TODO"
 _SCHEMA: Final = "wcetchar/hardware-profile/1"
-_PLAIN_KEY = re.compile(r"[A-Za-z_.][A-Za-z0-9_.@ -]*[A-Za-z0-9_]|[A-Za-z_]")
 _RANGE_EVENT: Final = "0..40 cycles"
 _RANGE_ACCESS: Final = "1..200 cycles"
+_OF_CACHES: Final = (
+    "  # The core has a cache. Where it holds what lies in a region, `fetch` or `read` is a hit's,",
+    "  # and `line refill` or `load miss penalty` what one that misses takes more. Leave these out",
+    "  # elsewhere.",
+)
 
 
 def skeleton(
@@ -38,42 +40,84 @@ def skeleton(
 
     Args:
         sources: names of the files that ``memory_map`` comes from, for a comment.
-        core: shipped name or path of a profile whose core is taken, comments and all.
+        core: shipped name or path of a profile whose core is taken, comments and all, with what
+            it has from profiles that it is based on.
         clock: of the core, as a profile has it; otherwise what the memory map says, or TODO.
         to_fit: ranges in the place of TODO, for ``wcetchar profile fit``.
         each_peripheral: a region for each peripheral, not one for each part of the address space.
 
     Raises:
-        InputError: ``core`` cannot be read or has no block `core:`.
+        InputError: ``clock`` is none; ``core`` cannot be read, has no block `core:`, or has what
+            cannot be fitted and is to be.
     """
-    if clock is None:
-        clock = TODO if memory_map.clock_hz is None else _hertz(memory_map.clock_hz)
+    if clock is None and memory_map.clock_hz is not None:
+        clock = _hertz(memory_map.clock_hz)
+    if clock is not None:
+        _check_clock(clock)
     access = _RANGE_ACCESS if to_fit else TODO
+    if core is None:
+        cores = CoreText(tuple(_events(clock or TODO, to_fit)), False, False)
+    else:
+        cores = core_text(core, clock, TODO, to_fit=to_fit)
     lines = [
         "# Skeleton of a hardware profile (reference/hardware-profile). Every TODO is yours:",
         "# until it is replaced, the file is refused with the line. Write the source of each",
         "# number behind it.",
         f"schema: {_SCHEMA}",
-        f"name: {_scalar(name)}",
+        f"name: {scalar(name)}",
         "description: TODO",
-        *(_events(clock, to_fit) if core is None else _core_of(core, clock)),
+        *cores.lines,
         "regions:",
     ]
     if sources:
-        lines.append(f"  # From {', '.join(sources)}. Times are full times of one access of the")
+        lines.append(
+            f"  # From {one_line(', '.join(sources))}. Times are full times of one access of the"
+        )
         lines.append("  # bus's width: the first of a burst (or a single one), each further one.")
+    if cores.cached_code or cores.cached_data:
+        lines += _OF_CACHES
     ranges = memory_map.ranges if each_peripheral else _together(memory_map.ranges)
     width = memory_map.bus_width or 32
-    for one in ranges:
-        lines += _region(one, width, access)
-    if not ranges:
-        lines += _region(
-            MappedRange("memory", 0, 0, RegionKind.MEMORY, True, True, "a memory"), width, access
-        )
+    for one in (*_missing(ranges), *ranges):
+        lines += _region(one, width, access, cores)
     if memory_map.left_out:
         lines.append("# Left out:")
         lines += [f"#   {text}" for text in memory_map.left_out]
     return "\n".join(lines) + "\n"
+
+
+def _check_clock(clock: str) -> None:
+    try:
+        parse_quantity(clock, Dimension.FREQUENCY)
+    except InputError as error:
+        message = f"the clock that was asked for: {error.message}"
+        raise InputError(message, expected=error.expected, hint=error.hint) from None
+
+
+def _missing(ranges: Sequence[MappedRange]) -> Iterator[MappedRange]:
+    """A memory for code or data where the ranges have no place for it."""
+    memories = [one for one in ranges if one.kind is RegionKind.MEMORY]
+    code = any(one.executable for one in memories)
+    data = any(one.writable for one in memories)
+    if code and data:
+        return
+    name = "data memory" if code else "memory"
+    names = {one.name for one in ranges}
+    while name in names:
+        name += " of the board"
+    what = "data" if code else "code and data"
+    yield MappedRange(
+        name,
+        0,
+        0,
+        RegionKind.MEMORY,
+        writable=True,
+        executable=True,
+        source=f"a memory for {what}, of which the files say nothing: write one for each that the "
+        "board has, with base and size"
+        if ranges
+        else "a memory",
+    )
 
 
 def _events(clock: str, to_fit: bool) -> Iterator[str]:
@@ -95,25 +139,6 @@ def _events(clock: str, to_fit: bool) -> Iterator[str]:
     yield "  # overlap: {fetch: 1 cycle}"
     yield "  # Fetches that may be under way for nothing when control goes elsewhere."
     yield "  # discarded fetches: {pipeline refill: 1}"
-
-
-def _core_of(profile: str, clock: str) -> Iterator[str]:
-    """The block `core:` of another profile, with another clock."""
-    path = profile_path(profile)
-    lines = read_text(path, MAX_BYTES).splitlines()
-    begin = next((n for n, line in enumerate(lines) if line.startswith("core:")), None)
-    if begin is None:
-        raise InputError(
-            "has no block `core:`", where=Location(path), expected="a hardware profile"
-        )
-    yield f"# The core is that of {profile}: its comments say where the numbers come from."
-    yield lines[begin]
-    for line in lines[begin + 1 :]:
-        if line and not line.startswith((" ", "#")):
-            return
-        if re.match(r"  clock:", line):
-            line = f"  clock: {clock}"
-        yield line
 
 
 def _together(ranges: Sequence[MappedRange]) -> tuple[MappedRange, ...]:
@@ -148,10 +173,10 @@ def _listed(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
-def _region(one: MappedRange, width: int, access: str) -> Iterator[str]:
+def _region(one: MappedRange, width: int, access: str, core: CoreText) -> Iterator[str]:
     burst = f"{{first: {access}, next: {access}}}"
     yield f"  # {one.source}"
-    yield f"  {_scalar(one.name)}:"
+    yield f"  {scalar(one.name)}:"
     yield f"    kind: {one.kind.value}"
     yield f"    bus width: {width}    # assumed"
     if one.size:
@@ -163,6 +188,10 @@ def _region(one: MappedRange, width: int, access: str) -> Iterator[str]:
     yield f"    read: {burst if memory else access}"
     if one.writable:
         yield f"    write: {burst if memory else access}"
+    if memory and one.executable and core.cached_code:
+        yield f"    line refill: {access}"
+    if memory and core.cached_data:
+        yield f"    load miss penalty: {access}"
 
 
 def _size(size: int) -> str:
@@ -177,11 +206,3 @@ def _hertz(clock: int) -> str:
         if clock % factor == 0:
             return f"{clock // factor} {unit}"
     return f"{clock} Hz"
-
-
-def _scalar(text: str) -> str:
-    """As a YAML scalar; quoted where plain text could be read as something else."""
-    if _PLAIN_KEY.fullmatch(text) and text.lower() not in ("true", "false", "null", "yes", "no"):
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
