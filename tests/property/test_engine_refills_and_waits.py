@@ -118,7 +118,7 @@ class _Board:
                 queue = self.waiting
             if queue and queue[0].asked <= now:
                 one = queue.popleft()
-                self.busy[memory] = one.end = now + one.length
+                self.busy[memory] = one.end = now + self._others(memory) + one.length
 
     def _asks(self, now: int) -> bool:
         """The first that waits, behind the one before."""
@@ -132,8 +132,15 @@ class _Board:
         return (
             outside is not None
             and not memory
+            and outside.every > 0
             and (own + self.offset) % outside.every < outside.takes
         )
+
+    def _others(self, memory: int) -> int:
+        """Whoever comes right before each access."""
+        if self.outside is None or memory or self.outside.every:
+            return 0
+        return self.outside.takes * self.bus.divider[memory]
 
     def free(self, accesses: int, now: int) -> bool:
         """The bus has been free for the turnaround, but for so many accesses."""
@@ -282,6 +289,8 @@ def test_without_lines_it_is_the_other_simulation(
 @example(Bus((1, 1), (3, 1), 1, 0), Caches(1, 1), [(load(3), None), (store(6), None)], None)
 @example(Bus((1, 1), (1, 1), 1, 1), Caches(12, None), [(load(), NEEDED)] * 4, Outside(12, 4))
 @example(Bus((1, 1), (1, 1), 0, 0), Caches(3, None), [(load(3), NEEDED)], Outside(9, 4))
+@example(Bus((3, 1), (1, 1), 1, 1), Caches(5, 2), [(load(9), NEEDED)], Outside(0, 9))
+@example(Bus((3, 1), (1, 1), 1, 3), Caches(5, 2), [(load(9), NEEDED)] * 2, Outside(0, 9))
 def test_no_run_takes_longer_than_its_estimate(
     bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
 ) -> None:

@@ -87,7 +87,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Outside:
-    """What else uses the memory of section 0: every so many cycles of its clock, for how many."""
+    """What else uses the memory of section 0: every so many cycles of its clock, for how many. 0:
+    whenever the core asks for it, right before it has its turn."""
 
     every: int
     takes: int
@@ -124,10 +125,14 @@ steps = st.builds(
     st.integers(0, 1),
     st.booleans(),
 ).map(_possible)
-outsides = st.none() | st.builds(
-    lambda takes, gap: Outside(takes + gap, takes),
-    st.integers(1, 4),
-    st.integers(4, 12),
+outsides = (
+    st.none()
+    | st.builds(
+        lambda takes, gap: Outside(takes + gap, takes),
+        st.integers(1, 4),
+        st.integers(4, 12),
+    )
+    | st.builds(Outside, st.just(0), st.integers(1, 9))
 )
 
 
@@ -149,9 +154,9 @@ def simulated(
         return ends[-1 - accesses] - 1 + bus.turnaround if len(ends) > accesses else phase
 
     def taken(section: int, own: int) -> bool:
-        return (
-            outside is not None and not section and (own + offset) % outside.every < outside.takes
-        )
+        if outside is None or section or not outside.every:
+            return False
+        return (own + offset) % outside.every < outside.takes
 
     def serve(asked: int, section: int) -> int:
         """The end of an access that is asked for in a cycle."""
@@ -159,6 +164,8 @@ def simulated(
         at = asked
         while at % divider or taken(section, at // divider):
             at += 1
+        if outside is not None and not section and not outside.every:
+            at += outside.takes * divider
         return at + bus.first[section] * divider
 
     for section in pending:  # the first one was issued a cycle ago
@@ -249,7 +256,7 @@ def board_of(bus: Bus, outside: Outside | None) -> HardwareProfile:
             if outside is None or number
             else Interference(
                 Quantity.exactly(outside.takes, Unit.CYCLES),
-                Quantity.exactly(outside.every, Unit.CYCLES),
+                Quantity.exactly(outside.every, Unit.CYCLES) if outside.every else None,
             ),
         )
     return HardwareProfile("board", "", core, regions)
@@ -268,7 +275,7 @@ def beginnings(bus: Bus, outside: Outside | None) -> Iterator[tuple[tuple[int, .
     numbers = range(bus.buffered + 1)
     pending = [each for number in numbers for each in product((0, 1), repeat=number)]
     phases = range(bus.divider[0] * bus.divider[1])
-    return product(pending, phases, range(outside.every) if outside else range(1))
+    return product(pending, phases, range(outside.every if outside and outside.every else 1))
 
 
 def worst(bus: Bus, run: list[Step], outside: Outside | None) -> int:
@@ -289,6 +296,8 @@ def worst(bus: Bus, run: list[Step], outside: Outside | None) -> int:
 @example(Bus((6, 1), (1, 1), 0, 2), [store(), store(1), load(8, late=2)], None)
 @example(Bus((1, 1), (1, 1), 1, 0), [load()], Outside(12, 4))
 @example(Bus((1, 1), (1, 1), 1, 1), [load()] * 8, Outside(6, 3))
+@example(Bus((3, 1), (1, 1), 1, 1), [load()], Outside(0, 9))
+@example(Bus((3, 1), (2, 1), 1, 3), [load(2)], Outside(0, 9))
 def test_no_run_takes_longer_than_its_estimate(
     bus: Bus, run: list[Step], outside: Outside | None
 ) -> None:

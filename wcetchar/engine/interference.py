@@ -27,9 +27,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from wcetchar.engine.errors import PricingError
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, plus
 from wcetchar.model.access import Key, Succession
-from wcetchar.model.hardware import HardwareProfile, Quantity, Region
+from wcetchar.model.hardware import HardwareProfile, Quantity, Region, busy
 from wcetchar.model.interval import Interval
 
 
@@ -89,8 +90,13 @@ def rate_of(
     Args:
         counted: successions are, so that it is known where windows begin.
         span: a time of a region.
+
+    Raises:
+        PricingError: a memory is busy with others all of the time.
     """
     clock = profile.core.clock
+    for region in profile.regions.values():
+        _check_turn(region, clock)
     recurring = []
     if counted:
         for region in profile.regions.values():
@@ -109,6 +115,22 @@ def rate_of(
                 waits = plus(waits, _from_zero(span(region, one.takes)))
         each[region.name] = waits
     return Rate(tuple(recurring)) if recurs else NO_INTERFERENCE, each
+
+
+def _check_turn(region: Region, clock: Quantity) -> None:
+    shares = {
+        name: busy(region, one, clock)
+        for name, one in (("refresh", region.refresh), ("arbitration", region.arbitration))
+        if one is not None
+    }
+    if sum(shares.values(), start=Fraction(0)) >= 1:
+        raise PricingError(
+            f"region {region.name} is busy with {' and '.join(shares)} all of the time",
+            expected="`takes` that leave the core time until the next one begins",
+            hint="leave `every` out where the core has its turn behind each",
+            file="profile",
+            keys=("regions", region.name, max(shares, key=lambda name: shares[name]), "every"),
+        )
 
 
 def _from_zero(span: Span) -> Span:

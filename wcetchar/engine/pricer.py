@@ -23,7 +23,8 @@ service begins waits for nobody else.
 
 A region that refreshes itself or is taken by another master makes an access wait. Where such an
 interference comes at least T_i apart, all prices hold a share of it (``interference``). Without T_i
-or without successions, each access to the region waits once: its price has t_i added.
+or without successions, each access to the region waits once: its price has t_i added. So does each
+write that is under way when a window begins, and what waits for it is charged that as well.
 
 Inputs are intervals; a price is the interval of everything that they allow, so its upper end is
 safe. Cycles of the core's clock are subtracted as cycles before they become time: an access and
@@ -61,6 +62,7 @@ from wcetchar.engine.waits import (
     ISSUES,
     Bus,
     is_posted,
+    leaves,
     longest_wait_of_refill,
     wait_of,
     wait_of_refill,
@@ -140,12 +142,16 @@ class Pricer:
             key = succession, region.name
             if key not in known:
                 known[key] = wait_of_refill(succession, replace(self._bus, reached=reached), region)
+                if succession.before is None:
+                    known[key] += self._writes_wait(region)
             return known[key]
 
         return RefillWaits(
             line=self.line_waits,
             counted=self.successions,
-            longest=lambda region: longest_wait_of_refill(self._bus, region),
+            longest=lambda region: (
+                longest_wait_of_refill(self._bus, region) + self._writes_wait(region)
+            ),
             behind=behind,
         )
 
@@ -258,7 +264,21 @@ class Pricer:
         if regions is None or self.unmapped:
             return Price("", Interval())  # reported elsewhere
         where = _places(regions) if regions else CORE
-        return Price(where, wait_of(succession, self._bus))
+        wait = wait_of(succession, self._bus)
+        if succession.before is None and (access is not None or leaves(succession)):
+            writable = self._bus.writable()
+            others = max((self._writes_wait(region) for region in writable), default=Fraction(0))
+            wait = wait.up_to(wait.high + others)
+        return Price(where, wait)
+
+    def _writes_wait(self, region: Region) -> Fraction:
+        """What writes to a region that are under way when a window begins have to wait for others,
+        in nanoseconds. Where each access waits, no price of the window holds it: they are the
+        caller's."""
+        if Operation.WRITE not in region.times:
+            return Fraction(0)
+        each = in_nanoseconds(self._each[region.name], self.clock).high
+        return each * self.profile.core.write_buffer
 
     @cached_property
     def _bus(self) -> Bus:

@@ -23,7 +23,8 @@ asked for. That takes fetches that never wait, exact prices in cycles and N <= 1
 wait is taken, divider - 1 cycles. A core that reaches an edge later than priced cannot be: prices
 are upper ends, and one that is earlier finds the same edge or an earlier one.
 
-Where the one before is not known, N writes to the slowest region were begun right before. Where a
+Where the one before is not known, N writes to the slowest region were begun right before; where
+each access waits for others (``interference``), what they wait for is added by the pricer. Where a
 handler ends, the longest wait for what it leaves behind is charged to it, and so is an edge. What a
 call leaves behind is its caller's to wait for.
 
@@ -193,7 +194,7 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
         return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
     late = _end(times(bus.held, succession.late), end)
     overlap = _end(bus.overlap, end)
-    ends_here = succession.access is None and not _leaves(succession)
+    ends_here = succession.access is None and not leaves(succession)
     found = [Fraction(0)]
     for region in bus.writable() if before is None else bus.reached(before):
         width = bus.widest if before is None else before.width
@@ -216,7 +217,7 @@ def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction
         return Fraction(0)
     access = succession.access
     if access is None:
-        regions = bus.writable() if _leaves(succession) else []
+        regions = bus.writable() if leaves(succession) else []
     elif access.pattern is not Pattern.SINGLE:
         regions = []  # its own price holds it
     else:
@@ -261,7 +262,7 @@ def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> 
     return waits
 
 
-def _leaves(succession: Succession) -> bool:
+def leaves(succession: Succession) -> bool:
     """What was interrupted goes on, and finds the bus as a handler has left it."""
     return succession.is_dearest or any(
         event.kind is EventKind.EXCEPTION_EXIT for event, _ in succession.between

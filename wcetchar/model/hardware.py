@@ -176,3 +176,24 @@ class HardwareProfile:
     regions: Mapping[str, Region]
     default_map: Mapping[str, str] = field(default_factory=dict)
     """Logical section -> region, a suggestion that a section map overrides."""
+
+
+def busy(region: Region, interference: Interference, clock: Quantity) -> Fraction:
+    """The part of its time that a memory is taken, at most; 0 where there is no period, since each
+    access waits once then. Times are ns or cycles, and a period is above zero.
+
+    Args:
+        interference: one of the region's.
+        clock: of the core.
+    """
+    takes, every = interference.takes, interference.every
+    if every is None:
+        return Fraction(0)
+    share = takes.high / every.low
+    if takes.unit is every.unit:
+        return share
+    of_bus = region.clock or clock
+    cycle = Fraction(10**9 * region.clock_divider)
+    if takes.unit is Unit.CYCLES:
+        return share * cycle / of_bus.low
+    return share * of_bus.high / cycle

@@ -24,6 +24,7 @@ from wcetchar.model.hardware import (
     RegionKind,
 )
 from wcetchar.store.based_on import with_base
+from wcetchar.store.busy import check_busy
 from wcetchar.store.checking import (
     Integer,
     Text,
@@ -341,7 +342,7 @@ def load_profile(name_or_path: str) -> HardwareProfile:
             once as ``InputErrors``.
     """
     source = with_base(read_document(profile_path(name_or_path), PROFILE))
-    checks = (_check_regions, _check_overlaps, _check_default_map, _check_caches)
+    checks = (_check_regions, _check_overlaps, _check_default_map, _check_caches, check_busy)
     document = validate(ProfileDoc, source, checks)
     source.fail_on_mistakes()
     assert document is not None

@@ -14,6 +14,7 @@ from test_pricing import at, cycles, hertz, kernel, ns, profile, region
 
 from wcetchar.engine import PricingError, price_vector
 from wcetchar.engine.linear import linear_prices
+from wcetchar.engine.pricer import Pricer
 from wcetchar.model.access import (
     AccessClass,
     CoreEvent,
@@ -246,12 +247,50 @@ def test_without_a_period_or_a_beginning_each_access_waits() -> None:
     assert high(STORED, on) == 12
     assert high(ALU, on) == 1
     assert high(behind(None, None), on) == 0
+    # A write that is under way waits as well, and the first access with it.
+    assert high(behind(None, LOADED), on) == 12 + 4 + 1 - 1
+    assert high(behind(STORED, LOADED), on) == 4 + 1 - 1
+    assert high(behind(None, None, more=True), on) == 12 + 4 + 1 - 1
+    two = board(ram(4, arbitration=Interference(cycles(12))), buffer=2)
+    assert high(behind(None, LOADED), two) == 2 * (12 + 4 + 1) - 1
+    none = board(ram(4, arbitration=Interference(cycles(12))), buffer=0)
+    assert high(behind(None, LOADED), none) == 0
+    # So does a line, of a window without any access: behind two writes, for each of which 12 go by.
+    counts = replace(kernel(LOADED), stalls=STALL_EDITION, successions=True)
+    waits = Pricer(two, PLACED, counts, [LOADED]).waits_of_refills()
+    assert waits.longest(two.regions["ram"]) == 2 * (12 + 4)
+    assert waits.behind(behind(None, None), two.regions["ram"]) == 2 * (12 + 4)
+    assert waits.line(two.regions["ram"]).high == 12
     refreshed = board(ram(4, refresh=Interference(cycles(6), cycles(60))), buffer=0)
     assert high(LOADED, refreshed, counted=False) == 9
     assert high(ALU, refreshed, counted=False) == 1
-    # All of the time: nothing would ever be done.
-    whole = board(ram(4, refresh=Interference(cycles(60), cycles(60))))
-    assert high(LOADED, whole) == 63
+    # Two memories, each for more than half of the time: no share of all time is left.
+    flash = replace(ram(4, refresh=Interference(cycles(31), cycles(60))), name="flash")
+    halves = board(ram(4, refresh=Interference(cycles(30), cycles(60))), flash)
+    assert high(LOADED, halves) == 33
+    assert high(ALU, halves) == 1
+
+
+def test_a_memory_that_is_never_free_is_a_mistake() -> None:
+    """Nothing would ever be done; and one turn at an access says otherwise."""
+    whole = Interference(cycles(60), cycles(60))
+    half = Interference(cycles(30), cycles(60))
+    for beside, named in (
+        ({"refresh": whole}, "refresh"),
+        ({"arbitration": replace(whole, takes=ns(61))}, "arbitration"),
+        ({"refresh": half, "arbitration": replace(half, takes=cycles(31))}, "arbitration"),
+    ):
+        for counted in (False, True):
+            on = board(ram(4, **beside), buffer=0)
+            with pytest.raises(PricingError, match="all of the time") as refused:
+                priced(LOADED, on, counted)
+            assert refused.value.file == "profile"
+            assert refused.value.keys == ("regions", "ram", named, "every")
+    # Cycles are the region's: 31 of them are 62 ns.
+    slow = ram(4, divider=2, refresh=Interference(cycles(31), ns(60)))
+    with pytest.raises(PricingError, match="all of the time"):
+        priced(LOADED, board(slow, buffer=0))
+    assert high(LOADED, board(ram(4, refresh=Interference(cycles(31), ns(60))), buffer=0)) > 3
 
 
 def test_a_write_buffer_needs_to_know_where_windows_begin() -> None:

@@ -57,6 +57,19 @@ def write(tmp_path_factory: pytest.TempPathFactory):
     return write
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "refresh: {every: 84 ns, takes: 2 cycles}",  # 83.3 ns of the region's clock
+        "arbitration: {every: 2 cycles, takes: 83 ns}",
+        "arbitration: {takes: 5 ms}",
+    ],
+)
+def test_a_memory_that_has_a_turn_left(write, beside: str) -> None:
+    path = write(GOOD.replace("    read: 40 ns\n", f"    read: 40 ns\n    {beside}\n"))
+    assert load_profile(path).regions["flash"].interferences
+
+
 def mistakes(path: str) -> list[tuple[str, str]]:
     """(place without the file's name, message) of every mistake of a profile."""
     with pytest.raises(InputError) as caught:
@@ -258,6 +271,25 @@ def test_hints_name_what_was_meant(write) -> None:
             "    read: 40 ns\n    refresh: {every: 0 cycles, takes: 1 cycle}\n",
             "19:22",
             "a period cannot be zero",
+        ),
+        (
+            "    read: 40 ns\n",
+            "    read: 40 ns\n    refresh: {every: 6 cycles, takes: 6 cycles}\n",
+            "19:22",
+            "the region `flash` is never free: refresh can take 100 % of the time",
+        ),
+        (
+            "    read: 40 ns\n",
+            "    read: 40 ns\n    arbitration: {takes: 2 cycles, every: 83 ns}\n",  # 83.3 ns
+            "19:43",
+            "the region `flash` is never free: arbitration can take 100.4 % of the time",
+        ),
+        (
+            "    read: 40 ns\n",
+            "    read: 40 ns\n    refresh: {every: 60 ns, takes: 20 ns}\n"
+            "    arbitration: {every: 60..90 ns, takes: 30..40 ns}\n",
+            "20:26",
+            "the region `flash` is never free: refresh and arbitration can take 100 % of the time",
         ),
         (
             "    read: 40 ns\n",
