@@ -7,25 +7,21 @@ those that make them needlessly dear. Each rule says which it is."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Final
 
+from wcetchar.engine import plausible_caches, plausible_waits
+from wcetchar.engine.plausible_regions import clock_of, of_default_map, of_region
+from wcetchar.engine.plausible_times import (
+    ALWAYS_THERE,
+    is_a_table,
+    nanoseconds,
+    pays_fetches,
+    wide,
+)
 from wcetchar.engine.time import periods
 from wcetchar.model.access import EventKind, Operation
-from wcetchar.model.hardware import (
-    AccessTime,
-    HardwareProfile,
-    Quantity,
-    Region,
-    RegionKind,
-    Unit,
-)
+from wcetchar.model.hardware import HardwareProfile, Region
 from wcetchar.model.plausibility import Finding, Severity
-
-_SLOWEST: Final = 10_000
-_FASTEST: Final = 5_000_000_000
-_WIDE: Final = 10
-"""A range whose upper end is more than so many times its lower one says little."""
 
 _NOT_LESS: Final = (
     (EventKind.MULTIPLY, EventKind.ALU),
@@ -39,49 +35,49 @@ _NOT_LESS: Final = (
 )
 """(kind, kind that it hardly takes less than)."""
 
-_BY_OPERANDS: Final = frozenset(
-    {EventKind.DIVIDE, EventKind.FLOAT_DIVIDE, EventKind.FLOAT_SQUARE_ROOT, EventKind.MULTIPLY_LONG}
+_DEPENDS: Final = frozenset(
+    {
+        EventKind.DIVIDE,
+        EventKind.FLOAT_DIVIDE,
+        EventKind.FLOAT_SQUARE_ROOT,
+        EventKind.MULTIPLY_LONG,
+        EventKind.EXCEPTION_ENTRY,
+    }
 )
-"""Kinds whose time depends on operands, which no trace shows: their ranges are wide."""
+"""Kinds with wide ranges: time depends on operands, which no trace shows; and the entry of an
+exception waits for the end of what ran before, at worst for memory, at best for nothing."""
 
-_ALWAYS_THERE: Final = (
-    EventKind.ALU,
-    EventKind.LOAD,
-    EventKind.STORE,
-    EventKind.BRANCH_TAKEN,
-    EventKind.BRANCH_UNTAKEN,
-    EventKind.CALL,
-    EventKind.RETURN,
-    EventKind.PIPELINE_REFILL,
-)
-"""Kinds that every kernel on every core shows."""
+_SAYS_WHAT_WAITS: Final = {
+    Operation.READ: (EventKind.CONSECUTIVE_ACCESS, EventKind.LOAD_USE_STALL),
+    Operation.WRITE: (EventKind.CONSECUTIVE_ACCESS,),
+}
+"""Stalls whose prices say what a hidden part of an access makes others wait."""
 
 
 def implausible(profile: HardwareProfile) -> tuple[Finding, ...]:
     """Everything that looks like a slip, in the order of the file."""
     return (
-        *_clock(profile.core.clock, ("core", "clock")),
+        *clock_of(profile.core.clock, ("core", "clock")),
         *_events(profile),
         *_overlaps(profile),
+        *plausible_waits.of_core(profile),
+        *plausible_caches.of_core(profile),
         *(finding for region in profile.regions.values() for finding in _region(profile, region)),
-        *_default_map(profile),
+        *plausible_waits.together(profile),
+        *of_default_map(profile),
     )
 
 
-def _clock(clock: Quantity, place: tuple[str, ...]) -> Iterator[Finding]:
-    if clock.high < _SLOWEST or clock.low > _FASTEST:
-        yield Finding(
-            place,
-            Severity.TOO_LOW if clock.low > _FASTEST else Severity.DEAR,
-            f"a clock of {float(clock.nominal) / 1e6:g} MHz",
-            "is the unit right?",
-        )
+def _region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
+    yield from of_region(profile, region)
+    yield from plausible_caches.of_region(profile, region)
+    yield from plausible_waits.of_region(profile, region)
 
 
 def _events(profile: HardwareProfile) -> Iterator[Finding]:
     events = profile.core.events
-    missing = [kind.value for kind in _ALWAYS_THERE if kind not in events]
-    if missing:
+    missing = [kind.value for kind in ALWAYS_THERE if kind not in events]
+    if missing and not is_a_table(profile):
         yield Finding(
             ("core", "events"),
             Severity.DEAR,
@@ -90,10 +86,10 @@ def _events(profile: HardwareProfile) -> Iterator[Finding]:
         )
     for kind, quantity in events.items():
         place = ("core", "events", kind.value)
-        if kind not in _BY_OPERANDS:
-            yield from _wide(quantity, place)
+        if kind not in _DEPENDS:
+            yield from wide(quantity, place)
         if kind.is_issue and not quantity.high and not profile.core.discarded_fetches.get(kind):
-            if _pays_fetches(profile):
+            if pays_fetches(profile):
                 continue
             yield Finding(
                 place,
@@ -113,18 +109,12 @@ def _events(profile: HardwareProfile) -> Iterator[Finding]:
                 )
 
 
-def _pays_fetches(profile: HardwareProfile) -> bool:
-    """Nothing of a fetch is hidden, so that the time of an instruction may be that of its fetch."""
-    overlap = profile.core.overlap.get(Operation.FETCH)
-    return overlap is None or not overlap.high
-
-
 def _overlaps(profile: HardwareProfile) -> Iterator[Finding]:
     period = periods(profile.core.clock).nominal
     issue = [q for kind, q in profile.core.events.items() if kind.is_issue and q.high]
-    least = min((_nanoseconds(q.high, q.unit, period) for q in issue), default=None)
+    least = min((nanoseconds(q.high, q.unit, period) for q in issue), default=None)
     for operation, quantity in profile.core.overlap.items():
-        hidden = _nanoseconds(quantity.high, quantity.unit, period)
+        hidden = nanoseconds(quantity.high, quantity.unit, period)
         if least is not None and hidden > least:
             yield Finding(
                 ("core", "overlap", operation.value),
@@ -134,100 +124,12 @@ def _overlaps(profile: HardwareProfile) -> Iterator[Finding]:
                 "an access is hidden behind the instruction that executes meanwhile, "
                 "so no longer than that takes",
             )
-        if operation is not Operation.FETCH:
+        silent = [k for k in _SAYS_WHAT_WAITS.get(operation, ()) if k not in profile.core.events]
+        if operation is Operation.ACCESS or silent:
             yield Finding(
                 ("core", "overlap", operation.value),
                 Severity.TOO_LOW,
                 f"hides a part of each {operation.value}",
                 "right for a write buffer or a pipelined load only if nothing waits for it; "
-                "several in a row do",
+                "several in a row do: price `consecutive access`, and `load-use stall` for loads",
             )
-
-
-def _region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
-    where = ("regions", region.name)
-    clock = region.clock or profile.core.clock
-    if region.clock is not None:
-        yield from _clock(region.clock, (*where, "clock"))
-        if region.clock.low > profile.core.clock.high:
-            yield Finding(
-                (*where, "clock"),
-                Severity.TOO_LOW,
-                "the bus is faster than the core",
-                "cycles of this region are cycles of its own clock: are they the core's?",
-            )
-    of_bus = periods(clock).nominal * region.clock_divider
-    for operation, time in region.times.items():
-        hits = profile.core.caches(region, operation)
-        period = periods(profile.core.clock).nominal if hits else of_bus
-        yield from _access(time, (*where, operation.value), period)
-    if region.kind is RegionKind.PERIPHERAL and Operation.FETCH in region.times:
-        yield Finding(
-            (*where, Operation.FETCH.value),
-            Severity.DEAR,
-            "code can be fetched from a peripheral",
-            "it then counts where the origin of a fetch is not known; leave `fetch` out",
-        )
-    if region.kind is RegionKind.MEMORY and not {Operation.READ, Operation.ACCESS} & set(
-        region.times
-    ):
-        yield Finding(
-            where,
-            Severity.DEAR,
-            "a memory that cannot be read",
-            "constants and literal pools lie beside code: give it `read`",
-        )
-
-
-def _access(time: AccessTime, place: tuple[str, ...], period: Fraction) -> Iterator[Finding]:
-    for quantity, which in ((time.first, "first"), (time.next, "next")):
-        if which == "next" and quantity == time.first:
-            return  # said of the first already; in the file it may be one value for both
-        yield from _wide(quantity, (*place, which))
-        if not quantity.high:
-            yield Finding(
-                (*place, which),
-                Severity.TOO_LOW,
-                "an access takes no time",
-                "what is hidden behind the instruction is said under `overlap`",
-            )
-        elif quantity.unit is Unit.NANOSECONDS and quantity.high * 2 < period:
-            yield Finding(
-                (*place, which),
-                Severity.TOO_LOW,
-                f"{float(quantity.high):g} ns is less than half a cycle ({float(period):g} ns)",
-                "an access takes at least a cycle of its bus: is the unit right?",
-            )
-    if time.next.unit is time.first.unit and time.next.high > time.first.high:
-        yield Finding(
-            (*place, "next"),
-            Severity.DEAR,
-            "a further access of a burst takes longer than the first",
-            "are the two exchanged?",
-        )
-
-
-def _wide(quantity: Quantity, place: tuple[str, ...]) -> Iterator[Finding]:
-    if quantity.low and quantity.high > quantity.low * _WIDE:
-        yield Finding(
-            place,
-            Severity.DEAR,
-            f"a range from {float(quantity.low):g} to {float(quantity.high):g}",
-            "the upper end is what is priced; measure it, or find it with `wcetchar profile fit`",
-        )
-
-
-def _default_map(profile: HardwareProfile) -> Iterator[Finding]:
-    for section, name in profile.default_map.items():
-        region = profile.regions.get(name)
-        if region is not None and "text" in section and Operation.FETCH not in region.times:
-            yield Finding(
-                ("default map", section),
-                Severity.DEAR,
-                f"{section} lies in {name}, from which nothing can be fetched",
-                "give the region `fetch`, or place the section elsewhere",
-            )
-
-
-def _nanoseconds(value: Fraction, unit: Unit, period: Fraction) -> Fraction:
-    return value * period if unit is Unit.CYCLES else value
