@@ -22,6 +22,15 @@
 // --caches warm: of instructions, each line is there when it is asked for, but in sets that --full says have no room for
 // what is measured; these are empty where a service begins. --full FILE: how often the caches were emptied before, and
 // the number of a set, as two such words (full_sets.py).
+// --interrupts FILE: cycles, ascending, as such words. In each of them the line of the software interrupt rises, in a copy
+// of the board that runs until the core takes it; the board itself goes on as if nothing had been, so that no run is
+// disturbed by any number of interrupts. --latencies FILE: of each, the cycle in which the line rose and that in which the
+// first instruction of the trap handler retired, as two such words; in place of the second 0 where the program has not
+// enabled this interrupt (mie) when the line rises, and 0xffffffff where the program ended first.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <verilated.h>
 
 #include <algorithm>
@@ -42,7 +51,7 @@
 namespace {
 
 struct Options {
-    std::string board, program, marks, retired, refills, accesses, data, emptied, warm, full;
+    std::string board, program, marks, retired, refills, accesses, data, emptied, warm, full, interrupts, latencies;
     bool cold = false, ideal = false, warm_code = false, empty_data = false, empty_masked = false;
     bool refresh = false, jitter = false, second_master = false;  // of the board's; off without the option
     // Which accesses the second master gets in the way of: Drawn does not look.
@@ -95,6 +104,8 @@ Options options(int count, char **words)
         else if (word == "--data") it.data = value();
         else if (word == "--emptied") it.emptied = value();
         else if (word == "--full") it.full = value();
+        else if (word == "--interrupts") it.interrupts = value();
+        else if (word == "--latencies") it.latencies = value();
         else if (word == "--warm-data") it.warm = value(), it.empty_data = true;
         else if (word == "--seed") it.seed = uint32_t(number(word, value(), UINT32_MAX));
         else if (word == "--phase") it.phase = number(word, value());
@@ -120,9 +131,12 @@ Options options(int count, char **words)
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|warm|ideal|left] [--full FILE] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
                       "[--data FILE] [--emptied FILE] [--empty-data|--empty-masked|--warm-data FILE] "
+                      "[--interrupts FILE --latencies FILE] "
                       "[--limit CYCLES]");
     if (it.warm_code == it.full.empty())
         fail("bench", "--caches warm and --full FILE go together");
+    if (it.interrupts.empty() != it.latencies.empty())
+        fail("bench", "--interrupts FILE and --latencies FILE go together");
 #ifndef CORE_HAS_DATA_CACHE
     if (it.empty_data)
         fail("bench", "--empty-data, --empty-masked and --warm-data are for cores with a data cache");
@@ -134,6 +148,8 @@ Options options(int count, char **words)
 }
 
 constexpr uint32_t MRET = 0x30200073;
+constexpr unsigned SOFTWARE_INTERRUPT = 3;  // its mcause
+constexpr uint32_t NOT_ENABLED = 0, NEVER_TAKEN = UINT32_MAX;
 
 // csrrc or csrrci of mstatus.
 bool clears_mstatus(uint32_t instruction)
@@ -161,8 +177,11 @@ public:
           devices_([this](uint32_t a) { return byte(a); }, [this](uint32_t a) { return word(a); }),
           traffic_(options.seed + 1), marks_(opened(options.marks)), retired_(opened(options.retired)),
           refills_(opened(options.refills)), accesses_(opened(options.accesses)), data_(opened(options.data)),
-          emptyings_(opened(options.emptied)), warm_(by_period(options.warm)), full_(by_period(options.full))
+          emptyings_(opened(options.emptied)), latencies_(opened(options.latencies)), warm_(by_period(options.warm)),
+          full_(by_period(options.full)), rises_(words(options.interrupts))
     {
+        if (!std::is_sorted(rises_.begin(), rises_.end()))
+            fail(options.interrupts, "has cycles that do not ascend");
         for (const auto &timing : board.memories)
             memories_.emplace_back(timing, options.seed, options.busiest());
         traffic_wait_ = unsigned(options.phase % (board.traffic.gap + 1));
@@ -180,7 +199,10 @@ private:
     bool in_the_way(bool accesses, uint32_t address);
     void empty_caches();
     void fill_line(uint32_t address);
+    static std::vector<uint32_t> words(const std::string &path);
     static std::map<uint32_t, std::vector<uint32_t>> by_period(const std::string &path);
+    void interrupt();
+    uint32_t taken();
     bool is_there(uint32_t address) const;
     bool is_mark(uint32_t address) const;
     bool stores_mark() const;
@@ -221,10 +243,15 @@ private:
     bool cold_now_ = false;
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
-    File marks_, retired_, refills_, accesses_, data_, emptyings_;
+    File marks_, retired_, refills_, accesses_, data_, emptyings_, latencies_;
     uint32_t emptied_ = 0;                           // how often the caches were
     std::map<uint32_t, std::vector<uint32_t>> warm_; // by that, where a service begins, and lines of data
     std::map<uint32_t, std::vector<uint32_t>> full_; // sets of instructions by that, which are not warm
+    std::vector<uint32_t> rises_;                    // cycles in which the line of an interrupt rises
+    size_t risen_ = 0;                               // how many of these have been
+    bool raised_ = false;                            // of a copy of the board: the line is up
+    bool jumped_ = false;                            // and the core has taken it
+    bool entered_ = false;                           // and the first instruction of the handler retires in this cycle
     std::vector<uint32_t> waiting_;                  // lines that are still to be put into the cache, or kept there
     uint32_t begin_ = 0;                             // where the service begins that they are for
     bool begun_ = false;                             // and whether it has
@@ -281,19 +308,67 @@ void Bench::fill_line(uint32_t address)
         words[first / 4 % std::size(words) + i] = memory->read(first + uint32_t(i) * 4);
 }
 
-// What a file says, by how often the caches were emptied before.
-std::map<uint32_t, std::vector<uint32_t>> Bench::by_period(const std::string &path)
+std::vector<uint32_t> Bench::words(const std::string &path)
 {
-    std::map<uint32_t, std::vector<uint32_t>> found;
+    std::vector<uint32_t> found;
     if (path.empty())
         return found;
     File file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file)
         fail(path, "cannot be read");
-    uint32_t record[2];
-    while (std::fread(record, sizeof record, 1, file.get()) == 1)
-        found[record[0]].push_back(record[1]);
+    uint32_t word;
+    while (std::fread(&word, sizeof word, 1, file.get()) == 1)
+        found.push_back(word);
     return found;
+}
+
+// What a file says, by how often the caches were emptied before.
+std::map<uint32_t, std::vector<uint32_t>> Bench::by_period(const std::string &path)
+{
+    std::map<uint32_t, std::vector<uint32_t>> found;
+    const auto both = words(path);
+    for (size_t i = 0; i + 1 < both.size(); i += 2)
+        found[both[i]].push_back(both[i + 1]);
+    return found;
+}
+
+// In a copy of the board, a process of its own: the line is up, until the core has taken the interrupt.
+uint32_t Bench::taken()
+{
+    if (!core_.VexRiscv->CsrPlugin_mie_MSIE)
+        return NOT_ENABLED;
+    // What the program writes from here on has not happened.
+    const int nowhere = open("/dev/null", O_WRONLY);
+    for (auto *file : {stdout, marks_.get(), retired_.get(), refills_.get(), accesses_.get(), data_.get(), emptyings_.get(),
+                       latencies_.get()})
+        if (nowhere < 0 || (file && dup2(nowhere, fileno(file)) < 0))
+            fail("/dev/null", "cannot be written");
+    raised_ = true;
+    while (!entered_) {
+        if (devices_.finished() || cycle_ == options_.limit)
+            return NEVER_TAKEN;
+        cycle();
+    }
+    return uint32_t(cycle_ - 1);
+}
+
+// The line of an interrupt rises in this cycle; what comes of it is found out in a copy.
+void Bench::interrupt()
+{
+    static auto *answer = static_cast<uint32_t *>(
+        mmap(nullptr, sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    const pid_t copy = answer == MAP_FAILED ? -1 : fork();
+    if (copy < 0)
+        fail("bench", "cannot make a copy of the board");
+    if (copy == 0) {
+        *answer = taken();
+        _exit(0);
+    }
+    int status = 0;
+    if (waitpid(copy, &status, 0) != copy || status != 0)
+        fail("bench", "the copy with an interrupt in cycle " + std::to_string(cycle_) + " has not ended well");
+    const uint32_t record[2] = {uint32_t(cycle_), *answer};
+    std::fwrite(record, sizeof record, 1, latencies_.get());
 }
 
 // The line of instructions at `address` counts as loaded long ago, if it is asked for now.
@@ -487,10 +562,11 @@ void Bench::cycle()
 {
     devices_.step(cycle_);
     // What the core asks of the buses follows from what it is told: where that is as before, it need not be found anew.
+    const bool software = raised_ || devices_.software();
     const bool told = core_.iBusWishbone_ACK || core_.dBusWishbone_ACK || core_.timerInterrupt != devices_.timer() ||
-                      core_.softwareInterrupt != devices_.software();
+                      core_.softwareInterrupt != software;
     core_.timerInterrupt = devices_.timer();
-    core_.softwareInterrupt = devices_.software();
+    core_.softwareInterrupt = software;
     core_.clk = 0;
     core_.iBusWishbone_ACK = core_.dBusWishbone_ACK = 0;
     if (told)
@@ -544,6 +620,12 @@ void Bench::cycle()
         std::fwrite(record, sizeof record, 1, data_.get());
     }
 #endif
+    // The core takes it when nothing is under way any more; what retires next is the handler's.
+    if (raised_) {
+        entered_ = jumped_ && core_.VexRiscv->lastStageIsFiring;
+        jumped_ = jumped_ || (core_.VexRiscv->CsrPlugin_interruptJump &&
+                              core_.VexRiscv->CsrPlugin_interrupt_code == SOFTWARE_INTERRUPT);
+    }
     follow_stores();
     if (options_.empties() && stores_mark())
         cold_now_ = true;
@@ -597,6 +679,8 @@ int Bench::run()
     while (!devices_.finished()) {
         if (cycle_ == options_.limit)
             fail(options_.program, "has not ended after " + std::to_string(cycle_) + " cycles");
+        for (; risen_ < rises_.size() && rises_[risen_] == cycle_; risen_++)
+            interrupt();
         cycle();
     }
     std::fprintf(stderr, "board %s: %llu cycles, status %d\n", board_.name.c_str(),
