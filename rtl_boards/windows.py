@@ -52,7 +52,7 @@ class Program:
         self._at: dict[int, Instruction] = {
             i.address: i for i in isa.decode_image(image).instructions
         }
-        symbols = {symbol.name: symbol.address for symbol in image.symbols}
+        self.symbols = symbols = {symbol.name: symbol.address for symbol in image.symbols}
         self.services = {s.mark: s for s in services.services if s.mark is not None}
         self.marks = services.marks
         self.trap_handler = symbols[trap_handler]
