@@ -53,10 +53,14 @@ def between_retired(
 ) -> Iterator[Row]:
     run, other = load(Path(folder)), load(Path(reference))
     cut, times = measured(program, services_files, TRAP_HANDLER, run, other)
-    for (service, reason), count in sorted(cut.left_out.items()):
-        print(f"left out: {service}, {count} times: {reason}", file=sys.stderr)
+    say_left_out(cut.left_out)
     for window, cycles in times:
         yield window.service, window.values, cycles
+
+
+def say_left_out(counts: Mapping[tuple[str, str], int]) -> None:
+    for (service, reason), count in sorted(counts.items()):
+        print(f"left out: {service}, {count} times: {reason}", file=sys.stderr)
 
 
 def write(path: str, rows: Iterable[Row], names: list[str], label: str) -> None:

@@ -64,6 +64,10 @@ class Program:
     def at(self, address: int) -> Instruction:
         return self._at[address]
 
+    def addresses(self) -> Iterable[int]:
+        """Of all instructions."""
+        return self._at
+
     def find(self, address: int) -> Instruction | None:
         """``None``: no instruction begins there."""
         return self._at.get(address)
@@ -230,6 +234,8 @@ def _invocation(
             return leave_out("has no trap between its marks")
         first = int(inside[0])
         last = _next(run, program, first, lambda i: i.text == "mret")
+        if last is None or last + 1 == len(run.address):
+            return leave_out("does not return")
         found.windows.append(Window(number, service.name, values, first, last))
         return None
     if service.kind is ServiceKind.ACTIVATION:
@@ -255,7 +261,7 @@ def _invocation(
         return leave_out("is not switched away")
     cut_at = int(traps[0])
     before = program.at(int(run.address[cut_at - 1]))
-    resumed_at = _supervisor_call(program, before)
+    resumed_at = supervisor_call(program, before)
     if resumed_at is None:
         return leave_out("is not switched away by ecall")
     name = Part.UNTIL_SWITCH.of(service.name)
@@ -271,7 +277,7 @@ def _invocation(
     ]
     if not back:
         return leave_out("is not seen to go on")
-    first = back[-1]
+    first = back[-1]  # those before are of other threads that waited there, or of this one
     if np.any((traps > first) & (traps <= last)):
         return leave_out("is switched away twice")
     name = Part.UNTIL_RETURN.of(service.name)
@@ -279,14 +285,17 @@ def _invocation(
     return None
 
 
-def _next(run: Run, program: Program, start: int, wanted: Callable[[Instruction], bool]) -> int:
-    i = start
-    while not wanted(program.at(int(run.address[i]))):
-        i += 1
-    return i
+def _next(
+    run: Run, program: Program, start: int, wanted: Callable[[Instruction], bool]
+) -> int | None:
+    """``None``: the run ends before."""
+    for i in range(start, len(run.address)):
+        if wanted(program.at(int(run.address[i]))):
+            return i
+    return None
 
 
-def _supervisor_call(program: Program, before: Instruction) -> int | None:
+def supervisor_call(program: Program, before: Instruction) -> int | None:
     """Where the ecall ends that came behind ``before``; it does not retire."""
     for address in (before.end, before.target):
         if address is not None:
@@ -335,7 +344,7 @@ def _call(program: Program, run: Run, window: Window, least: Mapping[str, int]) 
     if address == program.trap_handler:
         return (
             EVERY_ISSUE
-            if _supervisor_call(program, program.at(int(run.address[window.first - 1])))
+            if supervisor_call(program, program.at(int(run.address[window.first - 1])))
             else 0
         )
     if program.is_ordinary(address):

@@ -17,11 +17,11 @@
 // its address, the cycle, and 16 for a store plus its bytes, as three such words.
 // --warm-data FILE: lines of data that are there when a service begins, wherever code before it has put others in their
 // places. FILE: how often the caches were emptied before, with the address of the service's first instruction, and then
-// with that of each line, no two of one set, as two such words (data_lines.py).
+// with that of each line, no two of one set, as two such words (warm.py).
 // --emptied: the cycle of each time that the caches were emptied, as one such word.
 // --caches warm: of instructions, each line is there when it is asked for, but in sets that --full says have no room for
 // what is measured; these are empty where a service begins. --full FILE: how often the caches were emptied before, and
-// the number of a set, as two such words (full_sets.py).
+// the number of a set, as two such words (warm.py).
 // --interrupts FILE: cycles, ascending, as such words. In each of them the line of the software interrupt rises, in a copy
 // of the board that runs until the core takes it; the board itself goes on as if nothing had been, so that no run is
 // disturbed by any number of interrupts. --latencies FILE: of each, the cycle in which the line rose and that in which the
