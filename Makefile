@@ -12,8 +12,9 @@
 # Each installs what it needs (Debian packages, a virtual environment in .venv).
 
 BUILD := build
-# Of the boards in RTL; the first one is all that `make test` needs.
+# Of the boards in RTL, and of these what `make test` needs.
 CORES := imc imac imac-cached
+TEST_CORES := imc imac-cached
 VENV := .venv
 BIN := $(VENV)/bin
 FIRMWARE := $(BUILD)/firmware/freertos/freertos.elf
@@ -75,7 +76,7 @@ test: system $(VENV)/.installed
 		$(MAKE) -s -C $(SUITE) BOARD=versatilepb && \
 		$(MAKE) -s -C $(SUITE) BOARD=versatilepb-thumb || \
 		echo "tests that need the firmware will be skipped"
-	@$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
+	@$(MAKE) -s -C rtl_boards CORE="$(TEST_CORES)" PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
 		echo "tests that need the board in RTL will be skipped"
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup
 

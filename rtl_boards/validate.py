@@ -1,11 +1,14 @@
 """FreeRTOS on the boards in RTL, held against its published figures: `make validate`.
 
     python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--only TEXT ...]
-        [--all] [--runs N] [--jobs N] [--write PAGE]
+        [--all] [--runs N] [--jobs N] [--anew] [--write PAGE]
 
 For each configuration: build it for the board `virt`, capture and characterize it; run the same ELF
 file on each board in each of its states; measure each service; `wcetchar validate`. Ends with
-status 1 if anything took longer than its figure. What is made stays in build/rtl/validate.
+status 1 if anything took longer than its figure. What is made stays in build/rtl/validate (or where
+WCETCHAR_RTL is, in place of build/rtl); what was measured there is taken as it is (`kept.py`), so
+that what was ended goes on where it stopped, unless the core, the board, the program, its services
+or what measures it have changed, or `--anew` is said.
 
 `full` is run in the states alone in which no memory refreshes itself and no other master asks,
 unless `--all` is said: one run takes minutes, and those states need several.
@@ -16,174 +19,47 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import kept
+from cells import (
+    BUSIEST,
+    EMPTY,
+    EMPTY_MASKED,
+    PHASES,
+    REFERENCE,
+    STEP,
+    WARM,
+    Cell,
+    cells_of,
+)
+from page import Result, page
+
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "freertos"
-EMPTY = "--empty-data"
-EMPTY_MASKED = "--empty-masked"
-"""The same, and empty where the program masks interrupts: what is masked is measured so."""
-WARM = "--warm-data"
-"""With the lines there that a service loads from, where they fit."""
-WORK = ROOT / "build" / "rtl" / "validate"
+BUILT = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl"))
+WORK = BUILT / "validate"
 CONFIGURATIONS = ("basic", "full")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A core on a board in a state of its caches, and what prices it.
-
-    ``beside``: of what the board can do beside, what it does; options of the bench. ``counted``:
-    options of the characterization. ``prices``: which ones, where the state has several.
-    ``placed``: the map says of all sections that they lie where they were characterized.
-    """
-
-    core: str
-    board: str
-    caches: str
-    profile: str
-    section_map: str
-    beside: tuple[str, ...] = ()
-    counted: tuple[str, ...] = ()
-    prices: str = ""
-    placed: bool = False
-
-    @property
-    def makes_a_map(self) -> bool:
-        """What the shipped map does not say is added to it."""
-        return self.placed or self.caches == "warm"
-
-    @property
-    def name(self) -> str:
-        words = [one.removeprefix("--").replace("-", " ") for one in self.beside]
-        state = ", ".join(
-            [f"{self.core}, board {self.board.upper()}, caches {self.caches}", *words]
-        )
-        return f"{state}; {self.prices}" if self.prices else state
-
-    @property
-    def varies(self) -> bool:
-        """Runs differ, by what the board does beside."""
-        return bool(set(self.beside) - {EMPTY, WARM})
-
-    @property
-    def folder(self) -> str:
-        return "".join([f"{self.core}-{self.board}-{self.caches}", *self.beside])
-
-
-BUSY = ("--second-master", "--busiest")
-DISTURBANCES: dict[str, dict[tuple[str, ...], str]] = {
-    "a": {(): "", BUSY[:1]: "-shared", BUSY: "-shared"},
-    "b": {(): "", ("--jitter", *BUSY[:1]): "-shared", ("--jitter", *BUSY): "-shared"},
-    "c": {
-        (): "",
-        ("--refresh",): "-refresh",
-        ("--refresh", *BUSY[:1]): "-shared",
-        ("--refresh", *BUSY): "-shared",
-    },
-}
-DISTURBANCES["d"] = DISTURBANCES["b"]
-"""What each board can do beside, and what its profile is called then."""
-IDEAL = {"a": "zero-wait", "b": "board-b", "c": "board-c"}
-CACHED = {"a": "cached", "b": "board-b-cached", "c": "board-c-cached"}
-"""Profiles and maps of `imc`, where each line of instructions is there, and with those it loads."""
-
-
-def _imc(caches: str) -> Iterator[Cell]:
-    """In all that the boards can do beside, with caches of instructions that are ideal, so that
-    what is left are waits of data accesses; empty where a service begins; or hold what it needs."""
-    for board, kind in (IDEAL if caches == "ideal" else CACHED).items():
-        for beside, profile in DISTURBANCES[board].items():
-            names = (f"vexriscv/imc-{kind}{profile}", f"vexriscv/map-imc-{kind}")
-            yield Cell("imc", board, caches, *names, beside)
-
-
-def _board_d(
-    prices: str, *beside: str, profile: str = "", placed: bool = False, caches: str = "ideal"
-) -> Cell:
-    """With a data cache, as the program leaves it, or empty where a service begins; with ``cold``
-    caches both are, with ``warm`` ones and ``WARM`` both hold what it needs."""
-    cached = "" if caches == "ideal" else "-cached"
-    names = (f"vexriscv/imac-board-d{cached}{profile}", f"vexriscv/map-imac-board-d{cached}")
-    counted = () if profile == "-always-miss" else ("--data-lines", "32")
-    return Cell("imac-cached", "d", caches, *names, beside, counted, prices, placed)
-
-
-def _uncached() -> Iterator[Cell]:
-    """With a data cache that all accesses go past."""
-    for beside, profile in DISTURBANCES["d"].items():
-        names = (f"vexriscv/imac-board-d-uncached{profile}", "vexriscv/map-imac-board-d")
-        yield Cell("imac", "d", "ideal", *names, beside)
-
-
-def _placed() -> Iterator[Cell]:
-    """With data that lie where they were characterized, and caches whose contents are known.
-
-    Not with warm data where another master asks: the core goes on so fast then that an interrupt
-    that the program raises, by a store behind two others, comes behind where the suite's driver
-    expects it.
-    """
-    for caches, known in (("ideal", EMPTY), ("cold", "")):
-        for disturbed, profile in DISTURBANCES["d"].items():
-            beside = (known, *disturbed) if known else disturbed
-            yield _board_d(PLACED, *beside, profile=profile, placed=True, caches=caches)
-    for caches in ("ideal", "warm"):
-        yield _board_d(PLACED, WARM, placed=True, caches=caches)
-
-
-LINES, PLACED = "by lines", "by lines that are placed"
-REFERENCE = Cell("imc", "a", "ideal", "vexriscv/imc-zero-wait", "vexriscv/map-imc-zero-wait")
-CELLS = (
-    *_imc("ideal"),
-    *_imc("cold"),
-    *_imc("warm"),
-    *_uncached(),
-    _board_d("as if no load hit", profile="-always-miss"),
-    _board_d(LINES),
-    _board_d(PLACED, placed=True),
-    _board_d(LINES, EMPTY),
-    _board_d(LINES, caches="cold"),
-    *_placed(),
-)
-
-PHASES = {"basic": 12, "full": 2}
-"""In how many runs a service meets what memories and other masters do by themselves, refresh at
-another time in each: what is measured is the longest."""
 JOBS = {"basic": os.cpu_count() or 1, "full": 1}
 """Runs at once: to cut one of `full` into services takes ten gigabytes."""
-BUSIEST = ("any", "waited", *map(str, range(10)))
-"""Which accesses of the core a second master gets in the way of, run by run: a service begins some
-accesses behind a mark."""
-STEP = 131
-"""Cycles from one phase to the next: prime, so that they spread over what repeats itself."""
 SCRIPTS = {"total": "measurements.py", "interrupts": "masked.py"}
 """What measures a run, by the metric."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """``left_out``: why invocations were not measured, with how many."""
-
-    files: dict[str, Path]
-    left_out: Counter[str]
-
-
-@dataclass(frozen=True)
-class Result:
-    """``masked``: the same of how long interrupts were masked."""
-
-    configuration: str
-    cell: Cell
-    report: dict[str, Any]
-    masked: dict[str, Any]
-    left_out: list[tuple[str, int]]
+SAYS = (
+    *(ROOT / "rtl_boards" / name for name in (*SCRIPTS.values(), "windows.py", "warm.py")),
+    *sorted((ROOT / "wcetchar" / "isa").rglob("*.py")),
+    *sorted((ROOT / "wcetchar" / "image").rglob("*.py")),
+)
+"""What is measured of a run hangs on these."""
 
 
 def run(command: Sequence[str | Path], *, ok: tuple[int, ...] = (0,)) -> tuple[str, str]:
@@ -249,12 +125,15 @@ def characterizations(program: Program, cells: Sequence[Cell]) -> dict[tuple[str
     return published
 
 
+def on_board(cell: Cell) -> tuple[Path, Path]:
+    """The bench with the cell's core, and the cell's board."""
+    return BUILT / f"bench-{cell.core}", ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
+
+
 def bench(cell: Cell, program: Program, folder: Path, *options: str | Path) -> None:
     """Runs a program on the cell's board, into a folder that is made."""
     folder.mkdir(parents=True, exist_ok=True)
-    board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
-    core = ROOT / "build" / "rtl" / f"bench-{cell.core}"
-    run([core, board, program.elf, "-o", folder / "marks.csv", *options])
+    run([*on_board(cell), program.elf, "-o", folder / "marks.csv", *options])
 
 
 def _kept(folder: Path, *names: str) -> list[str | Path]:
@@ -278,90 +157,144 @@ def _forget(folder: Path, *names: str) -> None:
         (folder / name).unlink()
 
 
-def simulated(cell: Cell, program: Program, number: int = 0, masked: bool = False) -> Path:
-    """Folder of a run: marks.csv, retired and refills."""
-    folder = program.work / f"{cell.folder}-{number}{'-masked' if masked else ''}"
+def _folder(cell: Cell, program: Program, number: int) -> Path:
+    return program.work / f"{cell.folder}-{number}"
+
+
+def _options(cell: Cell, program: Program, number: int, masked: bool = False) -> list[str | Path]:
+    """What tells the bench the cell's state."""
     before = program.before_warm(cell)
     of_options: dict[str, list[str | Path]] = {
         WARM: [before / "lines"],
         # Which accesses.
         "--busiest": [BUSIEST[number % len(BUSIEST)]],
     }
-    beside: list[str | Path] = []
+    words: list[str | Path] = ["--caches", cell.caches, "--phase", str(number * STEP)]
     for word in cell.beside:
-        beside += [EMPTY_MASKED if masked and word == EMPTY else word, *of_options.get(word, [])]
+        words += [EMPTY_MASKED if masked and word == EMPTY else word, *of_options.get(word, [])]
     if cell.caches == "warm":
-        beside += ["--full", before / "full"]
-    kept = _kept(folder, "retired", "refills")
-    phase = ("--phase", str(number * STEP))
-    bench(cell, program, folder, *kept, "--caches", cell.caches, *phase, *beside)
+        words += ["--full", before / "full"]
+    return words
+
+
+def simulated(cell: Cell, program: Program, number: int = 0, masked: bool = False) -> Path:
+    """Folder of a run: marks.csv, retired and refills."""
+    folder = _folder(cell, program, number)
+    folder = folder.with_name(f"{folder.name}-masked") if masked else folder
+    options = _options(cell, program, number, masked)
+    bench(cell, program, folder, *_kept(folder, "retired", "refills"), *options)
     return folder
 
 
-def measured_run(cell: Cell, program: Program, number: int) -> Run:
-    folder = simulated(cell, program, number)
-    found = measure(folder, program.cuts)
-    _forget(folder)
-    if EMPTY in cell.beside:
-        folder = simulated(cell, program, number, masked=True)
-        found.files["interrupts"] = measure(folder, program.cuts).files["interrupts"]
+def _key(cell: Cell, program: Program, number: int) -> str:
+    """Of all that a run and what is measured of it hang on; what is warm follows from the same."""
+    both = (_options(cell, program, number, masked) for masked in (False, True))
+    words = [word.name if isinstance(word, Path) else word for one in both for word in one]
+    services = [ROOT / word for word in program.services if word != "--services"]
+    ran = (*on_board(cell), *on_board(REFERENCE), program.elf)
+    return kept.key_of(words, [*ran, *services, *SAYS])
+
+
+def measured_run(cell: Cell, program: Program, number: int) -> kept.Run:
+    """Keeps what it measures. The reference has been run, and is needed further on."""
+    folder, key = _folder(cell, program, number), _key(cell, program, number)
+    kept.forget(folder)
+    if cell.folder != REFERENCE.folder:
+        simulated(cell, program, number)
+    left_out = measure(folder, program.cuts)
+    if cell.folder != REFERENCE.folder:
         _forget(folder)
-    return found
+    if EMPTY in cell.beside:
+        other = simulated(cell, program, number, masked=True)
+        left_out |= measure(other, program.cuts, "interrupts")
+        kept.table(other, "interrupts").replace(kept.table(folder, "interrupts"))
+        _forget(other)
+    return kept.keep(folder, key, left_out)
 
 
-def validate(configuration: str, cells: Sequence[Cell], phases: int, jobs: int) -> list[Result]:
+def measured(
+    program: Program, cells: Sequence[Cell], phases: int, jobs: int, anew: bool
+) -> dict[str, list[kept.Run]]:
+    """All runs of each cell, by its folder: those that were kept, and the others now."""
+    by_folder = {cell.folder: cell for cell in cells}  # cells that differ in prices run once
+    runs: dict[str, list[kept.Run | None]] = {}
+    for folder, cell in by_folder.items():
+        numbers = range(phases if cell.varies else 1)
+        runs[folder] = [
+            None if anew else kept.taken(_folder(cell, program, n), _key(cell, program, n))
+            for n in numbers
+        ]
+    missing = [(folder, n) for folder, of in runs.items() for n, one in enumerate(of) if not one]
+    total = sum(len(of) for of in runs.values())
+    print(f"{program.configuration}: {total} runs, {total - len(missing)} kept", file=sys.stderr)
+    if missing:
+        simulated(REFERENCE, program)
+        needed = [by_folder[folder] for folder, _ in missing]
+        warm = {
+            (c.core, c.board, c.caches): c for c in needed if c.caches == "warm" or WARM in c.beside
+        }
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            list(pool.map(lambda cell: run_before_warm(cell, program), warm.values()))
+            begun = {
+                (folder, n): pool.submit(measured_run, by_folder[folder], program, n)
+                for folder, n in missing
+            }
+            for one in wait(begun.values(), return_when=FIRST_EXCEPTION).done:
+                one.result()  # raises what went wrong
+            for (folder, n), one in begun.items():
+                runs[folder][n] = one.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # where one fails, no other begins
+        _forget(program.reference)
+    return {folder: [one for one in of if isinstance(one, kept.Run)] for folder, of in runs.items()}
+
+
+def validate(
+    configuration: str, cells: Sequence[Cell], phases: int, jobs: int, anew: bool = False
+) -> list[Result]:
+    for core, _ in (on_board(REFERENCE), *map(on_board, cells)):
+        if not core.exists():
+            name = core.name.removeprefix("bench-")
+            sys.exit(f"{core}: No such file: {core.name}; next: make -C rtl_boards CORE={name}")
     program = program_of(configuration)
     published = characterizations(program, cells)
-    by_folder = {cell.folder: cell for cell in cells}  # cells that differ in prices run once
-    warm = {(c.core, c.board, c.caches): c for c in cells if c.caches == "warm" or WARM in c.beside}
-    of_reference = measure(simulated(REFERENCE, program), program.cuts)
+    runs = measured(program, cells, phases, jobs, anew)
+
+    def report(cell: Cell, metric: str) -> dict[str, Any]:
+        tables = [one.files[metric] for one in runs[cell.folder]]
+        return _against(published[cell.counted], cell, tables, metric)
+
+    def left_out(cell: Cell, metric: str) -> list[tuple[str, int]]:
+        counts = (one.left_out[metric] for one in runs[cell.folder])
+        return sum(counts, start=Counter[str]()).most_common()
+
+    pairs = [(cell, metric) for cell in cells for metric in SCRIPTS]
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda cell: run_before_warm(cell, program), warm.values()))
-        runs = {
-            folder: [of_reference]
-            if folder == REFERENCE.folder
-            else [
-                pool.submit(measured_run, cell, program, n)
-                for n in range(phases if cell.varies else 1)
-            ]
-            for folder, cell in by_folder.items()
-        }
-        measured = {
-            folder: [one if isinstance(one, Run) else one.result() for one in found]
-            for folder, found in runs.items()
-        }
-        _forget(program.reference)
-        rows = {cell: [one.files for one in measured[cell.folder]] for cell in cells}
-        reports = {
-            (cell, metric): pool.submit(
-                _against,
-                published[cell.counted],
-                cell,
-                [files[metric] for files in rows[cell]],
-                metric,
-            )
-            for cell in cells
-            for metric in SCRIPTS
-        }
+        found = dict(zip(pairs, pool.map(lambda pair: report(*pair), pairs), strict=True))
     return [
         Result(
             configuration,
             cell,
-            reports[cell, "total"].result(),
-            reports[cell, "interrupts"].result(),
-            sum((one.left_out for one in measured[cell.folder]), start=Counter()).most_common(),
+            found[cell, "total"],
+            found[cell, "interrupts"],
+            left_out(cell, "total"),
+            left_out(cell, "interrupts"),
+            len(runs[cell.folder]),
         )
         for cell in cells
     ]
 
 
-def measure(folder: Path, program: Sequence[str | Path]) -> Run:
-    files, said = {}, {}
-    for metric, script in SCRIPTS.items():
-        files[metric] = folder / f"{metric}.csv"
-        script_of = ROOT / "rtl_boards" / script
-        said[metric] = run([sys.executable, script_of, folder, *program, "-o", files[metric]])[1]
-    return Run(files, _left_out(said["total"]))
+def measure(folder: Path, cuts: Sequence[str | Path], *metrics: str) -> dict[str, Counter[str]]:
+    """Writes a table for each metric, all if none is named; why invocations were left out."""
+    left_out = {}
+    for metric in metrics or SCRIPTS:
+        script = ROOT / "rtl_boards" / SCRIPTS[metric]
+        half = folder / f"{metric}.half"
+        left_out[metric] = _left_out(run([sys.executable, script, folder, *cuts, "-o", half])[1])
+        half.replace(kept.table(folder, metric))
+    return left_out
 
 
 def _against(published: Path, cell: Cell, runs: Sequence[Path], metric: str) -> dict[str, Any]:
@@ -414,76 +347,6 @@ def _left_out(said: str) -> Counter[str]:
     return found
 
 
-def _summary(result: Result, report: dict[str, Any]) -> str:
-    over = report["overestimation_percent"]
-    return (
-        f"| {result.configuration} | {result.cell.name} | {report['measurements']:,} | "
-        f"{len(report['rows']):,} | {report['unsafe']} | {over['minimum']:.1f} % | "
-        f"{over['median']:.1f} % | {over['maximum']:.1f} % |"
-    )
-
-
-def page(results: list[Result]) -> str:
-    lines = [
-        "# FreeRTOS on the boards in RTL",
-        "",
-        "Written by `make validate` (`python rtl_boards/validate.py --write "
-        "docs/reference/rtl-validation.md`); what the columns",
-        "mean, and what was left out and why: [the boards](../explanation/rtl.md). With jitter, "
-        "refresh or a second master,",
-        f"each service of `basic` is measured in {PHASES['basic']} runs, at other phases of these; "
-        "the longest is held against the estimate.",
-        "`full` is measured where none of these disturb "
-        f"(with `--all` in these states too, in {PHASES['full']} runs each).",
-        "",
-        "| configuration | core, board, state | measured calls | rows | unsafe | least over |"
-        " median | most |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    table = lines[-2:]
-    lines += [_summary(result, result.report) for result in results]
-    lines += ["", "How long services mask interrupts, of all that let them in again:", "", *table]
-    lines += [_summary(result, result.masked) for result in results]
-    for result in results:
-        lines += ["", f"## {result.configuration}: {result.cell.name}", ""]
-        rows = result.report["rows"]
-        exact = sum(1 for row in rows if row["estimated_ns"] == row["measured_ns"])
-        two = sum(1 for row in rows if row["overestimation_percent"] > 2)
-        lines += [
-            f"{exact:,} of {len(rows):,} rows are exact to the cycle; {two} are over by more than "
-            "2 %. The furthest over of each service, the first ten:",
-            "",
-            "| service | at | measured ns | estimated ns | over |",
-            "|---|---|--:|--:|--:|",
-        ]
-        worst: dict[str, dict[str, Any]] = {}
-        for row in sorted(rows, key=lambda row: -float(row["overestimation_percent"])):
-            worst.setdefault(row["service"], row)
-        for row in list(worst.values())[:10]:
-            at = ", ".join(f"{name} = {value}" for name, value in row["parameters"].items())
-            lines.append(
-                f"| `{row['service']}` | {at} | {row['measured_ns']:,} | "
-                f"{row['estimated_ns']:,} | {row['overestimation_percent']:.1f} % |"
-            )
-        if result.left_out:
-            reasons = "; ".join(f"{count} because it {why}" for why, count in result.left_out)
-            lines += ["", f"Invocations that were not measured: {reasons}."]
-    return "\n".join(lines) + "\n"
-
-
-def cells_of(configuration: str, only: Sequence[str], everything: bool) -> list[Cell]:
-    """The states that a configuration is run in. A whole name is that state alone, no other whose
-    name goes on behind it."""
-    names = {cell.name for cell in CELLS}
-    chosen = [
-        cell
-        for cell in CELLS
-        if any(text == cell.name if text in names else text in cell.name for text in only)
-    ]
-    quiet = configuration == "full" and not everything
-    return [cell for cell in chosen if not (quiet and cell.varies)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", action="append", help="basic and full, if none is given")
@@ -492,6 +355,7 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="`full` in every state: hours")
     parser.add_argument("--runs", type=int, help="of a state that varies, fewer than the page has")
     parser.add_argument("--jobs", type=int, help="runs at once")
+    parser.add_argument("--anew", action="store_true", help="take nothing that was kept")
     options = parser.parse_args()
     if options.runs is not None and (options.write or options.runs < 1):
         parser.error("--runs: at least one; the page is of all of them, so not with --write")
@@ -507,10 +371,14 @@ def main() -> None:
         for name, cells in chosen.items()
         if cells
         for one in validate(
-            name, cells, options.runs or PHASES.get(name, 1), options.jobs or JOBS.get(name, 1)
+            name,
+            cells,
+            options.runs or PHASES.get(name, 1),
+            options.jobs or JOBS.get(name, 1),
+            options.anew,
         )
     ]
-    text = page(results)
+    text = page(results, shlex.join(["python", "rtl_boards/validate.py", *sys.argv[1:]]))
     print(text)
     if options.write:
         Path(options.write).write_text(text, encoding="utf-8")
