@@ -14,6 +14,7 @@ from wcetchar.analysis.activations import cut_at_one_place
 from wcetchar.analysis.cases import Cases, Point
 from wcetchar.analysis.collector import Collector
 from wcetchar.analysis.columns import unpack
+from wcetchar.analysis.cut_trace import CutTrace
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
 from wcetchar.analysis.joint import JointSections
 from wcetchar.analysis.published_lines import Places, published_lines
@@ -23,10 +24,8 @@ from wcetchar.analysis.repetition import (
     publish,
 )
 from wcetchar.analysis.resolve import Resolved, resolve
-from wcetchar.analysis.runs import check_run, run_notes, why_not
-from wcetchar.analysis.trace_checks import check_code, check_filter, check_origin, check_totals
+from wcetchar.analysis.runs import run_notes, why_not
 from wcetchar.analysis.used_lines import published_footprints
-from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (
     STALL_EDITION,
@@ -95,13 +94,11 @@ def characterize(
     collector, joint = Collector(), JointSections(resolved)
     blocking_labeller: Labeller | None = None
     for trace, run in zip(traces, runs or [RunValues()] * len(traces), strict=True):
-        check_origin(trace, image)
-        check_filter(trace, resolved)
-        knows = trace.info.knows
+        cut = CutTrace(trace, resolved, run)
         labeller = Labeller(
             resolved,
             trace.info.path,
-            has_addresses=knows(Knowledge.ADDRESSES),
+            has_addresses=trace.info.knows(Knowledge.ADDRESSES),
             successions=successions,
             data_lines=data_lines,
             joint=joint,
@@ -109,24 +106,12 @@ def characterize(
         if blocking_labeller is not None:
             labeller.adopt(blocking_labeller)
         blocking_labeller = labeller
-        finder = WindowFinder(
-            resolved,
-            trace.info.path,
-            has_exceptions=knows(Knowledge.EXCEPTIONS),
-            has_addresses=knows(Knowledge.ADDRESSES),
-            run=run,
-            registers_persist=trace.info.registers_persist,
-        )
-        registers = check_run(trace, resolved, run)
         collector.begin(trace)
-        batches = trace.batches(registers=True) if registers else trace.batches()
-        for window in find_windows(batches, finder):
+        for window in cut.windows():
             collector.add(window, labeller.label(window), labeller)
             if progress is not None:
-                progress(collector.traced + finder.traced)
-        check_code(trace, image)
-        check_totals(trace, finder)
-        collector.take(finder)
+                progress(collector.traced + cut.finder.traced)
+        collector.take(cut.finder)
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")
     collector.settle(blocking_labeller)

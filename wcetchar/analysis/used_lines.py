@@ -89,17 +89,17 @@ class DataUse:
             words: that hardware reads by itself.
         """
         self._sizes = tuple(sorted(set(sizes)))
-        self._touched = touched
-        self._apart = sorted(apart)
-        self._words = tuple(words)
+        self.touched = touched
+        self.apart = sorted(apart)
+        self.words = tuple(words)
 
     def used(self, first: int, last: int) -> Used:
         """What the instructions first..last use, as if the first of them began with nothing."""
-        touched = self._touched
+        touched = self.touched
         inside = slice(*np.searchsorted(touched.owner, [first, last + 1]).tolist())
-        cuts = [cut for cut in self._apart if first < cut <= last]
+        cuts = [cut for cut in self.apart if first < cut <= last]
         found = Used(apart=len(cuts))
-        for section, number, position in self._words:
+        for section, number, position in self.words:
             if number and first <= position <= last:
                 found.words[section] += number
         piece = np.searchsorted(cuts, touched.owner[inside], side="right").tolist()

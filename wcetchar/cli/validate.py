@@ -1,6 +1,9 @@
-"""``wcetchar validate``: estimates held against measurements."""
+"""``wcetchar validate``: estimates held against measurements, models of caches against replay."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,13 +13,18 @@ from wcetchar.cli.common import (
     emit,
     json_option,
     output_option,
+    progress_bar,
     table_color,
     table_width,
 )
 from wcetchar.errors import CheckFailed, UsageError
 from wcetchar.model.versus import Metric
 from wcetchar.pipeline import validate as pipeline
-from wcetchar.report import validation, validation_plot, validation_text
+from wcetchar.pipeline.runs import FORM as ASSIGNMENT
+from wcetchar.report import replayed, validation, validation_plot, validation_text
+
+if TYPE_CHECKING:
+    from wcetchar.pipeline.replay import Request
 
 FORMATS = ("table", "csv", "markdown", "json")
 
@@ -34,9 +42,47 @@ FORMATS = ("table", "csv", "markdown", "json")
 )
 @click.option(
     "--measured",
-    required=True,
     metavar="FILE",
     help="Measured times as CSV: service, parameters, and cycles, ns, us, ms or s.",
+)
+@click.option(
+    "traces",
+    "--replay",
+    multiple=True,
+    metavar="TRACE",
+    help="Instead of measured times: replay the addresses of this trace through the caches of the "
+    "profile, line by line; repeatable. With --elf and --services.",
+)
+@click.option("--elf", metavar="FILE", help="With --replay: the firmware that was traced.")
+@click.option(
+    "services_files",
+    "--services",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="With --replay: the services files that the kernel was characterized with; repeatable.",
+)
+@click.option(
+    "values",
+    "--set",
+    multiple=True,
+    metavar=ASSIGNMENT,
+    help="With --replay, as of `characterize`: value of a parameter that the firmware does not "
+    "mark; repeatable.",
+)
+@click.option(
+    "runs_file",
+    "--runs",
+    metavar="FILE",
+    help="With --replay, as of `characterize`: which services without marks each trace shows.",
+)
+@click.option(
+    "trace_format",
+    "--trace-format",
+    metavar="NAME",
+    help="With --replay: format of the traces, where content is ambiguous.",
+)
+@click.option(
+    "--machine", metavar="NAME", help="With --replay: emulated machine, where no trace says it."
 )
 @click.option(
     "--overhead",
@@ -64,7 +110,14 @@ def command(
     characterization: str,
     profile: str,
     section_map: str | None,
-    measured: str,
+    measured: str | None,
+    traces: tuple[str, ...],
+    elf: str | None,
+    services_files: tuple[str, ...],
+    values: tuple[str, ...],
+    runs_file: str | None,
+    trace_format: str | None,
+    machine: str | None,
     overhead: str | None,
     services: tuple[str, ...],
     metric: str,
@@ -78,18 +131,68 @@ def command(
     far the others are over, and says which price or count explains the worst one. Times are in ns;
     measured cycles are of the core's clock, the slowest that the profile allows.
 
-    Ends with exit code 1 if a measurement is above its estimate.
+    With --replay instead: what the models of caches say (always miss, cold, warm) beside the lines
+    that exact replay of a trace loads, from an empty cache and from a warm one.
+
+    Ends with exit code 1 if a measurement is above its estimate, or a replay above a model.
 
     \b
     Examples:
       wcetchar validate kernel.json --profile board.yaml --map map.yaml \\
           --measured board.csv --overhead empty_call --plot board.svg
       wcetchar validate kernel.json --profile board.yaml --measured board.csv --json
+      wcetchar validate kernel.json --profile cached.yaml --map map.yaml \\
+          --replay firmware.trace --elf firmware.elf --services services.yaml
     """
-    inputs = (characterization, profile, *((section_map,) if section_map else ()), measured)
-    check_output(output, inputs)
-    check_output(plot, inputs)
+    if (measured is None) == (not traces):
+        raise UsageError(
+            "validate needs measured times or traces to replay",
+            expected="either --measured FILE or --replay TRACE",
+        )
     chosen = chosen_format(form, as_json)
+    of_measured = {
+        "--overhead": overhead is not None,
+        "--metric": metric != Metric.TOTAL.value,
+        "--plot": plot is not None,
+    }
+    of_replay = {
+        "--elf": elf is not None,
+        "--services": bool(services_files),
+        "--set": bool(values),
+        "--runs": runs_file is not None,
+        "--trace-format": trace_format is not None,
+        "--machine": machine is not None,
+    }
+    _refuse(of_replay if measured is not None else of_measured, measured is not None)
+    given = (characterization, profile, *((section_map,) if section_map else ()))
+    if measured is None:
+        if elf is None or not services_files:
+            raise UsageError(
+                "--replay needs the firmware that was traced, and what its services are",
+                expected="--elf FILE and --services FILE",
+            )
+        runs = (runs_file,) if runs_file else ()
+        check_output(output, (*given, *traces, elf, *services_files, *runs))
+        # Here, so that an estimate is held against measurements without a decoder.
+        from wcetchar.pipeline import replay
+
+        request = replay.Request(
+            characterization,
+            profile,
+            section_map,
+            traces,
+            elf,
+            services_files,
+            services,
+            values,
+            runs_file,
+            trace_format,
+            machine,
+        )
+        _replay(request, chosen, output)
+        return
+    check_output(output, (*given, measured))
+    check_output(plot, (*given, measured))
     if plot is not None and plot in (output, "-"):
         raise UsageError("--plot needs a file of its own")
     result = pipeline.run(
@@ -133,4 +236,35 @@ def command(
                 for row in view.rows[:20]
                 if row.unsafe
             ),
+        )
+
+
+def _refuse(options: Mapping[str, bool], measured: bool) -> None:
+    """Options that mean nothing here; ``measured``: beside --measured."""
+    here, there = ("--measured", "--replay") if measured else ("--replay", "--measured")
+    for name, is_given in options.items():
+        if is_given:
+            raise UsageError(f"{name} means nothing with {here}", expected=f"it with {there}")
+
+
+def _replay(request: Request, chosen: str, output: str | None) -> None:
+    from wcetchar.pipeline import replay
+
+    with progress_bar("replaying", "instructions") as advance:
+        view = replayed.view_of(replay.run(request, advance))
+    if chosen == "json":
+        text = replayed.document(view)
+    elif chosen == "csv":
+        text = replayed.csv_text(view)
+    elif chosen == "markdown":
+        text = replayed.markdown(view)
+    else:
+        text = replayed.terminal(view, table_width(output), table_color(output))
+    emit(text, output)
+    if view.unsafe:
+        raise CheckFailed(
+            f"{len(view.unsafe)} of {len(view.rows)} rows load more lines by exact replay than a "
+            "model of the cache says",
+            details=tuple(map(replayed.unsafe_text, view.unsafe[:20])),
+            hint="the model is unsafe there, or the characterization is not of these files",
         )

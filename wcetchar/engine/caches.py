@@ -1,7 +1,7 @@
-"""Caches of instructions: which fetches miss.
+"""Caches: which fetches and loads miss.
 
-*Replay* (:func:`replay`) follows a sequence of lines through a cache exactly; it is for comparison
-with hardware, since an integrator has no trace.
+*Replay* (:func:`replay`, :func:`replay_loads`) follows a sequence of lines through a cache exactly;
+it is for comparison, since an integrator has no trace.
 """
 
 from __future__ import annotations
@@ -43,6 +43,45 @@ def replay(
                 del held[0]
         held.append(line)
     return missed
+
+
+def replay_loads(
+    geometry: CacheGeometry,
+    lines: Lines,
+    stores: npt.NDArray[np.bool_],
+    emptied: Collection[int] = (),
+    *,
+    stores_use: bool = True,
+) -> npt.NDArray[np.bool_]:
+    """Which of a sequence of loads and stores are loads that miss, one flag for each.
+
+    As :func:`replay`, of a cache that loads fill and stores go through: a store brings no line in.
+    ``stores_use``: one to a line that is there counts as a use of it.
+    """
+    sets: list[list[int]] = [[] for _ in range(geometry.sets)]
+    missed = np.zeros(len(lines), dtype=bool)
+    at = frozenset(emptied)
+    ways = geometry.ways
+    for position, (line, stored) in enumerate(zip(lines.tolist(), stores.tolist(), strict=True)):
+        if position in at:
+            sets = [[] for _ in range(geometry.sets)]
+        held = sets[line % geometry.sets]
+        if line in held:
+            if stores_use or not stored:
+                held.remove(line)
+                held.append(line)
+        elif not stored:
+            missed[position] = True
+            if len(held) == ways:
+                del held[0]
+            held.append(line)
+    return missed
+
+
+def fitting(geometry: CacheGeometry, lines: Iterable[int]) -> list[int]:
+    """Of these lines, those of sets that have room for all of them, in order."""
+    sets = _by_set(geometry, sorted(set(lines)))
+    return sorted(n for found in sets.values() if len(found) <= geometry.ways for n in found)
 
 
 def cold_misses(

@@ -328,16 +328,7 @@ def data_line_prices(
         for line in found.lines
         if line.size == size
     }
-    price: dict[str, tuple[str, Interval]] = {}
-    for section in (*(s.name for s in characterization.sections), UNKNOWN_SECTION):
-        cached = {
-            region.name: penalty
-            for region in placement.reached(section, Operation.READ)
-            if (penalty := prices.penalty(region)) is not None
-        }
-        if cached:
-            dearest = max(cached, key=lambda name: cached[name].high)
-            price[section] = dearest, cached[dearest]
+    price = load_prices(prices, characterization, placement)
     said = {s: a for s, a in section_map.addresses.items() if s in used and s in price}
     for section, address in sorted(said.items()):
         if (address - begins[section]) % size:
@@ -370,6 +361,24 @@ def data_line_prices(
         characterization.joint,
         prices.counted,
     )
+
+
+def load_prices(
+    prices: DataCachePrices, characterization: Characterization, placement: Placement
+) -> dict[str, tuple[str, Interval]]:
+    """Logical section that is cached, or may be -> region, and what a load takes more that misses;
+    of several regions the dearest."""
+    price: dict[str, tuple[str, Interval]] = {}
+    for section in (*(s.name for s in characterization.sections), UNKNOWN_SECTION):
+        cached = {
+            region.name: penalty
+            for region in placement.reached(section, Operation.READ)
+            if (penalty := prices.penalty(region)) is not None
+        }
+        if cached:
+            dearest = max(cached, key=lambda name: cached[name].high)
+            price[section] = dearest, cached[dearest]
+    return price
 
 
 def _used(service: ServiceCharacterization) -> Iterator[UsedLines]:

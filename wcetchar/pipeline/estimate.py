@@ -63,7 +63,7 @@ def run(request: Request) -> tuple[Estimate, ...]:
     """
     pairs = pairs_of(request)
     characterization = store.load_characterization(request.characterization)
-    services = _services(request, characterization)
+    services = chosen_services(request, characterization)
     _refuse_strangers(request, services, characterization)
     platforms = [platform_of(request, characterization, services, *pair) for pair in pairs]
     numbers = {service.name: n for n, service in enumerate(characterization.services)}
@@ -75,9 +75,14 @@ def run(request: Request) -> tuple[Estimate, ...]:
     return tuple(_estimate(request, *one, known) for one in chosen)
 
 
-def _services(
+def chosen_services(
     request: Request, characterization: Characterization
 ) -> list[ServiceCharacterization]:
+    """Those that the request names, all if it names none.
+
+    Raises:
+        InputError: one that is not there; a characterization without services.
+    """
     if not characterization.services:
         raise InputError(
             "there is no service in this characterization",
