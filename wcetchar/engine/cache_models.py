@@ -21,8 +21,9 @@ from wcetchar.engine.data_lines import data_line_prices, load_prices
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.lines import LinePrices
 from wcetchar.engine.pricer import Pricer
+from wcetchar.engine.pricing import keys_of
 from wcetchar.engine.refills import RefillPrices, refill_prices
-from wcetchar.model.access import AccessClass, CoreEvent, Key, Operation
+from wcetchar.model.access import UNKNOWN_SECTION, AccessClass, CoreEvent, Key, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.hardware import HardwareProfile
@@ -101,14 +102,13 @@ def _of_data(
         return Pricer(profile, asked, characterization, ())
 
     plain = pricer(CacheState.ALWAYS_MISS)
-    price = {
-        section: time.high
-        for section, (_, time) in load_prices(
-            plain.data_cache, characterization, plain.placement
-        ).items()
-    }
-    if not price:
+    sections = dict.fromkeys(section.name for section in characterization.sections)
+    for service in characterization.services:
+        sections.update((key.section, None) for key in keys_of(service) if _is_read(key))
+    prices = load_prices(plain.data_cache, plain.placement, sections)
+    if not prices.keys() - {UNKNOWN_SECTION}:
         return None
+    price = {section: time.high for section, (_, time) in prices.items()}
 
     def says(state: CacheState) -> Says:
         if state is CacheState.ALWAYS_MISS:

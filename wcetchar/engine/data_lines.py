@@ -328,7 +328,8 @@ def data_line_prices(
         for line in found.lines
         if line.size == size
     }
-    price = load_prices(prices, characterization, placement)
+    names = (section.name for section in characterization.sections)
+    price = load_prices(prices, placement, (*names, UNKNOWN_SECTION))
     said = {s: a for s, a in section_map.addresses.items() if s in used and s in price}
     for section, address in sorted(said.items()):
         if (address - begins[section]) % size:
@@ -364,12 +365,12 @@ def data_line_prices(
 
 
 def load_prices(
-    prices: DataCachePrices, characterization: Characterization, placement: Placement
+    prices: DataCachePrices, placement: Placement, sections: Iterable[str]
 ) -> dict[str, tuple[str, Interval]]:
-    """Logical section that is cached, or may be -> region, and what a load takes more that misses;
-    of several regions the dearest."""
+    """Of these logical sections, that are cached or may be -> region, and what a load takes more
+    that misses; of several regions the dearest."""
     price: dict[str, tuple[str, Interval]] = {}
-    for section in (*(s.name for s in characterization.sections), UNKNOWN_SECTION):
+    for section in sections:
         cached = {
             region.name: penalty
             for region in placement.reached(section, Operation.READ)

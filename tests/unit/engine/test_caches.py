@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcetchar.engine.caches import cold_misses, fits, replay, warm_misses
+from wcetchar.engine.caches import (
+    cold_misses,
+    fits,
+    fitting,
+    replay,
+    replay_loads,
+    warm_misses,
+)
 from wcetchar.model.cache import CacheGeometry
 
 
@@ -29,6 +36,26 @@ def test_of_two_ways_the_one_used_longest_ago_goes() -> None:
 def test_an_emptied_cache_misses_again() -> None:
     missed = replay(CacheGeometry(line=16, sets=2), np.array([0, 1, 0, 1]), emptied=[2])
     assert missed.tolist() == [True, True, True, True]
+
+
+def test_a_store_brings_no_line_in() -> None:
+    stores = np.array([True, False, True, False, False])
+    missed = replay_loads(CacheGeometry(line=32, sets=4), np.array([0, 0, 4, 0, 4]), stores)
+    assert missed.tolist() == [False, True, False, False, True]
+
+
+@pytest.mark.parametrize(("stores_use", "last"), [(True, False), (False, True)])
+def test_a_store_may_count_as_a_use_of_a_line_that_is_there(stores_use: bool, last: bool) -> None:
+    lines, stores = np.array([0, 4, 0, 8, 0]), np.array([False, False, True, False, False])
+    geometry = CacheGeometry(line=32, sets=4, ways=2)
+    missed = replay_loads(geometry, lines, stores, stores_use=stores_use)
+    assert missed.tolist() == [True, True, False, True, last]
+
+
+def test_what_fits_are_lines_of_sets_that_have_room_for_all() -> None:
+    geometry = CacheGeometry(line=32, sets=4, ways=2)
+    assert fitting(geometry, [5, 0, 4, 8, 1, 5, 1, 2]) == [1, 2, 5]
+    assert fitting(geometry, []) == []
 
 
 @given(
