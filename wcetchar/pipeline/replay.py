@@ -32,6 +32,7 @@ from wcetchar.model.characterization import (
 from wcetchar.model.image import Image
 from wcetchar.model.replayed import CacheKind, Loads, Replay, Replayed, ReplayedRow
 from wcetchar.model.section_map import SectionMap
+from wcetchar.model.service import Parameter
 from wcetchar.pipeline import estimate as estimating
 from wcetchar.pipeline.runs import run_values
 from wcetchar.readers import open_trace
@@ -158,7 +159,7 @@ def _check_same(
     ]
     for service in characterization.services:
         name = next((n for n in own if service.part.of(n) == service.name), None)
-        if name is not None and own[name].parameters != service.parameters:
+        if name is not None and _ranges(own[name].parameters) != _ranges(service.parameters):
             mistakes.append(
                 InputError(
                     f"{service.name} has other parameters than where it was characterized",
@@ -169,6 +170,10 @@ def _check_same(
             )
     if mistakes:
         raise several(mistakes[:20])
+
+
+def _ranges(parameters: Iterable[Parameter]) -> list[tuple[str, int, int]]:
+    return [(p.name, p.minimum, p.maximum) for p in parameters]
 
 
 def _moved(characterization: Characterization, section_map: SectionMap) -> dict[str, int]:
@@ -345,5 +350,9 @@ def _notes(
         "on with an empty cache"
     )
     yield "times are lines at their full price: stalls that a refill hides are not counted off"
+    shown = {name for _, name, _ in found.most}
+    missing = [service.name for service in found.services if service.name not in shown]
+    if missing:
+        yield f"no trace shows {', '.join(missing)}"
     if found.left_out:
         yield f"{found.left_out} windows of other services were left out"

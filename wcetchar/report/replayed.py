@@ -246,9 +246,9 @@ def _at(row: ReplayedRow) -> str:
     return ", ".join(f"{one_line(name)}={value}" for name, value in row.parameters.items())
 
 
-def _order(row: ReplayedRow) -> tuple[bool, bool, Fraction, str, str]:
-    over = row.over(CacheState.COLD) or Fraction(0)
-    return (row.cache is CacheKind.DATA, not row.unsafe, -over, row.service, _at(row))
+def _order(row: ReplayedRow) -> tuple[bool, bool, Fraction, str, tuple[int, ...]]:
+    values = tuple(row.parameters.values())
+    return (row.cache is CacheKind.DATA, not row.unsafe, -_over_cold(row), row.service, values)
 
 
 def _of(view: ReplayView, kind: CacheKind) -> list[ReplayedRow]:
