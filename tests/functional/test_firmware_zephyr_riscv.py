@@ -98,6 +98,12 @@ def test_trees_of_riscv_are_characterized(build: Build, tmp_path: Path) -> None:
         main, ["characterize", str(elf), str(trace), *given, "-o", str(out), "--json"]
     )
     assert done.exit_code == 0, done.output
+    unknown = [
+        service["name"]
+        for service in json.loads(out.read_text())["services"]
+        if any("value is not known" in note for note in service.get("notes", ()))
+    ]
+    assert not unknown
     summary = json.loads(done.stdout)
     assert (summary["undecoded"], summary["not_characterized"]) == (0, [])
     assert summary["by_formula"] >= 0.9 * len(summary["services"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -213,6 +214,9 @@ class ExtendedFrame:
     counted_for: Context | None = None
 
 
+_numbers = count()
+
+
 @dataclass
 class Context:
     """A thread, or one activation of an exception handler (``exception`` is then its number)."""
@@ -272,6 +276,9 @@ class Context:
     """Activations that are this thread's: it has entered one of their functions."""
     runs_from: int = 0
     """Length of the shadow stack when it did; shorter, and the function has returned."""
+
+    number: int = field(default_factory=lambda: next(_numbers))
+    """Of no other context, gone ones included."""
 
     used_float: bool = False
     """It has executed a floating-point instruction, or may have."""

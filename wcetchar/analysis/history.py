@@ -3,7 +3,9 @@
 The registers of a thread depend on its own steps alone, but memory is shared: between a store and
 a load of the same word, a handler or another thread may have written there. :class:`Timeline`
 remembers the pieces of all of them in the order in which they ran, so that a value is followed
-through memory to whoever was the last to write it, and not at all where that cannot be told.
+through memory to whoever was the last to write it, and not at all where that cannot be told. Of
+pieces that ran long ago it remembers which words they wrote (``last_writes``): so a thread finds
+what it stored before it was switched away, however long that was.
 """
 
 from __future__ import annotations
@@ -15,22 +17,25 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.contexts import HISTORY_EVENTS, Context, Piece
+from wcetchar.analysis.last_writes import LastWrites
 from wcetchar.analysis.masks import Access, Step
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.trace import Event
 
 _REMEMBERED = 4 * HISTORY_EVENTS
+"""Events of the latest pieces, at least; twice as many at most, but for one piece."""
 _DATA = (int(Event.READ), int(Event.WRITE), int(Event.ACCESS))
 
 
 class Timeline:
-    """The latest pieces of all threads and handlers."""
+    """The latest pieces of all threads and handlers, and what older ones wrote to."""
 
     def __init__(self) -> None:
         self._pieces: deque[tuple[Context, Piece]] = deque()
         self._events = 0
         self._next = 0
         self._complete_from = 0
+        self._long_ago = LastWrites()
 
     def add(self, context: Context, piece: Piece) -> None:
         """A piece that ran after all others."""
@@ -38,10 +43,14 @@ class Timeline:
         self._next += 1
         self._pieces.append((context, piece))
         self._events += len(piece.kind)
+        if self._events <= 2 * _REMEMBERED:
+            return
+        oldest = []
         while self._events > _REMEMBERED and len(self._pieces) > 1:
-            _, oldest = self._pieces.popleft()
-            self._events -= len(oldest.kind)
-            self._complete_from = oldest.serial
+            owner, old = self._pieces.popleft()
+            self._events -= len(old.kind)
+            oldest.append((owner.number, old))
+        self._long_ago.add(oldest)
 
     @property
     def next_serial(self) -> int:
@@ -86,12 +95,13 @@ class Timeline:
             return False
         for owner, piece in reversed(self._pieces):
             if piece.serial <= older:
-                break
+                return True
             if owner is context or piece.serial >= newer:
                 continue
             if _writes_to(piece, word).any():
                 return False
-        return True
+        # Of those long ago only the last write is known: it may be newer than `newer`, too.
+        return self._long_ago.by_others(context.number, word) <= older
 
 
 def _writes_to(piece: Piece, word: int) -> npt.NDArray[np.bool_]:

@@ -16,6 +16,7 @@ import pytest
 from listing import HandTrace, Row, batches, i, load, mark, r, w
 from riscv_listing import SCRIPT, SERVICES, Labels
 
+from wcetchar.analysis import history
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import stretches
 from wcetchar.analysis.characterize import characterize
@@ -251,6 +252,26 @@ def test_a_call_is_cut_behind_the_load_of_the_stack_pointer(
     assert [w.part for w in (first, second)] == [Part.UNTIL_SWITCH, Part.UNTIL_RETURN]
     assert first.name == "service/call"
     assert [str(held) for held in first.held] == ["all interrupts"]
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "known"), [([], True), ([w(A + 64)], True), ([w(A + 4)], False)]
+)
+def test_a_mask_is_known_however_long_its_thread_waited(
+    blocking: Resolved,
+    at: Labels,
+    monkeypatch: pytest.MonkeyPatch,
+    meanwhile: list[Row],
+    known: bool,
+) -> None:
+    """B runs for so long that what ran while A did is kept no longer, but that it wrote."""
+    monkeypatch.setattr(history, "_REMEMBERED", 4)
+    waits = [i(at["boot"]), *yields(at, *starts(at))]
+    long = [*run(at, "other_4", "other_5"), *run(at, "other", *["other_5", "other"] * 20)]
+    back = [*run(at, "other_2", "other_3"), *switch(at, B, A)]
+    _, _, until, resumed = find(blocking, [*waits, *yields(at, *long, *meanwhile, *back)])
+    assert shown(until, at) == UNTIL
+    assert shown(resumed, at) == [*RESUMED[:3], ("service_4", "open" if known else "?")]
 
 
 def test_a_thread_that_was_interrupted_goes_on_in_its_handler(

@@ -14,6 +14,7 @@ from listing import SCRIPT, Row, batches, i, load, r, w
 from wcetchar.analysis.bits import Bits
 from wcetchar.analysis.contexts import Context, Piece
 from wcetchar.analysis.history import Timeline, steps, steps_before
+from wcetchar.analysis.last_writes import LastWrites
 from wcetchar.analysis.masks import Access, MaskState, Step, alone, value_of
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import MaskRegister
@@ -230,6 +231,100 @@ def test_the_last_writer_counts(assemble: Callable[..., Path], word: int) -> Non
 
 def test_nothing_is_known_of_a_writer_that_is_forgotten(assemble: Callable[..., Path]) -> None:
     assert a_switch(assemble, forget=True) is None
+
+
+def piece_of(kind: Event, *places: tuple[int, int]) -> Piece:
+    """Accesses (address, size)."""
+    addresses, sizes = zip(*places, strict=True)
+    return Piece(
+        np.full(len(places), int(kind), dtype=np.uint8),
+        np.array(addresses, dtype=np.uint64),
+        np.array(sizes, dtype=np.uint8),
+        np.full(len(places), -1, dtype=np.int32),
+        Blocking(),
+    )
+
+
+LONG = 1 << 16
+"""Events of a piece that the timeline keeps a few of only."""
+
+
+def long_ago(timeline: Timeline) -> None:
+    """So much runs that earlier pieces are kept no longer."""
+    other = Context("handler")
+    for _ in range(12):
+        timeline.add(other, piece_of(Event.READ, *[(KEPT, 4)] * LONG))
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "size", "known"),
+    [
+        (Event.WRITE, KEPT + 4, 4, True),
+        (Event.WRITE, KEPT - 4, 4, True),
+        (Event.READ, KEPT, 4, True),
+        (Event.WRITE, KEPT, 1, False),
+        (Event.WRITE, KEPT + 3, 1, False),
+        (Event.WRITE, KEPT - 2, 4, False),
+        (Event.WRITE, KEPT - 6, 8, False),
+        (Event.WRITE, KEPT - 7, 0, False),  # of unknown size
+        (Event.ACCESS, KEPT, 4, False),  # of unknown direction
+    ],
+)
+def test_what_a_thread_stored_is_known_however_long_it_waited(
+    kind: Event, address: int, size: int, known: bool
+) -> None:
+    """A work queue's thread waits for so long that the pieces since then are kept no longer."""
+    timeline, thread, other = Timeline(), Context("thread"), Context("thread")
+    stored, loaded = piece_of(Event.WRITE, (KEPT, 4)), piece_of(Event.READ, (KEPT, 4))
+    timeline.add(other, piece_of(Event.WRITE, (KEPT, 4)))  # before the thread did
+    timeline.add(thread, stored)
+    timeline.add(other, piece_of(kind, (address, size)))
+    timeline.add(thread, piece_of(Event.WRITE, (KEPT + 8, 4)))
+    long_ago(timeline)
+    timeline.add(thread, loaded)
+    assert timeline.undisturbed(thread, KEPT, stored.serial, loaded.serial) is known
+    assert not timeline.undisturbed(other, KEPT, stored.serial - 1, loaded.serial)
+    assert timeline.last_write(KEPT, stored.serial + 1, 0) is None, "who did is not known"
+
+
+def test_what_was_stored_before_something_unseen_is_not_known() -> None:
+    timeline, thread = Timeline(), Context("thread")
+    stored = piece_of(Event.WRITE, (KEPT, 4))
+    timeline.add(thread, stored)
+    timeline.cut()
+    long_ago(timeline)
+    assert not timeline.undisturbed(thread, KEPT, stored.serial, 100)
+
+
+def test_last_writes_are_those_of_a_search_through_all() -> None:
+    """Against a list of all writes that is searched from the end."""
+    random = np.random.default_rng(7)
+    last, writes, pieces = LastWrites(), [], []
+    for serial in range(400):
+        owner, count = int(random.integers(5)), int(random.integers(1, 4))
+        places = [
+            (KEPT + int(random.integers(40)), int(random.choice([0, 1, 2, 4, 8])))
+            for _ in range(count)
+        ]
+        kind = Event.READ if random.integers(4) == 0 else Event.WRITE
+        piece = piece_of(kind, *places)
+        piece.serial = serial
+        pieces.append((owner, piece))
+        if kind is Event.WRITE:
+            writes += [(owner, serial, a, a + (size or 8)) for a, size in places]
+        if random.integers(10) == 0:
+            last.add(pieces)
+            pieces = []
+    last.add(pieces)
+    for word in range(KEPT, KEPT + 48, 4):
+        for owner in range(6):
+            by_others = [
+                serial
+                for o, serial, start, end in writes
+                if o != owner and start < word + 4 and end > word
+            ]
+            assert last.by_others(owner, word) == max(by_others, default=-1)
+    assert last.by_others(0, KEPT - 100) == -1
 
 
 def test_nothing_is_known_across_a_gap(assemble: Callable[..., Path]) -> None:
