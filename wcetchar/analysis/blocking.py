@@ -48,6 +48,10 @@ FETCHED_BEHIND: Final = 3
 """So many instructions behind one that accesses memory are fetched while it does, at most (as
 ``fetch_ahead`` has it, for transfers that take effect late)."""
 
+BUFFERED: Final = 12
+"""The same of a core with a prefetch buffer (``fetch_buffer``): more than it holds. What as many
+before a stretch have sent the fetch unit to may be under way when that begins."""
+
 VENEER: Final = 4
 """So many instructions behind a call at most, the called function has been reached: a linker's
 veneer between the two takes up to three."""
@@ -152,10 +156,13 @@ def rows_of(labelled: Labelled, stretch: Stretch) -> Codes:
     )
 
 
-def fetching(labelled: Labelled, stretch: Stretch) -> dict[int, int]:
+def fetching(labelled: Labelled, stretch: Stretch, buffered: bool) -> dict[int, int]:
     """How often a stretch fetches for what: 2 * table index of an instruction + whether it sent
-    control elsewhere."""
-    inside = slice(stretch.first, stretch.last + 1 + FETCHED_BEHIND)
+    control elsewhere. ``buffered``: the core has a prefetch buffer."""
+    first, behind = stretch.first, FETCHED_BEHIND
+    if buffered:
+        first, behind = max(0, first - BUFFERED), BUFFERED
+    inside = slice(first, stretch.last + 1 + behind)
     pairs, often = np.unique(
         2 * labelled.index[inside] + labelled.taken[inside], return_counts=True
     )

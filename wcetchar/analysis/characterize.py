@@ -144,6 +144,7 @@ def characterize(
         stalls=STALL_EDITION,
         successions=successions,
         data_lines=tuple(sorted(set(data_lines))),
+        fetch_buffer=table.buffer,
         sections=tuple(Places(resolved).info(s, bool(data_lines)) for s in services.sections),
         services=tuple(
             _service(service, part, collector, blocking_labeller, resolved)

@@ -211,14 +211,15 @@ def _add_stretches(
     for stretch in stretches(window, labelled, labeller.blockings, labeller.is_call):
         counts = packed_counts(rows_of(labelled, stretch))
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
-        code, pairs = collector.code[window.name][key], fetching(labelled, stretch)
+        pairs = fetching(labelled, stretch, labeller.lines.buffered)
+        code = collector.code[window.name][key]
         code.pairs |= pairs.keys()
         for known_behind, behind in zip(
             collector.reached[window.name][key], stretch.reached, strict=True
         ):
             known_behind.update(behind)
         wild = sum(often for pair, often in pairs.items() if labeller.lines.is_wild(pair))
-        code.wild = max(code.wild, wild)
+        code.wild = max(code.wild, labeller.lines.wild_lines * wild)
         if labelled.data is not None:
             used = labelled.data.used(stretch.first, stretch.last)
             collector.used_blocked[window.name][key].include(used)

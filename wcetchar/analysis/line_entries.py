@@ -1,14 +1,15 @@
 """Lines of an instruction cache that a window enters, and the code that it touches.
 
 Inputs: the executed instructions of a window in their own order, :class:`Columns`, what is fetched
-in vain (:class:`FetchAhead`). Nothing here depends on a cache but the size of its lines, L bytes.
+in vain (:class:`FetchAhead`; :class:`FetchesAhead` where the table has a buffer). Nothing here
+depends on a cache but the size of its lines, L bytes.
 
 A *line entry* is a fetch from another line than the fetch before it: at the first instruction of
 the window; where an instruction begins or ends in another line than what was fetched last; for each
 line that a transfer of control fetches from in vain; behind a supervisor call. A cache that keeps
 nothing but the line it last fetched from misses once at each, and no cache of such lines misses
 more often, as long as nothing else uses it meanwhile. What is fetched in vain and is no known code
-may send the fetch unit anywhere: two more, one for where that is, one for what it may replace.
+may send the fetch unit anywhere: those that it finds there, and one for what it may replace.
 
 *Elsewhere*: what more there can be where the code is linked at another address. A *run* of b bytes
 is what is fetched in sequence, in vain or not; each run covers at most
@@ -25,12 +26,12 @@ sooner; so what p and i wait for beside fetches (``OPERAND_STALLS``) arrives mea
 the line is there already, they wait, and nothing is loaded. A line that is entered first in vain
 and by what is executed later may be loaded at either; then nothing counts as hidden. p does not
 transfer control, is no barrier and no supervisor call. What p waits for is left out if p enters a
-line first itself: that has waited already where the line is loaded.
+line first itself: that has waited already where the line is loaded. With a buffer nothing is.
 
 Output of counts: packed codes as ``columns.event_code``, by section of the instruction.
 
-Soundness: as that of ``fetch_ahead``, for cores that fetch ahead no further. Runs of b bytes take
-the worst each by itself, which no single address need give: safe, and dear.
+Soundness: as that of ``fetch_ahead`` and ``fetch_buffer``, for cores that fetch ahead no further.
+Runs of b bytes take the worst each by itself, which no single address need give: safe, and dear.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.columns import FLOW, KIND, Codes, Columns, event_code
-from wcetchar.analysis.fetch_ahead import FetchAhead, InVain
+from wcetchar.analysis.fetch_ahead import FetchAhead
+from wcetchar.analysis.fetch_buffer import FetchesAhead
 from wcetchar.analysis.front_end import is_predicted
+from wcetchar.analysis.vain import NO_LINE, Range, Vain, of_buffer, of_pipeline, wild_lines
 from wcetchar.model.access import LINE_ENTRIES, OPERAND_STALLS, EventKind
 from wcetchar.model.cache import LINE_BYTES
-from wcetchar.model.instruction import Flow, Instruction
+from wcetchar.model.instruction import Flow
 
-Range = tuple[int, int]
-"""Addresses start..end - 1."""
 Ranges = frozenset[tuple[int, int, int]]
 """Each with the number of the logical section that it stays with wherever that lies
 (``NO_SECTION``: that which it lies in), before start and end; they may overlap."""
@@ -59,34 +60,10 @@ First = tuple[EventKind, ...] | int
 """What is hidden when a line is loaded at its first entry: stalls, in order; or, of a line that is
 fetched from in vain alone, how many cycles before control is transferred."""
 NOWHERE: Final[Codes] = np.zeros(0, dtype=np.int64)
-NO_LINE: Final = -1
 NO_SECTION: Final = -1
 NEAR: Final = 64
 """What is fetched in vain so many bytes behind an instruction at most lies behind its section's
 end, even if another one begins there now."""
-
-
-@dataclass(frozen=True)
-class Vain:
-    """What one instruction fetches in vain, counted.
-
-    Attributes:
-        ranges: all of it.
-        lines: those that are entered, by size of lines.
-        before: with each of these, how many cycles before control is transferred elsewhere.
-        last: line that was fetched from last; ``NO_LINE``: not known.
-        tail: bytes that follow the instruction without a gap.
-        groups: bytes of each other group without a gap.
-        wild: it may be more, anywhere: two entries.
-    """
-
-    ranges: tuple[Range, ...]
-    lines: tuple[tuple[int, ...], ...]
-    before: tuple[tuple[int, ...], ...]
-    last: tuple[int, ...]
-    tail: int
-    groups: tuple[int, ...]
-    wild: bool
 
 
 @dataclass
@@ -127,7 +104,13 @@ class LineEntries:
         """``section_of``: by table index, the number of the instruction's logical section."""
         self._columns = columns
         self._section_of = section_of
+        buffer = columns.table.buffer
+        self._buffer = buffer
+        self.buffered = buffer is not None
         self._ahead = FetchAhead(columns.table)
+        self._buffered = None if buffer is None else FetchesAhead(columns.table, buffer)
+        self.wild_lines = wild_lines(buffer)
+        """What a wild transfer loads at most, in lines."""
         flow, barrier = columns.flow, columns.issue == KIND[EventKind.BARRIER]
         predicted = np.array([is_predicted(i) for i in columns.table.instructions], dtype=bool)
         transfers = columns.transfers_control & ~columns.conditional
@@ -163,6 +146,9 @@ class LineEntries:
             stalls: of the window, by position in it (``Stalls.of``).
             apart: positions before which another thread or the window's own handler ran.
         """
+        if self.buffered:  # where it ends or is left for something else, what is behind is in vain
+            taken = taken.copy()
+            taken[np.append(apart[(apart > 0) & (apart < len(index))], len(index)) - 1] = True
         waits = _by_position(stalls)
         onwards = np.zeros(len(index), dtype=bool)
         onwards[1:] = (self._goes_on[index] & ~taken)[:-1]
@@ -181,7 +167,8 @@ class LineEntries:
         section = self._section_of[index]
         run_bytes = end[lasts] - address[firsts] + tail[lasts]
         entered = Entered(Counter(), self.ranges(pairs), {}, 0, {})
-        entered.wild = sum(n for v, n in zip(vains, often, strict=True) if v.wild)
+        wild = sum(n for v, n in zip(vains, often, strict=True) if v.wild)
+        entered.wild = self.wild_lines * wild
         entering = [
             (v, n, at) for v, n, at in zip(vains, often, earliest, strict=True) if any(v.lines)
         ]
@@ -205,7 +192,10 @@ class LineEntries:
             for one, at in _first_of((end - 1) // line, crosses).items():
                 executed[one] = min(at, executed.get(one, at))
             used = np.union1d(address // line, (end - 1) // line)
-            entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
+            if self._buffer is None:
+                entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
+            else:
+                entered.first[line] = dict.fromkeys((*executed, *in_vain, *used.tolist()), ())
             covered = -(-(run_bytes + line - granule[firsts]) // line)
             covered += self._apart[number, pair[lasts]]
             more = covered - np.add.reduceat(here, firsts)
@@ -246,51 +236,18 @@ class LineEntries:
         if known is None:
             index, taken = pair >> 1, bool(pair & 1)
             instruction = self._columns.table.instructions[index]
-            known = _counted(instruction, self._ahead.of(index, taken))
+            if self._buffer is not None and self._buffered is not None:
+                known = of_buffer(instruction, self._buffered.of(index, taken), self._buffer)
+            else:
+                known = of_pipeline(instruction, self._ahead.of(index, taken))
             self._known[pair] = known
             self._fetched[pair], self._tail[pair] = bool(known.ranges), known.tail
             granule = int(self._columns.granule[index])
             for number, line in enumerate(LINE_BYTES):
-                self._in_vain[number, pair] = len(known.lines[number]) + 2 * known.wild
+                self._in_vain[number, pair] = known.entries[number]
                 self._left_at[number, pair] = known.last[number]
-                self._apart[number, pair] = _apart(known, line, granule)
+                self._apart[number, pair] = known.apart(line, granule)
         return known
-
-
-def _counted(instruction: Instruction, found: InVain) -> Vain:
-    groups: list[list[int]] = [[instruction.end, instruction.end]]
-    for touch in found.touches:
-        if touch.start == groups[-1][1]:
-            groups[-1][1] = touch.end
-        else:
-            groups.append([touch.start, touch.end])
-    lines, before, last = [], [], []
-    traps = instruction.flow is Flow.SUPERVISOR_CALL
-    returns = instruction.flow is Flow.RETURN and bool(instruction.masks)
-    # Of what was predicted, behind a trap and a handler's return, how long that takes is not known.
-    known_sooner = not (is_predicted(instruction) or traps or returns)
-    for line in LINE_BYTES:
-        at = (instruction.end - 1) // line
-        entered, sooner = [], []
-        for touch in found.touches:
-            for one in range(touch.start // line, (touch.end - 1) // line + 1):
-                if one != at:
-                    entered.append(one)
-                    sooner.append(touch.before if known_sooner else 0)
-                at = one
-        lost = found.wild or traps
-        lines.append(tuple(entered))
-        before.append(tuple(sooner))
-        last.append(NO_LINE if lost else at)
-    return Vain(
-        tuple((touch.start, touch.end) for touch in found.touches),
-        tuple(lines),
-        tuple(before),
-        tuple(last),
-        groups[0][1] - groups[0][0],
-        tuple(end - start for start, end in groups[1:]),
-        found.wild,
-    )
 
 
 def _by_position(stalls: Iterable[tuple[EventKind, Codes]]) -> dict[int, list[EventKind]]:
@@ -351,11 +308,6 @@ def _hidden_by_both(one: First, other: First) -> First:
     if isinstance(one, int) or isinstance(other, int):
         return ()
     return one if one == other else tuple(sorted((Counter(one) & Counter(other)).elements()))
-
-
-def _apart(vain: Vain, line: int, granule: int) -> int:
-    """Lines that what is fetched in vain away from the run can lie in."""
-    return sum(-(-(size + line - granule) // line) for size in vain.groups) + 2 * vain.wild
 
 
 def _tally(found: Counter[int], codes: Codes, counts: Codes) -> None:

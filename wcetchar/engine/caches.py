@@ -121,9 +121,10 @@ def warm_misses(
     }
 
 
-def fits(geometry: CacheGeometry, lines: Iterable[int]) -> bool:
-    """No set gets more of these lines than it has ways."""
-    return all(len(found) <= geometry.ways for found in _by_set(geometry, lines).values())
+def fits(geometry: CacheGeometry, lines: Iterable[int], beside: int = 0) -> bool:
+    """No set gets more of these lines than it has ways, with ``beside`` others in any one set."""
+    fullest = max((len(found) for found in _by_set(geometry, lines).values()), default=0)
+    return fullest + beside <= geometry.ways
 
 
 def _by_set(geometry: CacheGeometry, lines: Iterable[int]) -> dict[int, list[int]]:

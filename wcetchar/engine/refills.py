@@ -256,7 +256,7 @@ class RefillPrices:
         longest = (self.waits.longest(self.region[s]) * number for s, number in misses.items())
         waits = sum(longest, start=Fraction(0))
         if code.wild:
-            anywhere = self._wild_misses * code.wild
+            anywhere = self._anywhere(lines, code.wild)
             misses[self._dearest] += anywhere
             waits += anywhere * self._longest
         time = sum(
@@ -302,11 +302,12 @@ class RefillPrices:
             lines -= min(number, lines)
         return total
 
-    @property
-    def _wild_misses(self) -> int:
-        """Of a fetch from anywhere: what it loads, and each line of a full set, which one more
-        pushes out in turn."""
-        return 1 + self.geometry.ways
+    def _anywhere(self, lines: Iterable[int], wild: int) -> int:
+        """Misses of ``wild`` lines from anywhere: what each loads, and each line of a full set,
+        which one more pushes out in turn; not where all of them have room beside ``lines``."""
+        if not wild or fits(self.geometry, lines, beside=wild):
+            return wild
+        return wild * (1 + self.geometry.ways)
 
     @property
     def _dearest(self) -> str:
@@ -381,7 +382,7 @@ class RefillPrices:
         misses: dict[str, int] = defaultdict(int)
         for line, number in model(self.geometry, entries, handlers).items():
             misses[lines[line]] += number
-        anywhere = self._wild_misses * max((f.wild for f in found), default=0)
+        anywhere = self._anywhere(lines, max((f.wild for f in found), default=0))
         if not fits(self.geometry, lines):
             anywhere += self._refetched(counted)
         hidden: list[HiddenLines] = []
@@ -533,6 +534,17 @@ def refill_prices(
         price[section], spans[section], regions[section] = (region.name, time), span, region
     if not price:
         return None
+    if characterization.architecture.startswith("arm") and characterization.fetch_buffer is None:
+        raise PricingError(
+            f"the characterization of {characterization.kernel.name} does not say how far an "
+            f"{characterization.architecture} core fetches ahead: it is of an older wcetchar, "
+            "which counted the lines of another pipeline",
+            expected="a characterization that says so (fetch_buffer), or a profile without a cache",
+            hint="characterize the kernel anew; or leave out `instruction cache`, and price each "
+            "fetch as one that misses",
+            file="profile",
+            keys=("core", "instruction cache"),
+        )
     address = {s: a for s, a in section_map.addresses.items() if s in price}
     if section_map.instruction_cache is not CacheState.ALWAYS_MISS:
         used = {r.section for s in chosen for r in _ranges(s)}

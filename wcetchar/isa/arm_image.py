@@ -11,6 +11,7 @@ from wcetchar.isa.code_ranges import check_range
 from wcetchar.model.access import EventKind
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
+    ARMV4T_BUFFER,
     ARMV4T_EXCEPTIONS,
     Flow,
     Instruction,
@@ -63,6 +64,7 @@ def decode_armv4t(image: Image) -> InstructionTable:
         fetch_bytes=arm.FETCH.bytes,
         granule=_GRANULES["thumb"],
         exceptions=ARMV4T_EXCEPTIONS,
+        buffer=ARMV4T_BUFFER,
     )
 
 

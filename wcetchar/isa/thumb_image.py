@@ -8,6 +8,7 @@ from wcetchar.isa.code_ranges import check_range
 from wcetchar.isa.thumb import ARMV6M, ARMV7EM, ARMV7EM_FP, ARMV7M, decoder, it_state_after
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
+    M_PROFILE_BUFFER,
     M_PROFILE_FLOAT_EXCEPTIONS,
     Instruction,
     InstructionTable,
@@ -83,5 +84,9 @@ def _decode(image: Image, architecture: str) -> InstructionTable:
             it_state = it_state_after(found, it_state)
             offset += len(found.code)
     return InstructionTable(
-        tuple(instructions), tuple(undecodable), fetch_bytes=FETCH_BYTES, granule=2
+        tuple(instructions),
+        tuple(undecodable),
+        fetch_bytes=FETCH_BYTES,
+        granule=2,
+        buffer=M_PROFILE_BUFFER,
     )

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from wcetchar.model.access import AccessVector, EventKind
 from wcetchar.model.expression import ONE, Expression
+from wcetchar.model.instruction import FetchBuffer
 from wcetchar.model.service import Kernel, LeftOut, Parameter, Part, SectionKind, ServiceKind
 
 SCHEMA_VERSION = 1
@@ -142,7 +143,7 @@ class StretchCode:
 
     Attributes:
         ranges: all of it, in order.
-        wild: transfers of control that may fetch from anywhere.
+        wild: lines that may be fetched from anywhere.
     """
 
     ranges: tuple[CodeRange, ...]
@@ -288,7 +289,7 @@ class Footprint:
     Attributes:
         ranges: all of it, in order.
         repeated: how often lines are entered, where that is more than once.
-        wild: transfers of control that may fetch from anywhere.
+        wild: lines that may be fetched from anywhere.
         hidden: what goes on while lines are loaded that were not there before, where the code was
             characterized; lines in which two sections meet are left out.
         in_vain: of such lines, those that are fetched from in vain alone.
@@ -417,6 +418,8 @@ class Characterization:
             an access is priced as if the dearest had just gone before it.
         data_lines: bytes of a data cache's line, for each of which loads that may miss are counted
             (``EventKind.is_of_data_cache``), and lines that are used are told.
+        fetch_buffer: how far the core is taken to fetch ahead, in what lines are entered;
+            ``None``: as a pipeline that predicts branches in its decoder.
     """
 
     kernel: Kernel
@@ -432,6 +435,7 @@ class Characterization:
     stalls: int = 0
     successions: bool = False
     data_lines: tuple[int, ...] = ()
+    fetch_buffer: FetchBuffer | None = None
 
     @property
     def joint(self) -> dict[str, tuple[str, ...]]:

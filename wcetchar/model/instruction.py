@@ -432,6 +432,35 @@ of effects."""
 
 
 @dataclass(frozen=True)
+class FetchBuffer:
+    """How far a core fetches ahead whose fetch unit fills a buffer, at most.
+
+    Attributes:
+        behind: bytes behind the instruction that executes.
+        speculative: bytes at the target of a direct branch that is decoded and may not be taken;
+            0: it fetches from there only once the branch is executed.
+    """
+
+    behind: int
+    speculative: int
+
+
+M_PROFILE_BUFFER: Final = FetchBuffer(behind=22, speculative=12)
+"""Cortex-M3 TRM (ARM DDI 0337G), 1.4 "Prefetch Unit": three stages (1.1), so that one instruction
+is decoded behind the one that executes; a buffer of three words; direct branches send the fetch
+unit to their target when they are decoded, conditional ones on trial, after which the buffer is
+flushed or kept. Behind: an instruction of 4 bytes in decode, three words in the buffer, one more on
+the bus (the manual does not say whether a fetch waits for a free place), and half a word that was
+left of the word before. Speculative: what the buffer holds, though the manual speaks of one slot on
+the bus. Cortex-M4 is taken to have the same unit, and Cortex-M0 and M0+ to fetch no further. A
+Cortex-M7 does: for it, lines are not counted right."""
+
+ARMV4T_BUFFER: Final = FetchBuffer(behind=12, speculative=0)
+"""ARM7TDMI TRM (ARM DDI 0210), 1.1 and chapter 6: three stages, so that two instructions behind a
+branch are fetched when it executes; a load of pc puts out the address of a third."""
+
+
+@dataclass(frozen=True)
 class InstructionTable:
     """All instructions of an image, sorted by address, with columns for vectorised analysis.
 
@@ -442,6 +471,8 @@ class InstructionTable:
             the smallest, where instructions have a ``fetch`` of their own.
         registers: what the registers of ``defs``, ``uses`` and memory operands are for.
         exceptions: what the hardware does around handlers.
+        buffer: how far the core fetches ahead; ``None``: as a pipeline that predicts branches in
+            its decoder (``analysis/fetch_ahead.py``).
     """
 
     instructions: tuple[Instruction, ...]
@@ -450,6 +481,7 @@ class InstructionTable:
     granule: int = 2
     registers: RegisterRoles = ARM_REGISTERS
     exceptions: ExceptionModel = M_PROFILE_EXCEPTIONS
+    buffer: FetchBuffer | None = None
 
     def __len__(self) -> int:
         return len(self.instructions)

@@ -10,6 +10,7 @@ of its own::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, Strict
@@ -48,6 +49,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
+from wcetchar.model.instruction import FetchBuffer
 from wcetchar.model.service import (
     Kernel,
     LeftOut,
@@ -427,6 +429,15 @@ class ProvenanceDoc(JsonModel):
         )
 
 
+class FetchBufferDoc(JsonModel):
+    """How far the core is taken to fetch ahead, in bytes."""
+
+    behind: Count = Field(description="behind the instruction that executes")
+    speculative: Count = Field(
+        description="at the target of a direct branch that need not be taken"
+    )
+
+
 class CharacterizationDoc(JsonModel):
     """What each kernel service does to memory, under which blocking: counts, not times."""
 
@@ -448,6 +459,11 @@ class CharacterizationDoc(JsonModel):
         description="bytes of a data cache's line, for each of which line loads are counted and "
         "lines that are used are told; absent: they are not",
     )
+    fetch_buffer: FetchBufferDoc | None = Field(
+        None,
+        description="what lines are entered in vain by; absent: a pipeline that predicts branches "
+        "in its decoder",
+    )
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
     not_characterized: list[NotCharacterizedDoc] = Field(default_factory=list)
@@ -467,6 +483,9 @@ class CharacterizationDoc(JsonModel):
             stalls=int(self.stalls),
             successions=self.successions is not None,
             data_lines=tuple(self.data_lines),
+            fetch_buffer=None
+            if self.fetch_buffer is None
+            else FetchBuffer(self.fetch_buffer.behind, self.fetch_buffer.speculative),
             sections=tuple(
                 SectionInfo(s.name, s.kind, s.meaning, s.address, tuple(s.either_of))
                 for s in self.sections
@@ -502,6 +521,7 @@ def plain(c: Characterization) -> dict[str, Any]:
             "fetch_width": c.fetch_width,
             "stalls": c.stalls,
             "data_lines": list(c.data_lines),
+            "fetch_buffer": None if c.fetch_buffer is None else asdict(c.fetch_buffer),
             "sections": [_section(s) for s in c.sections],
             "services": services,
             "successions": [_succession(key) for key in numbers] if c.successions else None,
@@ -515,6 +535,7 @@ def plain(c: Characterization) -> dict[str, Any]:
         },
         "stalls",
         "data_lines",
+        "fetch_buffer",
         *(() if c.successions else ("successions",)),
         "not_characterized",
         "left_out",

@@ -49,7 +49,7 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.image import Image
-from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.instruction import M_PROFILE_BUFFER, InstructionTable
 from wcetchar.model.service import SectionKind, Service, ServicesFile
 from wcetchar.model.trace import Event, Knowledge, Loss, TraceTotals
 
@@ -61,6 +61,12 @@ TICKS: list[Row] = [i(0x100), mark(BEGIN, 8), i(0x102), *TICK, i(0x108), mark(EN
 @pytest.fixture
 def loaded(assemble: Callable[..., Path]) -> Loaded:
     return load(assemble(SOURCE, SCRIPT))
+
+
+def pipelined(loaded: Loaded) -> Loaded:
+    """As if the core fetched ahead like a pipeline that predicts branches in its decoder."""
+    image, table = loaded
+    return image, replace(table, buffer=None)
 
 
 def characterized(
@@ -157,10 +163,22 @@ def test_the_code_of_a_stretch_by_hand(loaded: Loaded) -> None:
     three instructions fetched, up to 0x133. The locked one goes from there by nop and ``bl unlock``
     to the return of ``unlock`` (0x130), which has those to 0x139 fetched; then comes pop (0x124),
     and three behind it."""
-    found = only(characterized(loaded, HandTrace(all_calls() + TICKS)), "service")
+    known = characterized(pipelined(loaded), HandTrace(all_calls() + TICKS))
+    found = only(known, "service")
     masked = StretchCode((CodeRange(".text", 0x10, 0x20), CodeRange(".text", 0x28, 0x34)))
     locked = StretchCode((CodeRange(".text", 0x1E, 0x3A),))
     assert [stretch.code for stretch in found.stretches] == [masked, masked, locked]
+
+
+def test_a_prefetch_buffer_has_more_under_way_when_a_stretch_begins(loaded: Loaded) -> None:
+    """What the twelve instructions before it and behind it fetch, and may fetch in vain: all from
+    the first one of ``service`` (0x10c) to 22 bytes behind the return of ``lock`` (0x12c)."""
+    known = characterized(loaded, HandTrace(all_calls() + TICKS))
+    assert known.fetch_buffer == M_PROFILE_BUFFER
+    masked = only(known, "service").stretches[0].code
+    assert masked is not None
+    assert masked.ranges[0].start == 0x0C
+    assert masked.ranges[0].end >= 0x12C + 22 - 0x100
 
 
 FORKED = f"""
@@ -245,7 +263,7 @@ def test_the_code_of_all_windows_and_of_a_stretch_that_counts_less(
     no more of anything, but lies elsewhere."""
     forked = load(assemble(FORKED, SCRIPT))
     calls = [row for n in order for row in forked_call(n)]
-    found = only(characterized(forked, HandTrace(calls), partial=True), "service")
+    found = only(characterized(pipelined(forked), HandTrace(calls), partial=True), "service")
     masked = [s for s in found.stretches if s.kind is StretchKind.INTERRUPTS]
     assert [s.begin.split()[0] for s in masked] == ["service+2", "service+310"]
     first, second = (s.code.ranges for s in masked if s.code is not None)
@@ -266,7 +284,7 @@ def test_wild_transfers_of_a_stretch_are_those_of_its_longest_window(
     branch = next(n for n, one in enumerate(table.instructions) if one.address == 0x116)
     monkeypatch.setattr(LineEntries, "is_wild", lambda _, pair: pair == 2 * branch + 1)
     calls = [row for n in (16, *range(1, 16)) for row in call(n)]
-    found = only(characterized(loaded, HandTrace(calls + TICKS)), "service")
+    found = only(characterized(pipelined(loaded), HandTrace(calls + TICKS)), "service")
     assert [stretch.code.wild for stretch in found.stretches if stretch.code] == [15, 15, 0]
 
 

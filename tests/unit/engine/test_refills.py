@@ -53,6 +53,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.expression import Name
 from wcetchar.model.hardware import DataCache, HardwareProfile, Interference
+from wcetchar.model.instruction import M_PROFILE_BUFFER
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
 from wcetchar.model.versus import Verdict
@@ -117,7 +118,13 @@ def characterized(
     infos = tuple(
         SectionInfo(name, SectionKind.CODE, address=BASE) for name in (".text", *sections)
     )
-    return replace(plain, sections=infos, services=(service,), stalls=STALL_EDITION)
+    return replace(
+        plain,
+        sections=infos,
+        services=(service,),
+        stalls=STALL_EDITION,
+        fetch_buffer=M_PROFILE_BUFFER,
+    )
 
 
 def where_it_was(state: CacheState = CacheState.COLD) -> SectionMap:
@@ -552,16 +559,16 @@ def test_a_line_from_anywhere_may_come_from_where_writes_go() -> None:
     sram = replace(plain.regions["sram"], times=times)
     core = replace(plain.core, write_buffer=1, data_width=32)
     hardware = replace(plain, core=core, regions={**plain.regions, "sram": sram})
-    lines = FetchedLines(formula(50, 0), (footprint(wild=1),))
-    known = characterized(lines, ".fast", stretch=True, while_blocked=code(wild=1))
+    lines = FetchedLines(formula(50, 0), (footprint(0, wild=1),))
+    known = characterized(lines, ".fast", stretch=True, while_blocked=code(0, wild=1))
     known = replace(known, successions=True)
     sections = {".text": "flash", ".fast": "sram"}
     placed = SectionMap(
         "map", sections, addresses={".text": BASE}, instruction_cache=CacheState.COLD
     )
     found = estimate(known, "svc", hardware, placed, {})
-    assert found.total.high == 10 + 2 * (REFILL + 200)
-    assert found.blocking_interrupts.high == 10 + 2 * (REFILL + 200)
+    assert found.total.high == 10 + REFILL + 2 * (REFILL + 200)
+    assert found.blocking_interrupts.high == 10 + REFILL + 2 * (REFILL + 200)
 
 
 def test_what_comes_once_in_a_window_comes_in_rows_that_block_too() -> None:
@@ -727,11 +734,31 @@ def test_a_line_of_two_sections_has_the_dearer_price() -> None:
         assert found.total == exactly(10 + 110)
 
 
-@pytest.mark.parametrize(("ways", "refills"), [(1, 1 + 2), (2, 1 + 3), (4, 1 + 5)])
-def test_a_wild_fetch_pushes_out_a_whole_set(ways: int, refills: int) -> None:
-    """What it loads, and each line of the set, one after the other."""
-    lines = FetchedLines(formula(50, 0), (footprint(0, wild=1),))
-    assert priced(lines, CacheState.COLD, BASE, board(ways=ways)) == refills * REFILL
+@pytest.mark.parametrize("ways", [1, 2, 4])
+def test_a_wild_fetch_pushes_out_a_whole_set(ways: int) -> None:
+    """What it loads, and each line of the set, one after the other; none where all have room."""
+    full = footprint(*range(0, 4 * ways, 4), wild=1)
+    misses = ways + 1 + ways
+    hardware = board(ways=ways)
+    assert priced(FetchedLines(formula(50, 0), (full,)), CacheState.COLD, BASE, hardware) == (
+        misses * REFILL
+    )
+    room = footprint(*range(0, 4 * (ways - 1), 4), wild=1)
+    found = priced(FetchedLines(formula(50, 0), (room,)), CacheState.COLD, BASE, hardware)
+    assert found == (ways - 1 + 1) * REFILL
+
+
+def test_an_arm_characterization_that_does_not_say_how_far_the_core_fetches_is_refused() -> None:
+    """Before that was counted, its lines were those of another pipeline."""
+    known = characterized(FetchedLines(formula(5, 2), (footprint(0, 1),)))
+    old = replace(known, fetch_buffer=None)
+    assert old.architecture == "armv7-m"
+    error = refusal(old, board())
+    assert "how far an armv7-m core fetches ahead" in error.message
+    assert error.keys == ("core", "instruction cache")
+    other = replace(old, architecture="riscv32")
+    placed = SectionMap("map", {".text": "flash"})
+    assert estimate(other, "svc", board(), placed, {}) is not None
 
 
 @pytest.mark.parametrize(("address", "refills"), [(BASE + 8, 20), (BASE + 8 + 32 * 2, 5 + 6 + 1)])
