@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -340,10 +341,8 @@ def made_map(cell: Cell, published: Path) -> Path:
 def _left_out(said: str) -> Counter[str]:
     """Why invocations were left out, with how many."""
     found: Counter[str] = Counter()
-    for line in said.splitlines():
-        if line.startswith("left out: "):
-            count, reason = line.rsplit(", ", 1)[1].split(" times: ")
-            found[reason] += int(count)
+    for count, reason in re.findall(r"^left out: .*?, (\d+) times: (.*)$", said, re.M):
+        found[reason] += int(count)
     return found
 
 

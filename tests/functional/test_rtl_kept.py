@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +62,7 @@ class StandIn:
         assert (words[options.index("--reference") + 1] / "retired").exists()
         self.measured.append((script, folder.name))
         self._write(script, folder, words[options.index("-o") + 1])
-        return "", f"left out: s, 2 times: {script} says so\n"
+        return "", f"a warning\nleft out: s, 1 times: {script}, twice\n" * 2
 
     def _write(self, program: str, folder: Path, file: Path) -> None:
         if self.last == (program, folder.name):
@@ -123,8 +125,8 @@ def test_what_was_measured_is_not_run_again(machine: Machine) -> None:
         "masked.py,imac-cached-d-ideal--empty-data-0-masked"
     )
     assert one.left_out == {
-        "total": Counter({"measurements.py says so": 2}),
-        "interrupts": Counter({"masked.py says so": 2}),
+        "total": Counter({"measurements.py, twice": 2}),
+        "interrupts": Counter({"masked.py, twice": 2}),
     }
 
 
@@ -229,6 +231,17 @@ def test_what_is_not_whole_is_run_again(machine: Machine, damage: Callable[[Path
     again, made = machine.measured()
     assert made == {"imc-a-cold--second-master--busiest-1", "imc-a-ideal-0"}
     assert again == found
+
+
+def test_why_invocations_were_left_out(machine: Machine) -> None:
+    """As `measurements.py` and `masked.py` say it."""
+    from measurements import say_left_out
+
+    said = StringIO()
+    with redirect_stderr(said):
+        say_left_out({("a", "is one, or two"): 12, ("b", "is one, or two"): 3, ("b", "traps"): 1})
+    found = machine.validate._left_out(said.getvalue())
+    assert found == {"is one, or two": 15, "traps": 1}
 
 
 def test_each_run_of_a_state_has_a_key_of_its_own(machine: Machine) -> None:
