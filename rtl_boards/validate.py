@@ -137,7 +137,7 @@ def bench(cell: Cell, program: Program, folder: Path, *options: str | Path) -> N
     run([*on_board(cell), program.elf, "-o", folder / "marks.csv", *options])
 
 
-def _kept(folder: Path, *names: str) -> list[str | Path]:
+def _written(folder: Path, *names: str) -> list[str | Path]:
     """Options of the bench that write these files."""
     return [word for name in names for word in (f"--{name}", folder / name)]
 
@@ -146,10 +146,10 @@ def run_before_warm(cell: Cell, program: Program) -> None:
     folder = program.before_warm(cell)
     data = WARM in cell.beside
     caches = ("cold",) if cell.caches == "warm" else (cell.caches, EMPTY)
-    kept = ("retired", "refills", "emptied", *(["data"] if data else []))
-    bench(cell, program, folder, "--caches", *caches, *_kept(folder, *kept))
+    names = ("retired", "refills", "emptied", *(["data"] if data else []))
+    bench(cell, program, folder, "--caches", *caches, *_written(folder, *names))
     run([sys.executable, ROOT / "rtl_boards" / "warm.py", folder, *program.cuts])
-    _forget(folder, *kept)
+    _forget(folder, *names)
 
 
 def _forget(folder: Path, *names: str) -> None:
@@ -183,7 +183,7 @@ def simulated(cell: Cell, program: Program, number: int = 0, masked: bool = Fals
     folder = _folder(cell, program, number)
     folder = folder.with_name(f"{folder.name}-masked") if masked else folder
     options = _options(cell, program, number, masked)
-    bench(cell, program, folder, *_kept(folder, "retired", "refills"), *options)
+    bench(cell, program, folder, *_written(folder, "retired", "refills"), *options)
     return folder
 
 
