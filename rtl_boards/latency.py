@@ -297,6 +297,11 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=5, help="stretches of each kind")
     parser.add_argument("--work", type=Path, default=BUILT / "latency", help="folder of runs")
     options = parser.parse_args()
+    # `wcetchar` runs in the project's folder.
+    options.characterization, options.work = (
+        options.characterization.resolve(),
+        options.work.resolve(),
+    )
     if options.every < 1 or options.each < 1 or options.phase < 0:
         parser.error("--every and --each: at least 1; --phase: at least 0")
     by_name = {cell.name: cell for cell in CELLS}
