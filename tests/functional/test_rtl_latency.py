@@ -63,6 +63,40 @@ close_let_in:
   .rept 20
   nop
   .endr
+one:
+  csrci mstatus, 8
+  .rept 10
+  nop
+  .endr
+one_let_in:
+  csrsi mstatus, 8
+  nop
+  csrci mstatus, 8
+  .rept 10
+  nop
+  .endr
+one_end:
+  csrsi mstatus, 8
+  .rept 20
+  nop
+  .endr
+two:
+  csrci mstatus, 8
+  .rept 10
+  nop
+  .endr
+two_let_in:
+  csrsi mstatus, 8
+  nop
+  nop
+  csrci mstatus, 8
+  .rept 10
+  nop
+  .endr
+  csrsi mstatus, 8
+  .rept 20
+  nop
+  .endr
 divide:
   div a0, a1, a2
   .rept 20
@@ -143,6 +177,9 @@ def test_latencies_are_those_told_by_hand(
     assert entered[begin - 7] == begin - 7 + ENTRY
     assert entered[begin - 6] == end - 2 + ENTRY + 2 + 2
     assert min(entered[cycle] for cycle in range(begin - 6, end - 1)) == end - 2 + ENTRY
+    # Nor with one instruction between; with two there is.
+    assert entered[at["one"]] == at["one_end"] - 2 + ENTRY + 2
+    assert entered[at["two"]] == at["two_let_in"] - 2 + ENTRY
     # A division that is under way ends.
     assert max(entered[cycle] - cycle for cycle in range(at["divide"] - 34, at["divide"])) in range(
         ENTRY + 30, ENTRY + 34
