@@ -146,9 +146,10 @@ class LineEntries:
             stalls: of the window, by position in it (``Stalls.of``).
             apart: positions before which another thread or the window's own handler ran.
         """
+        inside = apart[(apart > 0) & (apart < len(index))]
         if self.buffered:  # where it ends or is left for something else, what is behind is in vain
             taken = taken.copy()
-            taken[np.append(apart[(apart > 0) & (apart < len(index))], len(index)) - 1] = True
+            taken[np.append(inside, len(index)) - 1] = True
         waits = _by_position(stalls)
         onwards = np.zeros(len(index), dtype=bool)
         onwards[1:] = (self._goes_on[index] & ~taken)[:-1]
@@ -181,6 +182,10 @@ class LineEntries:
             here = begins.astype(np.int64) + crosses + self._in_vain[number, pair]
             each = Counter((address[begins] // line).tolist())
             each.update(((end - 1)[crosses] // line).tolist())
+            if number == 0 and self.buffered and len(inside):
+                # What ran there may have replaced anything, and need not be a supervisor call: as
+                # many lines from anywhere as are entered at all, so that each counts as a miss.
+                entered.wild += int(here.sum())
             in_vain: dict[int, tuple[int, int]] = {}
             for vain, times, at in entering:
                 for one, sooner in zip(vain.lines[number], vain.before[number], strict=True):

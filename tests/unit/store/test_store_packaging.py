@@ -88,7 +88,16 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
         for folder, files in (
             ("arm7tdmi", ("external-16bit", "zero-wait-sram")),
             ("cortex-m3", ("external-16bit", "flash-3ws", "zero-wait-sram")),
-            ("cortex-m4", ("flash-3ws", "zero-wait-sram")),
+            (
+                "cortex-m4",
+                (
+                    "art-168mhz",
+                    "art-168mhz-each-fetch",
+                    "art-168mhz-prefetch",
+                    "flash-3ws",
+                    "zero-wait-sram",
+                ),
+            ),
             ("renaux2010", ("1", "2", "3")),
             ("rv32", ("two-stage",)),
             ("vexriscv", vexriscv),

@@ -43,6 +43,9 @@ def test_names() -> None:
         "cortex-m3/external-16bit",
         "cortex-m3/flash-3ws",
         "cortex-m3/zero-wait-sram",
+        "cortex-m4/art-168mhz",
+        "cortex-m4/art-168mhz-each-fetch",
+        "cortex-m4/art-168mhz-prefetch",
         "cortex-m4/flash-3ws",
         "cortex-m4/zero-wait-sram",
         "renaux2010/platform1",
@@ -72,7 +75,7 @@ def test_names() -> None:
         "vexriscv/imc-zero-wait-shared",
     )
     assert store.characterization_names() == ("renaux2010",)
-    assert [name.replace("map-", "") for name in store.map_names()][:7] == [
+    assert [name.replace("map-", "") for name in store.map_names()][:10] == [
         name for name in store.profile_names() if name.startswith(("arm7tdmi", "cortex-m"))
     ]
 
