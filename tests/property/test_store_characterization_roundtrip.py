@@ -54,6 +54,7 @@ from wcetchar.model.expression import (
     Name,
     Number,
 )
+from wcetchar.model.instruction import FetchBuffer
 from wcetchar.model.service import Kernel, Parameter, ParameterKind, Part, SectionKind, ServiceKind
 from wcetchar.store import characterization_json, load_characterization
 
@@ -266,6 +267,7 @@ def characterizations(draw: st.DrawFn) -> Characterization:
         assumptions=draw(few(TEXT)),
         successions=True,
         data_lines=sizes,
+        fetch_buffer=draw(st.none() | st.builds(FetchBuffer, NATURAL, NATURAL)),
     )
 
 
