@@ -37,10 +37,11 @@ from pathlib import Path
 
 import numpy as np
 import rises
+from cells import CELLS, Cell
 from entry import LATCHED, STAGES, Entry, entry_of
 from measurements import TRAP_HANDLER, Row, write
 from rises import Stretch
-from validate import CELLS, Cell, wcetchar
+from validate import wcetchar
 from windows import Codes, Program, Run, Window, cut, load
 
 from wcetchar import store

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from masked import CLEARS, SETS
+from masked import RESTORED, State, change
 from windows import Codes, Program, Run
 
 Flags = npt.NDArray[np.bool_]
@@ -49,12 +49,13 @@ class Changes:
 
 
 def changes(program: Program, run: Run) -> Changes:
-    def having(*texts: str) -> Codes:
-        wanted = [a for a in np.unique(run.address).tolist() if program.at(a).text in texts]
-        return np.flatnonzero(np.isin(run.address, wanted))
+    made = {a: change(program.at(a).text) for a in np.unique(run.address).tolist()}
+
+    def having(what: State | str) -> Codes:
+        return np.flatnonzero(np.isin(run.address, [a for a, one in made.items() if one is what]))
 
     traps = np.flatnonzero(run.address == program.trap_handler)
-    return Changes(having(CLEARS), having(SETS), traps, having("mret"))
+    return Changes(having(State.MASKED), having(State.LET_IN), traps, having(RESTORED))
 
 
 def stretches(of: Changes) -> Iterator[Stretch]:
