@@ -25,6 +25,8 @@ from wcetchar.model.plausibility import Finding, Severity
 
 _LARGEST: Final = 256 << 10
 _FEWEST_LINES: Final = 4
+_LINES_IN_ANY_PLACE: Final = 64
+"""Of accelerators of flash, in which any line may lie anywhere (RM0090, 3.5.2)."""
 _WAYS_OF_LRU: Final = 8
 _HIT: Final = 4
 _AGAIN: Final = 40
@@ -78,14 +80,15 @@ def _geometry(cache: CacheGeometry, where: Place) -> Iterator[Finding]:
             "one that a core asks first holds 256 KiB at most, as a rule: is the unit right, or is "
             "it a second level, which answers later?",
         )
-    if cache.size < _FEWEST_LINES * cache.line:
+    # One line alone is what flash read last, held beside it.
+    if cache.line < cache.size < _FEWEST_LINES * cache.line:
         yield Finding(
             (*where, "size"),
             Severity.DEAR,
             f"a cache of {cache.size} bytes",
             f"it holds fewer than {_FEWEST_LINES} lines: is the unit right?",
         )
-    if cache.ways > _WAYS_OF_LRU:
+    if cache.ways > _WAYS_OF_LRU and (cache.sets > 1 or cache.ways > _LINES_IN_ANY_PLACE):
         yield Finding(
             (*where, "ways"),
             Severity.TOO_LOW,
