@@ -87,7 +87,7 @@ class _Writer:
         several = len(owners) > 1
         self.lowest = owners[0]
         yield f"# The core is that of {self._profile}; comments say where numbers come from."
-        yield "# Those that name a board hold times of its memories: find them anew for yours."
+        yield "# Where they name a board, numbers hold times of its memories: find them anew."
         if several:
             lowest = self._named(self.lowest)
             yield f"# Values with a name behind them are from that profile, others from {lowest}."
