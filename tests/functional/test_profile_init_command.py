@@ -84,7 +84,7 @@ def test_regions_of_a_devicetree(tmp_path: Path, dts: str) -> None:
 
 def test_a_skeleton_to_fit_can_be_fitted(tmp_path: Path) -> None:
     """From nothing: ranges everywhere, then measurements."""
-    path = _init(tmp_path, "--clock", "72 MHz", "--to-fit")
+    path = _init(tmp_path, "--clock", "72 MHz", "--to-fit", "--no-stalls")
     sections = load_characterization("renaux2010").sections
     board = tmp_path / "map.yaml"
     board.write_text(
@@ -101,6 +101,16 @@ def test_a_skeleton_to_fit_can_be_fitted(tmp_path: Path) -> None:
     check = ["validate", "renaux2010", "--measured", str(measured), *hardware, str(fitted)]
     again = CliRunner().invoke(main, check)
     assert again.exit_code == 0, again.output
+
+
+def test_stalls_can_be_fitted_or_are_left_out(tmp_path: Path) -> None:
+    """Without them the skeleton is for characterizations that do not count stalls."""
+    fitted = {e for e in EventKind if e.is_stall and not e.is_realigned}
+    events = load_profile(str(_init(tmp_path, "--clock", "8 MHz", "--to-fit"))).core.events
+    assert {e for e in events if e.is_stall} == fitted
+    assert all(events[e].low < events[e].high for e in fitted)
+    plain = load_profile(str(_init(tmp_path, "--clock", "8 MHz", "--to-fit", "--no-stalls")))
+    assert set(plain.core.events) == set(events) - fitted
 
 
 def test_a_file_that_is_not_one(tmp_path: Path) -> None:

@@ -218,6 +218,13 @@ def check(profile: str, strict: bool, form: str | None, as_json: bool, output: s
     "--to-fit", is_flag=True, help="Ranges in the place of TODO, for `wcetchar profile fit`."
 )
 @click.option(
+    "--stalls/--no-stalls",
+    default=True,
+    show_default=True,
+    help="With --to-fit: ranges of stalls too. Without, the times of instructions hold them; for "
+    "characterizations that do not count stalls.",
+)
+@click.option(
     "--each-peripheral",
     is_flag=True,
     help="A region for each peripheral, rather than one for those that lie together.",
@@ -230,6 +237,7 @@ def init(
     devicetree: str | None,
     svd: str | None,
     to_fit: bool,
+    stalls: bool,
     each_peripheral: bool,
     output: str | None,
 ) -> None:
@@ -249,6 +257,8 @@ def init(
     inputs = tuple(f for f in (core, devicetree, svd) if f is not None)
     check_output(output, inputs)
     emit(
-        pipeline.run(pipeline.Request(name, core, clock, devicetree, svd, to_fit, each_peripheral)),
+        pipeline.run(
+            pipeline.Request(name, core, clock, devicetree, svd, to_fit, stalls, each_peripheral)
+        ),
         output,
     )

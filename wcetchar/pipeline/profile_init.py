@@ -21,6 +21,7 @@ class Request:
     devicetree: str | None = None
     svd: str | None = None
     to_fit: bool = False
+    stalls: bool = True
     each_peripheral: bool = False
 
 
@@ -43,6 +44,7 @@ def run(request: Request) -> str:
         core=request.core,
         clock=request.clock,
         to_fit=request.to_fit,
+        stalls=request.stalls,
         each_peripheral=request.each_peripheral,
     )
 

@@ -18,6 +18,7 @@ from wcetchar.store.quantity import Dimension, parse_quantity
 TODO: Final = "TODO"
 _SCHEMA: Final = "wcetchar/hardware-profile/1"
 _RANGE_EVENT: Final = "0..40 cycles"
+_RANGE_STALL: Final = "0..20 cycles"
 _RANGE_ACCESS: Final = "1..200 cycles"
 _OF_CACHES: Final = (
     "  # The core has a cache. Where it holds what lies in a region, `fetch` or `read` is a hit's,",
@@ -34,6 +35,7 @@ def skeleton(
     core: str | None = None,
     clock: str | None = None,
     to_fit: bool = False,
+    stalls: bool = True,
     each_peripheral: bool = False,
 ) -> str:
     """The text of a profile.
@@ -44,6 +46,8 @@ def skeleton(
             it has from profiles that it is based on.
         clock: of the core, as a profile has it; otherwise what the memory map says, or TODO.
         to_fit: ranges in the place of TODO, for ``wcetchar profile fit``.
+        stalls: with ``to_fit``, of stalls as well; only a characterization that counts them can be
+            priced then.
         each_peripheral: a region for each peripheral, not one for each part of the address space.
 
     Raises:
@@ -56,7 +60,7 @@ def skeleton(
         _check_clock(clock)
     access = _RANGE_ACCESS if to_fit else TODO
     if core is None:
-        cores = CoreText(tuple(_events(clock or TODO, to_fit)), False, False)
+        cores = CoreText(tuple(_events(clock or TODO, to_fit, stalls)), False, False)
     else:
         cores = core_text(core, clock, TODO, to_fit=to_fit)
     lines = [
@@ -120,7 +124,7 @@ def _missing(ranges: Sequence[MappedRange]) -> Iterator[MappedRange]:
     )
 
 
-def _events(clock: str, to_fit: bool) -> Iterator[str]:
+def _events(clock: str, to_fit: bool, stalls: bool) -> Iterator[str]:
     yield "core:"
     yield "  name: TODO"
     yield f"  clock: {clock}"
@@ -130,13 +134,25 @@ def _events(clock: str, to_fit: bool) -> Iterator[str]:
     for kind in EventKind:
         if not (kind.value.startswith("float") or kind.is_stall or kind.is_of_cache):
             yield f"    {kind.value}: {_RANGE_EVENT if to_fit else TODO}"
-    yield "  # Stalls, if the times above do not hold them (docs/reference/hardware-profile.md):"
+    fitted = to_fit and stalls
+    yield (
+        "    # Stalls: what an instruction waits because of its neighbours."
+        if fitted
+        else "  # Stalls, if the times above do not hold them (docs/reference/hardware-profile.md):"
+    )
     for kind in EventKind:
         if kind.is_stall and not kind.is_realigned:
-            yield f"    # {kind.value}: {TODO}"
-    yield "  # How much of each access is hidden behind what executes meanwhile: claim what the"
-    yield "  # manual grants."
-    yield "  # overlap: {fetch: 1 cycle}"
+            yield f"    {kind.value}: {_RANGE_STALL}" if fitted else f"    # {kind.value}: {TODO}"
+    if to_fit:
+        # Not a claim here: measurements hold up the sum of an instruction and its accesses. Without
+        # it each access would cost a cycle at least, beside the instruction's own.
+        yield "  # An access of one cycle costs nothing beside its instruction; what it takes"
+        yield "  # longer is found: measurements hold the sums up."
+        yield "  overlap: {fetch: 1 cycle, read: 1 cycle, write: 1 cycle}"
+    else:
+        yield "  # How much of each access is hidden behind what executes meanwhile: claim what the"
+        yield "  # manual grants."
+        yield "  # overlap: {fetch: 1 cycle}"
     yield "  # Fetches that may be under way for nothing when control goes elsewhere."
     yield "  # discarded fetches: {pipeline refill: 1}"
 

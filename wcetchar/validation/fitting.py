@@ -12,7 +12,10 @@ with w_i = 1, or 1 / m_i for the least *relative* total. All counts are zero or 
 time never breaks a row, and there is an answer if, and only if, the upper ends are one.
 
 The solver's answer is rounded up to a step and each row is checked again exactly; a row that is
-still short by the solver's tolerance has its times raised by further steps. A time that no row pays
+still short by the solver's tolerance has its times raised by further steps. Where several times are
+paid together, rounding each of them up is more than is needed: then each, the most paid first, is
+lowered again by as many steps as all rows allow, but to nothing that it is not in some answer. A
+time that no row pays
 stays at the upper end of its range. The result is never below the rows it was made from; of other
 rows it says nothing, which is why some are left out and used as a check.
 """
@@ -31,6 +34,10 @@ from wcetchar.solver import Constraint, LinearProgram, Variable, solve
 
 _NAMED = 5
 _TIGHT = Fraction(1001, 1000)
+_MORE = Fraction(1, 10**6)
+"""By how much a total may be larger and still count as no worse."""
+_SAME = Fraction(1, 10**8)
+"""The same, where a time is to be one of an answer: no more than the solver's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +92,17 @@ def fit(
         program = _program(rows, costs, prices, objective, paid)
         solution = solve(program)
         found |= {place: solution.values[_name(place)] for place in paid}
-        found = _rounded(found, rows, costs, prices, step, paid)
+        exact = dict(found)
+        found = _rounded(exact, rows, costs, prices, step, paid)
+        moved = [p for p in prices.free if p in paid and found[p] - exact[p] > step / 1000]
+        if len(moved) > 1:
+            least = {
+                place: ends[0] for place, ends in _spans(program, moved, solution.objective, _SAME)
+            }
+            found = _lowered(found, _limits(rows, costs, prices), least, step)
         if ranges:
             best = sum((c * found[p] for p, c in objective.items()), start=Fraction(0))
-            spans = dict(_spans(program, prices, paid, best))
+            spans = dict(_spans(program, [p for p in prices.free if p in paid], best))
     counted = {place: Fraction(0) for place in prices.free}
     for row in rows:
         for key, count in row.counts.items():
@@ -195,9 +209,7 @@ def _rounded(
     for place in paid:
         whole = math.ceil((found[place] - slack) / step) * step
         times[place] = min(max(whole, prices.free[place].low), prices.free[place].high)
-    must = [*zip((row.measured for row in rows), costs, strict=True)]
-    must += [(Fraction(0), price) for price in prices.at_least.values()]
-    for least, cost in must:
+    for least, cost in _limits(rows, costs, prices):
         while _value(cost, times) < least:
             raisable = [
                 place
@@ -210,14 +222,44 @@ def _rounded(
     return times
 
 
+def _limits(
+    rows: Sequence[Row], costs: Sequence[LinearPrice], prices: LinearPrices
+) -> list[tuple[Fraction, LinearPrice]]:
+    """Costs with what they must not be below."""
+    limits = [*zip((row.measured for row in rows), costs, strict=True)]
+    return limits + [(Fraction(0), price) for price in prices.at_least.values()]
+
+
+def _lowered(
+    found: Mapping[Place, Fraction],
+    limits: Sequence[tuple[Fraction, LinearPrice]],
+    least: Mapping[Place, Fraction],
+    step: Fraction,
+) -> dict[Place, Fraction]:
+    """The times without steps that nothing needs. ``least``: of what may be lowered, how far."""
+    times = dict(found)
+    spare = [_value(cost, times) - limit for limit, cost in limits]
+    paid: dict[Place, list[tuple[int, Fraction]]] = {place: [] for place in least}
+    for number, (_, cost) in enumerate(limits):
+        for place in cost.coefficients.keys() & least.keys():
+            paid[place].append((number, cost.coefficients[place]))
+    for place in sorted(least, key=lambda p: (-sum(c for _, c in paid[p]), p)):
+        room = [spare[number] / c for number, c in paid[place] if c > 0]
+        # What is below by no more than the solver's tolerance is not below.
+        less = min([times[place] - least[place] + step / 1000, *room]) // step * step
+        if less > 0:
+            times[place] -= less
+            for number, coefficient in paid[place]:
+                spare[number] -= less * coefficient
+    return times
+
+
 def _spans(
-    program: LinearProgram, prices: LinearPrices, paid: set[Place], best: Fraction
+    program: LinearProgram, places: Sequence[Place], best: Fraction, more: Fraction = _MORE
 ) -> Iterator[tuple[Place, tuple[Fraction, Fraction]]]:
     """How far each time can go while the total stays as small: two programs for each."""
-    total = Constraint("the total stays", program.objective, upper=best * (1 + Fraction(1, 10**6)))
-    for place in prices.free:
-        if place not in paid:
-            continue
+    total = Constraint("the total stays", program.objective, upper=best * (1 + more))
+    for place in places:
         ends = []
         for sign in (1, -1):
             moved = LinearProgram(

@@ -147,3 +147,21 @@ def test_rows_that_cannot_be_reached_are_named() -> None:
         fit([_row((1, 0, 0), 20), _row((2, 0, 0), 400)], _prices(high=5), ranges=False)
     assert "(2, 0, 0): measured 400.0 ns, at most 200.0 ns" in str(caught.value)
     assert "1 of 2 measurements" in str(caught.value)
+
+
+def test_times_that_are_paid_together_are_not_each_rounded_up() -> None:
+    """0.4 + 1.6 cycles are as good as any other two, but neither one and two nor two and one is."""
+    prices = _prices()
+    free = {place: Quantity(F(2, 5), F(2, 5), F(9), Unit.CYCLES) for place in PLACES}
+    pairs = LinearPrices(prices.prices, free, {}, frozenset())
+    found = fit([_row((1, 1, 0), 40)], pairs, step=F(1), ranges=False)
+    assert [t.value for t in found.times if t.counted] == [1, 1]
+    assert found.excess == 0
+
+
+def test_a_time_that_rows_tell_is_not_lowered_to_pay_for_another() -> None:
+    """1.5 and 0.5 cycles, and nothing else: one and one would fit the rows less well than the
+    truth fits others, such as one of the first alone."""
+    rows = [_row((1, 1, 0), 40), _row((3, 4, 0), 130)]
+    found = fit(rows, _prices(), step=F(1), ranges=False)
+    assert [t.value for t in found.times if t.counted] == [2, 1]
