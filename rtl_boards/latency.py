@@ -253,7 +253,7 @@ def hold(options: argparse.Namespace, services: ServicesFile, it: State) -> Held
     ]
     names = sorted({p.name for s in services.services for p in s.parameters})
     file = it.folder / "interrupts.csv"
-    write(str(file), rows, names, "")
+    write(str(file), rows, names, [""])
     words = ("--profile", it.cell.profile, "--map", it.cell.section_map, "--metric", "interrupts")
     against = wcetchar(
         *("validate", options.characterization, *words, "--measured", file, "--json"), ok=(0, 1)

@@ -177,7 +177,7 @@ def main() -> None:
     names = sorted({p.name for s in services.services for p in s.parameters})
     windows = cut(program, run, reference).windows
     left_out: Counter[tuple[str, str]] = Counter()  # `measurements.py` says what is no window
-    write(options.output, masked(program, run, windows, left_out), names, "")
+    write(options.output, masked(program, run, windows, left_out), names, [""])
     say_left_out(left_out)
 
 

@@ -1,8 +1,9 @@
 """A run of the bench as measurements for `wcetchar validate`: service,N,...,label,cycles.
 
     python rtl_boards/measurements.py RUN --program ELF --reference REFERENCE --services FILE ... \\
-        [--label TEXT] -o MEASURED.csv
-    python rtl_boards/measurements.py MARKS.csv --services FILE ... [--label TEXT] -o MEASURED.csv
+        [--trap-handler SYMBOL] [--label TEXT ...] -o MEASURED.csv
+    python rtl_boards/measurements.py MARKS.csv --services FILE ... [--label TEXT ...] \\
+        -o MEASURED.csv
 
 RUN and REFERENCE are folders with `marks.csv` and `retired` of the bench: the run, and the same
 program with ideal caches on a board without wait states. Then the times are those of the services
@@ -11,6 +12,11 @@ alone, cut at retired instructions (`windows.py`), parts of services and handler
 With marks alone the times are those between the marks: measuring takes a part of them, and services
 that are cut at switches, and handlers, are left out, for what lies between their marks is not
 theirs alone.
+
+Several labels are those of the first, second ... measurement of the same service at the same
+values, and the last one that of all further ones: `--label cold --label warm` for a driver that
+does everything twice. `wcetchar validate` has a row for each label, so that what took less is not
+hidden behind what took longer.
 """
 
 from __future__ import annotations
@@ -18,7 +24,8 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from windows import invocations, load, measured
@@ -29,6 +36,7 @@ from wcetchar.model.service import ServiceKind, ServicesFile
 
 Row = tuple[str, Mapping[str, int], int]
 TRAP_HANDLER = "freertos_risc_v_trap_handler"
+"""Where all traps of the program arrive, if it is not said."""
 
 
 def between_marks(path: str, services: ServicesFile) -> Iterator[Row]:
@@ -49,10 +57,10 @@ def between_marks(path: str, services: ServicesFile) -> Iterator[Row]:
 
 
 def between_retired(
-    folder: str, program: str, reference: str, services_files: list[str]
+    folder: str, program: str, reference: str, services_files: list[str], trap_handler: str
 ) -> Iterator[Row]:
     run, other = load(Path(folder)), load(Path(reference))
-    cut, times = measured(program, services_files, TRAP_HANDLER, run, other)
+    cut, times = measured(program, services_files, trap_handler, run, other)
     say_left_out(cut.left_out)
     for window, cycles in times:
         yield window.service, window.values, cycles
@@ -63,11 +71,15 @@ def say_left_out(counts: Mapping[tuple[str, str], int]) -> None:
         print(f"left out: {service}, {count} times: {reason}", file=sys.stderr)
 
 
-def write(path: str, rows: Iterable[Row], names: list[str], label: str) -> None:
+def write(path: str, rows: Iterable[Row], names: list[str], labels: Sequence[str]) -> None:
+    seen: Counter[tuple[object, ...]] = Counter()
     with open(path, "w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["service", *names, "label", "cycles"])
         for name, values, cycles in rows:
+            same = (name, *sorted(values.items()))
+            label = labels[min(seen[same], len(labels) - 1)]
+            seen[same] += 1
             writer.writerow([name, *(values.get(n, "") for n in names), label, cycles])
 
 
@@ -77,17 +89,20 @@ def main() -> None:
     parser.add_argument("--services", action="append", required=True)
     parser.add_argument("--program", help="the ELF file that ran")
     parser.add_argument("--reference", help="folder of the run with ideal caches, no wait states")
-    parser.add_argument("--label", default="")
+    parser.add_argument("--trap-handler", default=TRAP_HANDLER, help="symbol; default %(default)s")
+    parser.add_argument("--label", action="append", help="of each measurement; see above")
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
     services = store.load_services(*options.services)
     if options.program:
         reference = options.reference or options.run
-        rows = between_retired(options.run, options.program, reference, options.services)
+        rows = between_retired(
+            options.run, options.program, reference, options.services, options.trap_handler
+        )
     else:
         rows = between_marks(options.run, services)
     names = sorted({p.name for s in services.services for p in s.parameters})
-    write(options.output, rows, names, options.label)
+    write(options.output, rows, names, options.label or [""])
 
 
 if __name__ == "__main__":

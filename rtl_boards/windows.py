@@ -236,6 +236,9 @@ def _invocation(
         last = _next(run, program, first, lambda i: i.text == "mret")
         if last is None or last + 1 == len(run.address):
             return leave_out("does not return")
+        if program.at(int(run.address[last + 1])).text.startswith(("div", "rem")):
+            # What the return takes could not be told from it.
+            return leave_out("goes back to a division")
         found.windows.append(Window(number, service.name, values, first, last))
         return None
     if service.kind is ServiceKind.ACTIVATION:

@@ -25,7 +25,9 @@ mb_\name:
     .size mb_\name, . - mb_\name
     .endm
 
-    .section .text.services, "ax"
+/* Parts of less than 3.5 KiB, of which none shares a set of a cache of 4 KiB with what runs between two calls (link.ld),
+ * so that the second call finds all of its code there. */
+    .section .text.services_1, "ax"
 
 /* Nothing: what measuring takes. */
     .option norvc
@@ -112,6 +114,49 @@ mb_\name:
     service load_address
     sw a1, 4(a1)
     turns load_address, turn_load_address
+
+    .macro turn_divide_use
+    divu t0, a2, a3
+    add t1, t0, a2
+    .endm
+    service divide_use
+    li a2, -1
+    li a3, 1
+    turns divide_use, turn_divide_use
+
+/* The one between makes an access of its own. */
+    .macro turn_load_use_behind_access
+    lw t0, 0(a1)
+    sw a2, 4(a1)
+    add t1, t0, a2
+    .endm
+    service load_use_behind_access
+    turns load_use_behind_access, turn_load_use_behind_access
+
+    .macro turn_load_system
+    lw t0, 0(a1)
+    csrw mscratch, t0
+    .endm
+    service load_system
+    turns load_system, turn_load_system
+
+    .macro turn_load_branch
+    lw t0, 0(a1)
+    beq t0, t0, 2f
+    add t1, a1, a2
+2:
+    .endm
+    service load_branch
+    turns load_branch, turn_load_branch
+
+/* What is loaded into the base of a store, and into what a store writes. */
+    .macro turn_load_store
+    lw t0, 4(a1)
+    sw t0, 0(t0)
+    .endm
+    service load_store
+    sw a1, 4(a1)
+    turns load_store, turn_load_store
 
 /* --- data accesses ---------------------------------------------------------------------------------- */
     .macro turn_load
@@ -201,6 +246,25 @@ mb_\name:
     la t2, mb_constants
     turns load_constant, turn_load_constant
 
+/* A device's register: the timer's, which nobody waits for. */
+    .macro turn_load_device
+    lw t0, 0(t2)
+    add t1, a1, a2
+    .endm
+    service load_device
+    li t2, 0x02004000
+    turns load_device, turn_load_device
+
+    .macro turn_store_device
+    sw t3, 4(t2)
+    add t1, a1, a2
+    .endm
+    service store_device
+    li t2, 0x02004000
+    li t3, -1
+    turns store_device, turn_store_device
+
+    .section .text.services_2, "ax"
 /* --- transfers of control ---------------------------------------------------------------------------- */
     .macro turn_untaken_forward
     bne x0, x0, 2f
@@ -256,6 +320,18 @@ mb_\name:
     la t5, mb_nothing
     turns call_indirect, turn_call_indirect
 
+/* Not by a link register, so neither call nor return. */
+    .macro turn_jump_indirect
+    la t5, 2f
+    add t0, a1, a2
+    add t0, a1, a2
+    jr t5
+    add t0, a1, a2
+2:
+    .endm
+    service jump_indirect
+    turns jump_indirect, turn_jump_indirect
+
     .p2align 4
     .type mb_nothing, @function
 mb_nothing:
@@ -291,6 +367,40 @@ mb_nothing:
     .endm
     service mask
     turns mask, turn_mask
+
+/* Behind another instruction, so that it waits in the first turn as well. */
+    .macro turn_behind_system
+    add t1, a1, a2
+    csrr t0, mscratch
+    .endm
+    service behind_system
+    turns behind_system, turn_behind_system
+
+    .macro turn_behind_system_use
+    add t1, a1, a2
+    csrr t0, mscratch
+    add t1, t0, a2
+    .endm
+    service behind_system_use
+    turns behind_system_use, turn_behind_system_use
+
+/* Behind what takes effect late it need not wait. */
+    .macro turn_taken_system
+    beq x0, x0, 2f
+    add t1, a1, a2
+2:
+    csrr t0, mscratch
+    .endm
+    service taken_system
+    turns taken_system, turn_taken_system
+
+    .macro turn_store_system
+    add t1, a1, a2
+    sw a2, 0(a1)
+    csrw mscratch, a2
+    .endm
+    service store_system
+    turns store_system, turn_store_system
 
     .macro turn_fence
     fence
@@ -345,6 +455,49 @@ mb_nothing:
     li a5, 0
     turns taken_short, turn_taken_short
 
+/* A branch backwards falls through to an instruction of 32 bits that lies across two words. */
+    .macro turn_fall_across
+    .p2align 2
+2:
+    c.add a3, a4
+    c.nop
+    c.bnez a5, 2b
+    .option norvc
+    add t1, a1, a2
+    .option rvc
+    c.nop
+    .endm
+    service fall_across
+    li a5, 0
+    .p2align 2
+    turns fall_across, turn_fall_across
+
+/* --- several things at once, as compilers write them ------------------------------------------------------ */
+    .macro turn_save_restore
+    c.addi sp, -16
+    c.swsp ra, 12(sp)
+    c.swsp s0, 8(sp)
+    c.swsp s1, 4(sp)
+    c.mv s0, a1
+    c.mv s1, a2
+    c.lwsp ra, 12(sp)
+    c.lwsp s0, 8(sp)
+    c.lwsp s1, 4(sp)
+    c.addi sp, 16
+    .endm
+    service save_restore
+    turns save_restore, turn_save_restore
+
+    .macro turn_copy
+    c.lw a4, 0(a1)
+    c.sw a4, 8(a1)
+    lbu t0, 1(a1)
+    sb t0, 2(a1)
+    .endm
+    service copy
+    turns copy, turn_copy
+
+    .section .text.services_3, "ax"
 /* --- code that is run once: nothing but fetches ---------------------------------------------------------- */
     .option norvc
     .macro code words
@@ -372,6 +525,236 @@ mb_nothing:
     .endr
     ret
     .size mb_scattered, . - mb_scattered
+
+    .section .text.services_2, "ax"
+/* --- traps --------------------------------------------------------------------------------------------------
+ * A call of the supervisor switches to a thread that calls it in turn, so each of these is switched away once.
+ * What stands before the call decides how long the trap takes. */
+    .macro yields name
+    ecall
+    ret
+    .size mb_\name, . - mb_\name
+    .endm
+
+    service yield
+    add t0, a1, a2
+    yields yield
+
+    service yield_load
+    lw t0, 0(a1)
+    yields yield_load
+
+    service yield_store
+    sw a2, 0(a1)
+    yields yield_store
+
+    service yield_multiply
+    mul t0, a1, a2
+    yields yield_multiply
+
+    service yield_divide
+    li t1, -1
+    divu t0, t1, a2
+    yields yield_divide
+
+    service yield_jump
+    j 1f
+    add t0, a1, a2
+1:
+    yields yield_jump
+
+    service yield_taken
+    beq x0, x0, 1f
+    add t0, a1, a2
+1:
+    yields yield_taken
+
+/* These are no services of their own, for the board's runs are cut where a call is seen to lead to the trap. */
+    .p2align 4
+    .globl mb_yield_indirect
+    .type mb_yield_indirect, @function
+mb_yield_indirect:
+    la t5, 1f
+    jr t5
+    add t0, a1, a2
+1:
+    yields yield_indirect
+
+    .option rvc
+    .p2align 4
+    .globl mb_yield_short
+    .type mb_yield_short, @function
+mb_yield_short:
+    c.li a5, 0
+    c.beqz a5, 1f
+    c.add a3, a4
+    c.add a3, a4
+1:
+    yields yield_short
+
+    .p2align 4
+    .globl mb_yield_indirect_short
+    .type mb_yield_indirect_short, @function
+mb_yield_indirect_short:
+    la t5, 1f
+    c.jr t5
+    c.add a3, a4
+    c.add a3, a4
+1:
+    yields yield_indirect_short
+
+    .p2align 4
+    .type mb_return, @function
+mb_return:
+    c.add a3, a4
+    c.jr ra
+    .size mb_return, . - mb_return
+    .option norvc
+
+/* The software interrupt comes some instructions behind the store that raises it: among these, and \later of them
+ * later. What is under way there decides how long the trap takes. The fence is for the emulator, which takes
+ * interrupts at ends of blocks. All go into a table for the driver, four for each case. */
+    .macro interrupted turn
+    .irp later, 0, 1, 2, 3
+    .pushsection .text.interrupted_\later, "ax"
+    .p2align 2
+9:
+    .pushsection .rodata.interrupted, "a"
+    .word 9b
+    .popsection
+    li t6, 0x02000000
+    li t5, 1
+    li t4, -1
+    li a5, 0
+    csrsi mstatus, 8
+    sw t5, 0(t6)
+    .rept \later
+    nop
+    .endr
+    .rept 4
+    \turn
+    .endr
+    fence
+    nop
+    csrci mstatus, 8
+    ret
+    .popsection
+    .endr
+    .endm
+
+    .macro turn_barrier
+    fence
+    .endm
+    .macro turn_divide_branch
+    divu t0, t4, a2
+    bnez t0, 2f
+    add t1, a1, a2
+2:
+    .endm
+    .macro turn_load_untaken
+2:
+    lw t0, 0(a1)
+    bne t0, t0, 2b
+    .endm
+    .macro turn_load_jump_indirect
+    la t5, 2f
+    sw t5, 8(a1)
+    lw t5, 8(a1)
+    jr t5
+    add t1, a1, a2
+2:
+    .endm
+
+/* The same among instructions of 16 bits, where the fetch unit is held. */
+    .macro turn_jump_indirect_short
+    la t5, 2f
+    c.jr t5
+    c.add a3, a4
+    c.add a3, a4
+2:
+    .endm
+    .macro turn_call_short
+    c.mv t3, ra
+    c.jal mb_return
+    c.mv ra, t3
+    c.add a3, a4
+    .endm
+
+    .pushsection .rodata.interrupted, "a"
+    .p2align 2
+    .globl mb_interrupted
+mb_interrupted:
+    .popsection
+    interrupted turn_barrier
+    interrupted turn_alu
+    interrupted turn_load_use
+    interrupted turn_store_store
+    interrupted turn_multiply_use
+    interrupted turn_jump
+    interrupted turn_taken_forward
+    interrupted turn_untaken_backward
+    interrupted turn_behind_system
+    interrupted turn_load_branch
+    interrupted turn_divide_branch
+    interrupted turn_load_untaken
+    interrupted turn_jump_indirect
+    interrupted turn_load_jump_indirect
+    .option rvc
+    interrupted turn_alu_mixed
+    interrupted turn_jump_across
+    interrupted turn_taken_short
+    interrupted turn_fall_across
+    interrupted turn_jump_indirect_short
+    interrupted turn_call_short
+    .option norvc
+
+    .section .text.measure, "ax"
+/* Where all traps begin. A supervisor call switches to the other thread, an interrupt is withdrawn; anything else
+ * ends the run. */
+    .p2align 4
+    .globl mb_trap
+    .type mb_trap, @function
+mb_trap:
+    addi sp, sp, -16
+    sw t0, 0(sp)
+    sw t1, 4(sp)
+    csrr t0, mcause
+    bltz t0, 1f
+    addi t0, t0, -11
+    bnez t0, fatal
+    csrr t0, mepc
+    addi t0, t0, 4
+    sw t0, 8(sp)
+    csrr t0, mstatus
+    sw t0, 12(sp)
+    la t1, mb_current
+    lw t0, 0(t1)
+    sw sp, 0(t0)
+    lw t0, 4(t0)
+    sw t0, 0(t1)
+    lw sp, 0(t0)
+    lw t0, 12(sp)
+    csrw mstatus, t0
+    lw t0, 8(sp)
+    csrw mepc, t0
+    j 2f
+1:
+    li t1, 0x02000000
+    sw zero, 0(t1)
+2:
+    lw t0, 0(sp)
+    lw t1, 4(sp)
+    addi sp, sp, 16
+    mret
+    .size mb_trap, . - mb_trap
+
+/* The other thread. */
+    .globl mb_other
+    .type mb_other, @function
+mb_other:
+    ecall
+    j mb_other
+    .size mb_other, . - mb_other
 
     .section .rodata.constants, "a"
     .p2align 4

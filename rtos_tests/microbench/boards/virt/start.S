@@ -1,12 +1,13 @@
-/* First instructions: a stack, cleared memory, then C. Any trap ends the run with status 3. */
+/* First instructions: a stack, cleared memory, then C. A trap that is not meant ends the run with status 3. */
     .option norelax
     .section .text.start, "ax"
     .globl start
     .type start, @function
 start:
     la sp, __stack_top
-    la t0, trap
+    la t0, mb_trap
     csrw mtvec, t0
+    csrwi mie, 8           /* the software interrupt, wherever mstatus lets it in */
     la t0, __bss_start
     la t1, __bss_end
 1:
@@ -21,8 +22,9 @@ start:
     .size start, . - start
 
     .p2align 2
-    .type trap, @function
-trap:
+    .globl fatal
+    .type fatal, @function
+fatal:
     li a1, 3
 finish:
     la t0, exit_block
@@ -37,7 +39,7 @@ finish:
     .option rvc
 1:
     j 1b
-    .size trap, . - trap
+    .size fatal, . - fatal
 
     .section .data.exit_block, "aw"
     .p2align 2
