@@ -5,6 +5,7 @@
 #              at every place, every access against QEMU's register dumps, every masked stretch of a run,
 #              each instruction of a run on the board in RTL against its price
 # make validate  FreeRTOS on boards in RTL, every service measured, against its published figures
+# make fit     a profile that fits itself: micro-benchmarks on a board in RTL, then FreeRTOS against it
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run
@@ -97,6 +98,12 @@ validate: system $(VENV)/.installed
 	$(MAKE) -s -C rtl_boards CORE="$(CORES)" PYTHON=$(abspath $(BIN)/python) \
 		BUILD=$(abspath $(BUILD))/rtl
 	$(BIN)/python rtl_boards/validate.py --write docs/reference/rtl-validation.md
+
+# A hardware profile fitted to micro-benchmarks on board A, and FreeRTOS held against it.
+.PHONY: fit
+fit: system $(VENV)/.installed
+	$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl
+	$(BIN)/python rtl_boards/fit.py
 
 lint: system $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -36,8 +36,8 @@ _NAMED = 5
 _TIGHT = Fraction(1001, 1000)
 _MORE = Fraction(1, 10**6)
 """By how much a total may be larger and still count as no worse."""
-_SAME = Fraction(1, 10**8)
-"""The same, where a time is to be one of an answer: no more than the solver's tolerance."""
+_SAME = Fraction(1, 10**5)
+"""The same for each step, where a time is to be one of an answer: far less than rounding adds."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ def fit(
         moved = [p for p in prices.free if p in paid and found[p] - exact[p] > step / 1000]
         if len(moved) > 1:
             least = {
-                place: ends[0] for place, ends in _spans(program, moved, solution.objective, _SAME)
+                place: ends[0]
+                for place, ends in _spans(program, moved, solution.objective, _SAME * step)
             }
             found = _lowered(found, _limits(rows, costs, prices), least, step)
         if ranges:
