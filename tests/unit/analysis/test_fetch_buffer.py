@@ -113,7 +113,7 @@ def test_in_vain(name: str, assemble: Assemble) -> None:
     assert (plain.targets, plain.wild) == ((), False)  # nothing on trial
 
 
-def entered(table: InstructionTable, executed: list[int]) -> Entered:
+def entered(table: InstructionTable, executed: list[int], apart: int | None = None) -> Entered:
     found = [table.instructions[n] for n in executed]
     taken = [was_taken(one, after) for one, after in pairwise(found)]
     taken.append(found[-1].flow not in (Flow.NEXT, Flow.STOP))
@@ -124,7 +124,8 @@ def entered(table: InstructionTable, executed: list[int]) -> Entered:
     columns = Columns(table)
     lines = LineEntries(columns, np.zeros(len(table), dtype=np.int64))
     stalls = [*Stalls(columns).of(index, address, end, np.array(taken))]
-    return lines.count(index, address, end, np.array(taken), stalls)
+    cuts = np.array([] if apart is None else [apart], dtype=np.int64)
+    return lines.count(index, address, end, np.array(taken), stalls, cuts)
 
 
 def was_taken(one: Instruction, after: Instruction) -> bool:
@@ -162,6 +163,20 @@ def test_a_wild_target_may_lie_across_two_lines(assemble: Assemble) -> None:
     # 0; behind 4..25 line 1; two anywhere, and one of these two again.
     assert events(found)["line entry 16"] == 1 + 1 + 2 + 1
     assert found.wild == 2
+
+
+def test_what_runs_inside_a_window_may_replace_anything(assemble: Assemble) -> None:
+    """Before the second instruction: then what lies behind the first (2..23) is in vain, line 1 of
+    16 and 0 again, and that is all from anywhere once more."""
+    table = table_of(assemble, [*4 * ["nop"], "bx lr", *20 * ["nop"]])
+    whole, parted = (entered(table, sequence, at) for sequence, at in ((PATH, None), (PATH, 1)))
+    assert (events(whole)["line entry 16"], whole.wild) == (1 + 1, 0)
+    assert (events(parted)["line entry 16"], parted.wild) == (1 + 1 + 1 + 1, 4)
+    # Where the window ends is no place inside it.
+    assert entered(table, PATH, len(PATH)).wild == 0
+
+
+PATH = [0, 1, 2, 3, 4]
 
 
 class Unit:
