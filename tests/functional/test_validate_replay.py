@@ -144,13 +144,16 @@ def vendor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vendor]:
 
 
 @pytest.mark.firmware
-@pytest.mark.parametrize(("code", "data"), GEOMETRIES)
-@pytest.mark.parametrize("section_map", ["here", "moved"])
+@pytest.mark.parametrize(
+    ("section_map", "code", "data"),
+    [
+        *(("here", code, data) for code, data in GEOMETRIES),
+        *(("moved", code, data) for code, data in GEOMETRIES[1:4:2]),
+    ],
+)
 def test_no_replay_loads_more_than_a_model_says(
-    code: tuple[int, int, int], data: tuple[int, int, int], section_map: str, vendor: Vendor
+    section_map: str, code: tuple[int, int, int], data: tuple[int, int, int], vendor: Vendor
 ) -> None:
-    if section_map == "moved" and code[0] not in (16, 32):
-        pytest.skip("two of them moved are enough")
     profile = vendor.profile(code, data)
     found = replay.run(vendor.request(profile, getattr(vendor, section_map)))
     assert found.unsafe == ()
