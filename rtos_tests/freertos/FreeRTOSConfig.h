@@ -94,4 +94,12 @@ extern void driver_assertion(const char *file, int line) __attribute__((noreturn
     } while (0)
 #endif
 
+/* The kernel's own default, which an option changes. */
+#define configUSE_MINI_LIST_ITEM 1
+
+/* What is decided otherwise (make OPTION=name). Last, so that it can undo what stands above. */
+#ifdef WCET_OPTION
+#include WCET_OPTION
+#endif
+
 #endif

@@ -45,12 +45,13 @@ class Compared:
 
 def publish(board: str, heap: str, build: Path) -> Characterization:
     """The figures of the suite for a heap."""
-    make(board, build, f"HEAP={heap}")
+    words = ("ONLY=heap",) if heap == "heap_4" else (f"HEAP={heap}",)
+    make(board, build, *words)
     elf, trace, result = (build / name for name in ("freertos.elf", "suite.trace", "suite.json"))
     wcetchar("capture", elf, "--machine", MACHINES[board], "-o", trace)
-    files = services_files(board, build, f"HEAP={heap}")
-    words = [word for name in files for word in ("--services", name)]
-    wcetchar("characterize", elf, trace, *words, "-o", result)
+    files = services_files(board, build, *words)
+    services = [word for name in files for word in ("--services", name)]
+    wcetchar("characterize", elf, trace, *services, "-o", result)
     trace.unlink()
     return store.load_characterization(str(result))
 

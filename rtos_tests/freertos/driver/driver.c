@@ -177,3 +177,13 @@ void wcet_value_out_of_range(unsigned channel, unsigned value)
     board_print("\n");
     board_exit(2);
 }
+
+#if configCHECK_FOR_STACK_OVERFLOW > 0
+void vApplicationStackOverflowHook(TaskHandle_t task, char *name)
+{
+    (void)task;
+    board_print(name);
+    board_print(": its stack is too small\n");
+    board_exit(2);
+}
+#endif

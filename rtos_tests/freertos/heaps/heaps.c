@@ -76,8 +76,8 @@ static unsigned mark_blocks(unsigned n)
     return HEAP_HAS_LIST ? 1 : 0;
 }
 
-/* Of heap_5, whether the call sets a new minimum of free memory or not is a case of all that takes. */
-#define MINIMA (DRIVER_HEAP_ALONE == 5 ? 2u : 1u)
+/* Of heap_4 and heap_5, whether the call sets a new minimum of free memory or not is a case of all that takes. */
+#define MINIMA (HEAP_MERGES ? 2u : 1u)
 static unsigned minimum;
 
 static void mark_case(unsigned n, unsigned state)
@@ -166,8 +166,8 @@ static void measure_calloc(unsigned n, unsigned rest)
 }
 #endif
 
-#if DRIVER_HEAP_ALONE == 5
-#define ENDS_MAX 3u
+#if HEAP_MERGES
+#define ENDS_MAX (DRIVER_HEAP_ALONE == 5 ? 3u : 0u)
 
 /* Sizes as in driver/heap.c; the ends of further regions are looked at, too. */
 static void measure_stats(unsigned n, unsigned ends)
@@ -184,8 +184,9 @@ static void measure_stats(unsigned n, unsigned ends)
         for (unsigned i = 0; i + 1 < n; i++)
             vPortFree(block[i]);
         wcet_param(0, n);
-        wcet_param(1, ends);
-        wcet_param(2, state);
+        if (ENDS_MAX > 0) /* then a parameter */
+            wcet_param(1, ends);
+        wcet_param(ENDS_MAX > 0 ? 2 : 1, state);
         MEASURE(SERVICE_VPORTGETHEAPSTATS, vPortGetHeapStats(&stats));
         CHECK(stats.xNumberOfFreeBlocks == n + ends && list_length() == n + ends);
     }
@@ -214,7 +215,7 @@ static void measure_own(void)
 
         MEASURE(SERVICE_XPORTGETFREEHEAPSIZE, bytes = xPortGetFreeHeapSize());
         CHECK(bytes > 0);
-#if DRIVER_HEAP_ALONE == 5
+#if HEAP_MERGES
         MEASURE(SERVICE_XPORTRESETHEAPMINIMUMEVERFREEHEAPSIZE,
                 xPortResetHeapMinimumEverFreeHeapSize());
         MEASURE(SERVICE_XPORTGETMINIMUMEVERFREEHEAPSIZE, bytes = xPortGetMinimumEverFreeHeapSize());
@@ -590,7 +591,7 @@ void driver_on_idle(void)
 #if HEAP_FREES
 
 #define CLEANED_MAX 6u
-#define CLEANED_BELOW_MAX 6u /* of heap_5 */
+#define CLEANED_BELOW_MAX 6u /* where blocks merge */
 #define CLEANED_WORDS configMINIMAL_STACK_SIZE
 
 static void deletes_itself(void *unused)
@@ -622,7 +623,7 @@ static void clean_once(void)
     CHECK(uxTaskGetNumberOfTasks() == TASKS_ALWAYS);
 }
 
-#if DRIVER_HEAP_ALONE == 5
+#if HEAP_MERGES
 
 static TaskHandle_t create_to_die(void)
 {

@@ -111,7 +111,7 @@ static void give_small(void)
 
 static unsigned ends_of_regions(unsigned blocks)
 {
-    return HEAP_MERGES && blocks > 0 && blocks % 2 == 0 ? 1 : 0;
+    return DRIVER_HEAP_ALONE == 5 && blocks > 0 && blocks % 2 == 0 ? 1 : 0;
 }
 
 static int less_free_before;
@@ -129,7 +129,7 @@ void before_take(unsigned n, int less_before)
     take_small(n - 1 - ends, 1);
     give_small();
     CHECK(list_length() == n);
-#if DRIVER_HEAP_ALONE == 5
+#if HEAP_MERGES
     if (!less_before)
         xPortResetHeapMinimumEverFreeHeapSize();
 #endif
@@ -146,7 +146,7 @@ void after_take(unsigned n, const void *block)
 {
     check_above(block);
     CHECK(!HEAP_HAS_LIST || list_length() == n);
-#if DRIVER_HEAP_ALONE == 5
+#if HEAP_MERGES
     CHECK((xPortGetMinimumEverFreeHeapSize() < xPortGetFreeHeapSize()) == less_free_before);
 #endif
 }

@@ -7,8 +7,8 @@
 
 #include "driver.h"
 
-#define HEAP_HAS_LIST (DRIVER_HEAP_ALONE == 2 || DRIVER_HEAP_ALONE == 5)
-#define HEAP_MERGES (DRIVER_HEAP_ALONE == 5)
+#define HEAP_HAS_LIST (DRIVER_HEAP_ALONE == 2 || HEAP_MERGES)
+#define HEAP_MERGES (DRIVER_HEAP_ALONE == 4 || DRIVER_HEAP_ALONE == 5)
 #define HEAP_FREES (DRIVER_HEAP_ALONE != 1)
 #define HEAP_CLEARS HEAP_HAS_LIST /* it has pvPortCalloc */
 

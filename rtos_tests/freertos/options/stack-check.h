@@ -1,0 +1,3 @@
+/* The option `stack-check`: see stack-check.yaml. */
+#undef configCHECK_FOR_STACK_OVERFLOW
+#define configCHECK_FOR_STACK_OVERFLOW 1
