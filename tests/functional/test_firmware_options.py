@@ -77,7 +77,7 @@ def test_the_compiler_is_called_as_is_published(tmp_path: Path, words: tuple[str
 def test_an_option_changes_one_setting_and_names_its_services(board: str, option: str) -> None:
     usual = store.load_services(*services(board))
     other = store.load_services(*services(board, f"OPTION={option}"))
-    settings = usual.kernel.configuration | instead(option)
+    settings = {**usual.kernel.configuration, **instead(option)}
     assert other.kernel.configuration == settings != usual.kernel.configuration
     assert [s.name for s in other.services] == [s.name for s in usual.services]
     differ = {a.name for a, b in zip(usual.services, other.services, strict=True) if a != b}
