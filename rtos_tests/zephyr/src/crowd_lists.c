@@ -19,12 +19,13 @@ unsigned crowd_shapes(enum crowd kind, unsigned ready)
 
 int crowd_priority(enum crowd kind, unsigned ready, unsigned shape)
 {
-    return kind == CROWD_LEAD ? PRIORITY_ABOVE : PRIORITY_BELOW;
+    /* In a list, a thread of another priority costs more to go behind than one of the same. */
+    return kind == CROWD_LEAD ? PRIORITY_ABOVE : PRIORITY_BELOW + (kind == CROWD_JOIN);
 }
 
 int crowd_new_priority(unsigned ready, unsigned shape)
 {
-    return PRIORITY_BELOW + 1;
+    return PRIORITY_BELOW + 2;
 }
 
 void crowd_start(enum crowd kind, unsigned ready, unsigned shape, k_tid_t other)

@@ -26,9 +26,10 @@ void measure_events(void)
     MEASURE(SERVICE_K_EVENT_CLEAR, k_event_clear(&event, 0xff));
     CHECK(k_event_test(&event, 0xff) == 0);
 
-    /* Each wakes when the second of two events is there. */
-    MEASURE_WAKE_ALL(SERVICE_K_EVENT_POST_WAITERS, wait_all, &event, NULL,
-                     k_event_set(&event, 0x1), k_event_post(&event, 0x2), 0x3);
+    /* Each wakes when the second of two events is there. The most urgent one is woken last, so that one of
+     * another priority would go behind none that was woken before it. */
+    MEASURE_WAKE_ALL(SERVICE_K_EVENT_POST_WAITERS, SERVICE_K_EVENT_POST_WAITERS_SWITCH, 0, wait_all,
+                     &event, NULL, k_event_set(&event, 0x1), k_event_post(&event, 0x2), 0x3);
     k_event_clear(&event, 0xff);
     /* None of them does. */
     for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++) {

@@ -96,6 +96,20 @@ void helpers_woken(unsigned count, int result)
         CHECK(!helper_busy(i) && helper_result(i) == result);
 }
 
+void sleepers_start(unsigned count, int step, bool urgent)
+{
+    helpers_start(count, PRIORITY_BELOW, step);
+    CHECK(PRIORITY_BELOW + (int)count * step <= PRIORITY_LOWEST);
+    if (urgent)
+        k_thread_priority_set(&helper_controls[0], PRIORITY_ABOVE);
+}
+
+void sleepers_after(unsigned count, bool urgent)
+{
+    for (unsigned i = 0; i < count; i++)
+        CHECK(helper_busy(i) == !(urgent && i == 0));
+}
+
 /* Runs only while the driver waits, and then gives way until the driver is back. */
 static void ready_main(void *unused, void *unused2, void *unused3)
 {

@@ -62,22 +62,40 @@ void ready_stop(void);
         helpers_stop();                                                                            \
     } while (0)
 
-/* A service that wakes W less urgent threads at once, behind R ready ones. In trees, the ready threads
- * and those that wait form what the kernel's own insertions make of them. `prepare` comes before they
- * wait. */
-#define MEASURE_WAKE_ALL(service, wait, object, argument, prepare, call, result)                   \
+/* Of W threads that are woken behind R ready ones: in lists one that has another priority costs more to go
+ * behind than one of the same, so each has its own, the first that is woken the highest, and all others that of
+ * the caller. In trees, what the kernel's own insertions make of threads of one priority. */
+#define PRIORITY_STEP (IS_ENABLED(CONFIG_SCHED_SCALABLE) ? 0 : 1)
+#define PRIORITY_OTHERS (IS_ENABLED(CONFIG_SCHED_SCALABLE) ? PRIORITY_BELOW : PRIORITY_DRIVER)
+
+/* Starts `count` threads that are less urgent than the driver; with `urgent`, the first one is more so. */
+void sleepers_start(unsigned count, int step, bool urgent);
+/* With `urgent`, the first one was switched to and is done; no other one has run so far. */
+void sleepers_after(unsigned count, bool urgent);
+
+/* A service that wakes W threads at once, as two services: all are less urgent than the caller; or the first
+ * one alone is more urgent, and runs at once: all others go behind it too. `step` lies between their
+ * priorities; `prepare` comes before they wait. */
+#define MEASURE_WAKE_ALL(waiters, switched, step, wait, object, argument, prepare, call, result)   \
+    do {                                                                                           \
+        MEASURE_WAKE_MANY(waiters, false, step, wait, object, argument, prepare, call, result);    \
+        MEASURE_WAKE_MANY(switched, true, step, wait, object, argument, prepare, call, result);    \
+    } while (0)
+
+#define MEASURE_WAKE_MANY(service, urgent, step, wait, object, argument, prepare, call, result)    \
     do {                                                                                           \
         for (unsigned waiting_ = 1; waiting_ <= WAITING_MAX; waiting_++) {                         \
             for (unsigned others_ = 0; others_ <= READY_MAX; others_++) {                          \
                 if (!swept(waiting_, 1, WAITING_MAX, others_, 0, READY_MAX))                       \
                     continue;                                                                      \
                 prepare;                                                                           \
-                helpers_start(waiting_, PRIORITY_BELOW, 0);                                        \
+                sleepers_start(waiting_, step, urgent);                                            \
                 helpers_wait(waiting_, wait, object, argument);                                    \
-                ready_start(others_, PRIORITY_BELOW);                                              \
+                ready_start(others_, PRIORITY_OTHERS);                                             \
                 wcet_param(0, waiting_);                                                           \
                 wcet_param(1, others_ + 1);                                                        \
                 MEASURE(service, call);                                                            \
+                sleepers_after(waiting_, urgent);                                                  \
                 ready_stop();                                                                      \
                 helpers_woken(waiting_, result);                                                   \
                 helpers_stop();                                                                    \

@@ -173,22 +173,9 @@ void measure_heaps(void)
     MEASURE(SERVICE_K_HEAP_FREE, k_heap_free(&heap, memory));
 
     /* All who wait are woken; each tries again. */
-    for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++) {
-        for (unsigned others = 0; others <= READY_MAX; others++) {
-            if (!swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX))
-                continue;
-            memory = heap_between(&heap);
-            helpers_start(waiting, PRIORITY_BELOW, 0);
-            helpers_wait(waiting, heap_alloc, &heap, NULL);
-            ready_start(others, PRIORITY_BELOW);
-            wcet_param(0, waiting);
-            wcet_param(1, others + 1);
-            MEASURE(SERVICE_K_HEAP_FREE_WAITERS, k_heap_free(&heap, memory));
-            ready_stop();
-            helpers_woken(waiting, 0);
-            helpers_stop();
-        }
-    }
+    MEASURE_WAKE_ALL(SERVICE_K_HEAP_FREE_WAITERS, SERVICE_K_HEAP_FREE_WAITERS_SWITCH, PRIORITY_STEP,
+                     heap_alloc, &heap, NULL, memory = heap_between(&heap),
+                     k_heap_free(&heap, memory), 0);
 
     /* Queues that allocate their nodes from the caller's resource pool. */
     heap_fragment(&heap);

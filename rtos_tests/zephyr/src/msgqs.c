@@ -89,7 +89,7 @@ void measure_msgqs(void)
     }
     k_msgq_init(&queue, (char *)wcet_storage, 4, 1);
     CHECK(k_msgq_put(&queue, wcet_caller_data.bytes, K_NO_WAIT) == 0);
-    MEASURE_WAKE_ALL(SERVICE_K_MSGQ_PURGE, put, &queue, NULL,
+    MEASURE_WAKE_ALL(SERVICE_K_MSGQ_PURGE, SERVICE_K_MSGQ_PURGE_SWITCH, PRIORITY_STEP, put, &queue, NULL,
                      (void)k_msgq_put(&queue, wcet_caller_data.bytes, K_NO_WAIT),
                      k_msgq_purge(&queue), -ENOMSG);
 }

@@ -83,6 +83,7 @@ void measure_condvars(void)
     CHECK(result == 0);
     MEASURE_WAKE(SERVICE_K_CONDVAR_SIGNAL_WAITER, SERVICE_K_CONDVAR_SIGNAL_SWITCH,
                  wait_for_condition, &condvar, NULL, result = k_condvar_signal(&condvar), 0);
-    MEASURE_WAKE_ALL(SERVICE_K_CONDVAR_BROADCAST, wait_for_condition, &condvar, NULL, (void)0,
+    MEASURE_WAKE_ALL(SERVICE_K_CONDVAR_BROADCAST, SERVICE_K_CONDVAR_BROADCAST_SWITCH, PRIORITY_STEP,
+                     wait_for_condition, &condvar, NULL, (void)0,
                      result = k_condvar_broadcast(&condvar), 0);
 }

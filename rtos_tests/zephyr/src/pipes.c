@@ -89,11 +89,11 @@ static void get_bytes(unsigned size)
 }
 
 /* The bytes of a thread that waits fill the buffer again, and the kernel lets that thread wait until somebody
- * reads again. Threads 0 to `waiting` - 1 have waited since then; the last one waits to put more. */
-static void full_again(unsigned waiting, unsigned each, unsigned size, int priority)
+ * reads again. Threads 0 to `waiting` - 1, which are started, have waited since then; the last one waits to put
+ * more. */
+static void full_again(unsigned waiting, unsigned each, unsigned size)
 {
     full_from(PIPE_BYTES - 1 - waiting * each);
-    helpers_start(waiting + 1, priority, 0);
     helper_bytes = each;
     helpers_wait(waiting, put, &pipe, NULL);
     if (waiting > 0)
@@ -122,7 +122,8 @@ static void measure_refill(unsigned size)
 {
     int result;
 
-    full_again(0, 0, size, PRIORITY_BELOW);
+    helpers_start(1, PRIORITY_BELOW, 0);
+    full_again(0, 0, size);
     wcet_param(0, size);
     MEASURE(SERVICE_K_PIPE_GET_REFILL,
             result = k_pipe_get(&pipe, wcet_caller_data.bytes, size, &moved, size, K_NO_WAIT));
@@ -134,7 +135,8 @@ static void measure_refill_waiter(enum crowd kind, unsigned size, unsigned ready
 {
     int result;
 
-    full_again(1, size, size, crowd_priority(kind, ready, shape));
+    helpers_start(2, crowd_priority(kind, ready, shape), 0);
+    full_again(1, size, size);
     crowd_start(kind, ready, shape, NULL);
     wcet_param(0, size);
     wcet_param(1, ready);
@@ -149,16 +151,22 @@ static void measure_refill_waiter(enum crowd kind, unsigned size, unsigned ready
     filled_again(1);
 }
 
-static void measure_refill_waiters(unsigned waiting, unsigned others)
+static void measure_refill_waiters(unsigned waiting, unsigned others, bool urgent)
 {
     int result;
 
-    full_again(waiting, 4, 4, PRIORITY_BELOW);
-    ready_start(others, PRIORITY_BELOW);
+    sleepers_start(waiting + 1, PRIORITY_STEP, urgent);
+    full_again(waiting, 4, 4);
+    ready_start(others, PRIORITY_OTHERS);
     wcet_param(0, waiting);
     wcet_param(1, others + 1);
-    MEASURE(SERVICE_K_PIPE_GET_REFILL_WAITERS,
-            result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4, &moved, 4, K_NO_WAIT));
+    if (urgent)
+        MEASURE(SERVICE_K_PIPE_GET_REFILL_WAITERS_SWITCH,
+                result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4, &moved, 4, K_NO_WAIT));
+    else
+        MEASURE(SERVICE_K_PIPE_GET_REFILL_WAITERS,
+                result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4, &moved, 4, K_NO_WAIT));
+    sleepers_after(waiting, urgent);
     ready_stop();
     CHECK(result == 0 && moved == 4);
     filled_again(waiting);
@@ -193,20 +201,24 @@ static void measure_waiters(void)
 
     BUILD_ASSERT(4 * CONFIG_WCET_WAITING_THREADS < PIPE_BYTES);
     helper_bytes = each;
-    MEASURE_WAKE_ALL(SERVICE_K_PIPE_PUT_WAITERS, get, &pipe, NULL, before_the_end(),
+    MEASURE_WAKE_ALL(SERVICE_K_PIPE_PUT_WAITERS, SERVICE_K_PIPE_PUT_WAITERS_SWITCH, PRIORITY_STEP, get,
+                     &pipe, NULL, before_the_end(),
                      result = k_pipe_put(&pipe, wcet_caller_data.bytes, waiting_ * each, &moved,
                                          waiting_ * each, K_NO_WAIT), 0);
     CHECK(result == 0);
-    MEASURE_WAKE_ALL(SERVICE_K_PIPE_GET_WAITERS, put, &pipe, NULL, k_pipe_init(&pipe, NULL, 0),
+    MEASURE_WAKE_ALL(SERVICE_K_PIPE_GET_WAITERS, SERVICE_K_PIPE_GET_WAITERS_SWITCH, PRIORITY_STEP, put,
+                     &pipe, NULL, k_pipe_init(&pipe, NULL, 0),
                      result = k_pipe_get(&pipe, wcet_caller_data.bytes, waiting_ * each, &moved,
                                          waiting_ * each, K_NO_WAIT), 0);
     CHECK(result == 0);
     for (unsigned waiting = 1; waiting < WAITING_MAX; waiting++)
         for (unsigned others = 0; others <= READY_MAX; others++)
-            if (swept(waiting, 1, WAITING_MAX - 1, others, 0, READY_MAX))
-                measure_refill_waiters(waiting, others);
-    MEASURE_WAKE_ALL(SERVICE_K_PIPE_FLUSH_WAITERS, put, &pipe, NULL, full_from(PIPE_BYTES - 1),
-                     k_pipe_flush(&pipe), 0);
+            if (swept(waiting, 1, WAITING_MAX - 1, others, 0, READY_MAX)) {
+                measure_refill_waiters(waiting, others, false);
+                measure_refill_waiters(waiting, others, true);
+            }
+    MEASURE_WAKE_ALL(SERVICE_K_PIPE_FLUSH_WAITERS, SERVICE_K_PIPE_FLUSH_WAITERS_SWITCH, PRIORITY_STEP,
+                     put, &pipe, NULL, full_from(PIPE_BYTES - 1), k_pipe_flush(&pipe), 0);
     CHECK(k_pipe_read_avail(&pipe) == 0);
 }
 

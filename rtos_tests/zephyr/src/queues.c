@@ -35,6 +35,31 @@ static void link_elements(unsigned count)
         wcet_caller_data.pointers[i] = i + 1 < count ? element(i + 1) : NULL;
 }
 
+/* One element more than threads wait. */
+static void measure_list_waiters(unsigned waiting, unsigned others, bool urgent)
+{
+    int result;
+
+    sleepers_start(waiting, PRIORITY_STEP, urgent);
+    helpers_wait(waiting, get, &queue, NULL);
+    ready_start(others, PRIORITY_OTHERS);
+    link_elements(waiting + 1);
+    wcet_param(0, waiting);
+    wcet_param(1, others + 1);
+    if (urgent)
+        MEASURE(SERVICE_K_QUEUE_APPEND_LIST_WAITERS_SWITCH,
+                result = k_queue_append_list(&queue, element(0), element(waiting)));
+    else
+        MEASURE(SERVICE_K_QUEUE_APPEND_LIST_WAITERS,
+                result = k_queue_append_list(&queue, element(0), element(waiting)));
+    sleepers_after(waiting, urgent);
+    ready_stop();
+    CHECK(result == 0);
+    helpers_woken(waiting, true);
+    helpers_stop();
+    drain(1);
+}
+
 static void measure_lists(void)
 {
     bool found;
@@ -70,26 +95,12 @@ static void measure_lists(void)
         CHECK(result == 0 && sys_slist_is_empty(list));
         drain(3);
     }
-    /* One element more than threads wait. */
-    for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++) {
-        for (unsigned others = 0; others <= READY_MAX; others++) {
-            if (!swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX))
-                continue;
-            helpers_start(waiting, PRIORITY_BELOW, 0);
-            helpers_wait(waiting, get, &queue, NULL);
-            ready_start(others, PRIORITY_BELOW);
-            link_elements(waiting + 1);
-            wcet_param(0, waiting);
-            wcet_param(1, others + 1);
-            MEASURE(SERVICE_K_QUEUE_APPEND_LIST_WAITERS,
-                    result = k_queue_append_list(&queue, element(0), element(waiting)));
-            ready_stop();
-            CHECK(result == 0);
-            helpers_woken(waiting, true);
-            helpers_stop();
-            drain(1);
-        }
-    }
+    for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
+        for (unsigned others = 0; others <= READY_MAX; others++)
+            if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX)) {
+                measure_list_waiters(waiting, others, false);
+                measure_list_waiters(waiting, others, true);
+            }
 }
 
 void measure_queues(void)

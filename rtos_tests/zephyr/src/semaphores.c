@@ -23,6 +23,6 @@ void measure_semaphores(void)
 
     MEASURE_WAKE(SERVICE_K_SEM_GIVE_WAITER, SERVICE_K_SEM_GIVE_SWITCH, take, &semaphore, NULL,
                  k_sem_give(&semaphore), 0);
-    MEASURE_WAKE_ALL(SERVICE_K_SEM_RESET, take, &semaphore, NULL, (void)0, k_sem_reset(&semaphore),
-                     -EAGAIN);
+    MEASURE_WAKE_ALL(SERVICE_K_SEM_RESET, SERVICE_K_SEM_RESET_SWITCH, PRIORITY_STEP, take, &semaphore,
+                     NULL, (void)0, k_sem_reset(&semaphore), -EAGAIN);
 }

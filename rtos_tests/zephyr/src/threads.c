@@ -200,14 +200,28 @@ static void measure_abort(unsigned waiting, unsigned others)
 {
     create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
     settle();
-    helpers_start(waiting, PRIORITY_BELOW, 0);
+    sleepers_start(waiting, PRIORITY_STEP, false);
     helpers_wait(waiting, join, &thread, NULL);
-    ready_start(others, PRIORITY_BELOW);
+    ready_start(others, PRIORITY_OTHERS);
     wcet_param(0, waiting);
     wcet_param(1, others + 1);
     MEASURE(SERVICE_K_THREAD_ABORT, k_thread_abort(&thread));
+    sleepers_after(waiting, false);
     ready_stop();
     helpers_woken(waiting, 0);
+    helpers_stop();
+}
+
+/* The kernel does not switch then, however urgent who waits is: that would only go behind fewer threads. */
+static void check_no_switch_at_abort(void)
+{
+    create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
+    settle();
+    sleepers_start(1, 0, true);
+    helpers_wait(1, join, &thread, NULL);
+    k_thread_abort(&thread);
+    sleepers_after(1, false);
+    helpers_woken(1, 0);
     helpers_stop();
 }
 
@@ -252,4 +266,5 @@ void measure_threads(void)
         for (unsigned others = 0; others <= READY_MAX; others++)
             if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX))
                 measure_abort(waiting, others);
+    check_no_switch_at_abort();
 }

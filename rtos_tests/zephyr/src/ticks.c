@@ -54,20 +54,25 @@ static void measure_periodic(unsigned count)
     }
 }
 
-/* Each woken thread waited for a semaphore too, and is less urgent than the driver. */
-static void measure_woken(unsigned count, unsigned others)
+/* Each woken thread waited for a semaphore too, and is less urgent than the driver; or the one whose timeout
+ * comes first is more so. */
+static void measure_woken(unsigned count, unsigned others, bool urgent)
 {
-    helpers_start(count, PRIORITY_BELOW, 0);
+    sleepers_start(count, PRIORITY_STEP, urgent);
     for (unsigned i = 0; i < count; i++)
         helper_order(i, take, &semaphore, NULL);
     settle();
-    ready_start(others, PRIORITY_BELOW);
+    ready_start(others, PRIORITY_OTHERS);
     pass_the_rest();
     for (unsigned i = 0; i < count; i++)
         CHECK(helper_busy(i));
     wcet_param(0, count);
     wcet_param(1, others + 1);
-    MEASURE(SERVICE_TICK_WOKEN, board_tick());
+    if (urgent)
+        MEASURE(SERVICE_TICK_WOKEN_SWITCH, board_tick());
+    else
+        MEASURE(SERVICE_TICK_WOKEN, board_tick());
+    sleepers_after(count, urgent);
     ready_stop();
     helpers_woken(count, -EAGAIN);
     helpers_stop();
@@ -78,23 +83,28 @@ static int sync(void *object, void *argument)
     return (int)k_timer_status_sync(object);
 }
 
-/* Each timer has a thread that waits for it, which is less urgent than the driver. */
-static void measure_sync(unsigned count, unsigned others)
+/* Each timer has a thread that waits for it, which is less urgent than the driver; or that of the first timer is
+ * more so. */
+static void measure_sync(unsigned count, unsigned others, bool urgent)
 {
-    helpers_start(count, PRIORITY_BELOW, 0);
+    sleepers_start(count, PRIORITY_STEP, urgent);
     for (unsigned i = 0; i < count; i++) {
         k_timer_init(&timers[i], expired, NULL);
         k_timer_start(&timers[i], K_TICKS(10), K_TICKS(10));
         helper_order(i, sync, &timers[i], NULL);
     }
     settle();
-    ready_start(others, PRIORITY_BELOW);
+    ready_start(others, PRIORITY_OTHERS);
     pass_ticks(9);
     for (unsigned i = 0; i < count; i++)
         CHECK(helper_busy(i));
     wcet_param(0, count);
     wcet_param(1, others + 1);
-    MEASURE(SERVICE_TICK_TIMER_SYNC, board_tick());
+    if (urgent)
+        MEASURE(SERVICE_TICK_TIMER_SYNC_SWITCH, board_tick());
+    else
+        MEASURE(SERVICE_TICK_TIMER_SYNC, board_tick());
+    sleepers_after(count, urgent);
     for (unsigned i = 0; i < count; i++)
         k_timer_stop(&timers[i]);
     ready_stop();
@@ -112,21 +122,27 @@ static void handle(struct k_work *work)
     worked++;
 }
 
-/* Each is submitted to a queue whose thread waits for work and is less urgent than the driver; the first one
- * wakes it. */
-static void measure_work_comes(unsigned count, unsigned others)
+/* Each is submitted to a queue whose thread waits for work and is less urgent than the driver, or more so; the
+ * first one wakes it. */
+static void measure_work_comes(unsigned count, unsigned others, bool urgent)
 {
+    k_thread_priority_set(&queue.thread, urgent ? PRIORITY_ABOVE : PRIORITY_BELOW);
     worked = 0;
     for (unsigned i = 0; i < count; i++) {
         k_work_init_delayable(&works[i], handle);
         CHECK(k_work_schedule_for_queue(&queue, &works[i], K_TICKS(10)) == 1);
     }
-    ready_start(others, PRIORITY_BELOW);
+    ready_start(others, PRIORITY_OTHERS);
     pass_the_rest();
+    CHECK(worked == 0);
     wcet_param(0, count);
     wcet_param(1, others + 1);
-    MEASURE(SERVICE_TICK_WORK, board_tick());
-    CHECK(k_work_delayable_busy_get(&works[count - 1]) == K_WORK_QUEUED);
+    if (urgent)
+        MEASURE(SERVICE_TICK_WORK_SWITCH, board_tick());
+    else
+        MEASURE(SERVICE_TICK_WORK, board_tick());
+    CHECK(worked == (urgent ? count : 0));
+    CHECK(k_work_delayable_busy_get(&works[count - 1]) == (urgent ? 0 : K_WORK_QUEUED));
     ready_stop();
     settle();
     CHECK(worked == count);
@@ -141,16 +157,20 @@ void measure_ticks(void)
     }
     for (unsigned count = 1; count <= WAITING_MAX; count++)
         for (unsigned others = 0; others <= READY_MAX; others++)
-            if (swept(count, 1, WAITING_MAX, others, 0, READY_MAX))
-                measure_woken(count, others);
+            if (swept(count, 1, WAITING_MAX, others, 0, READY_MAX)) {
+                measure_woken(count, others, false);
+                measure_woken(count, others, true);
+            }
     k_work_queue_init(&queue);
     k_work_queue_start(&queue, queue_stack, K_THREAD_STACK_SIZEOF(queue_stack), PRIORITY_BELOW, NULL);
     settle();
     for (unsigned count = 1; count <= WAITING_MAX; count++)
         for (unsigned others = 0; others <= READY_MAX; others++)
             if (swept(count, 1, WAITING_MAX, others, 0, READY_MAX)) {
-                measure_sync(count, others);
-                measure_work_comes(count, others);
+                measure_sync(count, others, false);
+                measure_sync(count, others, true);
+                measure_work_comes(count, others, false);
+                measure_work_comes(count, others, true);
             }
     k_thread_abort(&queue.thread);
 
