@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import kept
 import validate
 from validate import ROOT, run, wcetchar
 
@@ -40,8 +41,8 @@ def measured_by(bench: Path, work: Path) -> Path:
     elf = work / "microbench" / "microbench.elf"
     folder = work / "run"
     folder.mkdir(parents=True, exist_ok=True)
-    kept = [word for name in ("retired", "refills") for word in (f"--{name}", folder / name)]
-    run([bench, BOARD, elf, "--caches", "ideal", "-o", folder / "marks.csv", *kept])
+    files = validate.written(folder, "retired", "refills")
+    run([bench, BOARD, elf, "--caches", "ideal", "-o", folder / "marks.csv", *files])
     file = work / "measured.csv"
     script = ROOT / "rtl_boards" / "measurements.py"
     cut = ("--program", elf, "--trap-handler", "mb_trap", "--services", SERVICES)
@@ -77,8 +78,9 @@ def freertos(work: Path) -> tuple[Path, Path]:
     cell = validate.REFERENCE
     program = validate.program_of("basic")
     published = validate.characterizations(program, [cell])[cell.counted]
-    found = validate.measure(validate.simulated(cell, program), program.cuts)
-    return published, found.files["total"]
+    folder = validate.simulated(cell, program)
+    validate.measure(folder, program.cuts, "total")
+    return published, kept.table(folder, "total")
 
 
 def _spread(one: dict[str, Any]) -> str:

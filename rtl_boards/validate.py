@@ -49,8 +49,6 @@ SUITE = ROOT / "rtos_tests" / "freertos"
 BUILT = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl"))
 WORK = BUILT / "validate"
 CONFIGURATIONS = ("basic", "full")
-
-
 JOBS = {"basic": os.cpu_count() or 1, "full": 1}
 """Runs at once: to cut one of `full` into services takes ten gigabytes."""
 SCRIPTS = {"total": "measurements.py", "interrupts": "masked.py"}
@@ -137,7 +135,7 @@ def bench(cell: Cell, program: Program, folder: Path, *options: str | Path) -> N
     run([*on_board(cell), program.elf, "-o", folder / "marks.csv", *options])
 
 
-def _written(folder: Path, *names: str) -> list[str | Path]:
+def written(folder: Path, *names: str) -> list[str | Path]:
     """Options of the bench that write these files."""
     return [word for name in names for word in (f"--{name}", folder / name)]
 
@@ -147,7 +145,7 @@ def run_before_warm(cell: Cell, program: Program) -> None:
     data = WARM in cell.beside
     caches = ("cold",) if cell.caches == "warm" else (cell.caches, EMPTY)
     names = ("retired", "refills", "emptied", *(["data"] if data else []))
-    bench(cell, program, folder, "--caches", *caches, *_written(folder, *names))
+    bench(cell, program, folder, "--caches", *caches, *written(folder, *names))
     run([sys.executable, ROOT / "rtl_boards" / "warm.py", folder, *program.cuts])
     _forget(folder, *names)
 
@@ -183,7 +181,7 @@ def simulated(cell: Cell, program: Program, number: int = 0, masked: bool = Fals
     folder = _folder(cell, program, number)
     folder = folder.with_name(f"{folder.name}-masked") if masked else folder
     options = _options(cell, program, number, masked)
-    bench(cell, program, folder, *_written(folder, "retired", "refills"), *options)
+    bench(cell, program, folder, *written(folder, "retired", "refills"), *options)
     return folder
 
 
