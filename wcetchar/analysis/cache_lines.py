@@ -5,7 +5,7 @@ since, and which sections are cached. Outputs: :class:`LineSequence`, line numbe
 that each use belongs to. What is used of sections that are not cached is left out.
 
 Code: the lines of each executed instruction; with ``in_vain`` also of what is fetched in vain
-(``fetch_ahead``) behind it. A core may or may not load the latter, so the lines of executed
+(``vain``) behind it. A core may or may not load the latter, so the lines of executed
 instructions alone are the floor. What is no known code may send the fetch unit anywhere; that is in
 neither.
 
@@ -33,12 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.columns import FLOW, Codes, Columns
-from wcetchar.analysis.fetch_ahead import FetchAhead
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.line_entries import NEAR
 from wcetchar.analysis.published_lines import Places
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.used_lines import DataUse
+from wcetchar.analysis.vain import FetchedInVain
 from wcetchar.model.instruction import Flow
 
 _NONE: Final = -1
@@ -68,7 +68,7 @@ class CodeLines:
         """``size``: bytes of a line; ``moved``: section -> bytes, of those that have."""
         self._size = size
         self._columns = Columns(resolved.table)
-        self._ahead = FetchAhead(resolved.table)
+        self._vain = FetchedInVain(resolved.table)
         self._section_of = resolved.code_section.astype(np.int64)
         self._moved, self._cached = _by_section(resolved, moved, cached)
         self._numbers = {name: number for number, name in enumerate(resolved.section_names)}
@@ -112,15 +112,15 @@ class CodeLines:
     def _found(self, index: int, taken: bool) -> list[_Line]:
         behind = self._columns.table.instructions[index].end
         found: list[_Line] = []
-        for touch in self._ahead.of(index, taken).touches:
+        for start, end in self._vain.of(index, taken).ranges:
             # What follows an instruction stays with it, as in what is published.
             section = int(self._section_of[index])
-            if not 0 <= touch.start - behind < NEAR:
-                section = self._numbers[self._places.section_at(touch.start)]
+            if not 0 <= start - behind < NEAR:
+                section = self._numbers[self._places.section_at(start)]
             if not self._cached[section]:
                 continue
             moved = int(self._moved[section])
-            first, last = touch.start + moved, touch.end - 1 + moved
+            first, last = start + moved, end - 1 + moved
             lines = range(first // self._size, last // self._size + 1)
             found.extend((line, section) for line in lines)
         return found

@@ -1,8 +1,8 @@
 """Lines of an instruction cache that a window enters, and the code that it touches.
 
 Inputs: the executed instructions of a window in their own order, :class:`Columns`, what is fetched
-in vain (:class:`FetchAhead`; :class:`FetchesAhead` where the table has a buffer). Nothing here
-depends on a cache but the size of its lines, L bytes.
+in vain (:class:`FetchedInVain`). Nothing here depends on a cache but the size of its lines, L
+bytes.
 
 A *line entry* is a fetch from another line than the fetch before it: at the first instruction of
 the window; where an instruction begins or ends in another line than what was fetched last; for each
@@ -45,10 +45,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.columns import FLOW, KIND, Codes, Columns, event_code
-from wcetchar.analysis.fetch_ahead import FetchAhead
-from wcetchar.analysis.fetch_buffer import FetchesAhead
 from wcetchar.analysis.front_end import is_predicted
-from wcetchar.analysis.vain import NO_LINE, Range, Vain, of_buffer, of_pipeline, wild_lines
+from wcetchar.analysis.vain import NO_LINE, FetchedInVain, Range, Vain, wild_lines
 from wcetchar.model.access import LINE_ENTRIES, OPERAND_STALLS, EventKind
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.instruction import Flow
@@ -104,12 +102,9 @@ class LineEntries:
         """``section_of``: by table index, the number of the instruction's logical section."""
         self._columns = columns
         self._section_of = section_of
-        buffer = columns.table.buffer
-        self._buffer = buffer
-        self.buffered = buffer is not None
-        self._ahead = FetchAhead(columns.table)
-        self._buffered = None if buffer is None else FetchesAhead(columns.table, buffer)
-        self.wild_lines = wild_lines(buffer)
+        self.buffered = columns.table.buffer is not None
+        self._found = FetchedInVain(columns.table)
+        self.wild_lines = wild_lines(columns.table.buffer)
         """What a wild transfer loads at most, in lines."""
         flow, barrier = columns.flow, columns.issue == KIND[EventKind.BARRIER]
         predicted = np.array([is_predicted(i) for i in columns.table.instructions], dtype=bool)
@@ -197,7 +192,7 @@ class LineEntries:
             for one, at in _first_of((end - 1) // line, crosses).items():
                 executed[one] = min(at, executed.get(one, at))
             used = np.union1d(address // line, (end - 1) // line)
-            if self._buffer is None:
+            if not self.buffered:
                 entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
             else:
                 entered.first[line] = dict.fromkeys((*executed, *in_vain, *used.tolist()), ())
@@ -239,13 +234,8 @@ class LineEntries:
     def _vain(self, pair: int) -> Vain:
         known = self._known.get(pair)
         if known is None:
-            index, taken = pair >> 1, bool(pair & 1)
-            instruction = self._columns.table.instructions[index]
-            if self._buffer is not None and self._buffered is not None:
-                known = of_buffer(instruction, self._buffered.of(index, taken), self._buffer)
-            else:
-                known = of_pipeline(instruction, self._ahead.of(index, taken))
-            self._known[pair] = known
+            index = pair >> 1
+            known = self._known[pair] = self._found.of(index, bool(pair & 1))
             self._fetched[pair], self._tail[pair] = bool(known.ranges), known.tail
             granule = int(self._columns.granule[index])
             for number, line in enumerate(LINE_BYTES):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from wcetchar.analysis.fetch_ahead import InVain
-from wcetchar.analysis.fetch_buffer import Buffered
+from wcetchar.analysis.fetch_ahead import FetchAhead, InVain
+from wcetchar.analysis.fetch_buffer import Buffered, FetchesAhead
 from wcetchar.analysis.front_end import is_predicted
 from wcetchar.model.cache import LINE_BYTES
-from wcetchar.model.instruction import FetchBuffer, Flow, Instruction
+from wcetchar.model.instruction import FetchBuffer, Flow, Instruction, InstructionTable
 
 Range = tuple[int, int]
 """Addresses start..end - 1."""
@@ -45,6 +45,22 @@ class Vain:
     def apart(self, line: int, granule: int) -> int:
         """Entries of what is fetched in vain away from the run, at any address."""
         return sum(-(-(size + line - granule) // line) for size in self.groups) + self.again
+
+
+class FetchedInVain:
+    """What instructions of a table fetch in vain, by the front end that the table has."""
+
+    def __init__(self, table: InstructionTable) -> None:
+        self._table, self._buffer = table, table.buffer
+        self._pipeline = FetchAhead(table)
+        self._buffered = None if table.buffer is None else FetchesAhead(table, table.buffer)
+
+    def of(self, index: int, taken: bool) -> Vain:
+        """``index``: of the table; ``taken``: it sent control elsewhere."""
+        instruction = self._table.instructions[index]
+        if self._buffer is None or self._buffered is None:
+            return of_pipeline(instruction, self._pipeline.of(index, taken))
+        return of_buffer(instruction, self._buffered.of(index, taken), self._buffer)
 
 
 def wild_lines(buffer: FetchBuffer | None) -> int:
