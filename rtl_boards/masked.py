@@ -50,6 +50,10 @@ class State(Enum):
 
 
 RESTORED = "mret"
+BEHIND_LET_IN = 2
+"""Instructions behind the one that lets interrupts in which leave the decoder before the core stops
+there for an interrupt that waits (RTL: mstatus is written in `execute`, and read by
+CsrPlugin_interrupt_valid, a register, before the decoder is held)."""
 
 
 def change(text: str) -> State | str | None:
@@ -127,19 +131,32 @@ def history(program: Program, run: Run) -> History:
     return History(at, states)
 
 
-def longest(run: Run, window: Window, states: History) -> int | str:
+def goes_on(program: Program, run: Run, let_in: int, masks: int) -> bool:
+    """No interrupt can be taken between two instructions of the run."""
+    if run.address[masks] == program.trap_handler:
+        if supervisor_call(program, program.at(int(run.address[masks - 1]))) is None:
+            return False  # an interrupt was
+    elif program.at(int(run.address[let_in])).text == RESTORED:
+        return False  # the pipeline is filled anew
+    return masks - let_in <= BEHIND_LET_IN
+
+
+def longest(program: Program, run: Run, window: Window, states: History) -> int | str:
     """Cycles of the longest stretch of a window with interrupts masked, or why it has none that
     could be measured."""
     before = states.before(window.first)
     if before is State.MASKED:
         return "begins with interrupts masked"
-    most, since, is_masked, ever = 0, 0, False, False
+    most, since, let_in, is_masked, ever = 0, 0, -1, False, False
     for i, state in [(window.first - 1, before), *states.inside(window)]:
         if state is State.UNKNOWN:
             return "takes what masks interrupts from a register"
         if state is State.MASKED and not is_masked:
-            since, ever = i, True
+            if let_in < 0 or not goes_on(program, run, let_in, i):
+                since = i
+            ever = True
         if state is State.LET_IN and is_masked:
+            let_in = i
             most = max(most, int(run.cycle[i] - run.cycle[since]))
         is_masked = state is State.MASKED
     if is_masked:
@@ -156,7 +173,7 @@ def masked(
         if int(run.address[window.first]) == program.trap_handler:
             found: int | str = "is a handler, masked as a whole"
         else:
-            found = longest(run, window, states)
+            found = longest(program, run, window, states)
         if isinstance(found, str):
             left_out[window.service, found] += 1
         else:

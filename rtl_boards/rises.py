@@ -18,14 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from masked import RESTORED, State, change
+from masked import BEHIND_LET_IN, RESTORED, State, change
 from windows import Codes, Program, Run
 
 Flags = npt.NDArray[np.bool_]
-BEHIND_LET_IN = 2
-"""Instructions behind the one that lets interrupts in which leave the decoder before the core stops
-there for an interrupt that waits (RTL: mstatus is written in `execute`, and read by
-CsrPlugin_interrupt_valid, a register, before the decoder is held)."""
 
 
 @dataclass(frozen=True)

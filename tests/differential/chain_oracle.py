@@ -147,6 +147,9 @@ class NeverReturns(AssertionError):
 class Machine:
     """The run, with everything that the windows need looked up once."""
 
+    masks_in_handlers = False
+    """The hardware enters them with interrupts masked."""
+
     def __init__(self, listing: Listing, log: Log, run: Run, services: dict[str, Any]) -> None:
         self.listing, self.log, self.run = listing, log, run
         assert isinstance(run.data, Data)
@@ -726,10 +729,27 @@ class Machine:
                 step: mask is not None or (preemption and kind == "preemption")
                 for step, (mask, preemption) in forms.items()
             }
+            self._too_shortly(holds, kind)
             for _, group in groupby(forms, lambda step, holds=holds: (holds[step], parts[step])):
                 steps = list(group)
                 if holds[steps[0]]:
                     yield kind, steps
+
+    def _too_shortly(self, holds: dict[int, bool], kind: str) -> None:
+        """What is let in for one own step or two, of which the last one masks again, or calls a
+        handler that is masked, still holds."""
+        let_in: list[int] = []
+        ever = False
+        for step, held in list(holds.items()):
+            if held:
+                if ever and len(let_in) <= 2:
+                    holds.update(dict.fromkeys(let_in, True))
+                let_in, ever = [], True
+                continue
+            let_in.append(step)
+            called = self.line(step).event == "supervisor call" and self.masks_in_handlers
+            if ever and len(let_in) <= 2 and called and kind == "interrupts":
+                holds.update(dict.fromkeys(let_in, True))
 
     def _parts(self, own: Collection[int]) -> dict[int, int]:
         """Each step with how often another thread ran before it."""
@@ -798,6 +818,8 @@ def summed(apart: Apart) -> Counts:
 class TrapMachine(Machine):
     """One entry serves several exceptions, told by their number; no frame; masks are read from the
     status register and hold off all interrupts."""
+
+    masks_in_handlers = True
 
     def _masks(self) -> npt.NDArray[np.int16]:
         return np.where(self._masked(), ALL_INTERRUPTS, 0).astype(np.int16)

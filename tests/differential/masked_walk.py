@@ -4,6 +4,10 @@ The mask is simulated here, over all threads and handlers, with nothing of wcetc
 instructions that write it, the exceptions that the trace shows, and the words of memory that a
 switch saves it to and restores it from. Only what the firmware's ports of FreeRTOS do is
 understood; anything else is an assertion that fails.
+
+Interrupts that are let in and masked again with fewer than ``TOO_CLOSE`` instructions between, or
+by a supervisor call, count as held off all the time; not so where one was taken there, or where a
+handler's return let them in.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 ENTRY, EXIT = 16, 17
+TOO_CLOSE = 2
 _LINE = re.compile(r"^ *([0-9a-f]+):\t[0-9a-f ]+?\t(\S+)(?:\t([^@;<]*))?")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <(\S+)>:")
 
@@ -111,6 +116,8 @@ class Walk:
         self.masked = self.at_reset()
         self.runs: list[Run] = []
         self._begun: int | None
+        self._noticed = False
+        """An interrupt that waited has been taken since interrupts were let in."""
         self.startup: int | None = None
         """Step at which interrupts were let in for the first time."""
         wanted = np.array(
@@ -128,6 +135,7 @@ class Walk:
             before = self.masked
             if word in (ENTRY, EXIT):
                 number = int(stream.operands[self._operand[position] - 1])
+                self._noticed |= word == ENTRY and self.is_interrupt(number)
                 (self.entered if word == ENTRY else self.left)(number)
                 step = int(self._steps[position])
             else:
@@ -135,6 +143,7 @@ class Walk:
                 step = int(self._steps[position])
             if self.masked != before:
                 self._changed(step)
+            self._noticed |= word == EXIT
         if self.masked:
             self._changed(int(self._steps[-1]))
 
@@ -142,13 +151,16 @@ class Walk:
         """From ``step`` on it is otherwise."""
         if self.masked and self._begun is None:
             self._begun = step
+            # What masks again is let in itself.
+            if self.runs and not self._noticed and step - self.runs[-1].last - 1 <= TOO_CLOSE:
+                self._begun = self.runs.pop().first
         else:
             assert self._begun is not None
             if self.startup is None:
                 self.startup = step
             if step > self._begun:
                 self.runs.append(Run(self._begun, step - 1))
-            self._begun = None
+            self._begun, self._noticed = None, False
 
     def accesses(self, position: int) -> list[int]:
         """Addresses of the accesses of the instruction at a position of the words."""
@@ -176,6 +188,9 @@ class Walk:
         raise NotImplementedError
 
     def executed(self, text: Text, position: int) -> None:
+        raise NotImplementedError
+
+    def is_interrupt(self, number: int) -> bool:
         raise NotImplementedError
 
     def entered(self, number: int) -> None:
@@ -243,6 +258,9 @@ class RiscvWalk(Walk):
     def left(self, number: int) -> None:
         pass
 
+    def is_interrupt(self, number: int) -> bool:
+        return number >= 1 << 31
+
 
 class ArmWalk(Walk):
     """CPSR.I: every exception sets it and keeps CPSR in SPSR; the return moves it back."""
@@ -291,6 +309,9 @@ class ArmWalk(Walk):
     def left(self, number: int) -> None:
         self.masked = self.spsr.pop()
 
+    def is_interrupt(self, number: int) -> bool:
+        return number in (6, 7)
+
 
 class MWalk(Walk):
     """BASEPRI: raised where barriers follow; elsewhere set back to what the function had kept in
@@ -324,6 +345,9 @@ class MWalk(Walk):
 
     def left(self, number: int) -> None:
         pass
+
+    def is_interrupt(self, number: int) -> bool:
+        return number > 11
 
 
 def walk_of(board: str, elf: Path, trace: Path) -> Any:

@@ -221,7 +221,7 @@ class _Counting:
         labelled = self._labeller.label(window)
         found: dict[StretchKind, list[Held]] = defaultdict(list)
         blockings, is_call = self._labeller.blockings, self._labeller.is_call
-        for stretch in stretches(window, labelled, blockings, is_call):
+        for stretch in stretches(window, labelled, blockings, is_call, self._labeller.exceptions):
             stretch = self._trimmed(window, labelled, stretch)
             counts = self._vector(packed_counts(rows_of(labelled, stretch)))
             found[stretch.kind].append(Held(counts, stretch.goes_on_in in FOLLOWED))

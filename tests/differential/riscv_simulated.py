@@ -183,7 +183,9 @@ def found_by_wcetchar(resolved: Resolved, parts: Iterator[EventBatch]) -> dict[N
         counted = Counted(
             name, window.values, [], None, forms, _counts(labelled.packed, labeller, resolved)
         )
-        for stretch in stretches(window, labelled, labeller.blockings, labeller.is_call):
+        for stretch in stretches(
+            window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
+        ):
             rows = _counts(rows_of(labelled, stretch), labeller, resolved)
             by_key: Counter[Key] = Counter()
             for (_, key), count in rows.items():

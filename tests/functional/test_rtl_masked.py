@@ -44,7 +44,8 @@ def longest(masked: Any, before: list[int], inside: list[int]) -> int | str:
     addresses = [*before, *inside, RETURNED]
     made = run(windows, addresses, [n * n for n in range(len(addresses))])
     window = windows.Window(1, "s", {}, len(before), len(before) + len(inside) - 1)
-    found: int | str = masked.longest(made, window, masked.history(program(windows), made))
+    code = program(windows)
+    found: int | str = masked.longest(code, made, window, masked.history(code, made))
     return found
 
 
@@ -60,9 +61,13 @@ BEFORE = [SETS, CALL]
         # Nested: until it is let in again; and what masks what is masked.
         ([CLEARS, ENTRY, CLEARS, ENTRY, SETS, RET], 36 - 4),
         # Several: the longest, first, in the middle and last.
-        ([CLEARS, ENTRY, OTHER, OTHER, OTHER, SETS, CLEARS, SETS], 49 - 4),
-        ([CLEARS, SETS, CLEARS, ENTRY, OTHER, SETS, CLEARS, SETS], 49 - 16),
-        ([CLEARS, SETS, ENTRY, CLEARS, ENTRY, SETS], 49 - 25),
+        ([CLEARS, OTHER, OTHER, SETS, ENTRY, OTHER, CLEARS, SETS], 25 - 4),
+        ([CLEARS, SETS, OTHER, OTHER, CLEARS, OTHER, SETS, OTHER, OTHER, CLEARS, SETS], 64 - 36),
+        ([CLEARS, SETS, ENTRY, OTHER, CLEARS, ENTRY, SETS], 64 - 36),
+        # Fewer than two instructions between: one to an interrupt.
+        ([CLEARS, ENTRY, OTHER, OTHER, OTHER, SETS, CLEARS, SETS], 81 - 4),
+        ([CLEARS, SETS, CLEARS, ENTRY, OTHER, SETS, CLEARS, SETS], 81 - 4),
+        ([CLEARS, SETS, ENTRY, CLEARS, ENTRY, SETS], 49 - 4),
         # Let in what is let in.
         ([SETS, CLEARS, OTHER, SETS, SETS, ENTRY, RET], 25 - 9),
         ([ENTRY, OTHER, RET], NONE),

@@ -61,7 +61,7 @@ from wcetchar.analysis.successions import Gaps, Successions, gaps
 from wcetchar.analysis.used_lines import DataUse, Touched, Words
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
-from wcetchar.model.instruction import Flow
+from wcetchar.model.instruction import ExceptionModel, Flow
 from wcetchar.model.service import SectionKind
 from wcetchar.model.trace import Event
 
@@ -112,6 +112,11 @@ class Labeller:
     def is_call(self) -> npt.NDArray[np.bool_]:
         """By table index: the instruction calls a function."""
         return np.isin(self._columns.flow, [FLOW[Flow.CALL], FLOW[Flow.CALL_INDIRECT]])
+
+    @property
+    def exceptions(self) -> ExceptionModel:
+        """What the hardware does around handlers."""
+        return self._resolved.table.exceptions
 
     def adopt(self, other: Labeller) -> None:
         """Goes on with the blocking numbers of another trace's labeller."""

@@ -47,7 +47,7 @@ class Activities(Recorder):
             self._note_cut(before, switched=False)
         self._apply_masks(model.entry_masks)
         self._changed()
-        if self._context.by_call and before.left.blocking.masks:
+        if self._context.by_call:
             self._goes_on(Joint.HANDLER)
 
     def _exception_exit(self, at: int, number: int) -> None:

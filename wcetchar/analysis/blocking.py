@@ -16,6 +16,14 @@ kernels mask interrupts in a function, and two critical sections that start and 
 one. A stretch that occurs several times in one window (in a loop, say) is published once, with the
 elementwise maximum of its occurrences; its price is then at least that of each.
 
+Where interrupts are let in and masked again at once, a core may take none: it executes the next
+instructions before it looks. A window's stretches with so few instructions between (``unnoticed``
+of the instruction set's exceptions) are one, with these instructions; and one that a supervisor
+call follows as soon, which enters a masked handler, reaches to the call. So it is with a switch of
+tasks that waits, and a lock. Caveats: a core that needs more than that is not covered; a return
+from a handler refills the pipeline, and interrupts are taken as it ends; between two calls of
+services lie a return and a call at least.
+
 What is held off can stay so when another activity takes over: a supervisor call is made with
 interrupts masked, or a thread is switched away and goes on with them masked. There a stretch ends,
 and each side says how it is joined to the other (:class:`Joint`). A supervisor call whose handler
@@ -31,7 +39,7 @@ loaded (``FETCHED_BEHIND``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -43,6 +51,7 @@ from wcetchar.analysis.columns import Codes, is_succession
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
+from wcetchar.model.instruction import ExceptionModel
 
 FETCHED_BEHIND: Final = 3
 """So many instructions behind one that accesses memory are fetched while it does, at most (as
@@ -84,17 +93,22 @@ def stretches(
     labelled: Labelled,
     blockings: list[Blocking],
     is_call: npt.NDArray[np.bool_],
+    exceptions: ExceptionModel,
 ) -> Iterator[Stretch]:
     """All stretches of a window, by kind and in order.
 
     Args:
         is_call: by table index, whether an instruction calls.
+        exceptions: of the instruction table.
     """
     count = len(labelled.index)
     before = window.begins.tolist()
     ends = {before[cut.pieces]: cut.edge for cut in window.cuts} | {count: window.end}
     cuts = {before[cut.pieces] for cut in window.cuts if cut.switched}
     calls = {before[cut.pieces] for cut in window.cuts if not cut.switched}
+    # Handlers that the hardware enters with interrupts masked.
+    masked = {at for at, edge in ends.items() if edge.joint is Joint.HANDLER}
+    masked = masked if exceptions.entry_masks else set()
     called = np.where(is_call[labelled.index], np.arange(len(labelled.index)), -1)
     latest = np.concatenate(([-1], np.maximum.accumulate(called)))[:-1]
 
@@ -107,8 +121,10 @@ def stretches(
 
     for kind in StretchKind:
         holds = np.array([held_off(b, kind) for b in blockings], dtype=bool)
-        inside = np.concatenate(([False], holds[labelled.blocking], [False])).astype(np.int8)
-        edges = np.diff(inside)
+        held = holds[labelled.blocking]
+        trapped = masked if kind is StretchKind.INTERRUPTS else set()
+        inside = noticed(held, trapped, exceptions.unnoticed)
+        edges = np.diff(np.concatenate(([False], inside, [False])).astype(np.int8))
         firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
         for start, stop in zip(firsts.tolist(), lasts.tolist(), strict=True):
             inner = sorted(cut for cut in cuts if start < cut <= stop)
@@ -123,7 +139,7 @@ def stretches(
                     goes_on_from = Joint.THREAD
                 elif first == 0 and held_off(window.begin.blocking, kind):
                     goes_on_from = window.begin.joint
-                if after in ends and held_off(ends[after].blocking, kind):
+                if after in ends and (held_off(ends[after].blocking, kind) or not held[after - 1]):
                     goes_on_in = ends[after].joint
                 yield Stretch(
                     kind,
@@ -137,6 +153,26 @@ def stretches(
                     goes_on_from=goes_on_from,
                     goes_on_in=goes_on_in,
                 )
+
+
+def noticed(
+    held: npt.NDArray[np.bool_], trapped: Collection[int], unnoticed: int
+) -> npt.NDArray[np.bool_]:
+    """Of each instruction, whether it is held off as a core sees it that takes nothing right behind
+    where it is let in.
+
+    Args:
+        held: of each instruction of a window, what the masks say when it begins.
+        trapped: positions right behind supervisor calls that enter a masked handler.
+        unnoticed: see :class:`ExceptionModel`. The instruction that masks again is let in itself.
+    """
+    found = held.copy()
+    firsts = np.flatnonzero(held[1:] & ~held[:-1]) + 1
+    for after in sorted({*firsts.tolist(), *trapped}):
+        before = np.flatnonzero(held[max(0, after - unnoticed - 2) : after])
+        if len(before):
+            found[max(0, after - unnoticed - 2) + before[-1] : after] = True
+    return found
 
 
 def held_off(blocking: Blocking, kind: StretchKind) -> bool:

@@ -208,7 +208,9 @@ def _add_stretches(
 ) -> None:
     """Counts each stretch of a window; equal ones within it by their elementwise maximum."""
     found: dict[StretchKey, Packed] = {}
-    for stretch in stretches(window, labelled, labeller.blockings, labeller.is_call):
+    for stretch in stretches(
+        window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
+    ):
         counts = packed_counts(rows_of(labelled, stretch))
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
         pairs = fetching(labelled, stretch, labeller.lines.buffered)

@@ -364,6 +364,8 @@ class ExceptionModel:
             once the mode may have changed: in a handler after a handler that interrupted it, and
             after an instruction that writes the others.
         thread_key: how handlers show which thread they save and which they go on with.
+        unnoticed: an interrupt that waits is not sure to be taken where so many instructions, or
+            fewer, lie between the one that lets it in and one that masks it again; -1: it is.
     """
 
     frame_words: int = 0
@@ -378,6 +380,7 @@ class ExceptionModel:
     supervisor_call: int | None = None
     banked: tuple[MaskRegister, ...] = ()
     thread_key: ThreadKey = ThreadKey.REGISTERS
+    unnoticed: int = 1
 
 
 M_PROFILE_EXCEPTIONS: Final = ExceptionModel(
@@ -389,7 +392,10 @@ M_PROFILE_EXCEPTIONS: Final = ExceptionModel(
 )
 """Armv7-M Architecture Reference Manual (DDI 0403E), B1.5.6 to B1.5.8: the basic frame; a return
 from any exception but NMI (B1.5.2: number 2) clears FAULTMASK. Armv6-M has the same frame and no
-FAULTMASK. The masks stay on entry; the handler's own priority holds off what is less urgent."""
+FAULTMASK. The masks stay on entry; the handler's own priority holds off what is less urgent.
+Unnoticed: where an interrupt is enabled that waits, existing Cortex-M cores execute up to two more
+instructions before its handler (Application Note 321, Arm DAI 0321A, 4.5), of which the second may
+mask it again. A barrier between would have it taken; that is not told apart."""
 
 M_PROFILE_FLOAT_EXCEPTIONS: Final = replace(M_PROFILE_EXCEPTIONS, float_words=17)
 """With the floating-point extension (DDI 0403E, B1.5.6 and B1.5.7): s0 to s15 and FPSCR; one more
@@ -414,7 +420,7 @@ ARMV4T_EXCEPTIONS: Final = ExceptionModel(
 """Arm Architecture Reference Manual (DDI 0100I), A2.6: every exception moves CPSR to the SPSR of
 its mode and sets I; numbers are vector addresses / 4, so that 6 is IRQ and 7 FIQ. (FIQ sets F as
 well; what holds IRQ off counts as holding off all interrupts, so nothing depends on that.) No
-memory is touched: vectors are instructions."""
+memory is touched: vectors are instructions. Unnoticed: the manuals do not say; as of Cortex-M."""
 
 RISCV_MACHINE_EXCEPTIONS: Final = ExceptionModel(
     reset_masks=(MaskWrite(MaskRegister.MSTATUS_MIE, constant=0),),
@@ -428,7 +434,8 @@ RISCV_MACHINE_EXCEPTIONS: Final = ExceptionModel(
 """RISC-V Privileged Architecture (20211203), 3.1.6.1 (a trap: MPIE <- MIE, MIE <- 0), 3.1.15
 (``mcause``), 3.4 (reset clears MIE). No memory is touched: the handler saves what it needs by
 itself, and vectored traps jump into a table of instructions. What ``mret`` does stands in the table
-of effects."""
+of effects. Unnoticed: by 3.1.9 a write to mstatus has interrupts evaluated right behind it, but
+VexRiscv executes two more instructions (docs/explanation/rtl.md, "Two stretches that are one")."""
 
 
 @dataclass(frozen=True)

@@ -214,12 +214,13 @@ class Oracle:
         return extra
 
     def stretches(self, done: Sequence[Done], holds: Sequence[bool]) -> list[tuple[int, int]]:
-        """Positions (first, last) of the longest unbroken parts where ``holds``."""
+        """Positions (first, last) of the longest parts where ``holds``, unbroken but for one or two
+        instructions: the one that masks again, and one between."""
         found: list[tuple[int, int]] = []
         for k, held in enumerate(holds):
             if not held:
                 continue
-            if found and found[-1][1] == k - 1:
+            if found and found[-1][1] >= k - 3:
                 found[-1] = (found[-1][0], k)
             else:
                 found.append((k, k))

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from listing import MARK, Row, batches, i, load, mark
 from riscv_listing import (
     CALL,
@@ -26,7 +29,7 @@ from riscv_listing import (
 )
 
 from wcetchar.analysis.accesses import Labeller
-from wcetchar.analysis.blocking import stretches
+from wcetchar.analysis.blocking import noticed, stretches
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
@@ -67,7 +70,9 @@ def shown(
     table = resolved.table.instructions
     return [
         (names[table[s.begin].address], names[table[s.end].address], s.goes_on_from, s.goes_on_in)
-        for s in stretches(window, labelled, labeller.blockings, labeller.is_call)
+        for s in stretches(
+            window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
+        )
         if s.kind is kind
     ]
 
@@ -134,6 +139,81 @@ def test_parts_of_a_blocking_call(assemble_riscv: Callable[[str, str], Path]) ->
     (first, rest), _ = find(resolved, rows(at, *switches(at)))
     assert shown(first, resolved) == [("service_3", "service_3", None, Joint.HANDLER)]
     assert shown(rest, resolved) == [("service_4", "service_4", Joint.THREAD, None)]
+
+
+def between(count: int, masks: str) -> tuple[str, list[str]]:
+    """The service lets interrupts in and masks them again ``count`` nops later, or calls the
+    supervisor; labels of what is executed behind its ``service_2``."""
+    nops = [f"nop_{n}" for n in range(count)]
+    code = "service_3: csrsi mstatus, 8\n" + "".join(f"{one}: nop\n" for one in nops)
+    again = ["again"] if masks != "ecall" else []
+    code += "again: csrci mstatus, 8\n" if again else ""
+    source = SOURCE.replace("service_3: ecall\n", code + "call: ecall\n")
+    return source, ["service_2", "service_3", *nops, *again, "call"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_interrupts_are_let_in_too_shortly(
+    assemble_riscv: Callable[[str, str], Path], count: int
+) -> None:
+    """What masks again is let in, and so is what lies between; a core looks behind two of those."""
+    source, executed = between(count, "csrci")
+    resolved = resolved_by(lambda _, script: assemble_riscv(source, script), SERVICES)
+    at = labels(resolved)
+    behind = [
+        i(at["boot"]), *begin(at), *run(at, *executed), *trap(at, CALL, ON_A, ON_A),
+        i(at["service_4"]), i(at["service_5"]), (Event.READ, STACK_A + 12, 4), i(at["service_6"]),
+        *end(at),
+    ]  # fmt: skip
+    (window,), _ = find(resolved, behind)
+    first, whole = ("service_3", "call"), ("service_3", "service_4")
+    expected = [(*whole, None, None), (*first, None, Joint.HANDLER)]
+    if count == 2:
+        expected = [
+            ("service_3", "service_3", None, None),
+            ("call", "service_4", None, None),
+            ("call", "call", None, Joint.HANDLER),
+        ]
+    assert shown(window, resolved) == expected
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_supervisor_call_masks_as_soon(
+    assemble_riscv: Callable[[str, str], Path], count: int
+) -> None:
+    """The call is let in, and its handler is not: the handler goes on with the stretch before. What
+    it comes back to lets interrupts in as it returns."""
+    source, executed = between(count, "ecall")
+    resolved = resolved_by(lambda _, script: assemble_riscv(source, script), SERVICES)
+    at = labels(resolved)
+    for there in (trap(at, CALL, ON_A, ON_A), switches(at)):
+        behind = [
+            i(at["boot"]), *begin(at), *run(at, *executed), *there,
+            i(at["service_4"]), i(at["service_5"]), (Event.READ, STACK_A + 12, 4),
+            i(at["service_6"]), *end(at),
+        ]  # fmt: skip
+        (window,), finder = find(resolved, behind)
+        last = ("service_3", None) if count == 2 else ("call", Joint.HANDLER)
+        assert shown(window, resolved) == [("service_3", last[0], None, last[1])]
+        # That handler is in no window here, and is told.
+        assert finder.outside[Joint.HANDLER] >= 11
+
+
+@given(st.lists(st.booleans(), max_size=24), st.sets(st.integers(1, 24)), st.integers(-1, 3))
+def test_what_is_noticed_by_definition(held: list[bool], traps: set[int], unnoticed: int) -> None:
+    """An instruction is held off as well if, no further from each other than that, one that is held
+    off comes before it, and one, or a trap's handler, behind it."""
+    trapped = {at for at in traps if at <= len(held)}
+    found = noticed(np.array(held, dtype=bool), trapped, unnoticed)
+    ends = {k for k, one in enumerate(held) if one} | trapped
+    for k, one in enumerate(found.tolist()):
+        pairs = [
+            (j, m)
+            for j in range(k)
+            for m in range(k + 1, k + unnoticed + 3)
+            if held[j] and m in ends and m - j - 1 <= unnoticed + 1 and not any(held[j + 1 : m])
+        ]
+        assert one == (held[k] or bool(pairs))
 
 
 def test_the_handler_of_a_supervisor_call(resolved: Resolved) -> None:

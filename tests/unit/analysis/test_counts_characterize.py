@@ -143,8 +143,9 @@ def test_stretches_by_hand(loaded: Loaded) -> None:
     kinds = [(s.kind, s.begin.split()[0], s.end.split()[0]) for s in service.stretches]
     assert kinds == [
         (StretchKind.INTERRUPTS, "service+4", "service+12"),
-        (StretchKind.PREEMPTION, "service+4", "service+12"),
-        (StretchKind.PREEMPTION, "lock", "unlock+4"),
+        # One instruction lies between what lets interrupts in and the lock: a switch that waits
+        # can come too late for it.
+        (StretchKind.PREEMPTION, "service+4", "unlock+4"),
     ]
     for n in range(1, 17):
         at = evaluated(service.stretches[0].counts, {"N": n})
@@ -157,13 +158,19 @@ def test_stretches_by_hand(loaded: Loaded) -> None:
         assert at[MASKED, fetch(Pattern.REALIGNED)] == 0
 
 
+def at_once(found: Loaded) -> Loaded:
+    """The same for a core that takes what waits wherever it is let in."""
+    image, table = found
+    return image, replace(table, exceptions=replace(table.exceptions, unnoticed=-1))
+
+
 def test_the_code_of_a_stretch_by_hand(loaded: Loaded) -> None:
     """``.text`` begins at 0x100. The masked stretch is ldr (0x110) to cpsie (0x118); then come
     ``bl lock``, which has nop (0x11e) fetched, and the two of ``lock`` (0x128), whose return has
     three instructions fetched, up to 0x133. The locked one goes from there by nop and ``bl unlock``
     to the return of ``unlock`` (0x130), which has those to 0x139 fetched; then comes pop (0x124),
     and three behind it."""
-    known = characterized(pipelined(loaded), HandTrace(all_calls() + TICKS))
+    known = characterized(at_once(pipelined(loaded)), HandTrace(all_calls() + TICKS))
     found = only(known, "service")
     masked = StretchCode((CodeRange(".text", 0x10, 0x20), CodeRange(".text", 0x28, 0x34)))
     locked = StretchCode((CodeRange(".text", 0x1E, 0x3A),))
@@ -285,7 +292,7 @@ def test_wild_transfers_of_a_stretch_are_those_of_its_longest_window(
     monkeypatch.setattr(LineEntries, "is_wild", lambda _, pair: pair == 2 * branch + 1)
     calls = [row for n in (16, *range(1, 16)) for row in call(n)]
     found = only(characterized(pipelined(loaded), HandTrace(calls + TICKS)), "service")
-    assert [stretch.code.wild for stretch in found.stretches if stretch.code] == [15, 15, 0]
+    assert [stretch.code.wild for stretch in found.stretches if stretch.code] == [15, 15]
 
 
 def test_code_that_holds_other_code() -> None:
@@ -403,7 +410,7 @@ def test_the_call_that_a_stretch_was_reached_through(
         if instead.startswith("blx"):
             rows.insert(rows.index(i(0x11E), n), i(0x11C))
         rows[n:n] = [i(one) for one in behind]
-    service = only(characterized(found, HandTrace(rows), partial=True), "service")
+    service = only(characterized(at_once(found), HandTrace(rows), partial=True), "service")
     (locked,) = [s for s in service.stretches if s.begin.startswith("lock")]
     assert ", called at service+14 (" in locked.begin
 
@@ -453,8 +460,8 @@ def test_which_lines_of_data_are_used_by_hand(loaded: Loaded) -> None:
     table, stack = UsedLine(32, "data", 0, 1, 1), UsedLine(32, "stack", 0x7F8 // 32, 1, 1)
     points = tuple((n,) for n in range(1, 17))
     assert only(found, "service").data == (DataFootprint(points, UsedLines((table, stack))),)
-    masked, locked, lock = (x.data for x in only(found, "service").stretches)
-    assert masked == locked == lock == UsedLines((table,))
+    masked, locked = (x.data for x in only(found, "service").stretches)
+    assert masked == locked == UsedLines((table,))
     words = UsedLines((), ((".vectors", 1), ("stack", 8)))
     assert only(found, "tick").data == (DataFootprint(((),), words),)
     assert [x.data for x in only(found, "tick").stretches] == [UsedLines(()), words]

@@ -62,7 +62,9 @@ def check(window: Window, labeller: Labeller, resolved: Resolved, oracle: Oracle
         holds = [held(one.blocking, kind) for one in done]
         mine = [
             s
-            for s in stretches(window, labelled, labeller.blockings, labeller.is_call)
+            for s in stretches(
+                window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
+            )
             if s.kind is kind
         ]
         assert [(s.first, s.last) for s in mine] == oracle.stretches(done, holds)

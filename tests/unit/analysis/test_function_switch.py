@@ -349,7 +349,13 @@ def joined(
     table, labeller = resolved.table.instructions, Labeller(resolved, "hand")
     return [
         (names[table[s.begin].address], names[table[s.end].address], s.goes_on_from, s.goes_on_in)
-        for s in stretches(window, labeller.label(window), labeller.blockings, labeller.is_call)
+        for s in stretches(
+            window,
+            labeller.label(window),
+            labeller.blockings,
+            labeller.is_call,
+            labeller.exceptions,
+        )
         if s.kind is StretchKind.INTERRUPTS
     ]
 

@@ -239,12 +239,14 @@ def test_stretches(resolved: Resolved) -> None:
     address = [resolved.table.instructions[k].address for k in labelled.index.tolist()]
     found = [
         (s.kind, address[s.first], address[s.last])
-        for s in stretches(window, labelled, labeller.blockings, labeller.is_call)
+        for s in stretches(
+            window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
+        )
     ]
     assert found == [
         (StretchKind.INTERRUPTS, 0x110, 0x118),
-        (StretchKind.PREEMPTION, 0x110, 0x118),
-        (StretchKind.PREEMPTION, 0x128, 0x130),
+        # Only the call of ``lock`` lies between.
+        (StretchKind.PREEMPTION, 0x110, 0x130),
     ]
 
 
