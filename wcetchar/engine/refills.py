@@ -58,6 +58,7 @@ from typing import Final
 from wcetchar.engine.caches import cold_misses, fits, warm_misses
 from wcetchar.engine.counts import Counted, calls_inside, count, supervisor_calls, used_parameters
 from wcetchar.engine.errors import PricingError, not_a_time
+from wcetchar.engine.fetched_ahead import check_fetched_ahead
 from wcetchar.engine.placement import Placement
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
@@ -534,17 +535,7 @@ def refill_prices(
         price[section], spans[section], regions[section] = (region.name, time), span, region
     if not price:
         return None
-    if characterization.architecture.startswith("arm") and characterization.fetch_buffer is None:
-        raise PricingError(
-            f"the characterization of {characterization.kernel.name} does not say how far an "
-            f"{characterization.architecture} core fetches ahead: it is of an older wcetchar, "
-            "which counted the lines of another pipeline",
-            expected="a characterization that says so (fetch_buffer), or a profile without a cache",
-            hint="characterize the kernel anew; or leave out `instruction cache`, and price each "
-            "fetch as one that misses",
-            file="profile",
-            keys=("core", "instruction cache"),
-        )
+    check_fetched_ahead(characterization, profile)
     address = {s: a for s, a in section_map.addresses.items() if s in price}
     if section_map.instruction_cache is not CacheState.ALWAYS_MISS:
         used = {r.section for s in chosen for r in _ranges(s)}

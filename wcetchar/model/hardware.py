@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from wcetchar.model.access import EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.instruction import FetchBuffer
 
 
 class Unit(StrEnum):
@@ -140,6 +141,8 @@ class Core:
             it wait for beside fetches arrives.
         in_vain_saves: what a line that is loaded in vain costs less than another one, beside the
             time that it began before control was transferred; ``None``: it costs as much.
+        fetches_ahead: how far a prefetch buffer fetches; ``None``: it is a pipeline that predicts
+            branches in its decoder, or nothing is said.
         data_cache: ``None``: it has none.
     """
 
@@ -154,6 +157,7 @@ class Core:
     instruction_cache: CacheGeometry | None = None
     refills_hide_stalls: bool = False
     in_vain_saves: Quantity | None = None
+    fetches_ahead: FetchBuffer | None = None
     data_cache: DataCache | None = None
 
     def caches(self, region: Region, operation: Operation) -> bool:

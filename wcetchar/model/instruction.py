@@ -460,7 +460,7 @@ flushed or kept. Behind: an instruction of 4 bytes in decode, three words in the
 the bus (the manual does not say whether a fetch waits for a free place), and half a word that was
 left of the word before. Speculative: what the buffer holds, though the manual speaks of one slot on
 the bus. Cortex-M4 is taken to have the same unit, and Cortex-M0 and M0+ to fetch no further. A
-Cortex-M7 does: for it, lines are not counted right."""
+Cortex-M7 does: a profile says how far its core goes, and one that goes further is refused."""
 
 ARMV4T_BUFFER: Final = FetchBuffer(behind=12, speculative=0)
 """ARM7TDMI TRM (ARM DDI 0210), 1.1 and chapter 6: three stages, so that two instructions behind a

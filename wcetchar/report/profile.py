@@ -153,6 +153,12 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
                 f"a line that is loaded in vain costs {_time(profile.core.in_vain_saves)} less, "
                 "and what it began before control went elsewhere"
             )
+        ahead = profile.core.fetches_ahead
+        if ahead is not None:
+            yield (
+                f"it fetches {ahead.behind} bytes ahead at most, and {ahead.speculative} at the "
+                "target of a branch that need not be taken"
+            )
     for region in profile.regions.values():
         if region.line_refill is not None:
             yield f"{_time(region.line_refill)} to load a line from {one_line(region.name)}"

@@ -23,6 +23,7 @@ from wcetchar.model.hardware import (
     Region,
     RegionKind,
 )
+from wcetchar.model.instruction import FetchBuffer
 from wcetchar.store.based_on import with_base
 from wcetchar.store.busy import check_busy
 from wcetchar.store.checking import (
@@ -94,6 +95,7 @@ Ways = Annotated[Integer, Field(ge=1, le=64)]
 Replacement = Literal["lru"]
 FetchCount = Annotated[Integer, Field(ge=0, le=1000)]
 Divider = Annotated[Integer, Field(ge=1, le=1000)]
+BytesAhead = Annotated[Integer, Field(ge=0, le=1000)]
 WriteBuffer = Annotated[Integer, Field(ge=0, le=100)]
 
 
@@ -217,6 +219,15 @@ class DataCacheDoc(CacheDoc):
         return DataCache(self.geometry(), self.load_behind_store)
 
 
+class FetchesAheadDoc(YamlModel):
+    """How far a core with a prefetch buffer fetches ahead, in bytes, at most."""
+
+    behind: BytesAhead = Field(description="behind the instruction that executes")
+    speculative: BytesAhead = Field(
+        description="at the target of a direct branch that need not be taken; 0: not before it is"
+    )
+
+
 class InstructionCacheDoc(CacheDoc):
     hides_stalls: bool = Field(
         False,
@@ -227,6 +238,11 @@ class InstructionCacheDoc(CacheDoc):
         None,
         description="what a line that is loaded in vain costs less, beside the cycles that it "
         "began before control is transferred; without it, nothing",
+    )
+    fetches_ahead: FetchesAheadDoc | None = Field(
+        None,
+        description="of a core with a prefetch buffer, how far it fetches; lines are counted for "
+        "as far as the characterization says",
     )
 
 
@@ -308,6 +324,9 @@ class CoreDoc(YamlModel):
             None if cache is None else cache.geometry(),
             cache is not None and cache.hides_stalls,
             None if cache is None else cache.in_vain_saves,
+            None
+            if cache is None or cache.fetches_ahead is None
+            else FetchBuffer(cache.fetches_ahead.behind, cache.fetches_ahead.speculative),
             None if self.data_cache is None else self.data_cache.to_model(),
         )
 

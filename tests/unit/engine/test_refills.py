@@ -53,7 +53,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.expression import Name
 from wcetchar.model.hardware import DataCache, HardwareProfile, Interference
-from wcetchar.model.instruction import M_PROFILE_BUFFER
+from wcetchar.model.instruction import M_PROFILE_BUFFER, FetchBuffer
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
 from wcetchar.model.versus import Verdict
@@ -76,7 +76,8 @@ def board(sets: int = 4, ways: int = 1, **cached: int) -> HardwareProfile:
     rom = region("rom", {FETCH: at(cycles(1))})
     events = {EventKind.ALU: cycles(1), EventKind.SUPERVISOR_CALL: cycles(1)}
     found = profile(*regions, rom, events=events)
-    core = replace(found.core, instruction_cache=CacheGeometry(32, sets, ways))
+    geometry = CacheGeometry(32, sets, ways)
+    core = replace(found.core, instruction_cache=geometry, fetches_ahead=M_PROFILE_BUFFER)
     return replace(found, core=core)
 
 
@@ -758,7 +759,28 @@ def test_an_arm_characterization_that_does_not_say_how_far_the_core_fetches_is_r
     assert error.keys == ("core", "instruction cache")
     other = replace(old, architecture="riscv32")
     placed = SectionMap("map", {".text": "flash"})
-    assert estimate(other, "svc", board(), placed, {}) is not None
+    assert estimate(other, "svc", reaching(None), placed, {}) is not None
+    error = refusal(other, board())
+    assert "predicts branches" in error.message
+    assert error.keys == ("core", "instruction cache", "fetches ahead")
+
+
+def reaching(ahead: FetchBuffer | None) -> HardwareProfile:
+    known = board()
+    return replace(known, core=replace(known.core, fetches_ahead=ahead))
+
+
+@pytest.mark.parametrize("ahead", [FetchBuffer(23, 12), FetchBuffer(22, 13), FetchBuffer(64, 64)])
+def test_a_core_that_fetches_further_than_was_counted_is_refused(ahead: FetchBuffer) -> None:
+    known = characterized(FetchedLines(formula(5, 2), (footprint(0, 1),)))
+    assert known.fetch_buffer == FetchBuffer(22, 12)
+    error = refusal(known, reaching(ahead))
+    assert "fetches further ahead" in error.message
+    assert error.keys == ("core", "instruction cache", "fetches ahead")
+    assert "is not said" in refusal(known, reaching(None)).message
+    placed = SectionMap("map", {".text": "flash"})
+    for enough in (FetchBuffer(22, 12), FetchBuffer(8, 0)):
+        assert estimate(known, "svc", reaching(enough), placed, {}) is not None
 
 
 @pytest.mark.parametrize(("address", "refills"), [(BASE + 8, 20), (BASE + 8 + 32 * 2, 5 + 6 + 1)])
