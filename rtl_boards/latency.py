@@ -15,9 +15,9 @@ the parameters: the longest wait for it, less what `entry.py` adds, goes to `wce
 --metric interrupts`.
 
 Handlers of the program's own interrupts are no activities of the kernel: what waits for one of them
-is left out, and counted. And it is taken for granted that interrupts are let in for two
-instructions at least. Where a program masks them again before, this core takes none in between, and
-two stretches are one to an interrupt: the run is searched for such places, and they are printed.
+is left out, and counted. Where a program masks interrupts again before two more instructions, this
+core takes none in between, and two stretches are one to an interrupt, as they are published: such
+places are printed.
 
 A latency above its figure ends with status 1.
 """
