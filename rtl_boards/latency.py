@@ -198,8 +198,7 @@ def state(options: argparse.Namespace, services: ServicesFile, cell: Cell, refer
     for (let_in, masks), times in sorted(rises.too_close(run, of).items()):
         print(
             f"{cell.name}: {let_in:#x} lets interrupts in and {masks:#x} masks them, {times:,} "
-            "times: too close for this core to take one, and the stretches on both sides are "
-            "published apart",
+            "times: too close for this core to take one: the stretches on both sides are one",
             file=sys.stderr,
         )
     found = list(rises.stretches(of))
