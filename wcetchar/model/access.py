@@ -8,7 +8,7 @@ both; instructions, trace sections and whole services all have one, and they add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -29,6 +29,9 @@ class Operation(StrEnum):
     WRITE = "write"
     ACCESS = "access"
 
+    # As text is hashed; that of Enum is Python's own code, and keys of counts are looked up often.
+    __hash__ = str.__hash__
+
 
 class Pattern(StrEnum):
     """Place of an access in a burst.
@@ -41,6 +44,8 @@ class Pattern(StrEnum):
     FIRST = "first"
     NEXT = "next"
     REALIGNED = "realigned"
+
+    __hash__ = str.__hash__  # as above
 
 
 WIDTHS: Final = (0, 8, 16, 32, 64)
@@ -183,6 +188,8 @@ class EventKind(StrEnum):
     # Loads right behind a store to the same bytes, or one instruction further.
     LOAD_BEHIND_STORE = "load behind store"
     SECOND_LOAD_BEHIND_STORE = "second load behind store"
+
+    __hash__ = str.__hash__  # as above
 
     @property
     def is_issue(self) -> bool:
@@ -410,6 +417,10 @@ class AccessVector(Mapping[Key, int]):
 
     def __len__(self) -> int:
         return len(self._counts)
+
+    def items(self) -> ItemsView[Key, int]:
+        """As of any mapping; that of ``Mapping`` looks each key up again."""
+        return self._counts.items()
 
     def __add__(self, other: AccessVector) -> AccessVector:
         return AccessVector([*self._counts.items(), *other._counts.items()])
