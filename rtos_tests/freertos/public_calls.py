@@ -4,7 +4,8 @@ The headers are read as text: declarations of functions, and macros with the fun
 come to. A function is characterized if some service has it among its entries. A macro is, if a
 service has its name (``NAME`` or ``NAME_state``) and such an entry; if it is another name of a
 function that is characterized; or if another macro that is characterized hands the same function
-the same constants. All others stand in
+the same constants. One that comes to no function is, if its service's entry is a function of the
+application that holds it alone (``application_NAME``). All others stand in
 not-characterized.yaml or stands-for.yaml, each with a reason.
 """
 
@@ -166,7 +167,8 @@ def characterized(known: Calls, entries: Mapping[str, set[str]]) -> set[str]:
 
     def own(macro: str) -> bool:
         return any(
-            (service == macro or service.startswith(macro + "_")) and used & known.macros[macro]
+            (service == macro or service.startswith(macro + "_"))
+            and used & (known.macros[macro] or {f"application_{macro}"})
             for service, used in entries.items()
         )
 

@@ -34,6 +34,7 @@ DRIVEN = (
     *("context_switch", "context_switch_interrupt", "interrupt_minimal", "interrupt_switch"),
     *("vPortEnterCritical", "vPortExitCritical"),
     *("vPortDisableInterruptsFromThumb", "vPortEnableInterruptsFromThumb"),
+    *("taskYIELD", "portYIELD_FROM_ISR"),
 )
 
 Key = tuple[Any, ...]
@@ -148,7 +149,7 @@ def test_all_are_exact_formulas(made: Made) -> None:
         assert "rows" in service["counts"], service["name"]
         assert service["word"] == "high-water mark", service["name"]
     drives = set(made.services["services"])
-    assert {service["name"] for service in made.published["services"]} == drives
+    assert {s["name"].partition("/")[0] for s in made.published["services"]} == drives
 
 
 # ---- by hand ------------------------------------------------------------------------------------
@@ -268,6 +269,45 @@ def test_masking_from_thumb(made: Made) -> None:
     # stmdb, mrs, orr, msr; ldmia, bx
     assert forms(made, "vPortDisableInterruptsFromThumb") == {(False, False): 4, (True, False): 2}
     assert forms(made, "vPortEnableInterruptsFromThumb") == {(True, False): 4, (False, False): 2}
+
+
+REQUESTED = {
+    # ecall or swi, and the return
+    "virt": (1, 1),
+    "versatilepb": (1, 1),
+    "versatilepb-thumb": (1, 1),
+    # Two constants and the store; dsb, isb and the return. The emulator looks for what is pending
+    # behind the isb at the latest.
+    "mps2-an385": (3, 3),
+    "mps2-an386": (3, 3),
+}
+
+
+@each(*BOARDS)
+def test_the_request_of_a_switch(made: Made, request: pytest.FixtureRequest) -> None:
+    """Of a task; nothing is held off."""
+    parts = [f"taskYIELD/{part}" for part in ("call", "resume")]
+    issued = [instructions(published(made, part)) for part in parts]
+    assert sum(issued) == sum(REQUESTED[board_of(request)])
+    assert issued[0] >= REQUESTED[board_of(request)][0]
+    for part in parts:
+        assert set(forms(made, part)) == {(False, False)}
+
+
+@each(*BOARDS)
+def test_the_request_of_a_switch_by_a_handler(made: Made, request: pytest.FixtureRequest) -> None:
+    """Where the switch is a handler of its own; elsewhere it is a call, which has a service."""
+    named = {service["name"] for service in made.published["services"]}
+    assert ("portYIELD_FROM_ISR" in named) == (board_of(request) not in IN_HANDLERS)
+    if "portYIELD_FROM_ISR" not in named:
+        return
+    # cbz, two constants, str, dsb, isb, bx; or cbz and bx, with the jump taken
+    wanted, none = (by_key(counts(made, "portYIELD_FROM_ISR", case)) for case in range(2))
+    assert (instructions(wanted), instructions(none)) == (7, 2)
+    assert wanted["caller.text", "store"] == wanted["scs", "write", "32", "single"] == 1
+    assert wanted["caller.text", "barrier"] == 2
+    assert not {key for key in none if key[0] == "scs"}
+    assert {preempted for _, preempted in forms(made, "portYIELD_FROM_ISR")} == {True}
 
 
 @each("virt", "versatilepb")

@@ -77,12 +77,23 @@ def test_every_reason_is_given() -> None:
         assert group["calls"]
 
 
-@pytest.mark.parametrize("gone", ["xQueueGenericSend", "vTaskDelay", "xTimerGetPeriod"])
+@pytest.mark.parametrize(
+    "gone", ["xQueueGenericSend", "vTaskDelay", "xTimerGetPeriod", "application_taskYIELD"]
+)
 def test_a_service_that_is_gone_is_seen(gone: str) -> None:
     known = calls()
     fewer = {name: used - {gone} for name, used in services().items()}
     missing = known.names - characterized(known, fewer) - stands_for().keys() - set(left_out())
-    assert gone in missing
+    assert gone.removeprefix("application_") in missing
+
+
+def test_a_macro_of_instructions_alone_needs_a_function_that_holds_it() -> None:
+    """Whatever else the service of its name has among its entries."""
+    known = calls()
+    assert known.macros["taskYIELD"] == set()
+    assert "taskYIELD" in characterized(known, services())
+    others = {**services(), "taskYIELD": {"application_taskENTER_CRITICAL", "vTaskDelay"}}
+    assert "taskYIELD" not in characterized(known, others)
 
 
 def test_the_matrix_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
