@@ -83,6 +83,12 @@ def test_only_what_uses_floating_point_has_such_a_frame(float_made: Made) -> Non
     for operation in ("read", "write"):
         assert interrupt["stack.task", operation, "32", "first"] == 2
         assert interrupt["stack.task", operation, "32", "next"] == 7 + 16
+    # bx lr; eight words each way, and nothing of the room that is left for the others
+    lazy = counts["interrupt_minimal_fp"]
+    assert lazy["caller.text", "return"] == 1
+    for operation in ("read", "write"):
+        assert lazy["stack.task", operation, "32", "first"] == 1
+        assert lazy["stack.task", operation, "32", "next"] == 7
 
 
 def estimate(file: Path, name: str, core: str) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@
 /* Of this board alone, so above the others (image.yaml). */
 #define SERVICE_CONTEXT_SWITCH_FP 1000
 #define SERVICE_INTERRUPT_FP 1001
+#define SERVICE_INTERRUPT_MINIMAL_FP 1002
 
 static StackType_t partner_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
 static StaticTask_t partner_control KERNEL_OBJECT;
@@ -83,6 +84,14 @@ static void measure_interrupt(void)
     CHECK(holds(2));
 }
 
+/* The same task, and a handler without floating point: as every tick. The hardware only leaves room for s0 to s15. */
+static void measure_lazy_interrupt(void)
+{
+    CHECK(holds(2));
+    MEASURE(SERVICE_INTERRUPT_MINIMAL_FP, board_minimal_interrupt());
+    CHECK(holds(2));
+}
+
 void measure_board(void)
 {
     const TaskHandle_t partner =
@@ -94,5 +103,6 @@ void measure_board(void)
     taskYIELD(); /* the partner gets its registers and comes back */
     measure_switch();
     measure_interrupt();
+    measure_lazy_interrupt();
     vTaskDelete(partner);
 }
