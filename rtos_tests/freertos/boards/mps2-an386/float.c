@@ -9,7 +9,7 @@
 /* Of this board alone, so above the others (image.yaml). */
 #define SERVICE_CONTEXT_SWITCH_FP 1000
 #define SERVICE_INTERRUPT_FP 1001
-#define SERVICE_INTERRUPT_MINIMAL_FP 1002
+#define SERVICE_INTERRUPT_MINIMAL_FP 1150
 
 static StackType_t partner_stack[configMINIMAL_STACK_SIZE] TASK_STACK;
 static StaticTask_t partner_control KERNEL_OBJECT;
