@@ -8,6 +8,17 @@
 /* An odd number of words, so that the size of the stack has to be rounded up; of three more it need not be. */
 #define STACK_WORDS 129u
 
+/* Where the kernel fills new stacks, their size is a parameter, in fours of words beside one: of a few numbers of free
+ * blocks, more sizes. */
+#if configUSE_TRACE_FACILITY == 1
+static const unsigned fours[] = {STACK_WORDS / 4, 33, 34, 35, 38, 47, 64, 77, 96};
+#define SIZES(n) ((n) <= 2 || (n) == 5 || (n) == HEAP_BLOCKS_MAX ? sizeof fours / sizeof *fours : 1u)
+#define WORDS(size) (4 * fours[size] + 1)
+#else
+#define SIZES(n) 1u
+#define WORDS(size) STACK_WORDS
+#endif
+
 /* As long as a name can be: the copy ends only at configMAX_TASK_NAME_LEN. */
 static const char longest_name[] CALLER_CONSTANT = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -63,8 +74,8 @@ static void *limit_of(int another_is_delayed)
 
 /* Worst: the last of N free blocks is the only one that holds the stack, and after it the only one
  * that holds the control block, so that both allocations pass all N and split the last; the size of the
- * stack has to be rounded up, or need not be; both set a new minimum of free memory, or neither does;
- * the name has the full length. The new task is less urgent, so no switch follows. */
+ * stack has to be rounded up, or need not be (three words more); both set a new minimum of free memory, or
+ * neither does; the name has the full length. The new task is less urgent, so no switch follows. */
 static void measure_create(void)
 {
     for (unsigned n = 1; n <= HEAP_BLOCKS_MAX; n++) {
@@ -73,16 +84,20 @@ static void measure_create(void)
 
         holes_take(&holes, n - 1, 1);
         holes_open(&holes);
-        for (unsigned both = 0; both < 2 * HEAP_MINIMA; both++) {
-            const unsigned state = both / HEAP_MINIMA, kept = both % HEAP_MINIMA;
+        for (unsigned both = 0; both < 2 * HEAP_MINIMA * SIZES(n); both++) {
+            const unsigned state = both / HEAP_MINIMA % 2, kept = both % HEAP_MINIMA;
+            const unsigned words = WORDS(both / HEAP_MINIMA / 2);
+            unsigned next = 0;
 
             heap_minimum(kept);
             CHECK(heap_free_blocks() == n);
-            wcet_param(0, n);
-            wcet_param(1, state);
-            wcet_param(2, kept);
+            wcet_param(next++, n);
+            if (configUSE_TRACE_FACILITY == 1)
+                wcet_param(next++, words / 4);
+            wcet_param(next++, state);
+            wcet_param(next, kept);
             MEASURE(SERVICE_XTASKCREATE,
-                    result = xTaskCreate(never_runs, longest_name, STACK_WORDS + 3 * state, NULL,
+                    result = xTaskCreate(never_runs, longest_name, words + 3 * state, NULL,
                                          PRIORITY_CREATED, &created));
             CHECK(result == pdPASS);
             CHECK(heap_free_blocks() == n);
