@@ -5,13 +5,15 @@ a load of the same word, a handler or another thread may have written there. :cl
 remembers the pieces of all of them in the order in which they ran, so that a value is followed
 through memory to whoever was the last to write it, and not at all where that cannot be told. Of
 pieces that ran long ago it remembers which words they wrote (``last_writes``): so a thread finds
-what it stored before it was switched away, however long that was.
+what it stored before it was switched away, however long that was, and so does a handler that
+restores it, where the thread has not done too much since to remember it itself.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +38,15 @@ class Timeline:
         self._next = 0
         self._complete_from = 0
         self._long_ago = LastWrites()
+        self._owners: WeakValueDictionary[int, Context] = WeakValueDictionary()
+        """By their numbers, those of pieces long ago among them."""
 
     def add(self, context: Context, piece: Piece) -> None:
         """A piece that ran after all others."""
         piece.serial = self._next
         self._next += 1
         self._pieces.append((context, piece))
+        self._owners[context.number] = context
         self._events += len(piece.kind)
         if self._events <= 2 * _REMEMBERED:
             return
@@ -69,7 +74,8 @@ class Timeline:
             place, position: serial number of a piece and position in it, before which to look.
 
         Returns: the thread or handler, the serial number of the piece with the write, and the
-        write's position in it; ``None`` where pieces since then are missing, or it is too long ago.
+        write's position in it; ``None`` where pieces since then are missing, or it is too long ago
+        and who wrote no longer remembers.
         """
         if place < self._complete_from:
             return None
@@ -82,6 +88,19 @@ class Timeline:
             at = np.flatnonzero(_writes_to(piece, word)[:end])
             if len(at):
                 return owner, piece.serial, int(at[-1])
+        return self._last_write_long_ago(word, place)
+
+    def _last_write_long_ago(self, word: int, place: int) -> tuple[Context, int, int] | None:
+        """The same among pieces that are kept no longer, as long as who wrote has its own."""
+        number, serial = self._long_ago.last(word)
+        # Only the very last one is known: it has to be before the place.
+        if not self._complete_from <= serial < place:
+            return None
+        owner = self._owners.get(number)
+        for piece in () if owner is None else owner.recent:
+            if piece.serial == serial:
+                at = np.flatnonzero(_writes_to(piece, word))
+                return (owner, serial, int(at[-1])) if owner is not None and len(at) else None
         return None
 
     def undisturbed(self, context: Context, word: int, older: int, newer: int) -> bool:
@@ -132,6 +151,8 @@ def steps(
     """
     number = context.instructions
     accesses: list[Access] = []
+    if start is not None:
+        accesses = _accesses_after(context, start[0])
     for piece in reversed(context.recent):
         kinds, addresses = piece.kind.tolist(), piece.address.tolist()
         sizes, indices = piece.size.tolist(), piece.index.tolist()
@@ -144,6 +165,8 @@ def steps(
                 newest = start[1]
                 while newest + 1 < len(kinds) and kinds[newest + 1] in _DATA:
                     newest += 1
+                if newest + 1 < len(kinds):
+                    accesses = []
                 start = None
             number -= kinds[newest + 1 :].count(int(Event.INSTRUCTION))
         for i in range(newest, -1, -1):
@@ -162,3 +185,19 @@ def steps(
                 return
             elif kinds[i] in _DATA:
                 accesses.append((addresses[i], sizes[i], kinds[i] == Event.WRITE))
+
+
+def _accesses_after(context: Context, serial: int) -> list[Access]:
+    """Accesses right behind a piece, newest first: those of its last instruction, where a batch of
+    events ended in between."""
+    found: list[Access] = []
+    for piece in context.recent:
+        if piece.serial <= serial:
+            continue
+        for kind, address, size in zip(
+            piece.kind.tolist(), piece.address.tolist(), piece.size.tolist(), strict=True
+        ):
+            if kind not in _DATA:
+                return found[::-1]
+            found.append((address, size, kind == Event.WRITE))
+    return found[::-1]

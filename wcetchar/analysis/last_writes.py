@@ -59,6 +59,16 @@ class LastWrites:
             by_others = before[2] if before[0] == o else before[1]
             self._words[w] = (o, pieces[p][1].serial, by_others)
 
+    def last(self, word: int) -> tuple[int, int]:
+        """Who was the last to write to four bytes from ``word`` on, and the serial number of the
+        piece; (-1, -1) where nobody did."""
+        found = (-1, -1)
+        for aligned in (word >> 2, (word + 3) >> 2):
+            last = self._words.get(aligned)
+            if last is not None and last[1] > found[1]:
+                found = last[0], last[1]
+        return found
+
     def by_others(self, owner: int, word: int) -> int:
         """Serial number of the last piece in which anybody but ``owner`` wrote to four bytes from
         ``word`` on, -1 where nobody did."""

@@ -233,6 +233,34 @@ def test_nothing_is_known_of_a_writer_that_is_forgotten(assemble: Callable[..., 
     assert a_switch(assemble, forget=True) is None
 
 
+def test_a_store_whose_accesses_two_batches_share_is_known(assemble: Callable[..., Path]) -> None:
+    """The second batch begins with the accesses of the last instruction of the first one."""
+    source = ".text\n.type f,%function\nf: movs r4, #5\n push {r3, r4, r5, lr}\n"
+    _, table = load(assemble(source, SCRIPT))
+    movs, push = (instruction.address for instruction in table.instructions)
+    rows = [i(movs), i(push), *(w(KEPT + 4 * number) for number in range(4))]
+    for cut in range(1, len(rows) + 1):
+        timeline, thread = Timeline(), Context("thread")
+        for part in (rows[:cut], rows[cut:], [w(KEPT + 100)]):
+            for batch in batches(part, 64):
+                index = np.full(len(batch), -1, dtype=np.int32)
+                own = batch.kind == Event.INSTRUCTION
+                index[own] = table.index_of(batch.address[own])
+                piece = Piece(batch.kind, batch.address, batch.size, index, Blocking())
+                if part[0] == w(KEPT + 100):  # by somebody else
+                    timeline.add(Context("other"), piece)
+                    continue
+                thread.instructions += int(own.sum())
+                thread.remember(piece)
+                timeline.add(thread, piece)
+        load_ = Step(table.instructions[0], (), None, timeline.next_serial, 0)
+        newest, before = steps_before(timeline, table, KEPT + 4, load_)
+        assert newest.instruction.address == push
+        assert newest.accesses == [(KEPT + 4 * number, 4, True) for number in range(4)], cut
+        assert before.instruction.address == movs
+        assert not before.accesses
+
+
 def piece_of(kind: Event, *places: tuple[int, int]) -> Piece:
     """Accesses (address, size)."""
     addresses, sizes = zip(*places, strict=True)
@@ -285,6 +313,39 @@ def test_what_a_thread_stored_is_known_however_long_it_waited(
     assert timeline.undisturbed(thread, KEPT, stored.serial, loaded.serial) is known
     assert not timeline.undisturbed(other, KEPT, stored.serial - 1, loaded.serial)
     assert timeline.last_write(KEPT, stored.serial + 1, 0) is None, "who did is not known"
+
+
+def test_who_wrote_long_ago_is_known_while_the_thread_remembers() -> None:
+    """A handler restores what a thread had stored before it waited for very long."""
+    timeline, thread, other = Timeline(), Context("thread"), Context("thread")
+    stored, later = piece_of(Event.WRITE, (KEPT, 4)), piece_of(Event.WRITE, (KEPT + 8, 4))
+    timeline.add(other, piece_of(Event.WRITE, (KEPT, 4)))
+    for piece in (stored, later):
+        thread.remember(piece)
+        timeline.add(thread, piece)
+    assert timeline.last_write(KEPT, later.serial, 0) == (thread, stored.serial, 0)
+    long_ago(timeline)
+    found = (thread, stored.serial, 0)
+    assert timeline.last_write(KEPT, timeline.next_serial, 0) == found
+    assert timeline.last_write(KEPT + 5, timeline.next_serial, 0) == (thread, later.serial, 0)
+    assert timeline.last_write(KEPT, stored.serial, 0) is None, "only what was before"
+    assert timeline.last_write(KEPT + 64, timeline.next_serial, 0) is None, "nobody did"
+    assert timeline.last_write(KEPT - 3, timeline.next_serial, 0) == found
+    timeline.add(other, piece_of(Event.WRITE, (KEPT + 2, 1)))
+    long_ago(timeline)
+    assert timeline.last_write(KEPT, timeline.next_serial, 0) is None, "another one, who forgot"
+    timeline.cut()
+    assert timeline.last_write(KEPT + 8, timeline.next_serial, 0) is None, "something unseen ran"
+
+
+def test_nothing_is_known_of_a_thread_that_is_gone() -> None:
+    timeline, thread = Timeline(), Context("thread")
+    thread.remember(piece := piece_of(Event.WRITE, (KEPT, 4)))
+    timeline.add(thread, piece)
+    long_ago(timeline)
+    assert timeline.last_write(KEPT, timeline.next_serial, 0) is not None
+    del thread
+    assert timeline.last_write(KEPT, timeline.next_serial, 0) is None
 
 
 def test_what_was_stored_before_something_unseen_is_not_known() -> None:
