@@ -33,6 +33,8 @@ KINDS = {
     "CROWD_YIELD": (3, 8, 11),
     "CROWD_BACK": (4, 8, 11),
     "CROWD_DROP": (3, 8, 11),
+    "CROWD_LOWER": (4, 8, 11),
+    "CROWD_PASS": (3, 8, 11),
     "CROWD_BEST": (3, 8, 11),
     "waiting": (3, 8, 11),
     "removing": (3, 8, 11),
@@ -43,7 +45,15 @@ tried. At least three values of a parameter lie in each piece, so that the steps
 QUEUE_MOST = 8
 """Threads that wait already, at most, where the caller goes to a queue (CROWD_WAIT)."""
 
-ONE_MORE = ("CROWD_LEAVE", "CROWD_WAIT", "CROWD_TAKE", "CROWD_MOVE", "CROWD_BACK", "CROWD_BEST")
+ONE_MORE = (
+    "CROWD_LEAVE",
+    "CROWD_WAIT",
+    "CROWD_TAKE",
+    "CROWD_MOVE",
+    "CROWD_BACK",
+    "CROWD_LOWER",
+    "CROWD_BEST",
+)
 """Another thread than the caller is ready in any case."""
 
 
@@ -63,8 +73,8 @@ def cases(kind: str, nodes: int) -> Iterator[Case]:
     if nodes < 2 and kind in ONE_MORE:
         return
     for tree in trees(nodes):
-        if kind in ("CROWD_JOIN", "waiting"):
-            first = 1 if kind == "CROWD_JOIN" else 0
+        if kind in ("CROWD_JOIN", "CROWD_PASS", "waiting"):
+            first = 0 if kind == "waiting" else 1
             yield from (Case(tree, at, 0, a) for at in range(first, nodes + 1) for a in both)
         elif kind in ("CROWD_LEAVE", "CROWD_WAIT"):
             yield from (Case(tree, apart=a) for a in both)
@@ -74,8 +84,11 @@ def cases(kind: str, nodes: int) -> Iterator[Case]:
         elif kind == "CROWD_MOVE":
             rest = range(1, nodes)
             yield from (Case(tree, at, to, a) for at in rest for to in rest for a in both)
-        elif kind in ("CROWD_BACK", "CROWD_DROP"):
-            yield from (Case(tree, 0, to) for to in range(kind == "CROWD_BACK", nodes))
+        elif kind == "CROWD_BACK":
+            yield from (Case(tree, 0, to) for to in range(1, nodes))
+        elif kind in ("CROWD_DROP", "CROWD_LOWER"):
+            first = 1 if kind == "CROWD_LOWER" else 0
+            yield from (Case(tree, 0, to, a) for to in range(first, nodes) for a in both)
         else:
             yield Case(tree)
 
@@ -101,11 +114,16 @@ def done(kind: str, case: Case, model: type[Tree] = Tree) -> Tree:
     elif kind == "CROWD_BACK":
         tree.remove(0, lambda i: i <= to)
         tree.insert(to, lambda i: i < to)
-    elif kind == "CROWD_DROP":
+    elif kind in ("CROWD_DROP", "CROWD_LOWER"):
         tree.remove(0, lambda i: False)
-        tree.insert(to, lambda i: i < to)
+        tree.insert(to, lambda i: i < to and not apart)
+        if kind == "CROWD_DROP":
+            tree.best()
+            tree.insert(0, lambda i: False)
+    elif kind == "CROWD_PASS":
+        tree.insert(place, lambda i: i < place and not apart)
         tree.best()
-        tree.insert(0, lambda i: False)
+        tree.remove(0, lambda i: i <= place and not apart)
     if kind not in ("waiting", "removing"):
         tree.best()
     return tree

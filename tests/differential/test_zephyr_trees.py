@@ -159,7 +159,16 @@ class OnceDeeper(model.Tree):
 
 
 @pytest.mark.parametrize(
-    "kind", ["CROWD_JOIN", "CROWD_LEAD", "CROWD_BACK", "CROWD_DROP", "waiting"]
+    "kind",
+    [
+        "CROWD_JOIN",
+        "CROWD_LEAD",
+        "CROWD_BACK",
+        "CROWD_DROP",
+        "CROWD_LOWER",
+        "CROWD_PASS",
+        "waiting",
+    ],
 )
 def test_no_tree_that_was_deeper_is_dearer(kind: str) -> None:
     most = choice.KINDS[kind][0]

@@ -63,6 +63,49 @@ def test_the_files_are_one_services_file(scheduler: str) -> None:
     assert found.kernel.configuration[f"CONFIG_SCHED_{scheduler.upper()}"] == "y"
 
 
+@pytest.mark.parametrize(
+    ("version", "taken"),
+    [
+        ("3.7.1", True),
+        ("3.7.0", True),
+        ("3.7.2-rc1", True),
+        ("4.0.0", False),
+        ("3.70.0", False),
+        ("3.6.99", False),
+        ("13.7.1", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_another_version_of_the_kernel_is_refused(version: str | None, taken: bool) -> None:
+    cmake = shutil.which("cmake") or pytest.skip("cmake is not installed")
+    given = [] if version is None else [f"-DKERNEL_VERSION_STRING={version}"]
+    run = subprocess.run(
+        [cmake, *given, "-P", str(SOURCE / "version.cmake")],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (run.returncode == 0) is taken, run.stderr
+    if taken:
+        assert not run.stderr
+    else:
+        said = " ".join(run.stderr.split())
+        assert "expected: Zephyr 3.7 " in said
+        assert "next: point ZEPHYR_BASE at" in said
+
+
+def test_the_version_is_checked_and_that_of_the_services_file_is_taken() -> None:
+    build = (SOURCE / "CMakeLists.txt").read_text()
+    found, check = build.index("find_package(Zephyr"), build.index("/version.cmake)")
+    assert found < check < build.index("project(")
+    taken = re.search(r"set\(wcet_versions (.+)\)", (SOURCE / "version.cmake").read_text())
+    version = str(document("services.yaml")["kernel"]["version"])
+    assert taken
+    assert version.rpartition(".")[0] in taken[1].split()
+
+
 def described(scheduler: str) -> Yaml:
     """Services by name."""
     own: Yaml = document(f"sched-{scheduler}.yaml").get("services", {})

@@ -1,5 +1,6 @@
 /* Calls that wait. The driver waits with a timeout of 1000 ticks and is woken by the least urgent
- * thread; W threads of its priority wait before it, L timeouts come before its own. */
+ * thread; W threads wait before it, which in lists are more urgent (one of another priority costs more to go
+ * behind than one of the same), L timeouts come before its own. */
 #include "heaps.h"
 #include "helpers.h"
 
@@ -42,7 +43,7 @@ static void timeouts_stop(unsigned count)
     do {                                                                                           \
         const unsigned real_ = crowd_waiting(waiting);                                             \
                                                                                                    \
-        helpers_start(real_, PRIORITY_DRIVER, 0);                                                  \
+        helpers_start(real_, PRIORITY_ABOVE, 0);                                                   \
         helpers_wait(real_, wait, object, NULL);                                                   \
         timeouts_start(before);                                                                    \
         wake_with(wake, object);                                                                   \
@@ -249,7 +250,7 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
     {
         const unsigned real = crowd_waiting(waiting);
 
-        helpers_start(real, PRIORITY_DRIVER, 0);
+        helpers_start(real, PRIORITY_ABOVE, 0);
         helpers_wait(real, condvar_wait, &condvar, NULL);
         k_mutex_lock(&mutex, K_FOREVER);
         timeouts_start(before);

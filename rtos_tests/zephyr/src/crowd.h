@@ -23,7 +23,9 @@ enum crowd {
     CROWD_MOVE,  /* another thread gets another priority */
     CROWD_YIELD, /* the caller gives way, and is still the first */
     CROWD_BACK,  /* the caller goes behind R - 1 threads of its priority */
-    CROWD_DROP,  /* the same, after it had a higher priority; then a thread runs at once */
+    CROWD_DROP,  /* it loses a higher priority and goes behind R - 1 threads; then another one runs at once */
+    CROWD_LOWER, /* the same, and the first of those runs */
+    CROWD_PASS,  /* another thread becomes ready, then the caller stops being so */
     CROWD_BEST,  /* the first is looked for */
     CROWD_KINDS,
 };
@@ -42,9 +44,11 @@ unsigned crowd_shapes(enum crowd kind, unsigned ready);
 int crowd_priority(enum crowd kind, unsigned ready, unsigned shape);
 int crowd_new_priority(unsigned ready, unsigned shape);
 /* Builds the run queue, right before the call. `other`: the thread that is taken out or moved
- * (CROWD_TAKE, CROWD_MOVE), that runs next (CROWD_LEAVE, CROWD_WAIT; NULL: the least urgent one),
- * or that stands before the caller (CROWD_BEST; NULL: none does). */
+ * (CROWD_TAKE, CROWD_MOVE), that runs next (CROWD_LEAVE, CROWD_WAIT, CROWD_BACK, CROWD_LOWER; NULL: the least
+ * urgent one), or that stands before the caller (CROWD_BEST; NULL: none does). */
 void crowd_start(enum crowd kind, unsigned ready, unsigned shape, k_tid_t other);
+/* The same for another caller than the thread that builds the queue; in trees only. */
+void crowd_start_for(k_tid_t caller, enum crowd kind, unsigned ready, unsigned shape, k_tid_t other);
 /* Makes the run queue and the queue of waiting threads what they were; false if nothing was built. May be
  * called by any thread; one other than the caller has to look who is the first then (k_yield). */
 bool crowd_stop(void);

@@ -8,7 +8,7 @@
 bool crowd_counts(enum crowd kind, unsigned ready)
 {
     /* What is taken out of a list or put at its head costs the same in all of them. */
-    return kind == CROWD_JOIN || kind == CROWD_MOVE || ready == 1 || ready == 6 ||
+    return kind == CROWD_JOIN || kind == CROWD_MOVE || kind == CROWD_PASS || ready == 1 || ready == 6 ||
            ready == READY_COUNT_MAX;
 }
 
@@ -20,7 +20,8 @@ unsigned crowd_shapes(enum crowd kind, unsigned ready)
 int crowd_priority(enum crowd kind, unsigned ready, unsigned shape)
 {
     /* In a list, a thread of another priority costs more to go behind than one of the same. */
-    return kind == CROWD_LEAD ? PRIORITY_ABOVE : PRIORITY_BELOW + (kind == CROWD_JOIN);
+    return kind == CROWD_LEAD ? PRIORITY_ABOVE
+                              : PRIORITY_BELOW + (kind == CROWD_JOIN || kind == CROWD_PASS);
 }
 
 int crowd_new_priority(unsigned ready, unsigned shape)
@@ -42,8 +43,15 @@ void crowd_start(enum crowd kind, unsigned ready, unsigned shape, k_tid_t other)
         ready_start(ready - 1, PRIORITY_BELOW + 1);
         break;
     case CROWD_BACK:
-    case CROWD_DROP:
         ready_start(ready - 1, PRIORITY_DRIVER);
+        break;
+    case CROWD_DROP:
+    case CROWD_LOWER:
+        /* Between the two priorities of the caller. */
+        ready_start_once(ready - 1, PRIORITY_ABOVE);
+        break;
+    case CROWD_PASS:
+        ready_start_once(ready - 1, PRIORITY_BELOW);
         break;
     default:
         ready_start(ready - 1, PRIORITY_BELOW);

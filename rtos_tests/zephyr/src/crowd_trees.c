@@ -181,7 +181,12 @@ static void priorities_of(enum crowd kind, const struct shape *shape, unsigned c
             *priority = i <= aim ? same : same + 1;
             break;
         case CROWD_DROP:
-            *priority = i == 0 ? PRIORITY_ABOVE - 1 : i <= aim ? same : same + 1;
+        case CROWD_LOWER:
+            *priority = i == 0 ? PRIORITY_ABOVE - 1 : i > aim ? same + 1 : shape->apart ? PRIORITY_ABOVE : same;
+            break;
+        case CROWD_PASS:
+            to->before = same + 2 * shape->apart;
+            *priority = i == 0 ? same : i < place ? same + shape->apart : to->before + 1;
             break;
         default:
             *priority = i == 0 ? same : same + 1;
@@ -223,10 +228,14 @@ static void change(k_tid_t thread, int priority)
 
 void crowd_start(enum crowd kind, unsigned ready, unsigned number, k_tid_t other)
 {
+    crowd_start_for(k_current_get(), kind, ready, number, other);
+}
+
+void crowd_start_for(k_tid_t caller, enum crowd kind, unsigned ready, unsigned number, k_tid_t other)
+{
     struct _priq_rb *queue = &_kernel.ready_q.runq;
     const struct shape *shape = shape_of(kind, ready, number);
     const unsigned count = nodes_of(shape->tree), key = irq_lock();
-    const k_tid_t caller = k_current_get();
     k_tid_t nodes[NODES_MAX], real[NODES_MAX];
     struct priorities priorities;
     unsigned found, at = kind == CROWD_BEST && other != NULL ? 1 : 0;
@@ -239,7 +248,8 @@ void crowd_start(enum crowd kind, unsigned ready, unsigned number, k_tid_t other
     }
     CHECK(at < count);
     nodes[at] = caller;
-    if (kind == CROWD_LEAVE || kind == CROWD_WAIT || kind == CROWD_BACK) {
+    if (kind == CROWD_LEAVE || kind == CROWD_WAIT || kind == CROWD_BACK || kind == CROWD_LOWER ||
+        (kind == CROWD_PASS && count > 1)) {
         const k_tid_t next = other == NULL ? driver_passer : other;
 
         CHECK(count > 1);

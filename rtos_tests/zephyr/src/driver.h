@@ -35,7 +35,7 @@ union caller_data {
 extern union caller_data wcet_caller_data, wcet_caller_data_2;
 
 /* Buffers of message queues, pipes and stacks, blocks of slabs and the heap (section storage). */
-#define STORAGE_BYTES 2048
+#define STORAGE_BYTES 8192
 extern uint8_t wcet_storage[STORAGE_BYTES];
 
 /* Ends the run with status 2 and says where, if the condition does not hold. */

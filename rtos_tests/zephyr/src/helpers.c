@@ -21,6 +21,8 @@ static unsigned started;
 static K_THREAD_STACK_ARRAY_DEFINE(ready_stacks, CONFIG_WCET_READY_THREADS, READY_STACK_BYTES);
 static struct k_thread ready_controls[CONFIG_WCET_READY_THREADS];
 static unsigned ready;
+static bool ready_once;
+volatile unsigned ready_runs;
 
 static void helper_main(void *of, void *unused, void *unused2)
 {
@@ -115,16 +117,32 @@ static void ready_main(void *unused, void *unused2, void *unused3)
 {
     for (;;) {
         crowd_stop();
-        k_yield();
+        ready_runs++;
+        if (ready_once)
+            k_sleep(K_FOREVER);
+        else
+            k_yield();
     }
+}
+
+static void start(unsigned count, int priority, bool once)
+{
+    CHECK(ready == 0 && count <= CONFIG_WCET_READY_THREADS);
+    ready_once = once;
+    ready_runs = 0;
+    for (; ready < count; ready++)
+        k_thread_create(&ready_controls[ready], ready_stacks[ready], READY_STACK_BYTES, ready_main, NULL, NULL,
+                        NULL, priority, 0, K_NO_WAIT);
 }
 
 void ready_start(unsigned count, int priority)
 {
-    CHECK(ready == 0 && count <= CONFIG_WCET_READY_THREADS);
-    for (; ready < count; ready++)
-        k_thread_create(&ready_controls[ready], ready_stacks[ready], READY_STACK_BYTES, ready_main, NULL, NULL,
-                        NULL, priority, 0, K_NO_WAIT);
+    start(count, priority, false);
+}
+
+void ready_start_once(unsigned count, int priority)
+{
+    start(count, priority, true);
 }
 
 k_tid_t ready_thread(unsigned number)

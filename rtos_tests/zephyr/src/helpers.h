@@ -26,8 +26,12 @@ void helpers_wait(unsigned count, order_fn what, void *object, void *argument);
 /* None of helpers 0..count-1 waits any longer, and each got this result. */
 void helpers_woken(unsigned count, int result);
 
-/* Starts `count` threads of a priority, the driver's or a lower one, that are ready and do nothing. */
+/* Starts `count` threads of a priority that none is above which runs now, that are ready and do nothing. */
 void ready_start(unsigned count, int priority);
+/* The same; where they run, they do so once and are ready no longer: what is less urgent runs again. */
+void ready_start_once(unsigned count, int priority);
+/* How often any of them has run since they were started. */
+extern volatile unsigned ready_runs;
 k_tid_t ready_thread(unsigned number);
 void ready_stop(void);
 
@@ -74,7 +78,7 @@ void sleepers_start(unsigned count, int step, bool urgent);
 void sleepers_after(unsigned count, bool urgent);
 
 /* A service that wakes W threads at once, as two services: all are less urgent than the caller; or the first
- * one alone is more urgent, and runs at once: all others go behind it too. `step` lies between their
+ * one alone is more urgent, and runs at once: W others go behind it too. `step` lies between their
  * priorities; `prepare` comes before they wait. */
 #define MEASURE_WAKE_ALL(waiters, switched, step, wait, object, argument, prepare, call, result)   \
     do {                                                                                           \
@@ -92,7 +96,7 @@ void sleepers_after(unsigned count, bool urgent);
                 sleepers_start(waiting_, step, urgent);                                            \
                 helpers_wait(waiting_, wait, object, argument);                                    \
                 ready_start(others_, PRIORITY_OTHERS);                                             \
-                wcet_param(0, waiting_);                                                           \
+                wcet_param(0, waiting_ - (urgent));                                                \
                 wcet_param(1, others_ + 1);                                                        \
                 MEASURE(service, call);                                                            \
                 sleepers_after(waiting_, urgent);                                                  \

@@ -152,11 +152,35 @@ void *heap_between(struct k_heap *of)
     return memory;
 }
 
+/* The smallest heap that has room for memory, and the largest that wcet_storage holds. */
+#define HEAP_LISTS_MIN 4u
+#define HEAP_LISTS_MAX 10u
+BUILD_ASSERT(8u << HEAP_LISTS_MAX == STORAGE_BYTES);
+
+/* What the kernel made of the memory: all of it that can be had is one chunk, in the last list. */
+static unsigned heap_lists(struct k_heap *of)
+{
+    unsigned units = STORAGE_BYTES / 8;
+    void *all = NULL;
+
+    for (; all == NULL && units > 0; units--)
+        all = k_heap_alloc(of, units * 8 - 4, K_NO_WAIT);
+    CHECK(all != NULL);
+    /* And the control block with the lists before it. */
+    units += 1 + (unsigned)((uint8_t *)all - 4 - wcet_storage) / 8;
+    return 32u - (unsigned)__builtin_clz(units);
+}
+
 void measure_heaps(void)
 {
     void *memory;
 
-    MEASURE(SERVICE_K_HEAP_INIT, k_heap_init(&heap, wcet_storage, HEAP_BYTES));
+    /* As large as a heap with so many lists can be, in units of eight bytes: 2^lists - 1, and the end marker. */
+    for (unsigned lists = HEAP_LISTS_MIN; lists <= HEAP_LISTS_MAX; lists++) {
+        wcet_param(0, lists);
+        MEASURE(SERVICE_K_HEAP_INIT, k_heap_init(&heap, wcet_storage, 8u << lists));
+        CHECK(heap_lists(&heap) == lists);
+    }
 
     heap_fragment(&heap);
     MEASURE(SERVICE_K_HEAP_ALLOC, memory = k_heap_alloc(&heap, WANTED_BYTES, K_NO_WAIT));

@@ -17,7 +17,7 @@ static int lock_and_unlock(void *object, void *argument)
 }
 
 /* The driver holds the mutex, a more urgent thread waits: the driver has inherited its priority and
- * goes back to its own, behind `others` threads of that priority. */
+ * goes back to its own, behind `others` threads between the two priorities or of its own. */
 static void measure_unlock_inherited(unsigned others, unsigned shape)
 {
     int result;
@@ -30,6 +30,7 @@ static void measure_unlock_inherited(unsigned others, unsigned shape)
     wcet_param(0, others);
     MEASURE(SERVICE_K_MUTEX_UNLOCK_INHERITED, result = k_mutex_unlock(&mutex));
     CHECK(result == 0 && k_thread_priority_get(driver_thread) == PRIORITY_DRIVER);
+    CHECK(IS_ENABLED(CONFIG_SCHED_SCALABLE) || ready_runs == others);
     crowd_stop();
     CHECK(!helper_busy(0) && helper_result(0) == 0);
     helpers_stop();

@@ -158,7 +158,7 @@ static void measure_refill_waiters(unsigned waiting, unsigned others, bool urgen
     sleepers_start(waiting + 1, PRIORITY_STEP, urgent);
     full_again(waiting, 4, 4);
     ready_start(others, PRIORITY_OTHERS);
-    wcet_param(0, waiting);
+    wcet_param(0, waiting - urgent);
     wcet_param(1, others + 1);
     if (urgent)
         MEASURE(SERVICE_K_PIPE_GET_REFILL_WAITERS_SWITCH,

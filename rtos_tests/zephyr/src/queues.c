@@ -44,7 +44,7 @@ static void measure_list_waiters(unsigned waiting, unsigned others, bool urgent)
     helpers_wait(waiting, get, &queue, NULL);
     ready_start(others, PRIORITY_OTHERS);
     link_elements(waiting + 1);
-    wcet_param(0, waiting);
+    wcet_param(0, waiting - urgent);
     wcet_param(1, others + 1);
     if (urgent)
         MEASURE(SERVICE_K_QUEUE_APPEND_LIST_WAITERS_SWITCH,

@@ -96,13 +96,13 @@ static int put(void *object, void *argument)
     return k_mbox_put(object, &own, K_FOREVER);
 }
 
-/* Behind W senders. */
+/* Behind W senders, which in lists are more urgent. */
 static void measure_put(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
 {
     const unsigned real = crowd_waiting(waiting);
     int result;
 
-    helpers_start(real, PRIORITY_DRIVER, 0);
+    helpers_start(real, PRIORITY_ABOVE, 0);
     helpers_wait(real, put, &mailbox, NULL);
     message(&received, 4);
     timeouts_start(before);
@@ -155,23 +155,24 @@ static int get_all(void *object, void *argument)
 }
 
 /* `others` receivers wait for a message of another thread, before the one that takes this one. It goes
- * behind R ready threads, less urgent than the caller, who waits then until the message was taken. */
+ * behind R ready threads, of another priority and less urgent than the caller, who waits then until the message
+ * was taken. */
 static void measure_put_waiter(unsigned others, unsigned ready)
 {
     int result;
 
-    helpers_start(others + 1, PRIORITY_BELOW, 0);
+    helpers_start(others + 1, PRIORITY_BELOW + 1, 0);
     for (unsigned i = 0; i <= others; i++) {
         helper_order(i, get_all, &mailbox, i < others ? driver_passer : K_ANY);
         settle();
         CHECK(helper_busy(i));
     }
     message(&sent, 4);
-    ready_start(ready - 1, PRIORITY_BELOW);
+    ready_start_once(ready - 1, PRIORITY_BELOW);
     wcet_param(0, others);
     wcet_param(1, ready);
     MEASURE(SERVICE_K_MBOX_PUT_WAITER, result = k_mbox_put(&mailbox, &sent, TIMEOUT));
-    CHECK(result == 0);
+    CHECK(result == 0 && ready_runs == ready - 1);
     ready_stop();
     settle();
     CHECK(!helper_busy(others) && helper_result(others) == 0);

@@ -120,9 +120,9 @@ static void measure_lead(unsigned ready, unsigned shape)
     k_thread_abort(&thread);
 }
 
-/* A ready thread becomes more urgent than the caller, or the caller less urgent than ready threads. In trees
- * the ready threads form what the kernel's own insertions make of them. */
-static void measure_own_priority(unsigned others)
+/* A ready thread becomes more urgent than the caller. In trees the ready threads form what the kernel's own
+ * insertions make of them. */
+static void measure_raised(unsigned others)
 {
     ready_start(others, PRIORITY_BELOW);
     create(runs, PRIORITY_BELOW, K_NO_WAIT);
@@ -131,16 +131,21 @@ static void measure_own_priority(unsigned others)
     CHECK(ran);
     k_thread_abort(&thread);
     ready_stop();
+}
 
-    k_thread_priority_set(driver_thread, PRIORITY_ABOVE);
-    ready_start(others, PRIORITY_DRIVER);
-    create(runs, PRIORITY_DRIVER, K_NO_WAIT);
-    CHECK(!ran);
-    wcet_param(0, others + 2);
+/* The caller becomes less urgent than R - 1 ready threads, or as urgent. */
+static void measure_own_priority(unsigned ready, unsigned shape)
+{
+    k_thread_priority_set(driver_thread, PRIORITY_ABOVE - 1);
+    if (IS_ENABLED(CONFIG_SCHED_SCALABLE))
+        ready_start(1, PRIORITY_DRIVER);
+    crowd_start(CROWD_LOWER, ready, shape, ready_thread(0));
+    CHECK(ready_runs == 0);
+    wcet_param(0, ready);
     MEASURE(SERVICE_K_THREAD_PRIORITY_SET_OWN,
             k_thread_priority_set(driver_thread, PRIORITY_DRIVER));
-    CHECK(ran);
-    k_thread_abort(&thread);
+    CHECK(IS_ENABLED(CONFIG_SCHED_SCALABLE) ? ready_runs > 0 : ready_runs == ready - 1);
+    crowd_stop();
     ready_stop();
 }
 
@@ -251,7 +256,10 @@ void measure_threads(void)
         measure_lead(ready, shape);
     }
     for (unsigned others = 0; others < READY_MAX; others++)
-        measure_own_priority(others);
+        measure_raised(others);
+    for (unsigned ready = 2; ready <= READY_COUNT_MAX; ready++)
+        for (unsigned shape = 0; shape < crowd_shapes(CROWD_LOWER, ready); shape++)
+            measure_own_priority(ready, shape);
     FOR_CROWDS(CROWD_JOIN, ready, shape) {
         measure_create(ready, shape);
         measure_resume(ready, shape);

@@ -1,5 +1,7 @@
 /* Calls that wait a second time: they are woken, and what they want has been taken meanwhile. The least
- * urgent thread does what wakes them. Queues are what the kernel's own insertions make of them. */
+ * urgent thread does what wakes them. W threads wait before the caller: in lists more urgent ones; in trees the
+ * dearest trees of them, which the waker builds before the caller runs again, and those of the run queue that go
+ * with them. Else, queues are what the kernel's own insertions make of them. */
 #include "heaps.h"
 #include "helpers.h"
 
@@ -37,6 +39,35 @@ static void holder(void *unused, void *unused2, void *unused3)
     }
 }
 
+/* Before the caller waits again behind `number` threads. */
+static unsigned shape;
+static _wait_q_t *waited_for;
+
+static void build_again(void)
+{
+    if (IS_ENABLED(CONFIG_SCHED_SCALABLE)) {
+        crowd_wait(waited_for, number, 1, shape);
+        crowd_start_for(driver_thread, crowd_of_waiting(number), 1, shape, NULL);
+    }
+}
+
+/* Wakes the caller, who waits again at once. */
+static void wake_in_vain(void (*wake)(void *), void *argument)
+{
+    k_sched_lock();
+    wake(argument);
+    build_again();
+    k_sched_unlock();
+    crowd_stop();
+    if (IS_ENABLED(CONFIG_SCHED_SCALABLE))
+        k_yield();
+}
+
+static void signal_condvar(void *unused)
+{
+    k_condvar_signal(&condvar);
+}
+
 /* The holder takes the mutex, the helpers wait for it, the driver is signalled and waits behind them. */
 static void take_and_signal(void *unused)
 {
@@ -45,11 +76,14 @@ static void take_and_signal(void *unused)
     woken = true;
     k_sem_give(&go);
     CHECK(mutex.owner == &thread);
-    for (unsigned i = 0; i < number; i++) {
+    for (unsigned i = 0; i < crowd_waiting(number); i++) {
         helper_order(i, lock_and_unlock, &mutex, NULL);
         CHECK(helper_busy(i));
     }
-    k_condvar_signal(&condvar);
+    /* Who waits has given its own priority to the holder. */
+    if (IS_ENABLED(CONFIG_SCHED_SCALABLE))
+        k_thread_priority_set(&thread, PRIORITY_DRIVER);
+    wake_in_vain(signal_condvar, NULL);
     CHECK(mutex.owner == &thread && driver_thread->base.pended_on == &mutex.wait_q);
     k_sem_give(&go);
 }
@@ -59,15 +93,16 @@ static void measure_relock(unsigned waiting)
     int result;
 
     number = waiting;
+    waited_for = &mutex.wait_q;
     woken = false;
-    helpers_start(waiting, PRIORITY_DRIVER, 0);
+    helpers_start(crowd_waiting(waiting), PRIORITY_ABOVE, 0);
     k_mutex_lock(&mutex, K_FOREVER);
     wake_with(take_and_signal, NULL);
     wcet_param(0, waiting);
     MEASURE(SERVICE_K_CONDVAR_WAIT_RELOCK, result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
     wake_with(NULL, NULL);
     CHECK(result == 0 && woken && mutex.owner == driver_thread);
-    for (unsigned i = 0; i < waiting; i++)
+    for (unsigned i = 0; i < crowd_waiting(waiting); i++)
         CHECK(!helper_busy(i));
     k_mutex_unlock(&mutex);
     helpers_stop();
@@ -119,33 +154,44 @@ static int alloc(void *object, void *argument)
     return 0;
 }
 
+static void free_memory(void *of)
+{
+    void **memory = of;
+    void *const given = *memory;
+
+    *memory = NULL;
+    if (given != NULL)
+        k_heap_free(&heap, given);
+}
+
 /* First memory that is too small, which wakes all in vain; then enough. */
 static void free_twice(void *unused)
 {
-    void **memory = woken ? &large : &small;
-
-    woken = true;
-    if (*memory != NULL) {
-        void *const given = *memory;
-
-        *memory = NULL;
-        k_heap_free(&heap, given);
+    if (woken) {
+        free_memory(&large);
+        return;
     }
+    woken = true;
+    wake_in_vain(free_memory, &small);
 }
 
 static void measure_alloc(unsigned waiting, unsigned before)
 {
+    const unsigned real = crowd_waiting(waiting);
     void *got;
 
+    number = waiting;
+    waited_for = &heap.wait_q;
     woken = false;
     large = heap_fill(&heap, &small);
-    helpers_start(waiting, PRIORITY_DRIVER, 0);
-    helpers_wait(waiting, alloc, &heap, NULL);
+    helpers_start(real, PRIORITY_ABOVE, 0);
+    helpers_wait(real, alloc, &heap, NULL);
     for (unsigned i = 0; i < before; i++) {
         k_timer_init(&timeouts[i], NULL, NULL);
         k_timer_start(&timeouts[i], K_TICKS(100 + i), K_NO_WAIT);
     }
     wake_with(free_twice, NULL);
+    build_again();
     wcet_param(0, waiting);
     wcet_param(1, before);
     MEASURE(SERVICE_K_HEAP_ALLOC_AGAIN, got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
@@ -153,7 +199,7 @@ static void measure_alloc(unsigned waiting, unsigned before)
     CHECK(got != NULL && small == NULL && large == NULL);
     for (unsigned i = 0; i < before; i++)
         k_timer_stop(&timeouts[i]);
-    for (unsigned i = 0; i < waiting; i++)
+    for (unsigned i = 0; i < real; i++)
         CHECK(!helper_busy(i));
     helpers_stop();
 }
@@ -164,12 +210,14 @@ void measure_waits_again(void)
                     0, K_NO_WAIT);
     settle();
     for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
-        measure_relock(waiting);
+        for (shape = 0; shape < crowd_shapes(crowd_of_waiting(waiting), 1); shape++)
+            measure_relock(waiting);
     k_thread_abort(&thread);
     for (unsigned others = 0; others <= READY_MAX; others++)
         measure_inherit(others);
     for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
-            if (swept(waiting, 0, WAITING_MAX, before, 0, TIMEOUTS_MAX))
-                measure_alloc(waiting, before);
+            for (shape = 0; shape < crowd_shapes(crowd_of_waiting(waiting), 1); shape++)
+                if (swept(waiting, 0, WAITING_MAX, before, 0, TIMEOUTS_MAX))
+                    measure_alloc(waiting, before);
 }

@@ -59,18 +59,22 @@ static void measure_cancel(unsigned length, unsigned ready, unsigned shape)
 }
 
 /* Not yet queued: it is queued at once, for the queue's thread, which goes behind R ready ones. */
-static void measure_flush_delayable(unsigned ready)
+static void measure_flush_delayable(unsigned ready, unsigned shape)
 {
     bool waited;
 
     k_work_init_delayable(&delayable, handle);
     CHECK(k_work_schedule_for_queue(&queue, &delayable, K_TICKS(1000)) == 1);
     done = 0;
-    ready_start(ready - 1, PRIORITY_BELOW);
+    k_thread_priority_set(&queue.thread, crowd_priority(CROWD_PASS, ready, shape));
+    crowd_start(CROWD_PASS, ready, shape, NULL);
     wcet_param(0, ready);
     MEASURE(SERVICE_K_WORK_FLUSH_DELAYABLE, waited = k_work_flush_delayable(&delayable, &sync));
-    ready_stop();
-    CHECK(waited && done == 1);
+    crowd_stop();
+    CHECK(waited && done == 1 && (IS_ENABLED(CONFIG_SCHED_SCALABLE) || ready_runs == ready - 1));
+    /* The queue's thread has to wait for work again. */
+    settle();
+    k_thread_priority_set(&queue.thread, PRIORITY_BELOW);
 }
 
 /* It runs and waits, and is to run again. */
@@ -166,8 +170,8 @@ void measure_work_waits(void)
         measure_cancel_delayable(ready, shape);
         measure_drain(ready, shape);
     }
-    for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)
-        measure_flush_delayable(ready);
+    FOR_CROWDS(CROWD_PASS, ready, shape)
+        measure_flush_delayable(ready, shape);
     for (unsigned count = 2; count <= EVENTS_MAX; count++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             if (swept(count, 2, EVENTS_MAX, before, 0, TIMEOUTS_MAX))
