@@ -11,7 +11,7 @@
 /* Each of three parameters at once. */
 #define RESUMED_MAX 5u
 #define RESUMED_AT_WRAP 4u
-#define WOKEN_AT_WRAP 3u
+#define WOKEN_AT_WRAP 5u
 #define CAUGHT_UP_AT_WRAP 6u
 #define LONG 100u
 
