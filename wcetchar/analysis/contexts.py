@@ -19,6 +19,7 @@ import numpy.typing as npt
 from wcetchar.analysis.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.service import Part, Service
+from wcetchar.model.trace import Event
 
 LONGEST_WINDOW = 1 << 20
 """Instructions. A window is kept whole until it is counted, at some 300 bytes an instruction."""
@@ -39,6 +40,18 @@ class Piece:
     blocking: Blocking
     serial: int = 0
     """Place in the order in which the pieces of all contexts ran."""
+
+    @cached_property
+    def written(self) -> frozenset[int]:
+        """Aligned words that it may have written to, by a fourth of their addresses. An access of
+        unknown direction counts as a write, one of unknown size as eight bytes long."""
+        at = np.flatnonzero((self.kind == Event.WRITE) | (self.kind == Event.ACCESS))
+        places = zip(self.address[at].tolist(), self.size[at].tolist(), strict=True)
+        return frozenset(
+            word
+            for address, size in places
+            for word in range(address >> 2, (address + (size or 8) - 1 >> 2) + 1)
+        )
 
     @property
     def is_detached(self) -> bool:

@@ -12,7 +12,7 @@ restores it, where the thread has not done too much since to remember it itself.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -26,7 +26,9 @@ from wcetchar.model.trace import Event
 
 _REMEMBERED = 4 * HISTORY_EVENTS
 """Events of the latest pieces, at least; twice as many at most, but for one piece."""
-_DATA = (int(Event.READ), int(Event.WRITE), int(Event.ACCESS))
+# Looking at the members of an enumeration takes long.
+_INSTRUCTION, _WRITE = int(Event.INSTRUCTION), int(Event.WRITE)
+_DATA = (int(Event.READ), _WRITE, int(Event.ACCESS))
 
 
 class Timeline:
@@ -79,11 +81,14 @@ class Timeline:
         """
         if place < self._complete_from:
             return None
+        first, last = word >> 2, word + 3 >> 2
         for owner, piece in reversed(self._pieces):
             if piece.serial > place:
                 continue
             if piece.serial < self._complete_from:
                 break
+            if first not in piece.written and last not in piece.written:
+                continue
             end = position if piece.serial == place else len(piece.kind)
             at = np.flatnonzero(_writes_to(piece, word)[:end])
             if len(at):
@@ -112,10 +117,13 @@ class Timeline:
         """
         if older < self._complete_from:
             return False
+        first, last = word >> 2, word + 3 >> 2
         for owner, piece in reversed(self._pieces):
             if piece.serial <= older:
                 return True
             if owner is context or piece.serial >= newer:
+                continue
+            if first not in piece.written and last not in piece.written:
                 continue
             if _writes_to(piece, word).any():
                 return False
@@ -151,24 +159,25 @@ def steps(
     """
     number = context.instructions
     accesses: list[Access] = []
-    if start is not None:
-        accesses = _accesses_after(context, start[0])
+    newer: list[Piece] = []
     for piece in reversed(context.recent):
+        if start is not None and piece.serial > start[0]:
+            number -= int(np.count_nonzero(piece.kind == _INSTRUCTION))
+            newer.append(piece)
+            continue
         kinds, addresses = piece.kind.tolist(), piece.address.tolist()
         sizes, indices = piece.size.tolist(), piece.index.tolist()
         newest = len(kinds) - 1
         if start is not None:
             if piece.serial < start[0]:
                 return
-            newest = -1
-            if piece.serial == start[0]:
-                newest = start[1]
-                while newest + 1 < len(kinds) and kinds[newest + 1] in _DATA:
-                    newest += 1
-                if newest + 1 < len(kinds):
-                    accesses = []
-                start = None
-            number -= kinds[newest + 1 :].count(int(Event.INSTRUCTION))
+            newest = start[1]
+            while newest + 1 < len(kinds) and kinds[newest + 1] in _DATA:
+                newest += 1
+            if newest + 1 == len(kinds):
+                accesses = _accesses_first(reversed(newer))
+            number -= kinds[newest + 1 :].count(_INSTRUCTION)
+            start = None
         for i in range(newest, -1, -1):
             if indices[i] >= 0:
                 number -= 1
@@ -184,20 +193,18 @@ def steps(
             elif indices[i] == -2:
                 return
             elif kinds[i] in _DATA:
-                accesses.append((addresses[i], sizes[i], kinds[i] == Event.WRITE))
+                accesses.append((addresses[i], sizes[i], kinds[i] == _WRITE))
 
 
-def _accesses_after(context: Context, serial: int) -> list[Access]:
-    """Accesses right behind a piece, newest first: those of its last instruction, where a batch of
-    events ended in between."""
+def _accesses_first(pieces: Iterable[Piece]) -> list[Access]:
+    """Accesses that pieces begin with, newest first: those of the last instruction before them,
+    where a batch of events ended in between."""
     found: list[Access] = []
-    for piece in context.recent:
-        if piece.serial <= serial:
-            continue
+    for piece in pieces:
         for kind, address, size in zip(
             piece.kind.tolist(), piece.address.tolist(), piece.size.tolist(), strict=True
         ):
             if kind not in _DATA:
                 return found[::-1]
-            found.append((address, size, kind == Event.WRITE))
+            found.append((address, size, kind == _WRITE))
     return found[::-1]

@@ -71,6 +71,10 @@ _FIELDS = {
 """Fields that a read of the register shows beside the one that names it; no other bit is known."""
 
 
+_JUMP, _SUPERVISOR_CALL = Flow.JUMP, Flow.SUPERVISOR_CALL
+"""Looking at the members of an enumeration takes long."""
+
+
 def _target(register: MaskRegister) -> MaskRegister:
     return MaskRegister.BASEPRI if register is MaskRegister.BASEPRI_MAX else register
 
@@ -310,7 +314,7 @@ class Follower:
         for number, step in self._from(at):
             instruction = step.instruction
             equal = branches.test(instruction)
-            if instruction.flow is Flow.SUPERVISOR_CALL:
+            if instruction.flow is _SUPERVISOR_CALL:
                 # Its handler passes results in the stacked registers, and may write anywhere.
                 return NOTHING
             if loaded is not None:
@@ -409,7 +413,7 @@ class _Branches:
         """
         newer, self._newer = self._newer, instruction.address
         test = instruction.test
-        if instruction.flow is Flow.JUMP and instruction.conditional and newer is not None:
+        if instruction.flow is _JUMP and instruction.conditional and newer is not None:
             if instruction.target == instruction.end:
                 return None
             taken = newer == instruction.target
