@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wcetchar.analysis.used_lines import DataUse, Touched, published_use
+from wcetchar.analysis.used_lines import APART, DataUse, Touched, published_use
 from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.model.access import LINE_LOADS
 from wcetchar.model.cache import CacheGeometry
@@ -64,14 +64,16 @@ said = st.tuples(*[st.booleans()] * 3)
 
 @st.composite
 def layouts(draw: st.DrawFn) -> Layout:
-    """Sections one behind the other, moved as one; or each by itself, and none over another."""
+    """Sections one behind the other, or so far apart that they may share sets; moved as one, or
+    each by itself, and none over another."""
     begins, moved = [], []
-    together = draw(st.booleans())
+    together, far = draw(st.booleans()), draw(st.booleans())
     at, shift = draw(st.integers(0, LINE)), draw(st.integers(0, 40))
     for number in range(3):
         begins.append(at)
         moved.append(shift if together else shift + 100 * number + draw(st.integers(0, 7)))
-        at += BYTES + draw(st.integers(0, LINE))
+        at += APART + draw(st.sampled_from([-LINE, 0, LINE])) if far else BYTES
+        at += draw(st.integers(0, LINE))
         if not together:  # else the next one would share a line
             at = -(-at // LINE) * LINE + draw(st.integers(0, LINE))
     return Layout(tuple(begins), tuple(moved), draw(said))
@@ -238,3 +240,39 @@ def test_where_all_lines_have_room_each_is_loaded_once(found: list[Access], layo
     missed = misses_of(geometry, found, layout, set(), [], [], stores_use=False)
     assert missed == priced(geometry, found, said, set(), CacheState.COLD)
     assert priced(geometry, found, said, set(), CacheState.WARM) == 0
+
+
+FAR = Layout((0, APART, 2 * APART), (3,) * 3, (True,) * 3)
+"""Sections whose first lines share a set, and so on."""
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from([1, 1, 2]),
+    st.lists(
+        st.builds(
+            Access,
+            st.integers(0, 2),
+            st.sampled_from([0, 0, LINE, LINE - 2]),
+            st.just(4),
+            st.sampled_from([False, False, False, True]),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.sets(st.integers(1, 19), max_size=1),
+    st.sets(st.integers(0, 2), min_size=1),
+    st.booleans(),
+)
+def test_lines_that_share_a_set_miss_as_often_as_they_take_turns(
+    ways: int, found: list[Access], cuts: set[int], sections: set[int], stores_use: bool
+) -> None:
+    """Never more often than priced; and just so often where a set holds one line and two share
+    it."""
+    found = [one for one in found if one.section in sections]
+    cuts = {cut for cut in cuts if cut < len(found)}
+    geometry = CacheGeometry(LINE, 8, ways)
+    missed = misses_of(geometry, found, FAR, cuts, [], [], stores_use=stores_use)
+    figure = priced(geometry, found, FAR, cuts, CacheState.COLD)
+    assert missed <= figure
+    assert missed == figure or ways > 1 or len(sections) > 2

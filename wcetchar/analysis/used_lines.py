@@ -11,12 +11,20 @@ For each line:
 * *fresh*: those of them that come first, in the window or behind such a place. Where all lines
   that the window uses have room in the cache, it loads no other.
 
+And of two lines whose distance is a multiple of ``APART`` bytes, so that they may well share a set:
+
+* *behind*: how often the one is loaded where the other one was loaded since its last load, without
+  such a place in between. If all that a set holds is told so, a line of it misses no more often
+  than its fresh loads and the sum of these over the others: who is loaded again and is not there
+  was taken away by another load, of its set, since. That holds for any number of ways, and wherever
+  the lines lie.
+
 Lines that are stored to alone have neither; they are told because a store may count as a use of
 what a set holds. A line in which two sections meet, or rather what is used of it, is one of each.
 Of what hardware reads by itself (exception frames, vectors) no address is known: counted are its
 words, each of which may be a line of its own.
 
-Two windows together: of each line, the most of both.
+Two windows together: of each line, and of each two, the most of both.
 
 Soundness: as that of ``line_loads``; and lines that several windows use at the same values of
 parameters need not be used by one of them, so that what is told may be more than any.
@@ -25,20 +33,27 @@ parameters need not be used by one of them, so that what is told may be more tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.columns import Codes
-from wcetchar.model.characterization import DataFootprint, UsedLine, UsedLines
+from wcetchar.model.characterization import DataFootprint, LoadedBehind, UsedLine, UsedLines
+
+APART: Final = 1024
+"""Bytes: no way of a cache that is meant is smaller. Lines that are closer share no set of such a
+one as long as they lie to each other as where they were characterized."""
 
 Words = tuple[int, int, int]
 """Section, how many, and the position at which hardware reads them."""
 _Line = tuple[int, int, int]
 """Size, section, number."""
+_Pair = tuple[int, int, int]
+"""Size, the number of a line that is loaded, and that of one that was loaded since."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +71,14 @@ class Touched:
 
 @dataclass
 class Used:
-    """What was used. ``lines``: loads and fresh ones of each; ``words``: that hardware read by
-    itself, by section; ``apart``: places behind which something else ran."""
+    """What was used. ``lines``: loads and fresh ones of each; ``behind``: of two that may share a
+    set; ``words``: that hardware read by itself, by section; ``apart``: places behind which
+    something else ran."""
 
     lines: dict[_Line, tuple[int, int]] = field(default_factory=dict)
     words: Counter[int] = field(default_factory=Counter)
     apart: int = 0
+    behind: Counter[_Pair] = field(default_factory=Counter)
 
     def include(self, other: Used) -> None:
         """The most of both, line by line."""
@@ -69,6 +86,7 @@ class Used:
             mine = self.lines.get(line, (0, 0))
             self.lines[line] = max(mine[0], loads), max(mine[1], fresh)
         self.words |= other.words
+        self.behind |= other.behind
         self.apart = max(self.apart, other.apart)
 
 
@@ -107,44 +125,84 @@ class DataUse:
         for size in self._sizes:
             begins, ends = (touched.first[inside] // size), (touched.last[inside] // size)
             each = zip(begins.tolist(), ends.tolist(), sections, stores, piece, strict=True)
-            found.lines.update(_followed(size, each))
+            _follow(size, each, found)
         return found
 
 
-def _followed(
-    size: int, accesses: Iterable[tuple[int, int, int, bool, int]]
-) -> dict[_Line, tuple[int, int]]:
+def _follow(size: int, accesses: Iterable[tuple[int, int, int, bool, int]], found: Used) -> None:
+    """Adds what these use, in lines of ``size`` bytes."""
     loads, fresh = Counter[int](), Counter[int]()
     sections: dict[int, set[int]] = {}
     latest: tuple[int, int] | None = None
-    seen: set[tuple[int, int]] = set()
-    for first, last, section, stores, piece in accesses:
-        for line in range(first, last + 1):
+    last: dict[int, dict[int, int]] = {}
+    """Of lines that may share a set: when each was loaded last, behind what else ran."""
+    now = 0
+    for first, end, section, stores, piece in accesses:
+        for line in range(first, end + 1):
             sections.setdefault(line, set()).add(section)
-            if stores:
-                continue
             here = piece, line
-            if here != latest:
-                loads[line] += 1
-            if here not in seen:
+            if stores or here == latest:
+                continue
+            if latest is not None and latest[0] != piece:
+                last.clear()
+            loads[line] += 1
+            latest, now = here, now + 1
+            together = last.setdefault(line % _step(size), {})
+            before = together.get(line)
+            if before is None:
                 fresh[line] += 1
-                seen.add(here)
-            latest = here
-    return {
-        (size, section, line): (loads[line], fresh[line])
-        for line, found in sections.items()
-        for section in found
-    }
+            else:
+                found.behind.update(
+                    (size, line, other) for other, when in together.items() if when > before
+                )
+            together[line] = now
+    for line, names in sections.items():
+        for section in names:
+            found.lines[size, section, line] = loads[line], fresh[line]
+
+
+def _step(size: int) -> int:
+    """Lines that are so many apart may share a set."""
+    return APART // size
 
 
 def published_use(used: Used, names: Sequence[str], begins: Mapping[str, int]) -> UsedLines:
     """``begins``: section -> the address that its lines are counted from."""
+
+    def number(section: int, line: int, size: int) -> int:
+        return line - begins[names[section]] // size
+
     lines = sorted(
-        UsedLine(size, names[section], line - begins[names[section]] // size, loads, fresh)
+        UsedLine(size, names[section], number(section, line, size), loads, fresh)
         for (size, section, line), (loads, fresh) in used.lines.items()
     )
-    words = sorted((names[section], number) for section, number in used.words.items())
-    return UsedLines(tuple(lines), tuple(words), used.apart)
+    words = sorted((names[section], many) for section, many in used.words.items())
+    behind = sorted(
+        LoadedBehind(
+            size,
+            (names[section], number(section, line, size)),
+            (names[of_other], number(of_other, other, size)),
+            times,
+        )
+        for size, (section, line), (of_other, other), times in _pairs(used)
+    )
+    return UsedLines(tuple(lines), tuple(words), used.apart, tuple(behind))
+
+
+def _pairs(used: Used) -> Iterator[tuple[int, tuple[int, int], tuple[int, int], int]]:
+    """Of lines that may share a set, size, section and number of each two, where the one is not
+    loaded again behind each load of the other. One of several sections is told as one of each."""
+    together: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
+    for (size, section, line), (loads, fresh) in used.lines.items():
+        if loads:
+            group = together.setdefault((size, line % _step(size)), [])
+            group.append((section, line, loads, fresh))
+    for (size, _), group in together.items():
+        for section, line, loads, fresh in group:
+            for of_other, other, its_loads, _ in group:
+                times = used.behind[size, line, other]
+                if other != line and loads > fresh and times < its_loads:
+                    yield size, (section, line), (of_other, other), times
 
 
 def published_footprints(

@@ -8,17 +8,22 @@ fresh(l). Lines of sections whose address the map says are *placed*: their sets 
 others it is only known that they lie somewhere. With U the loads of those::
 
     set holds one line    a placed line alone in its set    misses(l) = fresh(l)
-                          with others                       min(loads(l), fresh(l) + loads of these)
+                          with others                       min(loads(l), fresh(l) + sum of behind)
                           a line that is not placed         loads(l)
                           and of placed lines               U more in all, each loads(l) at most
 
     set holds W lines     room for what is used of the set
                           and all lines not placed          fresh(l)
-                          else                              min(loads(l), fresh(l) + loads of the
-                                                            others of its set + U)
+                          else                              min(loads(l), fresh(l) + sum of behind
+                                                            + U)
 
-for one load takes one line away, and where a set has room for all that is used of it, LRU takes
-none of these. Words that hardware reads by itself miss, one by one.
+    behind(l, k)          of each other line k of the set: loads of l where k was loaded since the
+                          last load of l, as told; else, or where several lines came together in
+                          one place, loads(k)
+
+for one load takes one line away, so a load that misses and is no fresh one was preceded, since the
+last load of its line, by a load of another line of its set; and where a set has room for all that
+is used of it, LRU takes none of these. Words that hardware reads by itself miss, one by one.
 
 ``cold``: the cache may hold anything before. ``warm``: all that the service loads was loaded right
 before, and nothing since; a placed line that has room is there, unless another thread or a handler
@@ -87,6 +92,14 @@ class _Line:
     @property
     def fresh(self) -> int:
         return sum(fresh for _, _, fresh in self.before.values())
+
+    def behind(self, other: _Line, told: Mapping[tuple[int, int], int]) -> int:
+        """How often it is loaded where the other one was loaded since its last load, at most.
+        ``told``: of lines as they were characterized."""
+        if len(self.before) > 1 or len(other.before) > 1:
+            return other.loads
+        (mine,), (its,) = self.before, other.before
+        return min(other.loads, told.get((mine, its), other.loads))
 
 
 @dataclass(frozen=True)
@@ -260,15 +273,15 @@ class DataLinePrices:
         if self.geometry.ways > 1:
             everywhere = len(elsewhere) + sum(words for _, words in used.words)
         more: Counter[str] = Counter()
+        told = self._behind(used)
         for lines in sets.values():
             fits = len(lines) + everywhere <= self.geometry.ways
-            together = sum(line.loads for line in lines)
             for line in lines:
                 number = line.fresh
                 if fits and warm and not used.apart:
                     number = 0
                 if not fits:
-                    number += together - line.loads
+                    number += sum(line.behind(one, told) for one in lines if one is not line)
                     if self.geometry.ways > 1:
                         number += taken
                 number = min(line.loads, number)
@@ -281,6 +294,15 @@ class DataLinePrices:
                 misses[section] += number
                 taken -= number
         return {section: number for section, number in misses.items() if number}
+
+    def _behind(self, used: UsedLines) -> dict[tuple[int, int], int]:
+        """By the lines that two were when they were characterized."""
+        return {
+            (self.characterized[again] + one, self.characterized[other] + two): found.times
+            for found in used.behind
+            for (again, one), (other, two) in ((found.again, found.other),)
+            if found.size == self.geometry.line
+        }
 
     def _placed(self, used: UsedLines) -> tuple[dict[int, _Line], list[UsedLine]]:
         """Lines of cached sections by where they lie now, and those of which that is not said."""

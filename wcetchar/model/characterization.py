@@ -174,6 +174,17 @@ class UsedLine:
     fresh: int
 
 
+@dataclass(frozen=True, order=True)
+class LoadedBehind:
+    """Of two lines of ``size`` bytes, each a section and a number as of :class:`UsedLine`: how many
+    ``times`` the line ``again`` is loaded where ``other`` was loaded since its last load."""
+
+    size: int
+    again: tuple[str, int]
+    other: tuple[str, int]
+    times: int
+
+
 @dataclass(frozen=True)
 class UsedLines:
     """Data that are used.
@@ -182,18 +193,30 @@ class UsedLines:
         lines: all of it, for each size of a line that was asked for, in order.
         words: that hardware reads by itself, at addresses that are not known: section, how many.
         apart: places behind which another thread or a handler ran, at most.
+        behind: of two lines; where two are not told, the one may be loaded again behind each load
+            of the other.
     """
 
     lines: tuple[UsedLine, ...]
     words: tuple[tuple[str, int], ...] = ()
     apart: int = 0
+    behind: tuple[LoadedBehind, ...] = ()
 
     def holds(self, other: UsedLines) -> bool:
         """The other one uses nothing that this one does not, and nothing more often."""
         mine = {(x.size, x.section, x.number): x for x in self.lines}
         words = dict(self.words)
+        its_behind = {(x.size, x.again, x.other): x.times for x in other.behind}
+        its_loads = {(x.size, (x.section, x.number)): x.loads for x in other.lines}
+        again = {(x.size, (x.section, x.number)) for x in other.lines if x.loads > x.fresh}
         return (
             self.apart >= other.apart
+            and all(
+                x.times
+                >= its_behind.get((x.size, x.again, x.other), its_loads.get((x.size, x.other), 0))
+                for x in self.behind
+                if (x.size, x.again) in again
+            )
             and all(words.get(section, 0) >= number for section, number in other.words)
             and all(
                 known is not None and known.loads >= its.loads and known.fresh >= its.fresh

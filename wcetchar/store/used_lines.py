@@ -9,10 +9,14 @@ none for line 7::
       {
         "points": [[0], [1]],
         "lines": {"32": {"kernel.data": "0x3 4x1 7x0 9x5/2"}},
+        "behind": {"32": {"kernel.data": {"heap": "0:130x2 9:11x0"}}},
         "words": {"stack.main": 8},
         "apart": 1
       }
     ]
+
+``behind``: of ``kernel.data``, line 0 is loaded twice where line 130 of ``heap`` was loaded since
+its last load, and line 9 never behind line 11.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
-from wcetchar.model.characterization import DataFootprint, UsedLine, UsedLines
+from wcetchar.model.characterization import DataFootprint, LoadedBehind, UsedLine, UsedLines
 from wcetchar.store.checking import Integer, JsonModel, in_place, list_at, mapping_at
 from wcetchar.store.fetched_lines import LineSize, Value, check_points
 from wcetchar.store.source import Source, Steps, shown
 
 _LINE = "(?:0|[1-9][0-9]{0,11})x[0-9]{1,18}(?:/[0-9]{1,18})?"
+_LINES = f"^{_LINE}( {_LINE})*$"
 
 
 def _checked(text: str) -> str:
@@ -55,8 +60,33 @@ def _lines(text: str) -> Iterator[tuple[int, int, int]]:
         yield number, loads, fresh[0] if fresh else min(loads, 1)
 
 
-Lines = Annotated[str, Field(pattern=f"^{_LINE}( {_LINE})*$"), AfterValidator(in_place(_checked))]
+Lines = Annotated[str, Field(pattern=_LINES), AfterValidator(in_place(_checked))]
 Count = Annotated[Integer, Field(ge=1, le=(1 << 63) - 1)]
+
+
+_PAIR = "(?:0|[1-9][0-9]{0,11}):(?:0|[1-9][0-9]{0,11})x[0-9]{1,18}"
+_PAIRS = f"^{_PAIR}( {_PAIR})*$"
+
+
+def _checked_pairs(text: str) -> str:
+    before = (-1, -1)
+    for again, other, _ in _pairs(text):
+        if (again, other) <= before:
+            raise InputError(
+                f"{again}:{other} stands behind {before[0]}:{before[1]}",
+                expected="each two lines once, in order",
+            )
+        before = again, other
+    return text
+
+
+def _pairs(text: str) -> Iterator[tuple[int, int, int]]:
+    for word in text.split(" "):
+        again, other, times = map(int, re.split("[:x]", word))
+        yield again, other, times
+
+
+Pairs = Annotated[str, Field(pattern=_PAIRS), AfterValidator(in_place(_checked_pairs))]
 
 
 class UsedLinesDoc(JsonModel):
@@ -68,6 +98,12 @@ class UsedLinesDoc(JsonModel):
         "twice where a set holds one line, and once where all have room; `3x5/2` five times, and "
         "twice; `3x0` is stored to alone; lines are counted from the one that the section begins "
         "in",
+    )
+    behind: dict[LineSize, dict[str, dict[str, Pairs]]] = Field(
+        default_factory=dict,
+        description="bytes of a line to section to section: `3:7x2` is line 3 of the first, "
+        "loaded twice where line 7 of the second was loaded since its last load; two that are not "
+        "told count as loaded behind each load of the second",
     )
     words: dict[str, Count] = Field(
         default_factory=dict,
@@ -89,6 +125,15 @@ class UsedLinesDoc(JsonModel):
             ),
             tuple(sorted(self.words.items())),
             self.apart,
+            tuple(
+                sorted(
+                    LoadedBehind(int(size), (section, again), (other, number), times)
+                    for size, sections in self.behind.items()
+                    for section, others in sections.items()
+                    for other, text in others.items()
+                    for again, number, times in _pairs(text)
+                )
+            ),
         )
 
 
@@ -121,6 +166,19 @@ def plain_used(used: UsedLines) -> dict[str, Any]:
         data["lines"] = {
             str(size): {section: " ".join(found) for section, found in sections.items()}
             for size, sections in words.items()
+        }
+    pairs: dict[int, dict[str, dict[str, list[str]]]] = {}
+    for one in used.behind:
+        of_size = pairs.setdefault(one.size, {}).setdefault(one.again[0], {})
+        of_both = of_size.setdefault(one.other[0], [])
+        of_both.append(f"{one.again[1]}:{one.other[1]}x{one.times}")
+    if pairs:
+        data["behind"] = {
+            str(size): {
+                section: {other: " ".join(found) for other, found in sorted(others.items())}
+                for section, others in sections.items()
+            }
+            for size, sections in pairs.items()
         }
     if used.words:
         data["words"] = dict(used.words)
@@ -183,3 +241,32 @@ def _check(
                     f"the section {shown(section)} has no address",
                     expected="an address with each section whose data are used",
                 )
+    for size, sections in mapping_at(found, "behind").items():
+        told = {
+            section: {number for number, _, _ in _lines(text)}
+            for section, text in mapping_at(found, "lines", size).items()
+            if isinstance(text, str) and re.fullmatch(_LINES, text)
+        }
+        for section, others in sections.items() if isinstance(sections, dict) else ():
+            for other, text in others.items() if isinstance(others, dict) else ():
+                if not isinstance(text, str) or not re.fullmatch(_PAIRS, text):
+                    continue  # reported elsewhere
+                one = _untold(text, told.get(section, set()), told.get(other, set()))
+                if one is not None:
+                    of_first, number = one
+                    name = section if of_first else other
+                    source.report(
+                        (*at, "behind", size, section, other),
+                        f"line {number} of {shown(name)} is not told",
+                        expected=f"lines that stand in `lines` for {size} bytes",
+                    )
+
+
+def _untold(text: str, first: Collection[int], second: Collection[int]) -> tuple[bool, int] | None:
+    """The first line of two that is not told, and whether it is that which is loaded again."""
+    for again, other, _ in _pairs(text):
+        if again not in first:
+            return True, again
+        if other not in second:
+            return False, other
+    return None

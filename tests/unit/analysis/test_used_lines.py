@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wcetchar.analysis.used_lines import (
+    APART,
     DataUse,
     Touched,
     Used,
@@ -20,7 +21,7 @@ from wcetchar.analysis.used_lines import (
     published_footprints,
     published_use,
 )
-from wcetchar.model.characterization import DataFootprint, UsedLine, UsedLines
+from wcetchar.model.characterization import DataFootprint, LoadedBehind, UsedLine, UsedLines
 
 LINE = 32
 A, B = 0, 1
@@ -181,6 +182,63 @@ def test_words_that_hardware_reads_are_counted_inside_a_part_alone() -> None:
     assert use.used(1, 2) == Used()
 
 
+# ---- loads behind those of another line ----------------------------------------------------------
+
+STEP = APART // LINE
+
+
+def behind_of(use: DataUse, first: int = 0, last: int = 10**6) -> dict[tuple[int, int], int]:
+    found = use.used(first, last).behind
+    return {(one, other): times for (_, one, other), times in found.items()}
+
+
+def test_a_load_is_behind_another_line_that_was_loaded_since_its_last() -> None:
+    a, b = 1, 1 + STEP
+    assert behind_of(window(loads(a, b))) == {}
+    assert behind_of(window(loads(a, b, a))) == {(a, b): 1}
+    assert behind_of(window(loads(a, b, b, a, a, b))) == {(a, b): 1, (b, a): 1}
+    assert behind_of(window(loads(b, a, a, a))) == {}
+    c = b + STEP
+    assert behind_of(window(loads(a, b, c, a, c, a))) == {(a, b): 1, (a, c): 2, (c, a): 1}
+
+
+def test_lines_that_are_close_and_stores_are_not_told() -> None:
+    a = 1
+    assert behind_of(window(loads(a, a + STEP - 1, a, a + STEP + 1, a))) == {}
+    assert behind_of(window([*loads(a), *stores(a + STEP), *loads(9, a)])) == {}
+    b = a + STEP
+    assert behind_of(window([*loads(a, b), *stores(a), *loads(9, a)])) == {(a, b): 1}
+
+
+def test_what_else_ran_and_the_begin_of_a_part_leave_nothing_to_be_behind() -> None:
+    a, b = 1, 1 + STEP
+    use = window(loads(a, b, a, b), apart=[2])
+    assert behind_of(use) == {}
+    assert behind_of(window(loads(a, b, 9, a), apart=[2])) == {}
+    assert behind_of(window(loads(a, b, a, b)), 1, 2) == {}
+    assert behind_of(window(loads(a, b, a, b)), 1, 3) == {(b, a): 1}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0, 1, STEP, 2 * STEP, STEP + 1]), st.booleans())),
+    st.sets(st.integers(0, 20), max_size=2),
+)
+def test_behind_by_another_definition(found: list[tuple[int, bool]], apart: set[int]) -> None:
+    use = window([(stored, line * LINE, 4, A) for line, stored in found], apart=apart)
+    expected: Counter[tuple[int, int]] = Counter()
+    for now, (line, stored) in enumerate(found):
+        since: set[int] = set()
+        for earlier in range(now - 1, -1, -1):
+            if stored or any(earlier < cut <= now for cut in apart):
+                break
+            if found[earlier] == (line, False):
+                expected.update((line, other) for other in since if (other - line) % STEP == 0)
+                break
+            if not found[earlier][1]:
+                since.add(found[earlier][0])
+    assert behind_of(use) == dict(expected)
+
+
 # ---- several windows -----------------------------------------------------------------------------
 
 
@@ -197,6 +255,12 @@ def test_of_two_windows_the_most_of_each_line() -> None:
     assert other == before
     used.include(Used())
     assert used.apart == 2
+
+
+def test_of_two_windows_the_most_of_each_two_lines() -> None:
+    used = Used(behind=Counter({(32, 1, 33): 2, (32, 33, 1): 1}))
+    used.include(Used(behind=Counter({(32, 1, 33): 1, (32, 33, 1): 4, (16, 1, 65): 1})))
+    assert used == Used(behind=Counter({(32, 1, 33): 2, (32, 33, 1): 4, (16, 1, 65): 1}))
 
 
 # ---- as it is published --------------------------------------------------------------------------
@@ -226,6 +290,36 @@ def test_lines_are_numbered_from_the_one_that_their_section_begins_in() -> None:
         ),
         (("a", 2), ("z", 8)),
         1,
+    )
+
+
+def test_two_lines_are_told_where_that_says_more_than_their_loads() -> None:
+    """Line 8 of z, 0x100, and 8 + STEP of a, whose first line is that of 0x140."""
+    far = 8 + STEP
+    accesses = [*loads(8), (False, far * LINE, 4, B), (False, far * LINE, 4, B), *loads(1, 8, 1, 8)]
+    found = published_use(window(accesses).used(0, 9), NAMES, BEGINS).behind
+    # Line 8 of z is loaded three times, once behind the other; that one is loaded once.
+    assert found == ()
+    accesses += [(False, far * LINE, 4, B), *loads(1), (False, far * LINE, 4, B)]
+    found = published_use(window(accesses).used(0, 12), NAMES, BEGINS).behind
+    line, other = ("z", 0), ("a", far - 10)
+    assert found == (
+        LoadedBehind(32, other, line, 1),
+        LoadedBehind(32, line, other, 1),
+    )
+    # One that is never loaded again, or next to nothing that is, needs no other.
+    assert published_use(window(loads(8, far, 9, far)).used(0, 9), NAMES, BEGINS).behind == (
+        LoadedBehind(32, ("z", STEP), ("z", 0), 0),
+    )
+
+
+def test_a_line_in_which_sections_meet_is_told_as_one_of_each() -> None:
+    far, half = 10 + STEP, LINE // 2
+    accesses = [(False, 0x140, 4, A), (False, 0x140 + half, 4, B), *loads(far, 1, far)]
+    found = published_use(window(accesses).used(0, 9), NAMES, BEGINS).behind
+    assert found == (
+        LoadedBehind(32, ("z", far - 8), ("a", 0), 0),
+        LoadedBehind(32, ("z", far - 8), ("z", 2), 0),
     )
 
 
@@ -297,6 +391,31 @@ def test_what_uses_no_more_is_held(less: UsedLines) -> None:
 )
 def test_what_uses_anything_more_is_not_held(other: UsedLines) -> None:
     assert not SOME.holds(other)
+
+
+TWO = UsedLines(
+    (UsedLine(32, "a", 0, 4, 1), UsedLine(32, "a", 32, 3, 1)),
+    behind=(LoadedBehind(32, ("a", 0), ("a", 32), 2),),
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "held"),
+    [
+        (TWO, True),
+        (replace(TWO, behind=(LoadedBehind(32, ("a", 0), ("a", 32), 1),)), True),
+        (replace(TWO, behind=(LoadedBehind(32, ("a", 0), ("a", 32), 3),)), False),
+        (replace(TWO, behind=()), False),  # three times, for all that is known
+        (replace(TWO, lines=(TWO.lines[0], UsedLine(32, "a", 32, 2, 1)), behind=()), True),
+        (replace(TWO, lines=TWO.lines[:1], behind=()), True),
+        (replace(TWO, lines=(UsedLine(32, "a", 0, 1, 1), TWO.lines[1]), behind=()), True),
+        (replace(TWO, behind=(*TWO.behind, LoadedBehind(32, ("a", 32), ("a", 0), 1))), True),
+    ],
+)
+def test_what_is_loaded_behind_another_line_no_more_often_is_held(
+    other: UsedLines, held: bool
+) -> None:
+    assert TWO.holds(other) == held
 
 
 # ---- by another definition -----------------------------------------------------------------------

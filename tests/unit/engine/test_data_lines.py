@@ -28,6 +28,7 @@ from wcetchar.model.characterization import (
     Characterization,
     Counts,
     DataFootprint,
+    LoadedBehind,
     SectionInfo,
     TraceSection,
     UsedLine,
@@ -55,10 +56,11 @@ def uses(
     words: int = 0,
     blocked: UsedLines | None = None,
     vector: AccessVector = COUNTED,
+    behind: tuple[LoadedBehind, ...] = (),
 ) -> Characterization:
     """COUNTED has six line loads, eight in what is blocked, which is all of it."""
     plain = characterized(vector)
-    used = UsedLines(found, (("stack", words),) if words else (), apart)
+    used = UsedLines(found, (("stack", words),) if words else (), apart, behind)
     (service,) = plain.services
     stretch = replace(service.stretches[0], data=blocked or used)
     service = replace(service, data=(DataFootprint(((),), used),), stretches=(stretch,))
@@ -114,6 +116,42 @@ def test_two_lines_of_one_set_take_turns() -> None:
     assert misses(uses(line(0, 3), line(SETS, 0)), at()) == 1
     third = uses(line(0, 3), line(SETS, 2), line(2 * SETS, 0))
     assert misses(third, at(), ways=2) == 3 + 1  # by counts: four with two ways
+
+
+def told(again: int, other: int, times: int, section: str = "heap") -> LoadedBehind:
+    return LoadedBehind(32, ("heap", again), (section, other), times)
+
+
+def test_a_line_is_loaded_again_behind_loads_of_its_set_alone() -> None:
+    """As told; of two that are not told, behind each load of the other, and no more often than
+    it is loaded at all."""
+    both = line(0, 3), line(SETS, 3)
+    assert misses(uses(*both), at()) == 3 + 3
+    assert misses(uses(*both, behind=(told(0, SETS, 1),)), at()) == 2 + 3
+    assert misses(uses(*both, behind=(told(0, SETS, 1), told(SETS, 0, 0))), at()) == 2 + 1
+    assert misses(uses(*both, behind=(told(0, SETS, 9),)), at()) == 3 + 3
+    one = line(0, 5), line(SETS, 1)
+    assert misses(uses(*one, behind=(told(0, SETS, 3),)), at()) == 2 + 1
+    # Two of one set with room for both, or of two sets: nothing to tell.
+    assert misses(uses(*both, behind=(told(0, SETS, 1),)), at(), ways=2) == 2
+    assert misses(uses(line(0, 3), line(1, 3), behind=(told(0, 1, 2),)), at()) == 2
+    # Of three, what is not told of two of them.
+    three = line(0, 4), line(SETS, 2), line(2 * SETS, 2)
+    known = uses(*three, behind=(told(0, SETS, 0), told(0, 2 * SETS, 1)))
+    assert misses(known, at()) == 6  # by counts, that is: 2 + 2 + 2 by lines
+    warm = at(state=CacheState.WARM)
+    assert misses(uses(*both, behind=(told(0, SETS, 1), told(SETS, 0, 1))), warm) == 2 + 2
+
+
+def test_what_is_told_of_two_lines_holds_wherever_they_lie() -> None:
+    stack = line(0, 2, section="stack")
+    known = uses(line(0, 3), stack, behind=(told(0, 0, 1, "stack"),))
+    assert misses(known, at(stack=0x1000)) == 2 + 2
+    assert misses(known, at(heap=0x1100, stack=0x2000)) == 2 + 2
+    assert misses(known, at(stack=0x1020)) == 2
+    # Another size of lines says nothing of this one.
+    other = (replace(told(0, 0, 1, "stack"), size=64),)
+    assert misses(uses(line(0, 3), stack, behind=other), at(stack=0x1000)) == 3 + 2
 
 
 def test_never_more_than_by_counts() -> None:

@@ -14,6 +14,7 @@ from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.characterization import (
     Characterization,
     DataFootprint,
+    LoadedBehind,
     SectionInfo,
     UsedLine,
     UsedLines,
@@ -34,6 +35,23 @@ USED = UsedLines(
     (("heap", 2), ("stack", 8)),
     apart=1,
 )
+TWO = UsedLines(
+    (
+        UsedLine(16, "heap", 0, 7, 2),
+        UsedLine(16, "heap", 64, 9, 1),
+        UsedLine(32, "heap", 0, 3, 1),
+        UsedLine(32, "heap", 32, 4, 1),
+        UsedLine(32, "stack", 32, 3, 1),
+    ),
+    behind=(
+        LoadedBehind(16, ("heap", 0), ("heap", 64), 10**18 - 1),
+        LoadedBehind(32, ("heap", 0), ("heap", 32), 2),
+        LoadedBehind(32, ("heap", 0), ("stack", 32), 1),
+        LoadedBehind(32, ("heap", 32), ("stack", 32), 0),
+        LoadedBehind(32, ("stack", 32), ("heap", 0), 2),
+    ),
+)
+"""Some lines are loaded behind others."""
 LESS = UsedLines((UsedLine(32, "heap", 1, 6, 1),))
 BLOCKED = UsedLines((UsedLine(32, "stack", 5, 2, 1),), apart=3)
 FOOTPRINTS = (DataFootprint(((1,), (2,)), USED), DataFootprint(((-3,),), LESS))
@@ -58,9 +76,17 @@ def with_data(
     )
 
 
-@pytest.mark.parametrize("blocked", [None, UsedLines(()), BLOCKED, USED])
+@pytest.mark.parametrize("blocked", [None, UsedLines(()), BLOCKED, USED, TWO])
 @pytest.mark.parametrize(
-    "data", [None, (), (DataFootprint((), UsedLines(())),), FOOTPRINTS, FOOTPRINTS[1:]]
+    "data",
+    [
+        None,
+        (),
+        (DataFootprint((), UsedLines(())),),
+        FOOTPRINTS,
+        FOOTPRINTS[1:],
+        (DataFootprint(((1,),), TWO),),
+    ],
 )
 def test_what_is_used_reads_back(
     data: tuple[DataFootprint, ...] | None, blocked: UsedLines | None, tmp_path: Path
@@ -99,6 +125,19 @@ def test_how_it_is_written() -> None:
     assert service["stretches"][0]["data"] == {"lines": {"32": {"stack": "5x2"}}, "apart": 3}
 
 
+def test_how_loads_behind_other_lines_are_written() -> None:
+    (one,) = json.loads(characterization_json(with_data((DataFootprint((), TWO),), None)))[
+        "services"
+    ][0]["data"]
+    assert one["behind"] == {
+        "16": {"heap": {"heap": "0:64x999999999999999999"}},
+        "32": {
+            "heap": {"heap": "0:32x2", "stack": "0:32x1 32:32x0"},
+            "stack": {"heap": "32:0x2"},
+        },
+    }
+
+
 def test_usual_first_loads_may_be_written(tmp_path: Path) -> None:
     """Which is nothing else, and has one text when it is written again."""
     known = with_data(FOOTPRINTS, BLOCKED)
@@ -123,6 +162,13 @@ def test_usual_first_loads_may_be_written(tmp_path: Path) -> None:
         UsedLines((UsedLine(32, ".text", 1, 1, 1),)),
         UsedLines((), (("heap", 0),)),
         UsedLines((), apart=-1),
+        replace(TWO, behind=(LoadedBehind(32, ("heap", 0), ("heap", 32), -1),)),
+        replace(TWO, behind=(LoadedBehind(32, ("heap", 0), ("heap", 32), 1),) * 2),
+        replace(TWO, behind=(LoadedBehind(64, ("heap", 0), ("heap", 32), 1),)),
+        replace(TWO, behind=(LoadedBehind(16, ("stack", 0), ("heap", 32), 1),)),
+        replace(TWO, behind=(LoadedBehind(16, ("heap", 0), ("stack", 32), 1),)),
+        replace(TWO, behind=(LoadedBehind(16, ("heap", 0), ("heap", 65), 1),)),
+        replace(TWO, behind=(LoadedBehind(16, ("heap", 1), ("heap", 64), 1),)),
     ],
 )
 def test_what_could_not_be_read_back_is_not_written(used: UsedLines) -> None:
@@ -213,6 +259,36 @@ def test_a_text_that_says_no_lines(text: str, tmp_path: Path) -> None:
     for old, new in line_text(text):
         (message,) = refused(old, new, tmp_path)
         assert message.endswith("cannot stand here")
+
+
+PAIR = '"heap": "0:64x999999999999999999"'
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ('"heap": ^"0:64x1 0:64x2"', "0:64 stands behind 0:64"),
+        ('"heap": ^"64:0x1 0:64x2"', "0:64 stands behind 64:0"),
+        ('"heap": ^"0:64"', "`0:64` cannot stand here"),
+        ('"heap": ^"0:64x1000000000000000000"', None),
+        ('"heap": ^"0:-64x1"', "`0:-64x1` cannot stand here"),
+        ('"heap": ^"0:64x1,64:0x1"', None),
+        ('"heap": ^"0:65x1"', "line 65 of `heap` is not told"),
+        ('"heap": ^"7:64x1"', "line 7 of `heap` is not told"),
+        ('"stack": ^"0:64x1"', "line 64 of `stack` is not told"),
+        ('"heap": ^[]', "a list cannot stand here"),
+    ],
+)
+def test_two_lines_that_cannot_be(new: str, said: str | None, tmp_path: Path) -> None:
+    text = characterization_json(with_data((DataFootprint(((1,),), TWO),), None))
+    text = _changed(text, PAIR, new)
+    before, _ = text.split("^")
+    path = tmp_path / "c.json"
+    path.write_text(text.replace("^", ""))
+    ((place, message),) = mistakes(str(path))
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    assert place == f"{line}:{column}"
+    assert message == said if said else message.endswith("cannot stand here")
 
 
 @pytest.mark.parametrize(
