@@ -368,6 +368,8 @@ def _give_mutex(call: Call) -> Class:
     f, name = call.facts, call.name
     if f.get("depth", 1) > 1:
         return Known("xSemaphoreGiveRecursive_inner", {})
+    if f.get("set"):
+        return Known(f"{name}_set" + (f"_waiter{_stays(call)}" if f["waiting"] else ""), {})
     if f["waiting"]:
         return Known(f"{name}_waiter{_stays(call)}", {})
     if f["me"] == f["my_base"]:

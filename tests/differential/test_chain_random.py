@@ -32,7 +32,12 @@ pytest_plugins = ("chain_fixtures",)
 pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("random")]
 FEW = (11, 700)
 MANY = ((6, 1500), (7, 1500))
-OTHERS = (("mps2-an386", 6, 1000), ("virt", 6, 1500))
+OTHERS = (
+    ("mps2-an386", 6, 1000),
+    ("virt", 6, 1500),
+    ("versatilepb", 6, 1000),
+    ("versatilepb-thumb", 7, 1000),
+)
 CUT = ("versatilepb", 3, 150)
 
 
@@ -261,6 +266,18 @@ def call(name: str, result: int | None = None, parts: int = 1, **facts: int) -> 
         (
             call("xSemaphoreGive_mutex", waiting=1, me=5, my_base=3, mutexes=1),
             Known("xSemaphoreGive_mutex_waiter_less_urgent", {}),
+        ),
+        (
+            call("xSemaphoreGive_mutex", set=1, waiting=0, me=5, my_base=3, mutexes=1),
+            Known("xSemaphoreGive_mutex_set", {}),
+        ),
+        (
+            call("xSemaphoreGive_mutex", None, 2, set=1, waiting=1, me=5, my_base=5, mutexes=1),
+            Known("xSemaphoreGive_mutex_set_waiter", {}),
+        ),
+        (
+            call("xSemaphoreGive_mutex", None, 1, set=1, waiting=2, me=5, my_base=5, mutexes=1),
+            Known("xSemaphoreGive_mutex_set_waiter_less_urgent", {}),
         ),
         (
             call("xSemaphoreGiveRecursive", waiting=0, me=5, my_base=3, mutexes=2, depth=1),

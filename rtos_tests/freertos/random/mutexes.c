@@ -145,5 +145,6 @@ static void create_static(void)
 
 const struct choice mutex_choices[] = {
     {take, 6},   {give, 9},   {take_recursive, 4}, {give_recursive, 6},
-    {holder, 1}, {create, 2}, {create_static, 1},  {NULL, 0},
+    {holder, 1}, {create, 2}, {create_static, 1},  {give_mutex_of_set, 9},
+    {NULL, 0},
 };

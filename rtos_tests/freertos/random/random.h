@@ -159,6 +159,9 @@ void prepare_streams(void);
 void prepare_timers(void);
 void prepare_sets(void);
 
+/* Where the caller holds it. */
+operation give_mutex_of_set;
+
 QueueHandle_t some_queue(void);
 SemaphoreHandle_t some_semaphore(void);
 

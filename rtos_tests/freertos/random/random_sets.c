@@ -1,18 +1,25 @@
-/* A queue set with a queue and a semaphore of its own, and sets from the heap. */
+/* A queue set with a queue, two semaphores and a mutex of its own, and sets from the heap. Only who has selected a
+ * member takes from it; so the set is never told of more than there is. */
 #include "random.h"
 
-#define LENGTH 3u
+#define COUNT_MAX 3u
+#define LENGTH (2u + 1u + COUNT_MAX + 1u) /* all that the members can have */
 
 static StaticQueue_t set_control KERNEL_OBJECT;
 static uint8_t set_storage[LENGTH * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
 static StaticQueue_t queue_control KERNEL_OBJECT;
 static uint8_t queue_storage[2 * ITEM_MAX + 8] KERNEL_OBJECT __attribute__((aligned(8)));
 static StaticQueue_t semaphore_control KERNEL_OBJECT;
+static StaticQueue_t counting_control KERNEL_OBJECT;
+static StaticQueue_t mutex_control KERNEL_OBJECT;
 static StaticQueue_t spare_control KERNEL_OBJECT;
 static uint8_t spare_storage[LENGTH * sizeof(void *)] KERNEL_OBJECT __attribute__((aligned(8)));
 static QueueSetHandle_t set;
 static QueueHandle_t queue;
 static SemaphoreHandle_t semaphore;
+static SemaphoreHandle_t counting;
+static SemaphoreHandle_t mutex;
+static int selected_by_isr; /* the mutex, which an interrupt cannot take */
 static QueueSetHandle_t created;
 static uint8_t item[ITEM_MAX + 4] CALLER_DATA __attribute__((aligned(8)));
 
@@ -21,8 +28,20 @@ void prepare_sets(void)
     set = xQueueCreateSetStatic(LENGTH, set_storage, &set_control);
     queue = xQueueCreateStatic(2, 1 + chance(ITEM_MAX), queue_storage + chance(4), &queue_control);
     semaphore = xSemaphoreCreateBinaryStatic(&semaphore_control);
+    counting = xSemaphoreCreateCountingStatic(COUNT_MAX, 0, &counting_control);
+    mutex = xSemaphoreCreateMutexStatic(&mutex_control);
     (void)xQueueAddToSet(queue, set);
     (void)xQueueAddToSet(semaphore, set);
+    (void)xQueueAddToSet(counting, set);
+    /* A member has nothing when it is added, and the set is told when it gets something. */
+    (void)xSemaphoreTake(mutex, 0);
+    (void)xQueueAddToSet(mutex, set);
+    (void)xSemaphoreGive(mutex);
+}
+
+static SemaphoreHandle_t some_member(void)
+{
+    return chance(2) ? semaphore : counting;
 }
 
 static void say_member(QueueHandle_t member)
@@ -36,7 +55,7 @@ static void say_member(QueueHandle_t member)
     say_waiting(set_of(member) != NULL ? receivers_of(set) : receivers_of(member));
 }
 
-static unsigned inside; /* sends that have not returned */
+static unsigned inside; /* sends and gives that have not returned */
 
 static void send_to(BaseType_t position, const char *name)
 {
@@ -64,12 +83,32 @@ static void send_to_front(void)
 
 static void give(void)
 {
+    const SemaphoreHandle_t member = some_member();
     const unsigned number = say_call("xSemaphoreGive");
     BaseType_t result;
 
-    say_member(semaphore);
-    MEASURED(number, result = xSemaphoreGive(semaphore));
+    say_member(member);
+    inside++;
+    MEASURED(number, result = xSemaphoreGive(member));
+    inside--;
     say_result(number, (unsigned)result);
+}
+
+/* Nobody waits for it but for the set; what the caller may have inherited is by another mutex (mutexes.c). */
+void give_mutex_of_set(void)
+{
+    unsigned number;
+
+    if (xSemaphoreGetMutexHolder(mutex) != xTaskGetCurrentTaskHandle())
+        return;
+    number = say_call("xSemaphoreGive_mutex");
+    say("set", set_of(mutex) != NULL);
+    say("mutexes", mutexes_of(NULL));
+    say("my_base", (unsigned)base_priority_of(NULL));
+    say_waiting(receivers_of(set));
+    inside++;
+    MEASURED(number, (void)xSemaphoreGive(mutex));
+    inside--;
 }
 
 /* Takes from the member what was selected, so that the set stays right. */
@@ -77,8 +116,16 @@ static void take_from(QueueSetMemberHandle_t member)
 {
     if (member == queue)
         (void)xQueueReceive(queue, item, 0);
-    else if (member == semaphore)
-        (void)xSemaphoreTake(semaphore, 0);
+    else if (member != NULL)
+        (void)xSemaphoreTake(member, 0);
+}
+
+static void take_for_isr(void)
+{
+    if (selected_by_isr) {
+        selected_by_isr = 0;
+        take_from(mutex);
+    }
 }
 
 static void select(void)
@@ -95,17 +142,19 @@ static void select(void)
     take_from(member);
 }
 
-/* Where both are empty, and nothing was sent that nobody has selected. */
+/* Where it is empty, and nothing was sent that nobody has selected. */
 static void add_and_remove(void)
 {
+    const QueueSetMemberHandle_t members[] = {queue, semaphore, counting, mutex};
+    const QueueSetMemberHandle_t member = members[chance(sizeof members / sizeof *members)];
     unsigned number;
 
-    if (inside > 0 || uxQueueMessagesWaitingFromISR(queue) > 0 || uxQueueMessagesWaitingFromISR(set) > 0)
+    if (inside > 0 || uxQueueMessagesWaitingFromISR(member) > 0 || uxQueueMessagesWaitingFromISR(set) > 0)
         return;
     number = say_call("xQueueRemoveFromSet");
-    MEASURED(number, (void)xQueueRemoveFromSet(queue, set));
+    MEASURED(number, (void)xQueueRemoveFromSet(member, set));
     number = say_call("xQueueAddToSet");
-    MEASURED(number, (void)xQueueAddToSet(queue, set));
+    MEASURED(number, (void)xQueueAddToSet(member, set));
 }
 
 static void create(void)
@@ -128,7 +177,8 @@ static void create(void)
 }
 
 const struct choice set_choices[] = {
-    {send, 4}, {send_to_front, 4}, {give, 3}, {select, 7}, {add_and_remove, 1}, {create, 1}, {NULL, 0},
+    {send, 4},         {send_to_front, 4},  {give, 4},   {give_mutex_of_set, 12}, {select, 12},
+    {take_for_isr, 3}, {add_and_remove, 1}, {create, 1}, {NULL, 0},
 };
 
 BaseType_t isr_set_send(void)
@@ -145,12 +195,13 @@ BaseType_t isr_set_send(void)
 
 BaseType_t isr_set_give(void)
 {
+    const SemaphoreHandle_t member = some_member();
     const unsigned number = say_call("xSemaphoreGiveFromISR");
     BaseType_t woken = pdFALSE;
     BaseType_t result;
 
-    say_member(semaphore);
-    MEASURED(number, result = xSemaphoreGiveFromISR(semaphore, &woken));
+    say_member(member);
+    MEASURED(number, result = xSemaphoreGiveFromISR(member, &woken));
     say_result(number, (unsigned)result);
     return woken;
 }
@@ -167,7 +218,9 @@ BaseType_t isr_select(void)
     say_result(number, member != NULL);
     if (member == queue)
         (void)xQueueReceiveFromISR(queue, item, &woken);
-    else if (member == semaphore)
-        (void)xSemaphoreTakeFromISR(semaphore, &woken);
+    else if (member == mutex)
+        selected_by_isr = 1;
+    else if (member != NULL)
+        (void)xSemaphoreTakeFromISR(member, &woken);
     return pdFALSE;
 }
