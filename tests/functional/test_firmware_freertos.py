@@ -191,6 +191,8 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 LENGTHS = {2, 64}  # bytes
 DELAYED = {1, 2, 3, 5, 12}
 WAITING = {0, 1, 2, 3, 5, 6}
+STACKS = {32, 33, 34, 35, 38, 47, 64, 77, 96}  # a quarter of words
+THREE_AT_ONCE = {(5, 2, 3), (2, 5, 5), (6, 3, 1), (1, 5, 2), (3, 6, 5), (6, 6, 6)}
 
 
 def is_driven(point: dict[str, int]) -> bool:
@@ -200,6 +202,18 @@ def is_driven(point: dict[str, int]) -> bool:
     if point["D"] == 1 and waiting == 1:
         return True
     return length in LENGTHS and point["D"] in DELAYED and waiting in WAITING
+
+
+def is_driven_of_three(point: dict[str, int]) -> bool:
+    """Where three numbers of tasks act at once: all small values, each by itself, and a few."""
+    at = point["D"], point["M"], point["U"]
+    alone = sum(mine != least for mine, least in zip(at, (1, 1, 0), strict=True)) == 1
+    return max(at) <= 3 or alone or at in THREE_AT_ONCE
+
+
+def is_driven_stack(point: dict[str, int]) -> bool:
+    """All sizes where few blocks, or the most, are free."""
+    return point["W"] == 32 or (point["N"] in {1, 2, 5, 16} and point["W"] in STACKS)
 
 
 def is_among_few(point: dict[str, int]) -> bool:
@@ -223,6 +237,10 @@ def values(service: dict[str, Any]) -> int:
     points = [dict(zip(ranges, point, strict=True)) for point in product(*ranges.values())]
     if ranges.get("D") == range(1, 13) and ranges.keys() & {"S", "W"}:
         points = [point for point in points if is_driven(point)]
+    if ranges.keys() == {"D", "M", "U"}:
+        points = [point for point in points if is_driven_of_three(point)]
+    if ranges.get("W") == range(32, 97):
+        points = [point for point in points if is_driven_stack(point)]
     number = prod(len(of) for of in cases.values())
     return len(points) + (number - 1) * sum(map(is_among_few, points))
 
