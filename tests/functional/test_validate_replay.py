@@ -198,6 +198,7 @@ def _damaged(vendor: Vendor, cache: str) -> Path:
             footprint["ranges"][".text"] = " ".join(ranges[: len(ranges) // 2])
     else:
         for footprint in service["data"]:
+            footprint.pop("behind", None)
             for section, lines in footprint["lines"]["32"].items():
                 footprint["lines"]["32"][section] = lines.split()[0]
     file = vendor.folder / "damaged.json"
