@@ -49,6 +49,9 @@ from wcetchar.readers import open_trace
 
 MARK_CALL = 1
 TICK = "tick"
+APPLICATION = "application_"
+"""Functions of the measured firmware that hold what a compiler puts into the caller of the kernel.
+The random one has none."""
 _LIST = 20  # bytes of a List_t, which begins with its number of items
 _NUMBER = tuple(Parameter(name, ParameterKind.STATE, 0, 4095, "number") for name in ("low", "high"))
 
@@ -144,6 +147,7 @@ def invocations(
         for service in services.services
         if service.kind is not ServiceKind.HANDLER
         for entry in service.entries
+        if not entry.startswith(APPLICATION)
     )
     chosen = (
         Service("call", MARK_CALL, ServiceKind.BLOCKING_CALL, tuple(entries), _NUMBER),
