@@ -11,7 +11,8 @@ can follow are added (``model/chain``), and stretches are ranked by the whole.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -28,6 +29,7 @@ from wcetchar.model.characterization import (
     ServiceCharacterization,
     StretchKind,
 )
+from wcetchar.model.expression import Expression
 
 SHOWN = 5
 
@@ -181,15 +183,25 @@ def _most(
 ) -> tuple[int, tuple[int, ...]]:
     """The largest sum of something over the points of a service, and the first where it is."""
     names = tuple(parameter.name for parameter in service.parameters)
-    sums = {values: _sum(counts, names, values, what) for values in _points(service, counts)}
+    if counts.is_formula:
+        # Many rows have the same repetition; each formula is evaluated once for a point.
+        times: Counter[Expression] = Counter()
+        for row in counts.rows:
+            times[row.repetition] += what(row.vector)
+        weighted = [(repetition, number) for repetition, number in times.items() if number]
+        sums = {
+            values: _sum(weighted, dict(zip(names, values, strict=True)))
+            for values in _points(service)
+        }
+    else:
+        sums = {
+            point.values: sum(what(row.vector) for row in point.rows) for point in counts.points
+        }
     values = max(sorted(sums), key=sums.__getitem__)
     return sums[values], values
 
 
-def _points(service: ServiceCharacterization, counts: Counts) -> Iterator[tuple[int, ...]]:
-    if not counts.is_formula:
-        yield from (point.values for point in counts.points)
-        return
+def _points(service: ServiceCharacterization) -> Iterator[tuple[int, ...]]:
     observed = [*service.evidence.fitted, *service.evidence.held_out]
     observed += [point.values for point in service.counts.points]
     yield from observed or itertools.product(
@@ -197,12 +209,8 @@ def _points(service: ServiceCharacterization, counts: Counts) -> Iterator[tuple[
     )
 
 
-def _sum(counts: Counts, names: tuple[str, ...], values: tuple[int, ...], what: Measure) -> int:
-    if counts.is_formula:
-        at = dict(zip(names, values, strict=True))
-        return sum(formula.evaluate(row.repetition, at) * what(row.vector) for row in counts.rows)
-    point = next(point for point in counts.points if point.values == values)
-    return sum(what(row.vector) for row in point.rows)
+def _sum(weighted: Iterable[tuple[Expression, int]], at: Mapping[str, int]) -> int:
+    return sum(formula.evaluate(repetition, at) * number for repetition, number in weighted)
 
 
 def _place(text: str, place: Place | None) -> PlaceRow:
