@@ -32,6 +32,7 @@ their section is unknown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +109,7 @@ class Labeller:
             self.blockings.append(blocking)
         return number
 
-    @property
+    @cached_property
     def is_call(self) -> npt.NDArray[np.bool_]:
         """By table index: the instruction calls a function."""
         return np.isin(self._columns.flow, [FLOW[Flow.CALL], FLOW[Flow.CALL_INDIRECT]])

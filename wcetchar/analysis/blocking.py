@@ -169,9 +169,10 @@ def noticed(
     found = held.copy()
     firsts = np.flatnonzero(held[1:] & ~held[:-1]) + 1
     for after in sorted({*firsts.tolist(), *trapped}):
-        before = np.flatnonzero(held[max(0, after - unnoticed - 2) : after])
+        first = max(0, after - unnoticed - 2)
+        before = np.flatnonzero(held[first:after])
         if len(before):
-            found[max(0, after - unnoticed - 2) + before[-1] : after] = True
+            found[first + before[-1] : after] = True
     return found
 
 

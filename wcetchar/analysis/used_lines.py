@@ -136,7 +136,7 @@ def _follow(size: int, accesses: Iterable[tuple[int, int, int, bool, int]], foun
     latest: tuple[int, int] | None = None
     last: dict[int, dict[int, int]] = {}
     """Of lines that may share a set: when each was loaded last, behind what else ran."""
-    now = 0
+    now, step = 0, _step(size)
     for first, end, section, stores, piece in accesses:
         for line in range(first, end + 1):
             sections.setdefault(line, set()).add(section)
@@ -147,7 +147,7 @@ def _follow(size: int, accesses: Iterable[tuple[int, int, int, bool, int]], foun
                 last.clear()
             loads[line] += 1
             latest, now = here, now + 1
-            together = last.setdefault(line % _step(size), {})
+            together = last.setdefault(line % step, {})
             before = together.get(line)
             if before is None:
                 fresh[line] += 1

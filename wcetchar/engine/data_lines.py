@@ -298,11 +298,14 @@ class DataLinePrices:
     def _behind(self, used: UsedLines) -> dict[tuple[int, int], int]:
         """By the lines that two were when they were characterized."""
         return {
-            (self.characterized[again] + one, self.characterized[other] + two): found.times
+            (self._then(*found.again), self._then(*found.other)): found.times
             for found in used.behind
-            for (again, one), (other, two) in ((found.again, found.other),)
             if found.size == self.geometry.line
         }
+
+    def _then(self, section: str, number: int) -> int:
+        """Number of a section's line, as it lay when it was characterized."""
+        return self.characterized[section] + number
 
     def _placed(self, used: UsedLines) -> tuple[dict[int, _Line], list[UsedLine]]:
         """Lines of cached sections by where they lie now, and those of which that is not said."""
@@ -314,7 +317,7 @@ class DataLinePrices:
             if line.section not in self.placed:
                 elsewhere.append(line)
                 continue
-            before = self.characterized[line.section] + line.number
+            before = self._then(line.section, line.number)
             one = placed.setdefault(self.placed[line.section] + line.number, _Line({}))
             section, loads, fresh = one.before.get(before, (line.section, 0, 0))
             # Of a line in which two sections meet, each tells of all of it.

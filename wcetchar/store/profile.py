@@ -227,6 +227,9 @@ class FetchesAheadDoc(YamlModel):
         description="at the target of a direct branch that need not be taken; 0: not before it is"
     )
 
+    def to_model(self) -> FetchBuffer:
+        return FetchBuffer(self.behind, self.speculative)
+
 
 class InstructionCacheDoc(CacheDoc):
     hides_stalls: bool = Field(
@@ -324,9 +327,7 @@ class CoreDoc(YamlModel):
             None if cache is None else cache.geometry(),
             cache is not None and cache.hides_stalls,
             None if cache is None else cache.in_vain_saves,
-            None
-            if cache is None or cache.fetches_ahead is None
-            else FetchBuffer(cache.fetches_ahead.behind, cache.fetches_ahead.speculative),
+            cache.fetches_ahead.to_model() if cache and cache.fetches_ahead else None,
             None if self.data_cache is None else self.data_cache.to_model(),
         )
 
