@@ -7,7 +7,7 @@ is read there, where wcetchar follows values through registers, frames and statu
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -257,13 +257,11 @@ class ArmMachine(TrapMachine):
         numbers = self.services[window.service]["exceptions"]
         return self.run.pcs[window.steps[0]] in {4 * number for number in numbers}
 
-    def _fetches(self, run: list[int]) -> Iterator[tuple[int, Key]]:
-        for number, step in enumerate(run):
-            line = self.line(step)
-            width = 2 if line.address in self.listing.thumb else 4
-            for part in range(0, line.length, width):
-                pattern = "next" if number or part else "first"
-                yield step, (self.section(line.address), "fetch", str(8 * width), pattern)
+    def _fetches(self, line: Line, anew: bool) -> Iterator[Key]:
+        width = 2 if line.address in self.listing.thumb else 4
+        for part in range(0, line.length, width):
+            pattern = "next" if part or not anew else "first"
+            yield self.section(line.address), "fetch", str(8 * width), pattern
 
-    def _realigned(self, run: list[int], part: Collection[int]) -> list[Key]:
+    def _realigned(self, run: list[int], part: range) -> list[Key]:
         return []

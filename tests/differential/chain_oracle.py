@@ -17,10 +17,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from itertools import groupby, islice
+from functools import cache, cached_property, reduce
+from itertools import groupby, islice, pairwise
+from operator import itemgetter, or_
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ Counts = Counter[tuple[Blocking, Key]]
 Span = tuple[int, int]
 """Steps from the first to before the second, which one activity executed without a break."""
 Place = tuple[str | int | None, ...]
+Realigned = list[tuple[int, tuple[Key, ...]]]
+"""(position in a window, what is counted there once more)."""
 Apart = Counter[tuple[Blocking, int, Key]]
 """Counts by address of the instruction."""
 
@@ -63,10 +66,23 @@ class Window:
 
 
 @dataclass
+class Executed:
+    """A window step by step. ``does``: what is counted at each step, as a number of
+    ``Machine.known``; ``runs``: those that the core fetches without a break, by position in the
+    window; ``calls``: positions of calls."""
+
+    pcs: list[int]
+    forms: list[Blocking]
+    does: list[int]
+    runs: list[Span]
+    calls: list[int]
+
+
+@dataclass
 class Stretch:
     """``entered``, ``left``: addresses of the window's last calls before its first and its last
-    instruction, if they led to the functions that these lie in; ``counts``: by address of the
-    instruction."""
+    instruction, if they led to the functions that these lie in; ``at``: positions in the window;
+    ``realigned``: fetches more at the worst address."""
 
     kind: str
     first: int
@@ -74,7 +90,9 @@ class Stretch:
     entered: int | None
     left: int | None
     led: tuple[bool, bool]
-    counts: Apart
+    at: Span
+    realigned: Realigned
+    counts: Counts
 
     @property
     def ends(self) -> Place:
@@ -82,10 +100,10 @@ class Stretch:
 
     @property
     def by_key(self) -> Counter[Key]:
-        found: Counter[Key] = Counter()
-        for (_, _, key), count in self.counts.items():
-            found[key] += count
-        return found
+        found: dict[Key, int] = {}
+        for (_, key), count in self.counts.items():
+            found[key] = found.get(key, 0) + count
+        return Counter(found)
 
 
 @dataclass
@@ -161,6 +179,17 @@ class Machine:
         self.logical = _logical(listing, services["sections"])
         self.either = _either(services["sections"])
         self._section_at: dict[int, str] = {}
+        self._sections = _Sections(self.logical)
+        # What was found out once: see _executed, _realigned_in, _follows.
+        self.known: list[tuple[Key, ...]] = []
+        self._number: dict[tuple[Key, ...], int] = {}
+        self._does: dict[tuple[tuple[int, ...], bytes], int] = {}
+        self._more: dict[tuple[int, ...], tuple[Key, ...]] = {}
+        self._goes_on: dict[tuple[int, int], bool] = {}
+        lines = listing.lines.items()
+        self._hints = {a for a, line in lines if line.event == "hint"}
+        self._calls = {a for a, line in lines if line.event.startswith("call")}
+        self._supervisor_calls = {a for a, line in lines if line.event == "supervisor call"}
         self._function_at: dict[int, int | None] = {}
         self.stacks = list(_stacks(listing))
         self.segments = list(self._segments())
@@ -515,108 +544,175 @@ class Machine:
 
     def blocking(self, steps: list[int]) -> list[Blocking]:
         masks, preemption = self.masks[steps].tolist(), self.preemption[steps].tolist()
-        return [(mask or None, held) for mask, held in zip(masks, preemption, strict=True)]
+        pairs = list(zip(masks, preemption, strict=True))
+        forms = {pair: (pair[0] or None, pair[1]) for pair in set(pairs)}
+        return [forms[pair] for pair in pairs]
 
     # --- counting ----------------------------------------------------------------------------
 
     def count(self, window: Window, apart: bool = False) -> Counted:
         """All counts of a window by blocking form, and its blocking stretches; these ``apart`` for
         each instruction if that is asked for."""
-        rows: dict[int, list[Key]] = {step: [] for step in window.steps}
-        runs = list(self._runs(window.steps))
-        for step, key in self._rows(window, runs):
-            rows[step].append(key)
-        forms = self.blocking(window.steps)
-        at = dict(zip(window.steps, forms, strict=True))
-        counts = Counter((at[step], key) for step, keys in rows.items() for key in keys)
-        for run in runs:
-            counts.update((at[run[-1]], key) for key in self._realigned(run, run))
+        own = self._executed(window)
+        everything = 0, len(own.pcs)
+        more = list(self._realigned_in(own, everything))
+        counts = self._by_form(own, everything, more)
         number = self.exception_of(window)
-        found = Counted(window.service, window.values, window.steps, number, forms, counts)
+        found = Counted(window.service, window.values, window.steps, number, own.forms, counts)
         whole: list[Stretch] = []
         parts: list[Stretch] = []
-        for kind, steps in self._held(at):
-            whole.append(self._stretch(kind, steps, rows, runs, at))
-            calls = [n for n, s in enumerate(steps) if self.line(s).event == "supervisor call"]
-            for begin in (0, *(n + 1 for n in calls)):
-                for end in (*(n + 1 for n in calls), len(steps)):
-                    if begin < end and (begin, end) != (0, len(steps)):
-                        parts.append(self._stretch(kind, steps[begin:end], rows, runs, at))
+        supervisor_calls = [n for n, pc in enumerate(own.pcs) if pc in self._supervisor_calls]
+        for kind, (first, behind) in self._held(window.steps, own):
+            whole.append(self._stretch(kind, (first, behind), own))
+            calls = [n + 1 for n in supervisor_calls if first <= n < behind]
+            for begin in (first, *calls):
+                for end in (*calls, behind):
+                    if begin < end and (begin, end) != (first, behind):
+                        parts.append(self._stretch(kind, (begin, end), own))
         found.stretches = [(stretch.kind, stretch.by_key) for stretch in whole]
-        found.executed = [{address for _, address, _ in stretch.counts} for stretch in whole]
-        merged = self._merged(whole), self._merged(parts)
-        found.places, found.parts = ([(p, summed(c)) for _, p, c in one] for one in merged)
+        found.executed = [set(own.pcs[slice(*stretch.at)]) for stretch in whole]
+        found.places, found.parts = (list(self._places(one, own)) for one in (whole, parts))
         if apart:
-            pcs = self.run.pcs
-            own = Counter((at[step], pcs[step], key) for step, keys in rows.items() for key in keys)
-            for run in runs:
-                own.update((at[run[-1]], pcs[run[-1]], key) for key in self._realigned(run, run))
-            found.apart = InParts(own, *merged)
+            merged = self._merged(whole, own), self._merged(parts, own)
+            found.apart = InParts(self._by_address(own, everything, more), *merged)
         return found
 
-    def _merged(self, stretches: list[Stretch]) -> list[tuple[Place, Place, Apart]]:
-        found: list[tuple[Place, Place, Apart]] = []
-        merged: dict[Place, Apart] = {}
-        led: dict[Place, tuple[bool, bool]] = {}
+    def _by_form(self, own: Executed, span: Span, realigned: Realigned) -> Counts:
+        """What is counted at these positions."""
+        found: dict[tuple[Blocking, Key], int] = {}
+        part = slice(*span)
+        does = Counter(zip(own.forms[part], own.does[part], strict=True))
+        for (form, number), times in does.items():
+            for key in self.known[number]:
+                found[form, key] = found.get((form, key), 0) + times
+        for at, keys in realigned:
+            for key in keys:
+                found[own.forms[at], key] = found.get((own.forms[at], key), 0) + 1
+        return Counter(found)
+
+    def _by_address(self, own: Executed, span: Span, realigned: Realigned) -> Apart:
+        """The same for each instruction."""
+        found: dict[tuple[Blocking, int, Key], int] = {}
+        part = slice(*span)
+        does = Counter(zip(own.forms[part], own.pcs[part], own.does[part], strict=True))
+        for (form, pc, number), times in does.items():
+            for key in self.known[number]:
+                found[form, pc, key] = found.get((form, pc, key), 0) + times
+        for at, keys in realigned:
+            for key in keys:
+                entry = own.forms[at], own.pcs[at], key
+                found[entry] = found.get(entry, 0) + 1
+        return Counter(found)
+
+    def _same_ends(self, stretches: list[Stretch]) -> Iterator[tuple[Place, Place, list[Stretch]]]:
+        """Stretches with the same ends: these, as they are published, and the stretches."""
+        same: dict[Place, list[Stretch]] = {}
         for stretch in stretches:
-            ends = stretch.ends
-            merged[ends] = merged.get(ends, Counter()) | stretch.counts
-            known = led.get(ends, (False, False))
-            led[ends] = known[0] or stretch.led[0], known[1] or stretch.led[1]
-        for ends, largest in merged.items():
+            same.setdefault(stretch.ends, []).append(stretch)
+        for ends, those in same.items():
             kind, first, entered, last, left = ends
-            assert isinstance(first, int)
-            assert isinstance(last, int)
-            to_first, to_last = led[ends]
+            to_first, to_last = (any(stretch.led[n] for stretch in those) for n in (0, 1))
             place = (kind, first, entered if to_first else None, last, left if to_last else None)
-            found.append((ends, place, largest))
+            yield ends, place, those
+
+    def _merged(self, stretches: list[Stretch], own: Executed) -> list[tuple[Place, Place, Apart]]:
+        """The largest count of each instruction in those that have the same ends."""
+        found = []
+        for ends, place, those in self._same_ends(stretches):
+            each = [self._by_address(own, one.at, one.realigned) for one in those]
+            found.append((ends, place, reduce(or_, each)))
         return found
 
-    def _follows(self, step: int, after: int) -> bool:
-        """The instruction at ``after`` comes next without a transfer of control or a barrier.
-
-        A jump is one also where it leads to the very next instruction; of a conditional one that
-        has it as its target nobody can tell whether it was taken, and that it was is the dearer.
-        """
-        line = self.line(step)
-        if line.event == "barrier":
-            return False
-        if line.jumps and (after != line.end or (line.always and not line.predicated)):
-            return False
-        assert after == line.end, f"{line} is followed by {after:#x}"
-        return not line.jumps or target_of(line) != line.end
-
-    def _runs(self, steps: list[int]) -> Iterator[list[int]]:
-        """Stretches of instructions that the core fetches one after the other."""
-        run: list[int] = []
-        for step in steps:
-            if run and not self._follows(run[-1], self.run.pcs[step]):
-                yield run
-                run = []
-            run.append(step)
-        yield run
-
-    def _rows(self, window: Window, runs: list[list[int]]) -> Iterator[tuple[int, Key]]:
-        """(step, what is counted once there), realigned fetches excepted."""
-        for run in runs:
-            for step in run:
-                line = self.line(step)
-                accesses = self.data.at(step)
-                jumped = line.jumps and step == run[-1]
-                event = self._event(line, jumped, bool(accesses))
-                # A branch that falls through may have had its target fetched.
-                to = target_of(line) if event == "branch untaken" else None
-                yield step, (self.section(line.address if to is None else to), event)
-                yield from ((step, key) for key in self._accesses(line, accesses))
-            last = self.line(run[-1])
-            if last.jumps or last.event == "barrier":
-                yield run[-1], (self.section(last.address), "pipeline refill")
+    def _places(self, stretches: list[Stretch], own: Executed) -> Iterator[tuple[Place, Counts]]:
+        """The same, all instructions together."""
+        for _, place, those in self._same_ends(stretches):
+            if len(those) == 1:
+                yield place, those[0].counts
             else:
-                assert run is runs[-1], last
-            yield from self._fetches(run)
-        yield from self._stalls(runs)
+                ((_, _, largest),) = self._merged(those, own)
+                yield place, summed(largest)
+
+    def _executed(self, window: Window) -> Executed:
+        """What a step counts depends on few others: the instructions up to two before it, whether
+        the core fetched anew behind these and itself, and the sections of its accesses. What each
+        such combination counts is found out once."""
+        steps = window.steps
+        pcs = self.pcs[steps].tolist()
+        ends = [not self._follows(pc, after) for pc, after in pairwise(pcs)]
+        last = self.listing.lines[pcs[-1]]
+        ends.append(last.jumps or last.event == "barrier")
+        # Addresses are even: the lowest bit is free to say that the core fetches anew behind it.
+        codes = [pc | end for pc, end in zip(pcs, ends, strict=True)]
+        accesses = self._accessed(steps)
+        hints = self._hints
+        does = []
+        for at, step in enumerate(steps):
+            low = max(at - 2, 0)
+            while low and pcs[low] in hints:
+                low -= 1
+            done = tuple(codes[low : at + 1]), accesses[at]
+            number = self._does.get(done)
+            if number is None:
+                number = self._does[done] = self._number_of((*self._rows(done[0], step),))
+            does.append(number)
         if window.exception:
-            yield from self._frame(window.steps)
+            for step, key in self._frame(steps):
+                at = bisect_left(steps, step)
+                does[at] = self._number_of((*self.known[does[at]], key))
+        cuts = [0, *(n + 1 for n, end in enumerate(ends[:-1]) if end), len(pcs)]
+        calls = [n for n, pc in enumerate(pcs) if pc in self._calls]
+        return Executed(pcs, self.blocking(steps), does, list(pairwise(cuts)), calls)
+
+    def _number_of(self, keys: tuple[Key, ...]) -> int:
+        number = self._number.setdefault(keys, len(self.known))
+        if number == len(self.known):
+            self.known.append(keys)
+        return number
+
+    def _accessed(self, steps: list[int]) -> list[bytes]:
+        """Each step's accesses: directions, widths, sections, and what is misaligned."""
+        low, high = self.data.bounds(np.array(steps, dtype=np.int64))
+        behind = np.cumsum(high - low)
+        total = int(behind[-1])
+        which = np.arange(total) + np.repeat(high - behind, high - low)
+        words, addresses = self.data.words[which], self.data.addresses[which]
+        kinds = np.stack(
+            (
+                words.astype(np.int16),
+                self._sections.of(addresses),
+                (addresses & ((1 << (words & 7)) - 1)).astype(np.int16),
+            ),
+            axis=1,
+        ).tobytes()
+        ends = (behind * (len(kinds) // total if total else 0)).tolist()
+        return [kinds[a:b] for a, b in pairwise([0, *ends])]
+
+    def _follows(self, address: int, after: int) -> bool:
+        """The instruction at ``after`` comes next without a transfer of control or a barrier."""
+        found = self._goes_on.get((address, after))
+        if found is None:
+            found = self._goes_on[address, after] = _goes_on(self.listing.lines[address], after)
+        return found
+
+    def _rows(self, done: tuple[int, ...], step: int) -> Iterator[Key]:
+        """What is counted once at a step, realigned fetches excepted. ``done``: addresses of the
+        instructions up to this one, with 1 where the core fetches anew behind it."""
+        line = self.line(step)
+        ended = bool(done[-1] & 1)
+        accesses = self.data.at(step)
+        event = self._event(line, line.jumps and ended, bool(accesses))
+        # A branch that falls through may have had its target fetched.
+        to = target_of(line) if event == "branch untaken" else None
+        yield self.section(line.address if to is None else to), event
+        yield from self._accesses(line, accesses)
+        where = self.section(line.address)
+        if ended:
+            yield where, "pipeline refill"
+        anew = len(done) == 1 or bool(done[-2] & 1)
+        yield from self._fetches(line, anew)
+        program, count = self._stall_count
+        those = [(program[code & ~1], bool(code & 1)) for code in done]
+        yield from ((where, kind) for at, kind in count.of(those) if at == len(those) - 1)
 
     def _program(self) -> stall_text.Program:
         """What is to be known of each instruction to count stalls."""
@@ -627,21 +723,14 @@ class Machine:
         program = self._program()
         return program, StallCount(program)
 
-    def _stalls(self, runs: list[list[int]]) -> Iterator[tuple[int, Key]]:
-        program, count = self._stall_count
-        ends = {run[-1] for run in runs[:-1]}
-        last = self.line(runs[-1][-1])
-        if last.jumps or last.event == "barrier":
-            ends.add(runs[-1][-1])
-        steps = [step for run in runs for step in run]
-        done = [(program[self.run.pcs[step]], step in ends) for step in steps]
-        for at, kind in count.of(done):
-            yield steps[at], (self.section(self.run.pcs[steps[at]]), kind)
-
-    def _fetches(self, run: list[int]) -> Iterator[tuple[int, Key]]:
-        for number, (step, _) in enumerate(self._words(run, 0)):
-            where = self.section(self.run.pcs[step])
-            yield step, (where, "fetch", "32", "next" if number else "first")
+    def _fetches(self, line: Line, anew: bool) -> Iterator[Key]:
+        """Of words that no instruction before it in the same run needed."""
+        words = (line.end - 1) // FETCH_BYTES - line.address // FETCH_BYTES + 1
+        if not anew and line.address % FETCH_BYTES:
+            words -= 1
+        for number in range(words):
+            pattern = "next" if number or not anew else "first"
+            yield self.section(line.address), "fetch", "32", pattern
 
     def _event(self, line: Line, jumped: bool, accessed: bool) -> str:
         if line.event == "branch untaken" and jumped:
@@ -652,24 +741,43 @@ class Machine:
                 return "branch untaken" if line.mnemonic == "b" else "skipped"
         return line.event
 
+    def _realigned_in(self, own: Executed, span: Span) -> Iterator[tuple[int, tuple[Key, ...]]]:
+        """(position, keys) of the fetches more that runs, or what of them lies within the span,
+        need at the worst address."""
+        low, high = span
+        at = bisect_right(own.runs, low, key=itemgetter(0)) - 1
+        for start, end in islice(own.runs, at, None):
+            if start >= high:
+                return
+            first, behind = max(start, low), min(end, high)
+            # Where a run begins and how many instructions it has says all of them.
+            which = own.pcs[start], end - start, first - start, behind - start
+            keys = self._more.get(which)
+            if keys is None:
+                run = own.pcs[start:end]
+                keys = self._more[which] = (*self._realigned(run, range(*which[2:])),)
+            if keys:
+                yield behind - 1, keys
+
     def _words(self, run: list[int], shift: int) -> Iterator[tuple[int, int]]:
-        """(step that needs it first, word) that a run fetches, linked ``shift`` bytes higher."""
+        """(position that needs it first, word) that a run fetches, linked ``shift`` bytes
+        higher."""
         last = -1
-        for step in run:
-            line = self.line(step)
+        for at, address in enumerate(run):
+            line = self.listing.lines[address]
             low, high = line.address + shift, line.end - 1 + shift
             for word in range(low // FETCH_BYTES, high // FETCH_BYTES + 1):
                 if word > last:
                     last = word
-                    yield step, word
+                    yield at, word
 
-    def _realigned(self, run: list[int], part: Collection[int]) -> list[Key]:
+    def _realigned(self, run: list[int], part: range) -> list[Key]:
         """Fetches more that ``part`` of a run needs at the worst address."""
         needed = [
-            sum(step in part for step, _ in self._words(run, shift))
+            sum(at in part for at, _ in self._words(run, shift))
             for shift in range(0, FETCH_BYTES, HALFWORD)
         ]
-        where = self.section(self.run.pcs[max(part)])
+        where = self.section(run[part[-1]])
         return [(where, "fetch", "32", "realigned")] * (max(needed) - needed[0])
 
     def _accesses(self, line: Line, accesses: list[tuple[bool, int, int]]) -> Iterator[Key]:
@@ -720,91 +828,96 @@ class Machine:
         line = self.line(step)
         return line.mnemonic.startswith("v") and (not line.predicated or step in self.data)
 
-    def _held(self, forms: dict[int, Blocking]) -> Iterator[tuple[str, list[int]]]:
-        """Longest unbroken sequences of own steps under a mask, or without preemption; another
-        thread breaks them, a handler that comes back does not."""
-        parts = self._parts(forms)
+    def _held(self, steps: list[int], own: Executed) -> Iterator[tuple[str, Span]]:
+        """Longest unbroken sequences of own steps under a mask, or without preemption, by position;
+        another thread breaks them, a handler that comes back does not."""
+        switched = self._switches(steps)
+        same = [(form, len(list(group))) for form, group in groupby(own.forms)]
         for kind in ("interrupts", "preemption"):
-            holds = {
-                step: mask is not None or (preemption and kind == "preemption")
-                for step, (mask, preemption) in forms.items()
-            }
-            self._too_shortly(holds, kind)
-            for _, group in groupby(forms, lambda step, holds=holds: (holds[step], parts[step])):
-                steps = list(group)
-                if holds[steps[0]]:
-                    yield kind, steps
+            holds: list[bool] = []
+            for (mask, preemption), length in same:
+                held = mask is not None or (preemption and kind == "preemption")
+                holds += [held] * length
+            self._too_shortly(holds, own, kind)
+            changes = np.flatnonzero(np.diff(holds)) + 1
+            cuts = sorted({0, *changes.tolist(), *switched, len(steps)})
+            yield from ((kind, (a, b)) for a, b in pairwise(cuts) if holds[a])
 
-    def _too_shortly(self, holds: dict[int, bool], kind: str) -> None:
+    def _too_shortly(self, holds: list[bool], own: Executed, kind: str) -> None:
         """What is let in for one own step or two, of which the last one masks again, or calls a
         handler that is masked, still holds."""
-        let_in: list[int] = []
-        ever = False
-        for step, held in list(holds.items()):
-            if held:
-                if ever and len(let_in) <= 2:
-                    holds.update(dict.fromkeys(let_in, True))
-                let_in, ever = [], True
-                continue
-            let_in.append(step)
-            called = self.line(step).event == "supervisor call" and self.masks_in_handlers
-            if ever and len(let_in) <= 2 and called and kind == "interrupts":
-                holds.update(dict.fromkeys(let_in, True))
+        masked = kind == "interrupts" and self.masks_in_handlers
+        begin = 0
+        for held, group in groupby(holds[:]):
+            end = begin + len(list(group))
+            if begin and not held:  # something held before it
+                called = [
+                    n + 1
+                    for n in range(begin, min(begin + 2, end))
+                    if masked and own.pcs[n] in self._supervisor_calls
+                ]
+                short = end - begin <= 2 and end < len(holds)
+                until = end if short else max(called, default=begin)
+                holds[begin:until] = [True] * (until - begin)
+            begin = end
 
-    def _parts(self, own: Collection[int]) -> dict[int, int]:
-        """Each step with how often another thread ran before it."""
-        parts: dict[int, int] = {}
-        last, part = None, 0
-        for step in own:
-            if last is not None and step > last + 1:
-                part += self.switched((last, last + 1), (step, step + 1))
-            parts[step] = part
-            last = step
-        return parts
+    def _switches(self, steps: list[int]) -> list[int]:
+        """Positions of the steps before which another thread ran."""
+        behind = (np.flatnonzero(np.diff(steps) > 1) + 1).tolist()
+        return [
+            at
+            for at in behind
+            if self.switched((steps[at - 1], steps[at - 1] + 1), (steps[at], steps[at] + 1))
+        ]
 
-    def _stretch(
-        self,
-        kind: str,
-        steps: list[int],
-        rows: dict[int, list[Key]],
-        runs: list[list[int]],
-        forms: dict[int, Blocking],
-    ) -> Stretch:
-        counts = Counter(
-            (forms[step], self.run.pcs[step], key) for step in steps for key in rows[step]
+    def _stretch(self, kind: str, span: Span, own: Executed) -> Stretch:
+        first, last = span[0], span[1] - 1
+        realigned = list(self._realigned_in(own, span))
+        entered, left = self._called(own, first), self._called(own, last)
+        pcs = own.pcs
+        return Stretch(
+            kind,
+            pcs[first],
+            pcs[last],
+            None if entered is None else pcs[entered],
+            None if left is None else pcs[left],
+            led=(self._led(own, entered, first), self._led(own, left, last)),
+            at=span,
+            realigned=realigned,
+            counts=self._by_form(own, span, realigned),
         )
-        inside = set(steps)
-        for run in runs:
-            if run[-1] < steps[0] or run[0] > steps[-1]:
-                continue
-            part = {step for step in run if step in inside}
-            last = max(part)
-            counts.update(
-                (forms[last], self.run.pcs[last], key) for key in self._realigned(run, part)
-            )
-        pcs = self.run.pcs
-        entered, left = self._called(rows, steps[0]), self._called(rows, steps[-1])
-        calls = [None if call is None else pcs[call] for call in (entered, left)]
-        led = self._led(rows, entered, steps[0]), self._led(rows, left, steps[-1])
-        return Stretch(kind, pcs[steps[0]], pcs[steps[-1]], *calls, led, counts)
 
-    def _called(self, own: Collection[int], step: int) -> int | None:
-        """The window's last call before a step."""
-        before = (s for s in own if s < step and self.line(s).event.startswith("call"))
-        return max(before, default=None)
+    def _called(self, own: Executed, at: int) -> int | None:
+        """The window's last call before a position."""
+        number = bisect_left(own.calls, at)
+        return own.calls[number - 1] if number else None
 
-    def _led(self, own: Collection[int], call: int | None, step: int) -> bool:
-        """To the function that ``step`` lies in, maybe through a veneer of three instructions."""
+    def _led(self, own: Executed, call: int | None, at: int) -> bool:
+        """To the function that position ``at`` lies in, maybe through a veneer of three
+        instructions."""
         if call is None:
             return False
-        behind = sorted(one for one in own if one > call)[:4]
-        return self._function(self.run.pcs[step]) in (self.run.pcs[one] for one in behind)
+        return self._function(own.pcs[at]) in own.pcs[call + 1 : call + 5]
 
     def _function(self, address: int) -> int | None:
         if address not in self._function_at:
             found = (s for _, s, size in self.listing.objects if s <= address < s + size)
             self._function_at[address] = next(found, None)
         return self._function_at[address]
+
+
+def _goes_on(line: Line, after: int) -> bool:
+    """Behind a line.
+
+    A jump is one also where it leads to the very next instruction; of a conditional one that has it
+    as its target nobody can tell whether it was taken, and that it was is the dearer.
+    """
+    if line.event == "barrier":
+        return False
+    if line.jumps and (after != line.end or (line.always and not line.predicated)):
+        return False
+    assert after == line.end, f"{line} is followed by {after:#x}"
+    return not line.jumps or target_of(line) != line.end
 
 
 def summed(apart: Apart) -> Counts:
@@ -832,6 +945,23 @@ class TrapMachine(Machine):
         first, last = steps[0], steps[-1]
         yield first, ("?", "exception entry")
         yield last, (self.section(self.run.pcs[last]), "exception exit")
+
+
+class _Sections:
+    """Logical sections of many addresses at once, by number."""
+
+    def __init__(self, logical: list[tuple[str, int, int]]) -> None:
+        self._bounds = np.array(sorted({0, *(at for _, *ends in logical for at in ends)}))
+        found: dict[tuple[str, ...], int] = {}
+        names = [
+            tuple(name for name, start, end in logical if start <= bound < end)
+            for bound in self._bounds.tolist()
+        ]
+        numbers = [found.setdefault(one, len(found)) for one in names]
+        self._numbers = np.array(numbers, dtype=np.int16)
+
+    def of(self, addresses: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
+        return self._numbers[np.searchsorted(self._bounds, addresses, side="right") - 1]
 
 
 _TARGET = re.compile(r"\b([0-9a-f]+)(?: <[^>]*>)?$")

@@ -105,6 +105,11 @@ class Data(Mapping[int, Accesses]):
             for i in range(self._starts[step], self._starts[step + 1])
         ]
 
+    def bounds(self, steps: Column) -> tuple[Column, Column]:
+        """Of each step, its first entry in the columns, and the one behind its last."""
+        starts = np.frombuffer(self._starts, dtype=np.uint32)
+        return starts[steps].astype(np.int64), starts[steps + 1].astype(np.int64)
+
     def __contains__(self, step: object) -> bool:
         assert isinstance(step, int)
         return self._starts[step] != self._starts[step + 1]
