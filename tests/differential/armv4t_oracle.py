@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import stall_text
 from chain_listing import CONDITIONS, Line, Listing, registers, said, sections_and_objects
-from chain_log import Block, Log, started
+from chain_log import Block, Log, started, traces
 from chain_oracle import Key, TrapMachine, Window
 
 # --- the listing ----------------------------------------------------------------------------------
@@ -148,9 +148,7 @@ SEMIHOSTING = 16
 I_AND_F = 0xC0
 
 _ITEM = re.compile(
-    rb"^(?:Trace 0: (?P<block>0x[0-9a-f]+) \[[0-9a-f]+/(?P<pc>[0-9a-f]{8})/.*\n"
-    rb"(?P<cpu>(?:R\d\d=.*\n){4}PSR=[0-9a-f]{8}).*"
-    rb"|IN: .*\n(?P<listing>(?:0x.*\n)+)"
+    rb"^(?:IN: .*\n(?P<listing>(?:0x.*\n)+)"
     rb"|Stopped execution of TB chain before 0x[0-9a-f]+ \[(?P<stopped>[0-9a-f]+)\].*"
     rb"|cpu_io_recompile: rewound execution of TB to (?P<rewound>[0-9a-f]+)"
     rb"|Taking exception (?P<taken>\d+) \[.*"
@@ -171,7 +169,8 @@ class ArmLog(Log):
     """With the status register as number 16; ``returns`` and ``code`` stay empty."""
 
     item = _ITEM
-    digits = (*Log.digits, 4 * 52 + 4)
+    trace = traces(rb"((?s:R00=.{203}\n)PSR=[0-9a-f]{8} )")
+    registers_shown = 17
 
     def __init__(self) -> None:
         super().__init__()

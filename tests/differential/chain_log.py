@@ -7,14 +7,18 @@ apart, which a trace without registers cannot.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryFile
+from time import sleep
 from typing import IO
 
 import numpy as np
@@ -38,6 +42,8 @@ ITEMS = "in_asm,exec,nochain,int,cpu"
 def started(command: list[str]) -> Iterator[IO[bytes]]:
     """QEMU with its log to be read as it is written: it has a gigabyte or more."""
     reading, writing = os.pipe()
+    with suppress(OSError):  # more than a user may have
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIECE)
     process = subprocess.Popen(
         [*command, "-D", f"/proc/self/fd/{writing}"],
         stdin=subprocess.DEVNULL,
@@ -73,9 +79,7 @@ def record(elf: Path, log: Path, items: str = ITEMS, *more: str) -> None:
 
 
 _ITEM = re.compile(
-    rb"^(?:Trace 0: (?P<block>0x[0-9a-f]+) \[[0-9a-f]+/(?P<pc>[0-9a-f]{8})/.*\n"
-    rb"(?P<cpu>(?:R\d\d=.*\n){4})XPSR=.*"
-    rb"|IN: .*\n(?P<listing>(?:0x.*\n)+)"
+    rb"^(?:IN: .*\n(?P<listing>(?:0x.*\n)+)"
     rb"|Stopped execution of TB chain before 0x[0-9a-f]+ \[(?P<stopped>[0-9a-f]+)\].*"
     rb"|cpu_io_recompile: rewound execution of TB to (?P<rewound>[0-9a-f]+)"
     rb"|\.\.\.taking pending nonsecure exception (?P<entered>\d+)"
@@ -87,7 +91,25 @@ _ITEM = re.compile(
 
 Block = list[int | None]
 """Addresses of a block's instructions; ``None``: half of one that is listed later."""
-_PIECE = 1 << 22
+Trace = tuple[bytes, bytes, bytes, bytes]
+"""QEMU's own address of a block that is entered, its first instruction's in eight digits, the
+registers, and the lines behind these that are no trace."""
+
+
+def traces(registers: bytes) -> re.Pattern[bytes]:
+    """All lines of a block that is entered, and those up to the next one."""
+    return re.compile(
+        rb"^Trace 0: (0x[0-9a-f]+) \[[0-9a-f]+/([0-9a-f]{8})/.*\n"
+        + registers
+        + rb".*\n((?:(?!Trace 0: ).*\n)*)",
+        re.MULTILINE,
+    )
+
+
+_FIELD = len("R00=00000000 ")
+_PIECE = 1 << 20
+_WORTHWHILE = 1 << 15
+"""Bytes for which a call of the system is no waste."""
 
 
 class Log:
@@ -102,8 +124,8 @@ class Log:
     """
 
     item = _ITEM
-    digits: tuple[int, ...] = tuple(n // 4 * 52 + n % 4 * 13 + 4 for n in range(16))
-    """Where the registers stand in the text that ``cpu`` prints."""
+    trace = traces(rb"((?s:R00=.{203}\n))XPSR=")
+    registers_shown = 16
 
     def __init__(self) -> None:
         self.pcs = numbers()
@@ -113,8 +135,12 @@ class Log:
         self.code: dict[int, bytes] = {}
         self._cpu: list[bytes] = []
         self._known = TemporaryFile()  # noqa: SIM115 (as long as the log itself)
-        self._blocks: dict[bytes, Block] = {}  # by QEMU's own address of the block
-        self._listed: dict[int, Block] = {}  # by start, the newest listing
+        # By QEMU's own address of the block: its instructions, its first one's in digits, and the
+        # instructions without those that are ``None``.
+        self._blocks: dict[bytes, Block] = {}
+        self._begins: dict[bytes, bytes] = {}
+        self._own: dict[bytes, array[int]] = {}
+        self._listed: dict[bytes, Block] = {}  # by start, the newest listing
         # The block that was entered, until it is known to have run; ``None``: none was.
         self._pending: Block | None = None
         self._pending_cpu = b""
@@ -122,17 +148,23 @@ class Log:
     # --- reading -----------------------------------------------------------------------------
 
     def read(self, log: IO[bytes]) -> None:
-        rest = b""
+        rest: list[bytes] = []
+        size = 0
         while piece := log.read(_PIECE):
-            rest += piece
-            end = rest.rfind(b"\nTrace 0: ") + 1
-            self._take(rest[:end])
-            rest = rest[end:]
-        self._take(rest)
+            rest.append(piece)
+            size += len(piece)
+            if len(piece) < _WORTHWHILE:  # QEMU writes line by line
+                sleep(0.001)
+            if size >= _PIECE:
+                text = b"".join(rest)
+                end = text.rfind(b"\nTrace 0: ") + 1
+                self._take(text[:end])
+                rest, size = [text[end:]], len(text) - end
+        self._take(b"".join(rest))
         self._ran(self._pending)
         self._keep_registers()
         self._known.flush()
-        shape = (len(self.first), len(self.digits))
+        shape = (len(self.first), self.registers_shown)
         # Gigabytes, of which few are asked for; but the stack pointer and the link register often.
         self.registers = np.memmap(self._known, dtype=np.uint32, mode="r", shape=shape)
         self._columns = [numbers(), numbers()]
@@ -140,21 +172,60 @@ class Log:
             column.frombytes(np.ascontiguousarray(self.registers[:, number]).view(np.uint8))
 
     def _take(self, text: bytes) -> None:
+        """Up to where the next block is entered."""
+        begin = text.find(b"\nTrace 0: ") + 1
+        if not text.startswith(b"Trace 0: "):
+            self._others(text[:begin] if begin else text)
+            text = text[begin:] if begin else b""
+        found: list[Trace] = self.trace.findall(text)
+        # So nothing lies between them: each one goes up to the next line that begins so.
+        assert len(found) == text.count(b"\nTrace 0: ") + bool(text), text[:200]
+        assert text[-1:] in (b"\n", b""), text[-200:]
+        start = 0
+        for end, (*_, others) in enumerate(found, 1):
+            if others:
+                self._entered(found[start:end])
+                self._others(others)
+                start = end
+        self._entered(found[start:])
+        self._keep_registers()
+
+    def _entered(self, found: list[Trace]) -> None:
+        """One block after the other, with nothing between them: all but the last have run."""
+        if not found:
+            return
+        blocks, pcs, registers, _ = zip(*found, strict=True)
+        if len(found) > 1 and not self._listed.keys().isdisjoint(pcs):
+            for one in found:
+                self._entered([one])
+            return
+        if pcs[0] in self._listed:
+            rows = self._blocks[blocks[0]] = self._listed.pop(pcs[0])
+            assert self.begins_at(rows[0], int(pcs[0], 16))
+            self._begins[blocks[0]] = pcs[0]
+            self._own[blocks[0]] = numbers([row for row in rows if row is not None])
+        assert (*map(self._begins.__getitem__, blocks),) == pcs
+        self._ran(self._pending)
+        ran = [*map(self._own.__getitem__, blocks[:-1])]
+        if not all(ran):  # nothing but half of an instruction
+            self._cpu += [cpu for cpu, own in zip(registers, ran, strict=False) if own]
+            ran = [own for own in ran if own]
+        else:
+            self._cpu += registers[:-1]
+        if ran:
+            self.first.extend(accumulate(map(len, ran[:-1]), initial=len(self.pcs)))
+            self.pcs.frombytes(b"".join(ran))
+        self._pending, self._pending_cpu = self._blocks[blocks[-1]], registers[-1]
+
+    def _others(self, text: bytes) -> None:
+        """What is between blocks."""
         at = 0
         while at < len(text):
             found = self.item.match(text, at)
             assert found is not None, text[at : at + 200]
             at = found.end()
-            if found["block"]:
-                self._ran(self._pending)
-                pc = int(found["pc"], 16)
-                if pc in self._listed:
-                    self._blocks[found["block"]] = self._listed.pop(pc)
-                self._pending = self._blocks[found["block"]]
-                self._pending_cpu = found["cpu"]
-                assert self.begins_at(self._pending[0], pc)
-            elif found["listing"]:
-                self._listed[int(found["listing"][2:10], 16)] = self.rows(found["listing"])
+            if found["listing"]:
+                self._listed[found["listing"][2:10]] = self.rows(found["listing"])
             elif found["stopped"]:
                 # The block was entered, but nothing of it ran.
                 assert self._pending is not None
@@ -166,7 +237,6 @@ class Log:
                 self._ran(self._pending[: self._pending.index(int(found["rewound"], 16))])
             else:
                 self.other(found)
-        self._keep_registers()
 
     def _ran(self, part: Block | None) -> None:
         own = [pc for pc in part or () if pc is not None]
@@ -180,15 +250,12 @@ class Log:
         """Hexadecimal digits to numbers, all at once."""
         if not self._cpu:
             return
-        text = np.frombuffer(b"".join(self._cpu), dtype=np.uint8).reshape(len(self._cpu), -1)
-        columns = np.array(self.digits)[:, None] + np.arange(8)
-        names = text[:, np.array(self.digits) - 1]
-        assert (names == ord("=")).all()
-        found = text[:, columns].astype(np.uint32)
-        found = np.where(found >= ord("a"), found - ord("a") + 10, found - ord("0"))
-        assert (found < 16).all()
-        shifts = np.arange(28, -4, -4, dtype=np.uint32)
-        values = (found << shifts).sum(axis=2, dtype=np.uint32)
+        text = np.frombuffer(b"".join(self._cpu), dtype=np.uint8)
+        fields = text.reshape(len(self._cpu), self.registers_shown, _FIELD)
+        assert (fields[:, :, 3] == ord("=")).all()
+        found = bytes.fromhex(fields[:, :, 4:12].tobytes().decode())
+        assert len(found) == 4 * len(self._cpu) * self.registers_shown
+        values = np.frombuffer(found, dtype=">u4").astype(np.uint32)
         self._known.write(values.tobytes())
         self._cpu = []
 
