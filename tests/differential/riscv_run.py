@@ -9,9 +9,11 @@ right.
 
 from __future__ import annotations
 
+import operator
 import re
 from array import array
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,32 +30,36 @@ _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f]{4}|[0-9a-f]{8}) *\t(\S+)(?:\t(.*
 _SECTION = re.compile(r"\] (\S+) +(\S+) +([0-9a-f]{8}) ([0-9a-f]{6}) ([0-9a-f]{6}) \d\d +([A-Z]*) ")
 _LOADS = {"lw": (4, False), "lh": (2, True), "lhu": (2, False), "lb": (1, True), "lbu": (1, False)}
 _STORES = {"sw": 4, "sh": 2, "sb": 1}
+_FORMATS = {4: "I", 2: "H", 1: "B"}
+"""Of a memoryview, by bytes; in lower case they have a sign."""
 _EXPANDED = {"c.lwsp": "lw", "c.lw": "lw", "c.swsp": "sw", "c.sw": "sw"}
 _OTHERS = {
     "mul": "multiply", "mulhu": "multiply long", "divu": "divide", "remu": "divide",
     "ecall": "supervisor call", "ebreak": "breakpoint",
     "c.ebreak": "breakpoint", "c.unimp": "breakpoint",
 }  # fmt: skip
+_ENDS = ("", "x0", "x1", "x2")
+"""First operands of instructions that end a block."""
 _BRANCHES: dict[str, Callable[[int, int], bool]] = {
-    "beq": lambda a, b: a == b,
-    "bne": lambda a, b: a != b,
-    "bltu": lambda a, b: a < b,
-    "bgeu": lambda a, b: a >= b,
+    "beq": operator.eq,
+    "bne": operator.ne,
+    "bltu": operator.lt,
+    "bgeu": operator.ge,
     "blt": lambda a, b: _signed(a) < _signed(b),
     "bge": lambda a, b: _signed(a) >= _signed(b),
 }
 _ALU: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
+    "add": operator.add,
+    "sub": operator.sub,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
     "sll": lambda a, b: a << (b & 31),
     "srl": lambda a, b: a >> (b & 31),
     "sra": lambda a, b: _signed(a) >> (b & 31),
     "sltu": lambda a, b: int(a < b),
     "slt": lambda a, b: int(_signed(a) < _signed(b)),
-    "mul": lambda a, b: a * b,
+    "mul": operator.mul,
     "mulhu": lambda a, b: a * b >> 32,
     "divu": lambda a, b: a // b,
     "remu": lambda a, b: a % b,
@@ -112,6 +118,20 @@ def _link(name: str, operands: str) -> tuple[str, str]:
     return ("x0" if name == "c.j" else operands.partition(",")[0]), ""
 
 
+@dataclass
+class Block:
+    """Instructions one behind the other, and how each is carried out. ``end``: behind the last."""
+
+    pcs: array[int]
+    does: list[Callable[[], int | None]]
+    end: int
+
+    def up_to(self, number: int, listing: Listing) -> Block:
+        """Of its instructions the first ones."""
+        end = listing.lines[self.pcs[number - 1]].end
+        return Block(self.pcs[:number], self.does[:number], end)
+
+
 class Interpreter:
     """Carries instructions out; ``stack``, ``link`` and ``open`` have an entry for each step, as it
     was before the instruction: stack pointer, link register, whether interrupts are let in."""
@@ -148,26 +168,45 @@ class Interpreter:
     def lead(self, run: Run) -> None:
         """Carries out what a run says that was executed, and compares."""
         assert isinstance(run.data, Data)
-        steps = {pc: self.operation(self.listing.lines[pc]) for pc in set(run.pcs)}
-        ends = {line.address: line.end for line in self.listing.lines.values()}
-        x, csr = self.x, self.csr
-        stack, link, is_open = self.stack.append, self.link.append, self.open.append
-        pc, start = run.pcs[0], 0
-        for end, entered, number in [*run.exceptions, (len(run.pcs), True, 0)]:
-            for own in run.pcs[start:end]:
-                if pc != own:
-                    step = len(self.open)
-                    self.differences.append(f"step {step}: at {own:#x} in the run, {pc:#x} here")
+        x, csr, pcs = self.x, self.csr, run.pcs
+        blocks: dict[int, Block] = {}
+        # At the start of each block, or part of one; within one they do not change.
+        lengths, stack, link, is_open = numbers(), numbers(), numbers(), bytearray()
+        pc, at = pcs[0], 0
+        for end, entered, number in [*run.exceptions, (len(pcs), True, 0)]:
+            while at < end:
+                block = blocks.get(pc)
+                if block is None:
+                    block = blocks[pc] = self._block(pc)
+                if at + len(block.does) > end:
+                    block = block.up_to(end - at, self.listing)
+                behind = at + len(block.does)
+                if pcs[at:behind] != block.pcs or behind == at:
+                    own = [*block.pcs, pc]
+                    step, here = next(
+                        (step, here) for step, here in enumerate(own, at) if pcs[step] != here
+                    )
+                    self.differences.append(
+                        f"step {step}: at {pcs[step]:#x} in the run, {here:#x} here"
+                    )
                     return
-                stack(x[2])
-                link(x[1])
-                is_open(csr["mstatus"] & MIE != 0)
-                target = steps[own]()
+                lengths.append(behind - at)
+                stack.append(x[2])
+                link.append(x[1])
+                is_open.append(csr["mstatus"] & MIE != 0)
+                target = None
+                for do in block.does:
+                    target = do()
                 x[0] = 0
-                pc = ends[own] if target is None else target
-            start = end
+                pc = block.end if target is None else target
+                at = behind
             if entered:
-                pc = self.trap(number, pc if number & INTERRUPT else run.pcs[end - 1])
+                pc = self.trap(number, pc if number & INTERRUPT else pcs[end - 1])
+        for column, seen in ((self.stack, stack), (self.link, link)):
+            column.frombytes(
+                np.repeat(np.frombuffer(seen, dtype=np.uint32), lengths).view(np.uint8)
+            )
+        self.open += np.repeat(np.frombuffer(is_open, dtype=np.uint8), lengths).tobytes()
         for name, found, here in (
             ("direction or width", run.data.words, self._words),
             ("address", run.data.addresses, self._addresses),
@@ -178,24 +217,22 @@ class Interpreter:
                 step = int(run.data.steps[at]) if at < len(found) else len(run.pcs)
                 self.differences.append(f"step {step}: another {name} here")
 
+    def _block(self, pc: int) -> Block:
+        """From there on up to the first instruction that jumps, may write the stack pointer, the
+        link register or a status register, or writes what stays zero."""
+        found = Block(numbers(), [], pc)
+        while found.end in self.listing.lines:
+            line = self.listing.lines[found.end]
+            found.pcs.append(line.address)
+            found.does.append(self.operation(line))
+            found.end = line.end
+            written = line.operands.partition(",")[0].strip()
+            writes = not line.writes and written in _ENDS
+            if line.jumps or line.event == "system register" or writes:
+                break
+        return found
+
     # --- one instruction ---------------------------------------------------------------------
-
-    def _access(self, word: int, address: int) -> None:
-        self._words.append(word)
-        self._addresses.append(address)
-
-    def _load(self, address: int, size: int, signed: bool) -> int:
-        self._access(size.bit_length() - 1, address)
-        if not RAM <= address < RAM + RAM_SIZE:
-            return 0
-        held = self.memory[address - RAM : address - RAM + size]
-        return int.from_bytes(held, "little", signed=signed) & WORD
-
-    def _store(self, address: int, size: int, value: int) -> None:
-        self._access(8 + size.bit_length() - 1, address)
-        if RAM <= address < RAM + RAM_SIZE:
-            held = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
-            self.memory[address - RAM : address - RAM + size] = held
 
     def operation(self, line: Line) -> Callable[[], int | None]:
         """Carries the instruction out; returns where it jumps to."""
@@ -213,14 +250,8 @@ class Interpreter:
             offset, base = part[1].rstrip(")").split("(")
             to, by, at = register(part[0]), number(offset), register(base)
             if name in _STORES:
-                width = _STORES[name]
-                return lambda: self._store(x[at] + by & WORD, width, x[to])
-            size, signed = _LOADS[name]
-
-            def load() -> None:
-                x[to] = self._load(x[at] + by & WORD, size, signed)
-
-            return load
+                return self._store(to, at, by, _STORES[name])
+            return self._load(to, at, by, *_LOADS[name])
         if name in _BRANCHES or name in ("c.beqz", "c.bnez"):
             zero = name.startswith("c.")
             test = _BRANCHES[{"c.beqz": "beq", "c.bnez": "bne"}.get(name, name)]
@@ -243,13 +274,49 @@ class Interpreter:
             return lambda: None
         return self._alu(line, name, part)
 
+    # Each access is recorded as a stream has it; what lies outside of RAM reads as zero.
+
+    def _load(self, to: int, at: int, by: int, size: int, signed: bool) -> Callable[[], None]:
+        x, record, addressed = self.x, self._words.append, self._addresses.append
+        held = memoryview(self.memory).cast(_FORMATS[size].lower() if signed else _FORMATS[size])
+        shift = word = size.bit_length() - 1
+
+        def load() -> None:
+            address = x[at] + by & WORD
+            record(word)
+            addressed(address)
+            assert not address & size - 1, "a misaligned access"
+            place = address - RAM
+            x[to] = held[place >> shift] & WORD if 0 <= place < RAM_SIZE else 0
+
+        return load
+
+    def _store(self, value: int, at: int, by: int, size: int) -> Callable[[], None]:
+        x, record, addressed = self.x, self._words.append, self._addresses.append
+        held = memoryview(self.memory).cast(_FORMATS[size])
+        shift, every = size.bit_length() - 1, (1 << 8 * size) - 1
+        word = 8 + shift
+
+        def store() -> None:
+            address = x[at] + by & WORD
+            record(word)
+            addressed(address)
+            assert not address & size - 1, "a misaligned access"
+            place = address - RAM
+            if 0 <= place < RAM_SIZE:
+                held[place >> shift] = x[value] & every
+
+        return store
+
     def _jump(self, link: int, end: int, target: Callable[[], int]) -> Callable[[], int]:
+        x = self.x
+
         def jump() -> int:
             found = target()
-            self.x[link] = end
+            x[link] = end
             return found
 
-        return jump
+        return jump if link else target
 
     def _mret(self) -> int:
         status = self.csr["mstatus"]
@@ -296,7 +363,19 @@ class Interpreter:
         one, last = int(part[1][1:]), part[2]
         two, constant = (int(last[1:]), None) if last.startswith("x") else (0, int(last, 0) & WORD)
 
-        def calculate() -> None:
-            x[to] = operation(x[one], x[two] if constant is None else constant) & WORD
+        if constant is None:
+
+            def calculate() -> None:
+                x[to] = operation(x[one], x[two]) & WORD
+
+        elif plain == "addi":
+
+            def calculate() -> None:
+                x[to] = x[one] + constant & WORD
+
+        else:
+
+            def calculate() -> None:
+                x[to] = operation(x[one], constant) & WORD
 
         return calculate

@@ -53,10 +53,6 @@ class Simulator(Interpreter):
         """(step, stack pointer) of each thread that a trap interrupts, also of one that had the
         processor and executed nothing."""
 
-    def _access(self, word: int, address: int) -> None:
-        super()._access(word, address)
-        self._steps.append(len(self.pcs) - 1)
-
     def go(self, length: int) -> Run:
         """At least so many instructions, and on until a thread has begun to run."""
         lines, csr, active = self.listing.lines, self.csr, list[int]()
@@ -77,6 +73,7 @@ class Simulator(Interpreter):
             self.open.append(is_open)
             target = operations[pc]()
             self.x[0] = 0
+            self._steps.extend([len(self.pcs) - 1] * (len(self._addresses) - len(self._steps)))
             name = lines[pc].mnemonic
             if name == "ecall":
                 active.append(CALL)
