@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import chain_cell
 import chain_stream
 import pytest
 from chain_listing import Listing, listing_of
@@ -93,7 +94,10 @@ def oracle(
 @pytest.fixture(scope="session")
 def made(shared: Shared, request: pytest.FixtureRequest) -> Made:
     """What is made of the firmware that the test names as the fixture's parameter."""
-    return made_of(request.param, shared)
+    found = made_of(request.param, shared)
+    source = f"of {chain_cell.folder_of(request.param)}" if found.taken else "made anew"
+    print(f"{request.param.name}: run and characterization {source}")
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -110,6 +114,13 @@ def made_of(firmware: Firmware, shared: Shared) -> Made:
         folder = shared.folder / firmware.name
         folder.mkdir()
         # A large run takes half of the memory while it is counted.
-        return make(firmware, folder, alone=shared.locked("large") if firmware in LARGE else None)
+        alone = shared.locked("large") if firmware in LARGE else None
+        cell, files = chain_cell.folder_of(firmware), firmware.services
+        return make(
+            firmware,
+            folder,
+            alone=alone,
+            take=lambda *to: chain_cell.taken(cell, firmware.elf, files, firmware.machine, *to),
+        )
 
     return shared.made(firmware.name, make_it)

@@ -164,13 +164,15 @@ once for each way of masking interrupts."""
 @dataclass
 class Made:
     """``published``: the characterization as JSON; ``services``: the services files as one;
-    ``symbols``: name -> (address, size)."""
+    ``symbols``: name -> (address, size); ``taken``: run and characterization are those of a
+    campaign's cell."""
 
     trace: Path
     published: dict[str, Any]
     services: dict[str, Any]
     symbols: dict[str, tuple[int, int]]
     oracle: Oracle
+    taken: bool = False
 
     @property
     def characterization(self) -> Path:
@@ -182,20 +184,25 @@ def make(
     folder: Path,
     elf: Path | None = None,
     alone: AbstractContextManager[None] | None = None,
+    take: Callable[[Path, Path], bool] | None = None,
 ) -> Made:
-    """Captures, characterizes, and counts once more: that in ``alone``."""
+    """Captures, characterizes, and counts once more: that in ``alone``. ``take`` says whether the
+    first two are not needed, because it put there what they would make."""
     trace, published = folder / "run.trace", folder / "published.json"
     files, elf = firmware.services, elf or firmware.elf
-    command("capture", elf, "--machine", firmware.machine, "-o", trace)
-    given = [word for name in files for word in ("--services", name)]
-    command("characterize", elf, trace, *given, "-o", published)
+    taken = take is not None and take(trace, published)
+    if not taken:
+        command("capture", elf, "--machine", firmware.machine, "-o", trace)
+        given = [word for name in files for word in ("--services", name)]
+        command("characterize", elf, trace, *given, "-o", published)
     services = services_document(files)
     listing = listing_for(firmware.board, elf)
     with alone or nullcontext():
         oracle = in_a_process_of_its_own(
             counted_again, elf, listing, trace, services, folder / "counted", firmware.board
         )
-    return Made(trace, json.loads(published.read_text()), services, listing.symbols, oracle)
+    found = json.loads(published.read_text())
+    return Made(trace, found, services, listing.symbols, oracle, taken)
 
 
 def in_a_process_of_its_own(what: Callable[..., T], *arguments: Any) -> T:
