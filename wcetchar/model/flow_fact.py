@@ -1,0 +1,172 @@
+"""Flow facts: what a vendor says of the paths that his program can take.
+
+``static/facts`` parses them (its grammar is ``flow_facts.lark``) and looks their places up in a
+program. docs/reference/flow-facts.md describes the language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from wcetchar.errors import Location
+from wcetchar.model.expression import Expression
+
+
+class PlaceKind(StrEnum):
+    FUNCTION = "function"
+    """``pvPortMalloc``, ``pvPortMalloc+0x12``: name and offset in bytes."""
+    LINE = "line"
+    """``heap_4.c:210``."""
+    TEXT = "text"
+    """``heap_4.c:"while"``: every line of the file that has the text."""
+    ADDRESS = "address"
+    """``0x80001234``."""
+
+
+@dataclass(frozen=True)
+class CodePlace:
+    """Where something is in a program.
+
+    Attributes:
+        inside: only what lies in this function; empty: anywhere.
+        called: only where these functions are on the call stack, the outermost first; not every
+            function in between need be named.
+    """
+
+    kind: PlaceKind
+    name: str = ""  # of a function
+    offset: int = 0
+    file: str = ""
+    line: int = 0
+    text: str = ""
+    address: int = 0
+    inside: str = ""
+    called: tuple[str, ...] = ()
+    where: Location = field(default_factory=lambda: Location(""), compare=False)
+
+
+class FactOrigin(StrEnum):
+    WRITTEN = "written"
+    OBSERVED = "observed"
+    """``observed`` stands before the fact: traces showed no more, and nobody has proved it."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Attributes that all facts have.
+
+    Attributes:
+        where: in its file.
+        services: it holds in these services only, ``NAME`` or a part ``NAME/call``; empty: in all.
+        because: why it holds.
+    """
+
+    where: Location
+    services: tuple[str, ...] = ()
+    because: str = ""
+    origin: FactOrigin = FactOrigin.WRITTEN
+
+
+@dataclass(frozen=True)
+class LoopBound(Fact):
+    """``loop at PLACE: at most N``: each time that the loop is entered, its header is passed at
+    most ``limit`` times more than that, so its back edges are taken at most so often. ``total``:
+    of all times together, in one run of the service."""
+
+    place: CodePlace = CodePlace(PlaceKind.ADDRESS)
+    limit: Expression | None = None
+    total: bool = False
+
+
+@dataclass(frozen=True)
+class Never(Fact):
+    """``never PLACE``: it is not executed in this configuration, or in this service."""
+
+    place: CodePlace = CodePlace(PlaceKind.ADDRESS)
+
+
+@dataclass(frozen=True)
+class Targets(Fact):
+    """``call at PLACE: f, g`` or ``jump at PLACE: ...``: an indirect call or jump goes to these
+    and nowhere else."""
+
+    place: CodePlace = CodePlace(PlaceKind.ADDRESS)
+    targets: tuple[CodePlace, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recursion(Fact):
+    """``recursion of f: at most N``: at most so many calls of it are active at once."""
+
+    function: str = ""
+    limit: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """``factor`` times how often ``place`` is passed; ``None``: the factor alone. ``edge``: how
+    often control goes from ``place`` to ``edge``."""
+
+    factor: Expression
+    place: CodePlace | None = None
+    edge: CodePlace | None = None
+
+
+@dataclass(frozen=True)
+class Relation(Fact):
+    """``count(A) + 2 * count(B -> C) <= N``: sum of ``terms`` <= 0 after everything is on one side.
+    ``count``s are of one run of the service. An ``==`` is two of these."""
+
+    terms: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True)
+class Exclusive(Fact):
+    """``exclusive A, B, ...``: a run of the service passes at most one of these places."""
+
+    places: tuple[CodePlace, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoReturn(Fact):
+    """``no return from f``."""
+
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class Accesses(Fact):
+    """``access at PLACE: section, section``: what is read or written there lies in these logical
+    sections."""
+
+    place: CodePlace = CodePlace(PlaceKind.ADDRESS)
+    sections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SwitchedAway(Fact):
+    """``switch at PLACE``: right behind this instruction another thread may run: the part
+    ``/call`` of a service ends there, and ``/resume`` begins behind it."""
+
+    place: CodePlace = CodePlace(PlaceKind.ADDRESS)
+
+
+@dataclass(frozen=True)
+class EntryValue(Fact):
+    """``at entry uxCriticalNesting == 0`` (or ``<=``, ``>=``): what a variable holds when the
+    service begins: ``name`` of a symbol, ``offset`` bytes behind it, ``size`` bytes."""
+
+    name: str = ""
+    offset: int = 0
+    size: int = 4
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True)
+class FactsFile:
+    """All facts of a file, in order."""
+
+    path: str
+    facts: tuple[Fact, ...]
