@@ -52,7 +52,7 @@ freertos-demo: firmware $(DEMO)/freertos.json
 
 # What is made again when wcetchar itself changes.
 CAPTURE_CODE := $(wildcard wcetchar/capture/*.py wcetchar/capture/plugin/*.c)
-ANALYSIS_CODE := $(wildcard $(patsubst %,wcetchar/%/*.py,analysis formula image isa model readers store))
+ANALYSIS_CODE := $(wildcard $(patsubst %,wcetchar/%/*.py,analysis counting formula image isa model readers store))
 
 SERVICES := $(addprefix $(SUITE)/,services.yaml config/basic.yaml boards/mps2-an385/image.yaml)
 $(DEMO)/freertos.json: $(DEMO)/freertos.trace $(SERVICES) $(ANALYSIS_CODE)

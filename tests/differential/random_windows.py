@@ -14,12 +14,12 @@ import numpy as np
 from wcetchar import isa, store
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import Stretch, rows_of, stretches
-from wcetchar.analysis.columns import key_of
 from wcetchar.analysis.contexts import Context, Cut, Edge, Piece, Window
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.repetition import packed_counts
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import key_of
 from wcetchar.engine import price_vector
 from wcetchar.image import load_image
 from wcetchar.model.access import AccessVector, Key

@@ -26,8 +26,8 @@ from riscv_run import MIE, Interpreter
 from wcetchar.analysis import windows as analysis
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import rows_of, stretches
-from wcetchar.analysis.columns import key_of, unpack
 from wcetchar.analysis.resolve import Resolved, resolve
+from wcetchar.counting.columns import key_of, unpack
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 from wcetchar.model import characterization

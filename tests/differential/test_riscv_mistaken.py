@@ -17,9 +17,9 @@ import pytest
 from chain_made import Firmware
 
 from wcetchar.analysis.accesses import Labeller
-from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import unpack
 from wcetchar.errors import InputError
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image

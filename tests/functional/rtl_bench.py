@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pytest
 
 from wcetchar import store
-from wcetchar.analysis.columns import FLOW, KIND, KINDS, Columns
-from wcetchar.analysis.stalls import Stalls
+from wcetchar.counting.columns import FLOW, KIND, KINDS, Columns
+from wcetchar.counting.stalls import Stalls
 from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import Flow, InstructionTable
 

@@ -19,10 +19,10 @@ import pytest
 from random_rv32 import SCRIPT, program
 
 from wcetchar import isa, store
-from wcetchar.analysis.columns import FLOW, KIND, KINDS, Columns
 from wcetchar.analysis.fetch_ahead import FetchAhead
-from wcetchar.analysis.front_end import is_predicted
-from wcetchar.analysis.stalls import Stalls
+from wcetchar.counting.columns import FLOW, KIND, KINDS, Columns
+from wcetchar.counting.front_end import is_predicted
+from wcetchar.counting.stalls import Stalls
 from wcetchar.image import load_image
 from wcetchar.model.access import EventKind
 from wcetchar.model.cache import CacheGeometry

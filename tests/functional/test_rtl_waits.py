@@ -21,7 +21,8 @@ from random_rv32 import SCRIPT, program
 from rtl_bench import BenchRun, Numbers, Pipeline, bench_run, firmware
 
 from wcetchar import isa, store
-from wcetchar.analysis.columns import (
+from wcetchar.analysis.successions import Gaps, Successions, gaps
+from wcetchar.counting.columns import (
     FLOW,
     KIND,
     OPERATION,
@@ -32,7 +33,6 @@ from wcetchar.analysis.columns import (
     event_code,
     key_of,
 )
-from wcetchar.analysis.successions import Gaps, Successions, gaps
 from wcetchar.engine import price_vector
 from wcetchar.engine.interference import NO_INTERFERENCE, Rate
 from wcetchar.image import load_image

@@ -37,7 +37,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import (
+from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.data_accesses import Accesses, DataAccesses, Seen
+from wcetchar.analysis.executed import Executed, Program
+from wcetchar.analysis.joint import JointSections
+from wcetchar.analysis.labelled import Labelled, Rows
+from wcetchar.analysis.line_entries import LineEntries
+from wcetchar.analysis.line_loads import LineLoads
+from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.successions import Gaps, Successions, gaps
+from wcetchar.analysis.used_lines import DataUse, Touched, Words
+from wcetchar.counting.columns import (
     FLOW,
     KIND,
     NO_SECTION,
@@ -49,17 +59,9 @@ from wcetchar.analysis.columns import (
     access_code,
     event_code,
 )
-from wcetchar.analysis.contexts import Window
-from wcetchar.analysis.data_accesses import Accesses, DataAccesses, Seen
-from wcetchar.analysis.executed import Executed, Program
-from wcetchar.analysis.joint import JointSections
-from wcetchar.analysis.labelled import Fetches, Labelled, Rows
-from wcetchar.analysis.line_entries import LineEntries
-from wcetchar.analysis.line_loads import LineLoads
-from wcetchar.analysis.resolve import Resolved
-from wcetchar.analysis.stalls import Stalls
-from wcetchar.analysis.successions import Gaps, Successions, gaps
-from wcetchar.analysis.used_lines import DataUse, Touched, Words
+from wcetchar.counting.fetches import fetches_of
+from wcetchar.counting.issue import issue_events
+from wcetchar.counting.stalls import Stalls
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import ExceptionModel, Flow
@@ -149,11 +151,28 @@ class Labeller:
         cuts = _cuts(window)
         made = rows.so_far() if self.successions is not None else None
         taken = executed.taken()
-        self._issue(executed, taken, seen.made, rows)
+        accessed = seen.made > 0 if self._program.has_addresses else np.ones(len(at), dtype=bool)
+        columns, section = self._columns, executed.section
+        for event in issue_events(
+            columns, executed.index, taken, accessed, section, self._target_section
+        ):
+            rows.add(*event)
         stalls = [*self._stalls.of(executed.index, executed.address, executed.end, taken)]
-        for event, where in stalls:
-            rows.add(event_code(executed.section[where], KIND[event]), where)
-        fetches = self._fetch(executed, taken, rows)
+        for kind_, where in stalls:
+            rows.add(event_code(section[where], KIND[kind_]), where)
+        fetches = fetches_of(
+            columns,
+            executed.index,
+            executed.address,
+            executed.end,
+            section,
+            taken | executed.barrier,
+        )
+        for event in fetches.events(section):
+            rows.add(*event)
+        lasts, more = fetches.realigned(0, len(at) - 1)
+        realigned = np.repeat(lasts, more)
+        rows.add(fetches.code[realigned], realigned)
         if window.exception is not None:
             self._frame(window, rows, len(at))
         self._float_frames(window, rows)
@@ -241,29 +260,7 @@ class Labeller:
         forms = np.unique(labelled.blocking[calls]).tolist()
         return any(self.blockings[form].masks for form in forms)
 
-    # --- core events ------------------------------------------------------------------------
-
-    def _issue(
-        self, executed: Executed, taken: npt.NDArray[np.bool_], seen: Codes, rows: Rows
-    ) -> None:
-        columns, index = self._columns, executed.index
-        issue = columns.issue[index].copy()
-        conditional = columns.conditional[index]
-        jump = columns.flow[index] == FLOW[Flow.JUMP]
-        transfers = columns.transfers_control[index]
-        issue[jump & conditional & taken] = KIND[EventKind.BRANCH_TAKEN]
-        issue[jump & conditional & ~taken] = KIND[EventKind.BRANCH_UNTAKEN]
-        promised = columns.reads[index] + columns.writes[index]
-        no_effect = conditional & (seen == 0) & (promised > 0) & self._program.has_addresses
-        no_effect |= conditional & transfers & ~jump & ~taken
-        issue[no_effect] = KIND[EventKind.SKIPPED]
-        section = executed.section
-        everyone = np.arange(len(index))
-        # A branch that falls through may have had its target fetched.
-        fetched = np.where(jump & conditional & ~taken, self._target_section[index], section)
-        rows.add(event_code(fetched, issue), everyone)
-        refill = np.flatnonzero(taken | executed.barrier)
-        rows.add(event_code(section[refill], KIND[EventKind.PIPELINE_REFILL]), refill)
+    # --- what the hardware does --------------------------------------------------------------
 
     def _frame(self, window: Window, rows: Rows, count: int) -> None:
         model = self._resolved.table.exceptions
@@ -317,42 +314,6 @@ class Labeller:
     def _stack(self, main: bool) -> int:
         """The section of the main stack, or of a task's."""
         return self._main_stack if main else self._task_stack
-
-    # --- fetches ----------------------------------------------------------------------------
-
-    def _fetch(self, executed: Executed, taken: npt.NDArray[np.bool_], rows: Rows) -> Fetches:
-        width = self._columns.fetch_bytes[executed.index]
-        granule = self._columns.granule[executed.index]
-        start, end = executed.address, executed.end
-        count = len(start)
-        opens = np.ones(count, dtype=bool)
-        # A run is of one state: another one is fetched in other units.
-        opens[1:] = (taken | executed.barrier)[:-1] | (width[1:] != width[:-1])
-        last_word = (end - 1) // width
-        before = np.empty(count, dtype=np.int64)
-        before[1:] = last_word[:-1]
-        before[opens] = (start // width)[opens] - 1
-        words = last_word - before
-
-        def codes(pattern: Pattern) -> Codes:
-            return access_code(
-                executed.section,
-                OPERATION[Operation.FETCH],
-                WIDTH_OF_BYTES[width],
-                np.full(count, PATTERN[pattern]),
-            )
-
-        firsts = np.flatnonzero(opens)
-        rows.add(codes(Pattern.FIRST)[firsts], firsts)
-        further = words.copy()
-        further[firsts] -= 1
-        nexts = np.repeat(np.arange(count), further)
-        rows.add(codes(Pattern.NEXT)[nexts], nexts)
-        fetches = Fetches(width, granule, start, end, opens, words, codes(Pattern.REALIGNED))
-        lasts, more = fetches.realigned(0, count - 1)
-        realigned = np.repeat(lasts, more)
-        rows.add(fetches.code[realigned], realigned)
-        return fetches
 
 
 def _target_sections(resolved: Resolved, columns: Columns) -> Codes:

@@ -47,9 +47,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import Codes, is_succession
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
+from wcetchar.counting.columns import Codes, is_succession
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
 from wcetchar.model.instruction import ExceptionModel
 

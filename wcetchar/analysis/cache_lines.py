@@ -32,13 +32,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import FLOW, Codes, Columns
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.line_entries import NEAR
 from wcetchar.analysis.published_lines import Places
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.used_lines import DataUse
 from wcetchar.analysis.vain import FetchedInVain
+from wcetchar.counting.columns import FLOW, Codes, Columns
 from wcetchar.model.instruction import Flow
 
 _NONE: Final = -1

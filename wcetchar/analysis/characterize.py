@@ -13,7 +13,6 @@ from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.activations import cut_at_one_place
 from wcetchar.analysis.cases import Cases, Point
 from wcetchar.analysis.collector import Collector
-from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.cut_trace import CutTrace
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
 from wcetchar.analysis.joint import JointSections
@@ -26,6 +25,7 @@ from wcetchar.analysis.repetition import (
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.runs import run_notes, why_not
 from wcetchar.analysis.used_lines import published_footprints
+from wcetchar.counting.columns import unpack
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import (
     STALL_EDITION,

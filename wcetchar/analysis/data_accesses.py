@@ -13,7 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import (
+from wcetchar.analysis.contexts import Window
+from wcetchar.analysis.executed import Executed, Program
+from wcetchar.analysis.joint import JointSections
+from wcetchar.analysis.labelled import Rows
+from wcetchar.analysis.succession import impossible_table_jump
+from wcetchar.counting.columns import (
     KIND,
     NO_SECTION,
     OPERATION,
@@ -23,11 +28,6 @@ from wcetchar.analysis.columns import (
     access_code,
     event_code,
 )
-from wcetchar.analysis.contexts import Window
-from wcetchar.analysis.executed import Executed, Program
-from wcetchar.analysis.joint import JointSections
-from wcetchar.analysis.labelled import Rows
-from wcetchar.analysis.succession import impossible_table_jump
 from wcetchar.errors import InputError, Location
 from wcetchar.model.access import EventKind, Operation, Pattern
 from wcetchar.model.trace import Event

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import FLOW, KIND, Codes, Columns
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.succession import impossible_transfer
+from wcetchar.counting.columns import FLOW, KIND, Codes, Columns
 from wcetchar.errors import InputError, Location
 from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import Flow

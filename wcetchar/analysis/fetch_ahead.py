@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from wcetchar.analysis.front_end import is_predicted
+from wcetchar.counting.front_end import is_predicted
 from wcetchar.model.instruction import Flow, Instruction, InstructionTable
 
 _STILL: Final = frozenset({Flow.NEXT, Flow.SUPERVISOR_CALL, Flow.STOP})

@@ -19,10 +19,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from wcetchar.analysis.columns import CODE_BITS, SECTION_SHIFT, SUCCESSION, Codes, pack, unpack
 from wcetchar.analysis.repetition import Packed
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Successions
+from wcetchar.counting.columns import CODE_BITS, SECTION_SHIFT, SUCCESSION, Codes, pack, unpack
 from wcetchar.model.access import AccessClass
 
 

@@ -11,54 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import Codes, is_realigned, pack
 from wcetchar.analysis.line_entries import Entered
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Gaps
 from wcetchar.analysis.used_lines import DataUse
-
-
-@dataclass(frozen=True)
-class Fetches:
-    """Instruction fetches of a window, one entry for each of its instructions.
-
-    Attributes:
-        width, granule: bytes of one fetch in the instruction's state, and what addresses of
-            instructions are multiples of in that state.
-        start, end: addresses of the instruction.
-        opens: it begins a run of sequential instructions.
-        words: fetches that it needs and the ones before it in its run did not make.
-        code: its realigned fetch as an access class.
-    """
-
-    width: Codes
-    granule: Codes
-    start: Codes
-    end: Codes
-    opens: npt.NDArray[np.bool_]
-    words: Codes
-    code: Codes
-
-    def realigned(self, first: int, last: int) -> tuple[Codes, Codes]:
-        """How much more the instructions first..last can need at another address.
-
-        Of b bytes at offset o of a fetch, a whole run needs ceil((o + b) / width) fetches, at most
-        ceil((b + width - granule) / width). A run that was entered before ``first`` needs those
-        that begin within the b bytes, at most ceil(b / width).
-
-        Returns: the last instruction of each run within first..last, and the difference.
-        """
-        inside = slice(first, last + 1)
-        opens = self.opens[inside].copy()
-        opens[0] = True
-        firsts = np.flatnonzero(opens)
-        lasts = np.append(firsts[1:], len(opens)) - 1
-        size = self.end[inside][lasts] - self.start[inside][firsts]
-        width, granule = self.width[inside][firsts], self.granule[inside][firsts]
-        lead = np.where(self.opens[inside][firsts], width - granule, 0)
-        worst = -((-(size + lead)) // width)
-        words = np.add.reduceat(self.words[inside], firsts)
-        return lasts + first, worst - words
+from wcetchar.counting.columns import Codes, is_realigned, pack
+from wcetchar.counting.fetches import Fetches
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import KIND, Codes, event_code
 from wcetchar.analysis.data_accesses import Accesses
 from wcetchar.analysis.labelled import Rows
+from wcetchar.counting.columns import KIND, Codes, event_code
 from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind
 from wcetchar.model.trace import Event
 

@@ -14,10 +14,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from wcetchar.analysis.cases import Point
-from wcetchar.analysis.columns import INSTRUCTION_BITS
 from wcetchar.analysis.line_entries import NO_SECTION, Entered, Ranges, merged
 from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.counting.columns import INSTRUCTION_BITS
 from wcetchar.model.access import EventKind
 from wcetchar.model.characterization import (
     Blocking,

@@ -15,11 +15,11 @@ from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import held_off
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.collector import Code, Collector, StretchKey
-from wcetchar.analysis.columns import unpack
 from wcetchar.analysis.published_lines import Places
 from wcetchar.analysis.repetition import Packed, publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.used_lines import published_use
+from wcetchar.counting.columns import unpack
 from wcetchar.model.characterization import BlockingStretch, Joint, StretchCode
 from wcetchar.model.service import Service
 

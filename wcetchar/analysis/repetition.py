@@ -29,15 +29,15 @@ import numpy.typing as npt
 
 from wcetchar import formula
 from wcetchar.analysis.cases import Cases, Point, Row
-from wcetchar.analysis.columns import (
+from wcetchar.analysis.fitting import decompose, fit, hold_out_points
+from wcetchar.analysis.successions import Successions
+from wcetchar.counting.columns import (
     CODE_BITS,
     INSTRUCTION_BITS,
     SUCCESSION,
     key_of,
     unpack,
 )
-from wcetchar.analysis.fitting import decompose, fit, hold_out_points
-from wcetchar.analysis.successions import Successions
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import Blocking, Counts, TablePoint, TraceSection
 from wcetchar.model.expression import ONE, Expression

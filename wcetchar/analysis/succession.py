@@ -22,8 +22,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import FLOW, Codes, Columns
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.counting.columns import FLOW, Codes, Columns
 from wcetchar.model.instruction import Flow
 
 _CALLS = (FLOW[Flow.CALL], FLOW[Flow.CALL_INDIRECT])

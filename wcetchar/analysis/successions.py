@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import (
+from wcetchar.counting.columns import (
     CODE_BITS,
     KIND,
     KINDS,

@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.cases import Point
-from wcetchar.analysis.columns import Codes
+from wcetchar.counting.columns import Codes
 from wcetchar.model.characterization import DataFootprint, LoadedBehind, UsedLine, UsedLines
 
 APART: Final = 1024

@@ -124,7 +124,7 @@ class EventKind(StrEnum):
     # The hardware's, of the floating-point part of an exception frame.
     FLOAT_CONTEXT_SAVE = "float context save"
     FLOAT_CONTEXT_RESTORE = "float context restore"
-    # Stalls (analysis/stalls.py says when each is counted), beside LOAD_USE_STALL.
+    # Stalls (counting/stalls.py says when each is counted), beside LOAD_USE_STALL.
     ACCESS_LOAD_USE_STALL = "load-use stall of an access"
     SYSTEM_LOAD_USE_STALL = "load-use stall of a system register"
     SECOND_LOAD_USE_STALL = "second load-use stall"

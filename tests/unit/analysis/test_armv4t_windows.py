@@ -15,10 +15,10 @@ import pytest
 from listing import PARAMETER, Row, batches, i, load, mark, r, w
 
 from wcetchar.analysis.accesses import Labeller
-from wcetchar.analysis.columns import key_of, unpack
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import key_of, unpack
 from wcetchar.errors import InputError
 from wcetchar.model.service import LogicalSection, SectionKind, Service, ServiceKind
 from wcetchar.model.trace import Event

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pytest
 
 from wcetchar.analysis.cache_lines import CodeLines, DataLines, LineSequence
-from wcetchar.analysis.columns import Columns
 from wcetchar.analysis.line_entries import LineEntries
 from wcetchar.analysis.used_lines import DataUse, Touched
+from wcetchar.counting.columns import Columns
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 from wcetchar.model.instruction import Flow, InstructionTable

@@ -15,10 +15,10 @@ from test_windows_random import events, found, kernel
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import rows_of, stretches
-from wcetchar.analysis.columns import key_of, unpack
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
 from wcetchar.analysis.resolve import Resolved, resolve
+from wcetchar.counting.columns import key_of, unpack
 from wcetchar.model.access import AccessClass
 from wcetchar.model.characterization import Blocking, StretchKind
 from wcetchar.model.service import ServicesFile

@@ -27,11 +27,11 @@ from listing import (
 )
 
 from wcetchar.analysis.accesses import Labeller
-from wcetchar.analysis.columns import key_of, unpack
 from wcetchar.analysis.contexts import FloatFrame, Window
 from wcetchar.analysis.floating_point import FPCCR
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import key_of, unpack
 from wcetchar.model.access import AccessClass, CoreEvent
 from wcetchar.model.service import FloatContext, Service, ServiceKind
 from wcetchar.model.trace import Event

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wcetchar.analysis.columns import Columns, key_of
 from wcetchar.analysis.line_entries import Entered, LineEntries, merged
-from wcetchar.analysis.stalls import Stalls
+from wcetchar.counting.columns import Columns, key_of
+from wcetchar.counting.stalls import Stalls
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 from wcetchar.model.access import CoreEvent, EventKind

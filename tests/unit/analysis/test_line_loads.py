@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wcetchar.analysis.columns import key_of
 from wcetchar.analysis.data_accesses import Accesses
 from wcetchar.analysis.labelled import Rows
 from wcetchar.analysis.line_loads import LineLoads
+from wcetchar.counting.columns import key_of
 from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, CoreEvent
 from wcetchar.model.trace import Event
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from wcetchar import formula
 from wcetchar.analysis.cases import Point
-from wcetchar.analysis.columns import event_code, key_of, pack, unpack
 from wcetchar.analysis.repetition import Observations, Packed, evidence_points, publish
 from wcetchar.analysis.successions import Successions
+from wcetchar.counting.columns import event_code, key_of, pack, unpack
 from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Operation, Succession
 from wcetchar.model.characterization import Blocking, Counts
 from wcetchar.model.service import Parameter, ParameterKind

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from wcetchar.analysis.columns import (
+from wcetchar.analysis.successions import REACH, Gaps, Successions, gaps
+from wcetchar.counting.columns import (
     KIND,
     OPERATION,
     PATTERN,
@@ -20,7 +21,6 @@ from wcetchar.analysis.columns import (
     pack,
     unpack,
 )
-from wcetchar.analysis.successions import REACH, Gaps, Successions, gaps
 from wcetchar.model.access import (
     AccessClass,
     CoreEvent,

@@ -12,10 +12,10 @@ from test_counts_firmware import SERVICES, trace
 
 from wcetchar import isa, store
 from wcetchar.analysis.accesses import Labeller
-from wcetchar.analysis.columns import key_of, unpack
 from wcetchar.analysis.repetition import packed_counts
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import key_of, unpack
 from wcetchar.image import load_image
 from wcetchar.model.service import LogicalSection, SectionKind, ServicesFile
 from wcetchar.model.trace import Trace

@@ -30,10 +30,10 @@ from listing import (
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import stretches
-from wcetchar.analysis.columns import key_of, unpack
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import key_of, unpack
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import Blocking, StretchKind
 from wcetchar.model.trace import Event

@@ -81,8 +81,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.columns import FLOW, KIND, Codes, Columns
-from wcetchar.analysis.front_end import (
+from wcetchar.counting.columns import FLOW, KIND, Codes, Columns
+from wcetchar.counting.front_end import (
     LOADS,
     MULTIPLIES,
     SYSTEM,

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wcetchar.analysis.columns import Columns
-from wcetchar.analysis.stalls import Stalls
+from wcetchar.counting.columns import Columns
+from wcetchar.counting.stalls import Stalls
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 from wcetchar.model.access import STALLS
