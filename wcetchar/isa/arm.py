@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
 from wcetchar.isa.arm_apply import PC, SP, Facts, Fields, Unexplained, apply, constant_of
 from wcetchar.isa.arm_effects import CONDITIONS, MODES, ROWS, SHIFTS, Effect
+from wcetchar.isa.arm_values import values as value_terms
+from wcetchar.isa.thumb_values import Values
 from wcetchar.model.access import EventKind
 from wcetchar.model.instruction import (
     ARM_REGISTERS,
@@ -43,6 +45,7 @@ class _Decoded:
     text: str
     facts: Facts
     condition: str
+    values: Values
 
     def text_at(self, address: int) -> str:
         target = self.facts.target
@@ -83,6 +86,10 @@ class ArmDecoder:
             return Undecodable(address, code, decoded.text, decoded.reason)
         facts = decoded.facts
         predicated = bool(decoded.condition)
+        values = decoded.values.at(address + 8)
+        memory = facts.memory
+        if memory is not None and values.address is not memory.address:
+            memory = replace(memory, address=values.address)
         issue = facts.issue
         if predicated and facts.flow is Flow.JUMP:
             issue = EventKind.BRANCH_UNTAKEN
@@ -95,7 +102,7 @@ class ArmDecoder:
             flow=facts.flow,
             conditional=predicated,
             target=None if facts.target is None else address + facts.target & 0xFFFFFFFF,
-            memory=facts.memory,
+            memory=memory,
             mask=facts.masks[0] if facts.masks else None,
             copy=None if predicated else facts.copy,
             arithmetic=None if predicated else facts.arithmetic,
@@ -109,6 +116,8 @@ class ArmDecoder:
             fetch=FETCH,
             shift=facts.mnemonic.startswith("mov")
             and any(f", {s}" in decoded.text for s in (*SHIFTS, "rrx")),
+            assignments=values.assignments,
+            comparison=None if predicated else values.comparison,
         )
 
 
@@ -150,7 +159,11 @@ def _encoding(code: int) -> _Decoded | _Refused:
         facts = apply(row, fields)
     except Unexplained as refusal:
         return _Refused(row.mnemonic, str(refusal))
-    return _Decoded(_text(row, fields, facts, condition), facts, condition)
+    values = value_terms(row, fields, constant_of(fields), facts.memory)
+    if facts.memory is not None:
+        signed = row.mnemonic.startswith("ldrs")
+        facts.memory = replace(facts.memory, address=values.address, signed=signed)
+    return _Decoded(_text(row, fields, facts, condition), facts, condition, values)
 
 
 def _undecoded_reason(code: int) -> str:

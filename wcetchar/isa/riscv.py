@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -23,6 +23,8 @@ from wcetchar.isa.riscv_compressed import COMPRESSED, Compressed
 from wcetchar.isa.riscv_csr import CSRS
 from wcetchar.isa.riscv_effects import EFFECTS, Effect
 from wcetchar.isa.riscv_encoding import Encoding, Operands, encoding
+from wcetchar.isa.riscv_values import Values
+from wcetchar.isa.riscv_values import values as value_terms
 from wcetchar.model.instruction import RISCV_REGISTERS, Copy, Instruction, Undecodable
 
 RV32IMAC: Final = "rv32imac_zicsr_zifencei"
@@ -65,6 +67,7 @@ class _Decoded:
     template: str
     operands: Operands
     facts: Facts
+    values: Values
 
     def text(self, address: int) -> str:
         operands = self.operands
@@ -144,6 +147,8 @@ class RiscvDecoder:
             test=facts.test,
             arithmetic=facts.arithmetic,
             shift=decoded.mnemonic.removeprefix("c.") in _SHIFTS,
+            assignments=decoded.values.assignments(decoded.operands.get("rd"), address),
+            comparison=decoded.values.comparison,
         )
 
     def _encoding(self, code: bytes) -> _Decoded | _Refused:
@@ -165,7 +170,11 @@ class RiscvDecoder:
             facts = apply(row.effect, operands)
         except Unexplained as refusal:
             return _Refused(mnemonic, str(refusal))
-        return _Decoded(mnemonic, row.template, operands, facts)
+        values = value_terms(row.effect, operands)
+        if facts.memory is not None:
+            signed = row.effect.mnemonic in ("lb", "lh")
+            facts.memory = replace(facts.memory, address=values.address, signed=signed)
+        return _Decoded(mnemonic, row.template, operands, facts, values)
 
 
 @cache

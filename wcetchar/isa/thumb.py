@@ -14,7 +14,7 @@ that capstone, which would keep that state itself, never has one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -35,6 +35,8 @@ from wcetchar.isa.thumb_effects import (
 from wcetchar.isa.thumb_encodings import violated
 from wcetchar.isa.thumb_fp import FP_EFFECTS
 from wcetchar.isa.thumb_operands import Immediate, Operand, Register, parse
+from wcetchar.isa.thumb_values import Values
+from wcetchar.isa.thumb_values import values as value_terms
 from wcetchar.model.instruction import Flow, Instruction, Test, Undecodable
 
 ARMV4T: Final = "armv4t"
@@ -62,6 +64,7 @@ class _Decoded:
     suffix: str
     operands: str
     test: Test | None
+    values: Values
 
     def text(self, address: int, condition: str, length: int) -> str:
         name = self.name
@@ -133,6 +136,10 @@ class ThumbDecoder:
                 )
         predicated = bool(condition) and row.in_it is not InIT.UNCONDITIONAL
         masks = facts.masks
+        values = decoded.values.at(address + 4)
+        memory = facts.memory
+        if memory is not None and values.address is not memory.address:
+            memory = replace(memory, address=values.address)
         return Instruction(
             address=address,
             length=length,
@@ -142,7 +149,7 @@ class ThumbDecoder:
             flow=facts.flow,
             conditional=predicated or row.conditional,
             target=None if facts.target is None else (address + facts.target) & 0xFFFFFFFF,
-            memory=facts.memory,
+            memory=memory,
             mask=masks[0] if masks else None,
             copy=None if predicated else facts.copy,
             defs=facts.defs,
@@ -157,6 +164,8 @@ class ThumbDecoder:
             condition=condition or (decoded.name[1:] if row.mnemonic == "b<c>" else ""),
             fetch=thumb_armv4t.FETCH if self._v4t else None,
             shift=row.mnemonic.removesuffix("s") in _SHIFTS,
+            assignments=values.assignments,
+            comparison=None if predicated else values.comparison,
         )
 
     def _encoding(self, code: bytes) -> _Decoded | _Refused:
@@ -198,7 +207,12 @@ class ThumbDecoder:
                 return _Refused(text, older)
             facts.issue = thumb_armv4t.issue(code, facts.issue)
         test = _test(row, name, operands)
-        return _Decoded(row, facts, name, dot + width, operand_text, test)
+        memory = facts.memory
+        values = value_terms(row, name, operands, memory, aligns_stack=not self._v4t)
+        if memory is not None:
+            signed = row.mnemonic.startswith("ldrs")
+            facts.memory = replace(memory, address=values.address, signed=signed)
+        return _Decoded(row, facts, name, dot + width, operand_text, test, values)
 
     def _rows(self, mnemonic: str, name: str) -> tuple[Effect, ...]:
         """The rows that can explain a mnemonic; ``name`` is without data types and width."""

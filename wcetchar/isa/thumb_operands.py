@@ -44,11 +44,18 @@ class Immediate:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``[base, index or constant]``; ``writeback`` for pre-indexed and post-indexed forms."""
+    """``[base, index or constant]``; ``writeback`` for pre-indexed and post-indexed forms.
+
+    ``offset``: the constant; ``post``: it is added behind the access alone. ``shift``: bits that
+    the index is shifted to the left.
+    """
 
     base: int
     index: int | None = None
     writeback: bool = False
+    offset: int = 0
+    post: bool = False
+    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +137,7 @@ def _one(token: str, before: Operand | None) -> Operand | tuple[Operand]:
         value = _immediate(token)
         # "[rn], #4": the base is changed by a constant after the access.
         if isinstance(before, Address) and not before.writeback and before.index is None:
-            return (Address(before.base, writeback=True),)
+            return (Address(before.base, writeback=True, offset=value, post=True),)
         return Immediate(value)
     if token.startswith("["):
         return _address(token)
@@ -183,11 +190,14 @@ def _address(token: str) -> Address:
     if len(parts) == 1:
         return Address(base, writeback=writeback)
     if parts[1].startswith("#"):
-        _immediate(parts[1])
+        offset = _immediate(parts[1])
         if len(parts) > 2:
             raise ValueError(token)
-        return Address(base, writeback=writeback)
+        return Address(base, writeback=writeback, offset=offset)
     index = REGISTERS.get(parts[1])
-    if index is None or writeback or (len(parts) == 3 and not _SHIFT.fullmatch(parts[2])):
+    shift = _SHIFT.fullmatch(parts[2]) if len(parts) == 3 else None
+    if index is None or writeback or (len(parts) == 3 and shift is None):
         raise ValueError(token)
-    return Address(base, index)
+    if shift is not None and shift[1] != "lsl":
+        raise ValueError(token)  # there is no other in Thumb
+    return Address(base, index, shift=0 if shift is None else int(shift[2], 0))

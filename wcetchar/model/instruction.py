@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.model.access import EventKind
+from wcetchar.model.term import Assignment, Comparison, Term
 
 
 class Flow(StrEnum):
@@ -131,6 +132,9 @@ class MemoryEffect:
         base: register that the address is formed from (Arm: 15 is the literal pool, 13 the stack;
             RISC-V: 2 is the stack, 0 stands for the constant zero).
         index: register that is added to it.
+        address: of the first element, in terms of the registers before the instruction; ``None``:
+            it is not expressed.
+        signed: a loaded element is extended by its sign.
     """
 
     width: int
@@ -140,6 +144,8 @@ class MemoryEffect:
     transfers: tuple[Transfer, ...] = ()
     base: int | None = None
     index: int | None = None
+    address: Term | None = None
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -232,6 +238,10 @@ class Instruction:
         arithmetic: what the destination gets, where that is worth following and no ``copy``.
         fetch: how it is fetched, where that is not as the table says for all.
         shift: it is a shift or rotation, whose result some cores have late.
+        assignments: what registers get that are not loaded, as far as it is expressed; the base of
+            a memory operand that is written back is among them. Of a predicated instruction: where
+            its condition holds.
+        comparison: what it compares; of a predicated instruction ``None``.
     """
 
     address: int
@@ -254,6 +264,8 @@ class Instruction:
     arithmetic: Arithmetic | None = None
     fetch: FetchUnit | None = None
     shift: bool = False
+    assignments: tuple[Assignment, ...] = ()
+    comparison: Comparison | None = None
 
     @property
     def end(self) -> int:
