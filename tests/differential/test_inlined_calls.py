@@ -70,23 +70,24 @@ def elf(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return compiled(tmp_path, machine, f"-{version}")
 
 
-def said(elf: Path, machine: str, addresses: list[int]) -> dict[int, list[tuple[str, int]]]:
-    """(file without its folder, line) of each address, the innermost place first."""
+def said(elf: Path, machine: str, addresses: list[int]) -> dict[int, list[tuple[str, int, str]]]:
+    """(file without its folder, line, function) of each address, the innermost place first."""
     done = subprocess.run(
-        [f"{PREFIXES[machine][0]}addr2line", "-a", "-i", "-e", elf],
+        [f"{PREFIXES[machine][0]}addr2line", "-a", "-f", "-i", "-e", elf],
         input="\n".join(map(hex, addresses)),
         check=True,
         capture_output=True,
         text=True,
     )
-    found: dict[int, list[tuple[str, int]]] = {}
-    places: list[tuple[str, int]] = []
-    for line in done.stdout.splitlines():
+    found: dict[int, list[tuple[str, int, str]]] = {}
+    lines = iter(done.stdout.splitlines())
+    places: list[tuple[str, int, str]] = []
+    for line in lines:
         if line.startswith("0x"):
             places = found.setdefault(int(line, 16), [])
             continue
-        file, _, number = line.partition(" (discriminator")[0].rpartition(":")
-        places.append((file.rpartition("/")[2], int(number) if number.isdigit() else 0))
+        file, _, number = next(lines).partition(" (discriminator")[0].rpartition(":")
+        places.append((file.rpartition("/")[2], int(number) if number.isdigit() else 0, line))
     return found
 
 
@@ -97,13 +98,16 @@ def test_calls_are_those_of_addr2line(elf: Path) -> None:
     depths = set()
     compared = 0
     for address, places in said(elf, image.machine, addresses).items():
-        if not all(line for _, line in places):
+        if not all(line for _, line, _ in places):
             continue
         line = image.line_at(address)
         assert line is not None
         calls = image.inlined_at(address)
         mine = [(line.file, line.line), *((call.file, call.line) for call in calls)]
-        assert [(file.rpartition("/")[2], number) for file, number in mine] == places, hex(address)
+        stated = [(file, number) for file, number, _ in places]
+        assert [(file.rpartition("/")[2], number) for file, number in mine] == stated, hex(address)
+        inlined = [function for _, _, function in places[:-1]]
+        assert [call.name for call in calls] == inlined, hex(address)
         depths.add(len(calls))
         compared += 1
     assert compared > 0.9 * len(addresses)

@@ -24,6 +24,12 @@ _HOLDERS: Final = frozenset(
 )
 """What may hold inlined code. Everything else (types above all) is passed over unread."""
 
+_LINKS: Final = ("DW_AT_abstract_origin", "DW_AT_specification")
+_FORMS: Final = frozenset(f"DW_FORM_ref{size}" for size in ("1", "2", "4", "8", "_udata", "_addr"))
+"""References within the file; others lead to files beside it, which are not read."""
+_MOST_STEPS: Final = 4
+"""An instance, its abstract entry and a declaration are three; a file could claim a cycle."""
+
 
 def inlined_calls(dwarf: Any, unit: Any, names: Mapping[int, str]) -> Iterator[InlinedCall]:
     """Inlined calls of a unit, outer ones before those inside of them.
@@ -43,12 +49,28 @@ def inlined_calls(dwarf: Any, unit: Any, names: Mapping[int, str]) -> Iterator[I
             file, line = (die.attributes.get(f"DW_AT_call_{what}") for what in ("file", "line"))
             name = names.get(int(file.value), "?") if file is not None else "?"
             number = int(line.value) if line is not None else 0
+            callee = _function_name(die)
             for start, end in _ranges(dwarf, unit, die, base):
                 if start < end:
-                    yield InlinedCall(start, end, depth, name, number)
+                    yield InlinedCall(start, end, depth, name, number, callee)
         if die.has_children:
             inner = [(child, depth) for child in die.iter_children() if child.tag in _HOLDERS]
             open_.extend(reversed(inner))
+
+
+def _function_name(die: Any) -> str:
+    """What the source calls an inlined function: its name stands in the entry that this one is an
+    instance of, or in the declaration that that one completes (2.13.2, 3.3.8.2)."""
+    for _ in range(_MOST_STEPS):
+        name = die.attributes.get("DW_AT_name")
+        if name is not None:
+            value = name.value
+            return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        link = next((key for key in _LINKS if key in die.attributes), None)
+        if link is None or die.attributes[link].form not in _FORMS:
+            return ""
+        die = die.get_DIE_from_attribute(link)
+    return ""
 
 
 def _ranges(dwarf: Any, unit: Any, die: Any, base: int) -> Iterator[tuple[int, int]]:

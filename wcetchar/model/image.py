@@ -60,13 +60,15 @@ class SourceLine:
 class InlinedCall:
     """Addresses start..end hold a function that was inlined where ``file`` calls it in ``line``
     (0: not known). ``depth`` is 1 for a call by the function that has the addresses, 2 for one by a
-    function that was inlined itself, and so on."""
+    function that was inlined itself, and so on. ``name`` is the inlined function's in the source;
+    empty: not known."""
 
     start: int
     end: int
     depth: int
     file: str
     line: int
+    name: str = ""
 
 
 @dataclass(frozen=True)
