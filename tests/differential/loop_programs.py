@@ -1,0 +1,228 @@
+"""Random C functions with counted loops, built for every supported core.
+
+``functions(rng, count)`` gives their source: counters of several types that go up or down by steps,
+limits that are constants, arguments or outer counters, tests at the top and at the bottom, breaks,
+calls, arrays on the stack, pointers, shifts. Not every loop of them can be bounded.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ARM, RISCV = "arm-none-eabi-gcc", "riscv64-unknown-elf-gcc"
+MISSING = [name for name in (ARM, RISCV) if shutil.which(name) is None]
+
+TARGETS = {
+    "cortex-m3": [ARM, "-mcpu=cortex-m3", "-mthumb"],
+    "cortex-m0": [ARM, "-mcpu=cortex-m0", "-mthumb"],
+    "arm7tdmi": [ARM, "-mcpu=arm7tdmi", "-marm"],
+    "rv32imc": [RISCV, "-march=rv32imc_zicsr", "-mabi=ilp32", "-mno-relax"],
+}
+LEVELS = ("-O0", "-O1", "-Os", "-O2")
+
+LAYOUT = """
+ENTRY(start)
+SECTIONS {
+  . = 0x10000; .text : { *(.text*) } .rodata : { *(.rodata*) *(.srodata*) }
+  . = 0x20000000; .data : { *(.data*) *(.sdata*) } .bss : { *(.sbss*) *(.bss*) *(COMMON) }
+  /DISCARD/ : { *(.ARM.exidx*) *(.comment) }
+}
+"""
+
+PROLOGUE = """
+typedef unsigned int u32; typedef int s32; typedef unsigned short u16; typedef short s16;
+typedef unsigned char u8; typedef signed char s8;
+volatile u32 sink, coin;
+u32 table[64]; u8 bytes[256];
+const u32 fixed[16] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};
+__attribute__((noinline)) u32 leaf(u32 x) { sink = x; return x ^ coin; }
+__attribute__((noinline)) void fill(u32 *p, u32 n) { p[0] = n; p[1] = sink; }
+void *memset(void *p, int c, u32 n) { u8 *q = p; while (n--) *q++ = c; return p; }
+void *memcpy(void *p, const void *s, u32 n)
+{ u8 *q = p; const u8 *r = s; while (n--) *q++ = *r++; return p; }
+void start(void) { for (;;); }
+"""
+
+_TYPES = ("u32", "s32", "u16", "s16", "u8", "s8")
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    source: str
+    types: tuple[str, ...]
+    """Of its arguments."""
+
+
+class _Writer:
+    def __init__(self, rng: random.Random, name: str, plain: bool) -> None:
+        self.rng, self.name, self.plain = rng, name, plain
+        self.types = tuple(rng.choice(("u32", "u32", "s32", *_TYPES)) for _ in range(3))
+        if plain:
+            self.types = ("u32", "u32", "u32")
+        self.count = 0
+        self.local = not plain and rng.random() < 0.3
+        self.counters: list[str] = []
+
+    def function(self) -> Function:
+        body = "".join(self.loop(1) for _ in range(self.rng.choice((1, 1, 2))))
+        local = "u32 buffer[8]; buffer[0] = 0;" if self.local else ""
+        use = "sink = buffer[3];" if self.local else ""
+        if self.local and self.rng.random() < 0.4:
+            local += "fill(buffer, 3);"
+        arguments = ", ".join(f"{kind} {n}" for kind, n in zip(self.types, "abc", strict=True))
+        text = f"void {self.name}({arguments})\n{{ {local}\n{body}{use} }}\n"
+        return Function(self.name, text, self.types)
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"i{self.count}"
+
+    def limit(self) -> str:
+        rng = self.rng
+        given = [str(rng.randrange(1, 24)), "a", "b", "c"]
+        if self.counters:
+            given += [self.counters[-1]] * 2
+        found = rng.choice(given)
+        if rng.random() < 0.15:
+            found = f"({found} + {rng.randrange(1, 5)})"
+        return found
+
+    def statement(self, counter: str) -> str:
+        rng = self.rng
+        given = [
+            f"sink = {counter};",
+            f"table[{counter} & 63] += {rng.randrange(9)};",
+            f"bytes[(u8){counter}] = {rng.randrange(9)};",
+            f"sink = fixed[{counter} & 15];",
+            "sink = coin;",
+            f"if (coin == {rng.randrange(3)}) break;",
+            f"if (coin & 1) continue_{self.name}({counter});",
+        ]
+        if self.local:
+            given.append(f"buffer[{counter} & 7] = coin;")
+        if rng.random() < 0.2:
+            given = [f"leaf({counter});"]
+        text = rng.choice(given)
+        return text.replace(f"continue_{self.name}", "leaf")
+
+    def body(self, counter: str, depth: int) -> str:
+        text = self.statement(counter)
+        if depth < 3 and self.rng.random() < 0.45:
+            self.counters.append(counter)
+            text += "\n" + self.loop(depth + 1)
+            self.counters.pop()
+            if self.rng.random() < 0.5:
+                text += self.statement(counter)
+        return text
+
+    def loop(self, depth: int) -> str:
+        if self.plain:
+            return self.plain_loop(depth)
+        kinds = (self.up, self.up, self.up, self.down, self.bottom, self.pointer, self.shift)
+        kinds += (self.while_, self.chosen, self.two)
+        return self.rng.choice(kinds)(depth)
+
+    def plain_loop(self, depth: int) -> str:
+        """One that is left only at its test, and whose bound is exact."""
+        rng, i = self.rng, self.fresh()
+        limit = rng.choice((str(rng.randrange(2, 24)), rng.choice("abc")))
+        step = rng.choice((1, 1, 2, 3)) if limit.isdigit() else 1
+        body = f"sink = {i}; table[{i} & 63] += 3;"
+        if depth < 3 and rng.random() < 0.4:
+            body += self.plain_loop(depth + 1)
+        kind = rng.choice(("s32", "u32")) if limit.isdigit() else "u32"
+        given = [
+            f"for ({kind} {i} = 0; {i} < {limit}; {i} += {step}) {{ {body} }}\n",
+            f"for ({kind} {i} = {limit}; {i} > 0; {i}--) {{ {body} }}\n",
+            f"{{ u32 {i} = {limit}; while ({i}--) {{ {body} }} }}\n",
+            f"for (u32 *{i} = table; {i} != table + {rng.randrange(2, 60)}; {i}++) *{i} += coin;\n",
+            f"for (u8 {i} = 3; {i} < {rng.randrange(5, 200)}; {i}++) {{ {body} }}\n",
+            f"{{ s16 {i} = 0; do {{ {body} {i}++; }} while ({i} < {rng.randrange(2, 40)}); }}\n",
+        ]
+        return rng.choice(given)
+
+    def up(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        first = rng.choice(("0", "0", "1", str(rng.randrange(5)), "b"))
+        step = rng.choice((1, 1, 1, 2, 3, 4))
+        relation = rng.choice(("<", "<", "<=", "!="))
+        return (
+            f"for ({rng.choice(_TYPES)} {i} = {first}; {i} {relation} {self.limit()};"
+            f" {i} += {step}) {{ {self.body(i, depth)} }}\n"
+        )
+
+    def down(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        last = rng.choice(("0", "0", "1", "3"))
+        relation = rng.choice((">", ">", ">=", "!="))
+        step = rng.choice((1, 1, 2))
+        return (
+            f"for ({rng.choice(_TYPES)} {i} = {self.limit()}; {i} {relation} {last};"
+            f" {i} -= {step}) {{ {self.body(i, depth)} }}\n"
+        )
+
+    def bottom(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        step = rng.choice(("++", " += 2"))
+        test = rng.choice((f"{i} < {self.limit()}", f"{i} != {self.limit()}"))
+        return (
+            f"{{ {rng.choice(_TYPES)} {i} = 0; do {{ {self.body(i, depth)} {i}{step}; }}"
+            f" while ({test}); }}\n"
+        )
+
+    def while_(self, depth: int) -> str:
+        i = self.fresh()
+        return (
+            f"{{ {self.rng.choice(_TYPES)} {i} = {self.limit()};"
+            f" while ({i}--) {{ {self.body(i, depth)} }} }}\n"
+        )
+
+    def pointer(self, depth: int) -> str:
+        rng, p = self.rng, self.fresh()
+        count = rng.choice((str(rng.randrange(1, 30)), "(a & 31)", "(u8)b"))
+        relation = rng.choice(("<", "!="))
+        return (
+            f"for (u32 *{p} = table, *e{p} = table + {count}; {p} {relation} e{p}; {p}++)"
+            f" {{ *{p} += coin; {'if (coin == 9) break;' if rng.random() < 0.3 else ''} }}\n"
+        )
+
+    def shift(self, depth: int) -> str:
+        i = self.fresh()
+        amount = self.rng.choice((1, 1, 2, 4))
+        value = self.rng.choice(("a", "b", "(c & 255)"))
+        return f"{{ u32 {i} = {value}; while ({i}) {{ sink = {i}; {i} >>= {amount}; }} }}\n"
+
+    def chosen(self, depth: int) -> str:
+        i = self.fresh()
+        return (
+            f"{{ u32 {i} = 0; while ({i} < {self.rng.randrange(2, 30)}) {{ {self.statement(i)}"
+            f" if (coin & 1) {i} += 2; else {i}++; }} }}\n"
+        )
+
+    def two(self, depth: int) -> str:
+        i, j = self.fresh(), self.fresh()
+        return (
+            f"for (s32 {i} = 0, {j} = {self.rng.randrange(3, 20)}; {i} < {j}; {i}++, {j}--)"
+            f" {{ {self.statement(i)} }}\n"
+        )
+
+
+def functions(rng: random.Random, count: int, *, plain: bool = False) -> list[Function]:
+    """``plain``: only loops whose bounds are to be found, and exact."""
+    return [_Writer(rng, f"f{n}", plain).function() for n in range(count)]
+
+
+def build(folder: Path, target: str, level: str, given: list[Function]) -> Path:
+    source, script, elf = folder / "loops.c", folder / "loops.ld", folder / "loops.elf"
+    source.write_text(PROLOGUE + "".join(function.source for function in given))
+    script.write_text(LAYOUT)
+    options = [level, "-w", "-ffreestanding", "-nostdlib", "-static", "-fno-inline"]
+    options += ["-fwrapv", "-Wl,--build-id=none", "-T", str(script)]
+    command = [*TARGETS[target], *options, str(source), "-o", str(elf), "-lgcc"]
+    subprocess.run(command, check=True, capture_output=True)
+    return elf
