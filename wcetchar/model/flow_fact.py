@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from wcetchar.errors import Location
+from wcetchar.model.access import Operation
 from wcetchar.model.expression import Expression
 
 
@@ -138,10 +139,11 @@ class NoReturn(Fact):
 @dataclass(frozen=True)
 class Accesses(Fact):
     """``access at PLACE: section, section``: what is read or written there lies in these logical
-    sections."""
+    sections. ``operation``: only what is read, ``read at PLACE: ...``, or only what is written."""
 
     place: CodePlace = CodePlace(PlaceKind.ADDRESS)
     sections: tuple[str, ...] = ()
+    operation: Operation | None = None
 
 
 @dataclass(frozen=True)

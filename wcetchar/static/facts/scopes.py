@@ -1,0 +1,62 @@
+"""What blocks say of the facts in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from wcetchar.model.flow_fact import (
+    Accesses,
+    CodePlace,
+    Exclusive,
+    Fact,
+    LoopBound,
+    Never,
+    PlaceKind,
+    Relation,
+    SwitchedAway,
+    Targets,
+)
+
+IN_SOURCE: Final = (PlaceKind.LINE, PlaceKind.TEXT)
+"""Places that may lie in several functions; the others name one by themselves."""
+
+Change = Callable[[CodePlace], CodePlace]
+
+
+def with_places(fact: Fact, change: Change) -> Fact:
+    """The fact with each place that it is about changed; not with what control goes to from it."""
+    match fact:
+        case LoopBound() | Never() | Targets() | Accesses() | SwitchedAway():
+            return replace(fact, place=change(fact.place))
+        case Exclusive():
+            return replace(fact, places=tuple(map(change, fact.places)))
+        case Relation():
+            terms = (
+                replace(
+                    term,
+                    place=None if term.place is None else change(term.place),
+                    edge=None if term.edge is None else change(term.edge),
+                )
+                for term in fact.terms
+            )
+            return replace(fact, terms=tuple(terms))
+        case _:
+            return fact
+
+
+def inside(function: str) -> Change:
+    """Of a block ``in function``."""
+
+    def change(place: CodePlace) -> CodePlace:
+        if place.inside or place.kind not in IN_SOURCE:
+            return place
+        return replace(place, inside=function)
+
+    return change
+
+
+def called_from(chain: tuple[str, ...]) -> Change:
+    """Of a block ``called from``."""
+    return lambda place: replace(place, called=chain + place.called)
