@@ -63,7 +63,7 @@ class LinearProgram:
                 raise ValueError(f"{where} has {sorted(strange)[0]}, which is no variable")
 
 
-def lp_text(program: LinearProgram) -> str:
+def lp_text(program: LinearProgram, *, maximise: bool = False) -> str:
     """The program in the CPLEX LP format, for other solvers and for reading.
 
     Rows are named by number, their labels stand in comments: the format allows few characters in
@@ -73,7 +73,8 @@ def lp_text(program: LinearProgram) -> str:
     lines = [
         "\\ variables: " + ", ".join(f"{names[v.name]} is {v.name}" for v in program.variables)
     ]
-    lines += ["Minimize", f" objective: {_sum(program.objective, names)}", "Subject To"]
+    sense = "Maximize" if maximise else "Minimize"
+    lines += [sense, f" objective: {_sum(program.objective, names)}", "Subject To"]
     for number, constraint in enumerate(program.constraints):
         lines.append(f"\\ {_comment(constraint.label)}")
         scale = _denominator(constraint.coefficients)

@@ -50,13 +50,10 @@ def solve(program: LinearProgram, *, seconds: float | None = None) -> Solution:
     Raises:
         Unsolvable: see there; also where the exact check of a whole program fails.
     """
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)  # the same answer on every machine
-    solver.setOptionValue("random_seed", 0)
+    solver = quiet_solver()
     if seconds is not None:
         solver.setOptionValue("time_limit", seconds)
-    solver.passModel(_model(program))
+    solver.passModel(highs_model(program))
     solver.run()
     status = solver.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:
@@ -102,7 +99,17 @@ def _missed(constraint: Constraint, values: Mapping[str, Fraction]) -> Fraction:
     return max(below, above, Fraction(0))
 
 
-def _model(program: LinearProgram) -> highspy.HighsLp:
+def quiet_solver() -> highspy.Highs:
+    """HiGHS that prints nothing and gives the same answer on every machine."""
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("random_seed", 0)
+    return solver
+
+
+def highs_model(program: LinearProgram) -> highspy.HighsLp:
+    """The program in floating point, in the order of its variables and constraints."""
     column = {variable.name: n for n, variable in enumerate(program.variables)}
     infinite = highspy.kHighsInf
     model = highspy.HighsLp()
