@@ -26,6 +26,22 @@ class Price:
 
 
 @dataclass(frozen=True)
+class OfPaths:
+    """What prices of path models rest on (``path_prices``).
+
+    Attributes:
+        successions, stalls: are priced as counted.
+        line: bytes of lines of instructions whose entries are priced; ``None``: none are cached.
+        cheapest: of what lies in an unknown section, the upper end in the cheapest region.
+    """
+
+    successions: bool
+    stalls: int
+    line: int | None
+    cheapest: Mapping[Key, Fraction]
+
+
+@dataclass(frozen=True)
 class PriceVector(Mapping[Key, Price]):
     """Prices of every class that the priced services touch, and what was assumed for them."""
 
@@ -39,6 +55,8 @@ class PriceVector(Mapping[Key, Price]):
     """What refresh and other masters add, which the prices hold their share of."""
     blocked: Mapping[Key, Price] = field(default_factory=dict)
     """Prices that are others where what is blocked is priced."""
+    of_paths: OfPaths | None = None
+    """They hold for path models, too, each key by itself."""
 
     def __getitem__(self, key: Key) -> Price:
         return self.prices[key]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from wcetchar.engine.data_lines import data_line_prices
 from wcetchar.engine.errors import PricingError
@@ -66,6 +66,30 @@ def price_vector(
                 followers.append(service)
             for key in _following_keys(service):
                 users.setdefault(key, []).append(service.name)
+    needed = {service.name: service for service in (*chosen, *followers)}.values()
+
+    def lines(pricer: Pricer) -> list[LinePrices | None]:
+        waits = pricer.waits_of_refills()
+        return [
+            refill_prices(characterization, profile, section_map, needed, waits),
+            data_line_prices(pricer.data_cache, characterization, pricer.placement, section_map),
+        ]
+
+    return vector_of(characterization, profile, section_map, users, lines)
+
+
+def vector_of(
+    characterization: Characterization,
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    users: Mapping[Key, list[str]],
+    lines_of: Callable[[Pricer], list[LinePrices | None]],
+) -> PriceVector:
+    """Prices of keys, each with the names of services that count it; ``lines_of``: of caches.
+
+    Raises:
+        InputError: all problems at once.
+    """
     pricer = Pricer(profile, section_map, characterization, users)
     problems: list[PricingError] = pricer.unknown_regions()
     problems.extend(_uncounted_stalls(characterization, profile))
@@ -85,15 +109,9 @@ def price_vector(
         problems.append(pricer.unmapped_error())
     problems.extend(_misspelt(characterization, section_map))
     problems.extend(_placed_joint(characterization, section_map))
-    needed = {service.name: service for service in (*chosen, *followers)}.values()
     lines: list[LinePrices | None] = []
     try:
-        lines = [
-            refill_prices(
-                characterization, profile, section_map, needed, pricer.waits_of_refills()
-            ),
-            data_line_prices(pricer.data_cache, characterization, pricer.placement, section_map),
-        ]
+        lines = lines_of(pricer)
     except PricingError as error:
         problems.append(error)
     caches = Caches(tuple(one for one in lines if one is not None))
@@ -182,18 +200,23 @@ def _realigned(key: Key) -> bool:
     return isinstance(key, AccessClass) and key.pattern is Pattern.REALIGNED
 
 
+def priced_stalls(profile: HardwareProfile) -> list[str]:
+    """Stalls that take time of their own."""
+    core = profile.core
+    priced = {k for k in STALLS & core.events.keys() if core.events[k].high}
+    return sorted(k.value for k in priced | {k for k in STALLS if core.discarded_fetches.get(k)})
+
+
 def _uncounted_stalls(
     characterization: Characterization, profile: HardwareProfile
 ) -> Iterator[PricingError]:
     """A price of something that is not counted would be lost without a word."""
-    core = profile.core
-    priced = [k for k in STALLS & core.events.keys() if core.events[k].high]
-    priced += [k for k in STALLS if core.discarded_fetches.get(k) and k not in priced]
+    priced = priced_stalls(profile)
     if priced and characterization.stalls < STALL_EDITION:
         how = "by definitions that left some out" if characterization.stalls else "not at all"
         yield PricingError(
             f"the characterization of {characterization.kernel.name} counts stalls {how}, which "
-            f"profile {profile.name} prices ({_some(sorted(k.value for k in priced))})",
+            f"profile {profile.name} prices ({_some(priced)})",
             expected=f"a characterization that counts them (stalls: {STALL_EDITION}), or "
             "instructions whose times hold them",
             hint="characterize the kernel anew; or leave out stalls, and raise `load` and others",

@@ -334,7 +334,7 @@ class RefillPrices:
             for key, number in row.vector.items():
                 if not isinstance(key, CoreEvent) or key.section not in self.price:
                     continue
-                if key.kind is here or (key.kind is elsewhere and not self._in_place(key.section)):
+                if key.kind is here or (key.kind is elsewhere and not self.in_place(key.section)):
                     misses[key.section] += number * row.repetitions
         return self._priced(counted, misses, entries.exact, self._refetched(counted))
 
@@ -350,7 +350,7 @@ class RefillPrices:
         )
         return loads * REFETCHED
 
-    def _in_place(self, section: str) -> bool:
+    def in_place(self, section: str) -> bool:
         """Its lines are those that were characterized."""
         address = self.address.get(section)
         if address is None:
@@ -368,7 +368,7 @@ class RefillPrices:
             found = self._others(service, values)
         lines = self._dearest_section(self._lines(r for f in found for r in f.ranges))
         sections = {r.section for f in found for r in f.ranges if r.section in self.price}
-        known = exact and all(map(self._in_place, sections))
+        known = exact and all(map(self.in_place, sections))
         # Of a line in which two sections meet only now, the entries of both add up.
         known = known and (self._together(sections) or self._apart(found))
         handlers = self._handlers(service, counted)

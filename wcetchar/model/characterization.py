@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from wcetchar.model.access import AccessVector, EventKind
 from wcetchar.model.expression import ONE, Expression
 from wcetchar.model.instruction import FetchBuffer
 from wcetchar.model.service import Kernel, LeftOut, Parameter, Part, SectionKind, ServiceKind
+
+if TYPE_CHECKING:
+    from wcetchar.model.path_model import PathModel  # which is made of what is here
 
 SCHEMA_VERSION = 1
 
@@ -443,6 +447,7 @@ class Characterization:
             (``EventKind.is_of_data_cache``), and lines that are used are told.
         fetch_buffer: how far the core is taken to fetch ahead, in what lines are entered;
             ``None``: as a pipeline that predicts branches in its decoder.
+        paths: of services, or of their parts, all paths that they can take; each name once.
     """
 
     kernel: Kernel
@@ -459,6 +464,7 @@ class Characterization:
     successions: bool = False
     data_lines: tuple[int, ...] = ()
     fetch_buffer: FetchBuffer | None = None
+    paths: tuple[PathModel, ...] = ()
 
     @property
     def joint(self) -> dict[str, tuple[str, ...]]:

@@ -78,6 +78,10 @@ class FlowConstraint:
         label: says for people what it is and where, e.g. ``loop at heap_4.c:210 in pvPortMalloc``.
         because: why it holds; empty where it is proved.
         place: of the fact in its file, ``file:line``, for people; empty where it is proved.
+        each: it also holds each time: between an edge with a negative coefficient -n and the next
+            such edge of a path, the positive ones add up to n at most, and before the first such
+            edge to 0. So it is where n bounds the passes of a loop for each of its entries. The
+            limit is 0 then.
     """
 
     label: str
@@ -86,6 +90,7 @@ class FlowConstraint:
     origin: Origin
     because: str = ""
     place: str = ""
+    each: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,13 +98,25 @@ class Gap:
     """Why the flow of a service has no bound.
 
     ``what``: e.g. ``loop without a bound``, ``indirect call``; ``place`` and ``where`` say where,
-    for programs and for people; ``fact``: a flow fact that would close it, to be filled in.
+    for programs and for people; ``fact``: a flow fact that would close it, to be filled in: of a
+    loop, without its bound. ``observed``: values of parameters (name, value), and how often traces
+    went round the loop there at most, for one entry.
     """
 
     what: str
     where: str
     place: Place = NOWHERE
     fact: str = ""
+    observed: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
+
+
+@dataclass(frozen=True)
+class TracedPath:
+    """What a path that traces took counts, in all: ``vectors[vector]`` of the model; ``values``: of
+    the service's parameters, in their order."""
+
+    values: tuple[int, ...]
+    vector: int
 
 
 @dataclass(frozen=True)
@@ -113,8 +130,15 @@ class PathModel:
         nodes, edges: edges refer to nodes by number.
         constraints: over edges.
         gaps: what is missing; empty: the dearest flow is a bound.
+        traced: paths that traces took; of two at the same values of which one counts nothing less
+            than the other, that one.
         assumptions: what was taken for granted beside the facts.
         unknown_accesses: accesses of unknown section in ``vectors``, by place, for people.
+        proved_accesses, written_accesses, observed_accesses: instructions whose data accesses go to
+            the section that ``vectors`` name by the value analysis, by a flow fact, and as far as
+            traces showed; with one of the last a figure is no bound.
+        stalls, successions: what ``vectors`` count, as of ``Characterization``.
+        lines: bytes of a cache's line, for each of which ``vectors`` count line entries.
     """
 
     service: str
@@ -124,8 +148,15 @@ class PathModel:
     edges: tuple[PathEdge, ...]
     constraints: tuple[FlowConstraint, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    traced: tuple[TracedPath, ...] = ()
     assumptions: tuple[str, ...] = ()
     unknown_accesses: tuple[str, ...] = ()
+    proved_accesses: int = 0
+    written_accesses: int = 0
+    observed_accesses: int = 0
+    stalls: int = 0
+    successions: bool = False
+    lines: tuple[int, ...] = ()
 
     @cached_property
     def entries(self) -> tuple[int, ...]:

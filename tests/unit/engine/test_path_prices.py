@@ -1,0 +1,173 @@
+"""Path models at prices: each figure by hand, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from path_models import NANOSECOND, OUT, PROFILE, constraint, model_of, prices_of
+from test_pricing import FETCH, at, cycles, kernel, profile, region
+from test_refills import BASE, HERE, board, entered
+
+from wcetchar.engine.path_prices import path_prices
+from wcetchar.engine.paths import bound_of
+from wcetchar.errors import InputError, NoSoundBound
+from wcetchar.model.access import (
+    UNKNOWN_SECTION,
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Operation,
+    Succession,
+)
+from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.characterization import Place, SectionInfo, Word
+from wcetchar.model.expression import Binary, BinaryOperator, Name, Number
+from wcetchar.model.hardware import DataCache, Interference
+from wcetchar.model.instruction import M_PROFILE_BUFFER
+from wcetchar.model.path_model import Gap, Origin, PathModel
+from wcetchar.model.section_map import CacheState, SectionMap
+from wcetchar.model.service import SectionKind
+
+ALU = CoreEvent(".text", EventKind.ALU)
+READ = AccessClass("heap", Operation.READ, 32)
+STRAIGHT = [(OUT, 0), (0, OUT)]
+
+
+def counting(vector: AccessVector) -> PathModel:
+    return replace(model_of([1], STRAIGHT), vectors=(vector,))
+
+
+def loop(limit: object, origin: Origin = Origin.WRITTEN) -> PathModel:
+    """Node 0, then node 1 as often as ``limit`` and once more."""
+    edges = [(OUT, 0), (0, 1), (1, 1), (1, OUT)]
+    return model_of([3, 5], edges, [constraint("loop", {2: 1}, limit, origin)])  # type: ignore[arg-type]
+
+
+def test_a_loop_at_values_of_its_parameter() -> None:
+    model = loop(Binary(BinaryOperator.MULTIPLY, Name("N"), Number(2)))
+    for n in (0, 1, 40):
+        found = bound_of(model, prices_of(model), {"N": n})
+        assert found.time == 3 + 5 * (2 * n + 1)
+        assert found.word is Word.BOUND
+        assert found.flow.parameters == {"N": n}
+        assert found.passed == {0: 1, 1: 2 * n + 1}
+        assert found.node_times == (3, 5)
+    with pytest.raises(InputError, match="N"):
+        bound_of(model, prices_of(model), {})
+
+
+def test_what_was_only_observed_makes_an_estimate() -> None:
+    model = loop(4, Origin.OBSERVED)
+    found = bound_of(model, prices_of(model), {})
+    assert found.word is Word.ESTIMATE
+    assert found.notes[0].startswith("1 facts were observed")
+    assert found.binding == found.needed == (0,)
+
+
+def test_what_has_no_bound_is_refused() -> None:
+    prices = prices_of(loop(1))
+    gap = Gap("indirect call", "vTaskSwitch+4", fact="call at vTaskSwitch+4: ...")
+    with pytest.raises(NoSoundBound, match=r"indirect call at vTaskSwitch\+4") as caught:
+        bound_of(replace(loop(1), gaps=(gap,)), prices, {})
+    assert caught.value.exit_code == 4
+    open_loop = replace(loop(1), constraints=())
+    nodes = (open_loop.nodes[0], replace(open_loop.nodes[1], place=Place("walk", 4, "list.c", 7)))
+    with pytest.raises(NoSoundBound, match=r"a loop of s through walk\+0x4 \(list.c:7\)"):
+        bound_of(replace(open_loop, nodes=nodes), prices, {})
+    facts = (*loop(1).constraints, constraint("at least twice", {2: -1}, -2))
+    with pytest.raises(NoSoundBound, match="at no parameters: loop; at least twice"):
+        bound_of(replace(loop(1), constraints=facts), prices, {})
+    nowhere = model_of([1, 1], [(OUT, 0), (1, OUT)])
+    with pytest.raises(NoSoundBound, match="none leads from an entry to an exit"):
+        bound_of(nowhere, prices, {})
+
+
+def test_prices_of_something_else_are_no_prices() -> None:
+    with pytest.raises(ValueError, match="not those of the path model"):
+        bound_of(counting(AccessVector({READ: 1})), prices_of(loop(1)), {})
+    with pytest.raises(ValueError, match="not those of the path model"):
+        bound_of(loop(1), replace(prices_of(loop(1)), of_paths=None), {})
+
+
+@pytest.mark.parametrize("state", CacheState)
+def test_each_entry_of_a_line_is_a_miss_whatever_the_map_says(state: CacheState) -> None:
+    """100 MHz: the instruction 10 ns, and a refill of 110 ns for each of 3 entries here and of 2
+    that can be added elsewhere."""
+    vector = AccessVector({ALU: 1}) + entered(3, 2)
+    model = replace(counting(vector), lines=(32,))
+    text = SectionInfo(".text", SectionKind.CODE, address=BASE)
+    whole = replace(kernel(ALU), sections=(text,), fetch_buffer=M_PROFILE_BUFFER)
+    where = SectionMap("m", {".text": "flash"}, instruction_cache=state)
+    found = bound_of(model, path_prices(whole, board(), where, [model]), {})
+    assert found.time == 10 + 5 * 110
+    in_place = replace(where, addresses={".text": BASE + 64})
+    found = bound_of(model, path_prices(whole, board(), in_place, [model]), {})
+    assert found.time == 10 + 3 * 110
+    elsewhere = replace(where, sections={".text": "rom"})
+    assert bound_of(model, path_prices(whole, board(flash=11), elsewhere, [model]), {}).time == 10
+    with pytest.raises(NoSoundBound, match="does not count entries of lines of 32 bytes"):
+        path_prices(whole, board(), where, [replace(model, lines=(16,))])
+    strange = replace(model, vectors=(AccessVector({CoreEvent("other", HERE): 1}),))
+    with pytest.raises(NoSoundBound, match="where it began"):
+        path_prices(whole, board(), where, [strange])
+
+
+def test_what_is_priced_and_not_counted_is_refused() -> None:
+    model = counting(AccessVector({NANOSECOND: 1}))
+    core = PROFILE.core
+    stalls = replace(core, events={**core.events, EventKind.LOAD_USE_STALL: cycles(1)})
+    with pytest.raises(NoSoundBound, match=r"does not count stalls.*load-use stall"):
+        path_prices(kernel(ALU), replace(PROFILE, core=stalls), SectionMap("m", {}), [model])
+    counted = replace(model, stalls=2)
+    path_prices(kernel(ALU), replace(PROFILE, core=stalls), SectionMap("m", {}), [counted])
+    posted = replace(core, write_buffer=1)
+    with pytest.raises(NoSoundBound, match="does not count successions"):
+        path_prices(kernel(ALU), replace(PROFILE, core=posted), SectionMap("m", {}), [model])
+    reads = replace(counting(AccessVector({READ: 2})), successions=True)
+    ram = region("ram", {Operation.READ: at(cycles(1))})
+    with pytest.raises(NoSoundBound, match="counts 2 × heap read 32 single and 0 that lead to it"):
+        path_prices(kernel(READ), profile(ram), SectionMap("m", {"heap": "ram"}), [reads])
+    again = replace(
+        board().core,
+        data_cache=DataCache(CacheGeometry(32, 4, 1), load_behind_store=cycles(2)),
+    )
+    with pytest.raises(NoSoundBound, match="loads behind stores"):
+        path_prices(
+            kernel(ALU), replace(board(), core=again), SectionMap("m", {".text": "flash"}), [model]
+        )
+
+
+def test_what_unknown_sections_cost() -> None:
+    """Reads of 1 and of 5 cycles of 10 ns: an unknown one takes 50 ns, and could take 10."""
+    near = region("near", {Operation.READ: at(cycles(1))})
+    far = region("far", {Operation.READ: at(cycles(5))})
+    nothing = region("code", {FETCH: at(cycles(1))})
+    unknown = AccessClass(UNKNOWN_SECTION, Operation.READ, 32)
+    model = counting(AccessVector({unknown: 3, READ: 1}))
+    board_of = profile(near, far, nothing, events={})
+    prices = path_prices(kernel(READ), board_of, SectionMap("m", {"heap": "near"}), [model])
+    found = bound_of(model, prices, {})
+    assert found.time == 3 * 50 + 10
+    assert found.unknown == 3 * 40
+
+
+def test_interference_comes_whole_times_and_once_at_the_beginning() -> None:
+    """A read of 10 ns; refresh of 20 ns each 1000 ns. Where successions are counted, 200 reads
+    take 2000 ns, and refresh comes at 0, 1000, 2000: 2060 ns. Else each read waits for it."""
+    refreshed = replace(
+        region("ram", {Operation.READ: at(cycles(1))}),
+        refresh=Interference(cycles(2), cycles(100)),
+    )
+    where = SectionMap("m", {"heap": "ram"})
+    board_of = profile(refreshed, events={})
+    each = counting(AccessVector({READ: 200}))
+    prices = path_prices(kernel(READ), board_of, where, [each])
+    assert bound_of(each, prices, {}).time == 200 * 30
+    behind = Succession(READ, (), 0, True, READ)
+    counted = replace(counting(AccessVector({READ: 200, behind: 200})), successions=True)
+    prices = path_prices(kernel(READ), board_of, where, [counted])
+    found = bound_of(counted, prices, {})
+    assert found.time == 2060
+    assert sum(found.node_times) == 2060

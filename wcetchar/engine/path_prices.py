@@ -1,0 +1,219 @@
+"""Prices of what path models count, each key by itself: whatever comes before it on a path.
+
+The price of a path is a sum over its nodes, so a price may depend on nothing that a node does not
+say. ``pricing`` has most of these; here it is asked with what depends on a whole run left out:
+
+* Where vectors do not count successions, each access is priced as if the dearest had gone before
+  it, edges and interference included; a write buffer is refused, for it needs them.
+* Stalls that a profile prices must be counted; else it is refused.
+* An instruction cache is ``always miss``, whatever the map says: each line entry takes a refill and
+  the longest that it may wait for accesses. Vectors must count entries of lines of this size.
+* A data cache is ``always miss``: each read of what it may hold takes a miss, or is carried out
+  again because of a store before it, whichever is dearer. Where loads that are carried out again
+  fetch lines again, it is refused: which do is not counted.
+
+``always miss`` is never too low whatever a cache holds, as for services (``refills``,
+``data_cache``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from wcetchar.engine.errors import PricingError
+from wcetchar.engine.lines import LinePrices
+from wcetchar.engine.pricer import CORE, Pricer
+from wcetchar.engine.prices import OfPaths, Price, PriceVector
+from wcetchar.engine.pricing import priced_stalls, vector_of
+from wcetchar.engine.refills import RefillPrices, refill_prices
+from wcetchar.errors import InputErrors, NoSoundBound
+from wcetchar.model.access import (
+    LINE_ENTRIES,
+    UNKNOWN_SECTION,
+    AccessClass,
+    CoreEvent,
+    Key,
+    Operation,
+    Succession,
+)
+from wcetchar.model.characterization import STALL_EDITION, Characterization
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.interval import Interval
+from wcetchar.model.path_model import PathModel
+from wcetchar.model.section_map import CacheState, SectionMap
+from wcetchar.model.service import SectionKind
+
+_LINES = "paths: each line of instructions that is entered counts as a miss, whatever the map says"
+
+
+def path_prices(
+    characterization: Characterization,
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    models: Iterable[PathModel],
+) -> PriceVector:
+    """Price everything that ``models`` count. It holds for other models, too, if they count nothing
+    else, and what they count as these do.
+
+    Raises:
+        InputError: as of :func:`wcetchar.engine.pricing.price_vector`.
+        NoSoundBound: the profile prices what the models do not count.
+    """
+    chosen = list(models)
+    seen = replace(
+        characterization,
+        stalls=min((model.stalls for model in chosen), default=0),
+        successions=bool(chosen) and all(model.successions for model in chosen),
+        data_lines=(),
+    )
+    _check_counted(seen, profile, chosen)
+    section_map = replace(
+        section_map, instruction_cache=CacheState.ALWAYS_MISS, data_cache=CacheState.ALWAYS_MISS
+    )
+    users: dict[Key, list[str]] = {}
+    for model in chosen:
+        for key in dict.fromkeys(key for vector in model.vectors for key in vector):
+            users.setdefault(key, []).append(model.service)
+    entries = [k for k in users if isinstance(k, CoreEvent) and k.kind.is_line_entry]
+    found: list[RefillPrices] = []
+
+    def lines(pricer: Pricer) -> list[LinePrices | None]:
+        waits = pricer.waits_of_refills()
+        refills = refill_prices(seen, profile, section_map, (), waits)
+        if refills is not None:
+            found.append(refills)
+        return []
+
+    others = {key: names for key, names in users.items() if key not in set(entries)}
+    vector = vector_of(seen, profile, section_map, others, lines)
+    refills = found[0] if found else None
+    if refills is not None:
+        _check_lines(seen, profile, chosen, entries, refills)
+    prices = dict(vector.prices)
+    for key in entries:
+        prices[key] = Price(CORE, Interval())
+        if refills is not None:
+            price = _entry(key, refills)
+            prices[key] = Price(price.region, vector.rate.applied(key, price.time))
+    of_paths = OfPaths(
+        successions=seen.successions,
+        stalls=seen.stalls,
+        line=None if refills is None else refills.geometry.line,
+        cheapest=_cheapest(seen, profile, section_map, prices),
+    )
+    notes = vector.notes if refills is None else (*vector.notes, _LINES)
+    return replace(vector, prices=prices, notes=notes, of_paths=of_paths)
+
+
+def _check_counted(
+    seen: Characterization, profile: HardwareProfile, models: Sequence[PathModel]
+) -> None:
+    core = profile.core
+    for model in models:
+        stalls = priced_stalls(profile)
+        if stalls and model.stalls < STALL_EDITION:
+            raise NoSoundBound(
+                f"the path model of {model.service} does not count stalls, which profile "
+                f"{profile.name} prices ({', '.join(stalls[:3])})",
+                expected=f"path models that count them (stalls: {STALL_EDITION}), or a profile "
+                "whose times of instructions hold them",
+            )
+        if core.write_buffer and not model.successions:
+            raise NoSoundBound(
+                f"the path model of {model.service} does not count successions, which the write "
+                f"buffer of profile {profile.name} needs",
+                expected="path models that count them, or a profile without a write buffer",
+                hint="without `write buffer`, the core is taken to wait for each write itself",
+            )
+        if seen.successions:
+            _check_successions(model)
+    again = core.data_cache is not None and core.data_cache.load_behind_store is not None
+    if models and again and core.instruction_cache is not None:
+        raise NoSoundBound(
+            f"the path model of {models[0].service} does not count loads behind stores, which "
+            f"profile {profile.name} carries out again and fetches lines again for",
+            expected="a profile without `load behind store`, or without an instruction cache",
+        )
+
+
+def _check_successions(model: PathModel) -> None:
+    """Each data access of a vector has one: without it, it would wait for nothing."""
+    for number, vector in enumerate(model.vectors):
+        counted: dict[AccessClass, int] = {}
+        for key, count in vector.items():
+            if isinstance(key, Succession) and key.access is not None:
+                counted[key.access] = counted.get(key.access, 0) + count
+        for key, count in vector.items():
+            data = isinstance(key, AccessClass) and key.operation is not Operation.FETCH
+            if data and isinstance(key, AccessClass) and counted.get(key, 0) < count:
+                raise NoSoundBound(
+                    f"the path model of {model.service} says that it counts successions, but "
+                    f"vector {number} counts {count} × {key} and {counted.get(key, 0)} that "
+                    "lead to it",
+                    expected="a succession for each access",
+                )
+
+
+def _check_lines(
+    seen: Characterization,
+    profile: HardwareProfile,
+    models: Sequence[PathModel],
+    entries: Iterable[CoreEvent],
+    refills: RefillPrices,
+) -> None:
+    line = refills.geometry.line
+    for model in models:
+        if line not in model.lines:
+            raise NoSoundBound(
+                f"the path model of {model.service} does not count entries of lines of {line} "
+                f"bytes, which the instruction cache of profile {profile.name} is priced by",
+                expected="path models that count them, or a profile that prices each fetch as one "
+                "that misses",
+            )
+    begins = {s.name for s in seen.sections if s.kind is SectionKind.CODE and s.address is not None}
+    for key in entries:
+        if key.kind in LINE_ENTRIES[line] and key.section not in begins:
+            raise NoSoundBound(
+                f"lines are entered in {key.section}, and where it began when it was "
+                "characterized is not said",
+                expected="the address of each section of code that lines are entered in",
+            )
+
+
+def _entry(event: CoreEvent, refills: RefillPrices) -> Price:
+    """Of an entry of a line, as a miss."""
+    here, elsewhere = LINE_ENTRIES[refills.geometry.line]
+    moved = event.kind is elsewhere and not refills.in_place(event.section)
+    if event.section not in refills.price or not (event.kind is here or moved):
+        return Price(CORE, Interval())
+    region, time = refills.price[event.section]
+    return Price(
+        region, time.up_to(time.high + refills.waits.longest(refills.region[event.section]))
+    )
+
+
+def _cheapest(
+    seen: Characterization,
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    prices: Mapping[Key, Price],
+) -> dict[Key, Fraction]:
+    """The price of each key of unknown section if that lay in the cheapest region: it is asked for
+    as if a section of its own were placed in each region."""
+    found: dict[Key, Fraction] = {}
+    for region in profile.regions:
+        probe = f"\0{region}"
+        placed = replace(section_map, sections={**section_map.sections, probe: region})
+        pricer = Pricer(profile, placed, seen, prices)
+        for key in prices:
+            if isinstance(key, Succession) or key.section != UNKNOWN_SECTION:
+                continue
+            try:
+                price = pricer.price(replace(key, section=probe))
+            except (PricingError, InputErrors):
+                continue  # it cannot lie there
+            high = pricer.rate.applied(key, price.time).high
+            found[key] = min(found.get(key, high), high)
+    return found
