@@ -23,6 +23,7 @@ from wcetchar.store.profile_edit import ProfileText, load_profile_text
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
+from wcetchar.store.source import read_text
 
 __all__ = [
     "Locator",
@@ -45,6 +46,7 @@ __all__ = [
     "map_names",
     "maps_of",
     "profile_names",
+    "read_text",
     "section_rule_names",
     "write_atomically",
 ]

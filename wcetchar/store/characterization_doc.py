@@ -9,12 +9,11 @@ of its own::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, Strict
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field
 
 from wcetchar import formula
 from wcetchar.model.access import (
@@ -30,7 +29,6 @@ from wcetchar.model.access import (
 from wcetchar.model.characterization import (
     SCHEMA_VERSION,
     STALL_EDITION,
-    Blocking,
     BlockingStretch,
     Characterization,
     Conservation,
@@ -39,7 +37,6 @@ from wcetchar.model.characterization import (
     FetchedLines,
     Joint,
     NotCharacterized,
-    Place,
     Provenance,
     SectionInfo,
     ServiceCharacterization,
@@ -59,13 +56,29 @@ from wcetchar.model.service import (
     SectionKind,
     ServiceKind,
 )
-from wcetchar.store.checking import Integer, JsonModel
+from wcetchar.store.access_doc import (
+    BlockingDoc,
+    Boolean,
+    Count,
+    PlaceDoc,
+    SuccessionDoc,
+    Value,
+    Width,
+    no_boolean,
+    plain_access,
+    plain_blocking,
+    plain_place,
+    plain_succession,
+    sparse,
+)
+from wcetchar.store.checking import JsonModel
 from wcetchar.store.fetched_lines import (
     FootprintDoc,
     StretchCodeDoc,
     plain_code,
     plain_footprints,
 )
+from wcetchar.store.path_models import PathsDoc, plain_paths
 from wcetchar.store.used_lines import (
     DataFootprintDoc,
     UsedLinesDoc,
@@ -74,68 +87,14 @@ from wcetchar.store.used_lines import (
 )
 
 KIND: Final = "wcetchar characterization"
-MAX_COUNT: Final = (1 << 63) - 1
-
-Boolean = Annotated[bool, Strict()]
-Count = Annotated[Integer, Field(ge=0, le=MAX_COUNT)]
-Value = Annotated[Integer, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
-
-
-def _no_boolean(value: object) -> object:
-    # To Python, and so to a literal, false is 0.
-    if isinstance(value, bool):
-        raise PydanticCustomError("int_type", "a whole number")
-    return value
-
-
 Number = Annotated[str, Field(pattern="^(0|[1-9][0-9]{0,8})$")]
 """Of a succession, as the key of a JSON object."""
 Numbers = dict[Succession, int]
 Successions = Sequence[Succession]
 
-Width = Annotated[Literal[0, 8, 16, 32, 64], BeforeValidator(_no_boolean)]
-FetchWidth = Annotated[Literal[8, 16, 32, 64], BeforeValidator(_no_boolean)]
+FetchWidth = Annotated[Literal[8, 16, 32, 64], BeforeValidator(no_boolean)]
 
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-
-class AccessDoc(JsonModel):
-    """An access class."""
-
-    section: str = Field(description="logical section")
-    operation: Operation
-    width: Width = Field(description="in bits; 0: unknown")
-    pattern: Pattern
-
-    def to_model(self) -> AccessClass:
-        return AccessClass(self.section, self.operation, self.width, self.pattern)
-
-
-class EventCountDoc(JsonModel):
-    """A core event, and how often."""
-
-    section: str = Field(description="logical section")
-    event: EventKind
-    count: Annotated[Integer, Field(ge=1, le=1000)]
-
-
-class SuccessionDoc(JsonModel):
-    """Two data accesses, one behind the other."""
-
-    before: AccessDoc | None = Field(None, description="absent: not known, the window begins")
-    between: list[EventCountDoc] = Field(default_factory=list)
-    late: Annotated[Integer, Field(ge=0, le=1000)] = 0
-    more: Boolean = False
-    access: AccessDoc | None = Field(None, description="absent: the window ends")
-
-    def to_model(self) -> Succession:
-        return Succession(
-            self.before.to_model() if self.before else None,
-            tuple((CoreEvent(e.section, e.event), e.count) for e in self.between),
-            self.late,
-            self.more,
-            self.access.to_model() if self.access else None,
-        )
 
 
 class CountDoc(JsonModel):
@@ -156,18 +115,6 @@ class CountDoc(JsonModel):
         if self.operation is None or self.width is None or self.pattern is None:
             return None
         return AccessClass(self.section, self.operation, self.width, self.pattern)
-
-
-class BlockingDoc(JsonModel):
-    """What is held off; an empty object: nothing."""
-
-    interrupts: Boolean = False
-    priority: Annotated[Integer, Field(ge=0, le=255)] | None = None
-    preemption: Boolean = False
-    unknown: Boolean = False
-
-    def to_model(self) -> Blocking:
-        return Blocking(self.interrupts, self.priority, self.preemption, self.unknown)
 
 
 class RowDoc(JsonModel):
@@ -212,22 +159,6 @@ class CountsDoc(JsonModel):
                 )
                 for point in self.points or ()
             ),
-        )
-
-
-class PlaceDoc(JsonModel):
-    """Where an instruction lies. What is not known is left out."""
-
-    function: str = ""
-    offset: Count = Field(0, description="bytes behind the start of the function")
-    file: str = ""
-    line: Count = 0
-    inlined_file: str = Field("", description="of the code that was inlined at that line")
-    inlined_line: Count = 0
-
-    def to_model(self) -> Place:
-        return Place(
-            self.function, self.offset, self.file, self.line, self.inlined_file, self.inlined_line
         )
 
 
@@ -471,6 +402,9 @@ class CharacterizationDoc(JsonModel):
         default_factory=list, description="calls of the kernel that are no services, and why"
     )
     assumptions: list[str] = Field(default_factory=list)
+    paths: PathsDoc | None = Field(
+        None, description="all paths that services can take; absent: not published"
+    )
     conservation: ConservationDoc | None = None
     provenance: ProvenanceDoc = Field(description="where the figures come from")
 
@@ -498,6 +432,7 @@ class CharacterizationDoc(JsonModel):
                 NotCharacterized(missing.name, missing.reason) for missing in self.not_characterized
             ),
             left_out=tuple(LeftOut(one.because, tuple(one.calls)) for one in self.left_out),
+            paths=() if self.paths is None else self.paths.to_models(),
         )
 
 
@@ -505,11 +440,11 @@ def plain(c: Characterization) -> dict[str, Any]:
     """The file's content as plain data, in the order of the file."""
     numbers = Numbers()
     services = [_service(service, numbers) for service in c.services]
-    return _sparse(
+    return sparse(
         {
             "kind": KIND,
             "schema_version": SCHEMA_VERSION,
-            "kernel": _sparse(
+            "kernel": sparse(
                 {
                     "name": c.kernel.name,
                     "version": c.kernel.version,
@@ -524,12 +459,13 @@ def plain(c: Characterization) -> dict[str, Any]:
             "fetch_buffer": None if c.fetch_buffer is None else asdict(c.fetch_buffer),
             "sections": [_section(s) for s in c.sections],
             "services": services,
-            "successions": [_succession(key) for key in numbers] if c.successions else None,
+            "successions": [plain_succession(key) for key in numbers] if c.successions else None,
             "not_characterized": [
                 {"name": missing.name, "reason": missing.reason} for missing in c.not_characterized
             ],
             "left_out": [{"because": o.because, "calls": list(o.calls)} for o in c.left_out],
             "assumptions": list(c.assumptions),
+            "paths": plain_paths(c.paths),
             "conservation": _conservation(c.conservation) if c.conservation else None,
             "provenance": _provenance(c.provenance),
         },
@@ -540,19 +476,15 @@ def plain(c: Characterization) -> dict[str, Any]:
         "not_characterized",
         "left_out",
         "assumptions",
+        "paths",
         "conservation",
     )
 
 
 def _section(s: SectionInfo) -> dict[str, Any]:
     data: dict[str, Any] = {"name": s.name, "kind": s.kind.value, "meaning": s.meaning}
-    data = _sparse({**data, "either_of": list(s.either_of)}, "meaning", "either_of")
+    data = sparse({**data, "either_of": list(s.either_of)}, "meaning", "either_of")
     return data if s.address is None else {**data, "address": s.address}
-
-
-def _sparse(data: Mapping[str, Any], *optional: str) -> dict[str, Any]:
-    """``data`` without those ``optional`` entries that are empty, false, zero or ``None``."""
-    return {key: value for key, value in data.items() if key not in optional or value}
 
 
 def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
@@ -576,13 +508,13 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         "counts": _counts(s.counts, numbers),
         "stretches_known": s.stretches_known,
         "stretches": [
-            _sparse(
+            sparse(
                 {
                     "kind": t.kind.value,
                     "begin": t.begin,
                     "end": t.end,
-                    "begin_place": _place(t.begin_place),
-                    "end_place": _place(t.end_place),
+                    "begin_place": plain_place(t.begin_place),
+                    "end_place": plain_place(t.end_place),
                     "goes_on_from": _joints(t.goes_on_from),
                     "goes_on_in": _joints(t.goes_on_in),
                     "counts": _counts(t.counts, numbers),
@@ -598,7 +530,7 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
             )
             for t in s.stretches
         ],
-        "evidence": _sparse(
+        "evidence": sparse(
             {
                 "windows": s.evidence.windows,
                 "fitted": [list(values) for values in s.evidence.fitted],
@@ -617,7 +549,7 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         else None,
         "data": plain_data(s.data or ()),
     }
-    return _sparse(
+    return sparse(
         data,
         *(() if s.data is not None else ("data",)),
         "part",
@@ -629,20 +561,6 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         "notes",
         "lines",
     )
-
-
-def _place(place: Place | None) -> dict[str, Any]:
-    if place is None:
-        return {}
-    data = {
-        "function": place.function,
-        "offset": place.offset,
-        "file": place.file,
-        "line": place.line,
-        "inlined_file": place.inlined_file,
-        "inlined_line": place.inlined_line,
-    }
-    return _sparse(data, *data)
 
 
 def _joints(joints: frozenset[Joint] | None) -> list[str] | None:
@@ -661,20 +579,10 @@ def _counts(counts: Counts, numbers: Numbers) -> dict[str, Any]:
 
 
 def _row(row: TraceSection, numbers: Numbers) -> dict[str, Any]:
-    b = row.blocking
-    blocking: dict[str, Any] = {}
-    if b.interrupts:
-        blocking["interrupts"] = True
-    if b.priority is not None:  # priority 0 is a value, not an absence
-        blocking["priority"] = b.priority
-    if b.preemption:
-        blocking["preemption"] = True
-    if b.unknown:
-        blocking["unknown"] = True
     items = row.vector.items()
     data = {
         "repetition": formula.to_text(row.repetition),
-        "blocking": blocking,
+        "blocking": plain_blocking(row.blocking),
         "counts": [_count(k, count) for k, count in items if not isinstance(k, Succession)],
         "successions": {
             str(numbers.setdefault(key, len(numbers))): count
@@ -682,35 +590,13 @@ def _row(row: TraceSection, numbers: Numbers) -> dict[str, Any]:
             if isinstance(key, Succession)
         },
     }
-    return _sparse(data, "successions")
+    return sparse(data, "successions")
 
 
 def _count(key: AccessClass | CoreEvent, count: int) -> dict[str, Any]:
     if isinstance(key, CoreEvent):
         return {"section": key.section, "event": key.kind.value, "count": count}
-    return {**_access(key), "count": count}
-
-
-def _succession(key: Succession) -> dict[str, Any]:
-    data = {
-        "before": None if key.before is None else _access(key.before),
-        "between": [
-            {"section": e.section, "event": e.kind.value, "count": n} for e, n in key.between
-        ],
-        "late": key.late,
-        "more": key.more,
-        "access": None if key.access is None else _access(key.access),
-    }
-    return _sparse(data, *data)
-
-
-def _access(key: AccessClass) -> dict[str, Any]:
-    return {
-        "section": key.section,
-        "operation": key.operation.value,
-        "width": key.width,
-        "pattern": key.pattern.value,
-    }
+    return {**plain_access(key), "count": count}
 
 
 def _conservation(c: Conservation) -> dict[str, Any]:
