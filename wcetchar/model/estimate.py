@@ -62,11 +62,23 @@ class Chain:
 
 
 @dataclass(frozen=True)
+class OverAllPaths:
+    """What the dearest path of a service takes, by its path model.
+
+    ``time`` in nanoseconds; ``None``: it has no bound, and ``why`` says why.
+    """
+
+    time: Fraction | None
+    word: Word
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Estimate:
     """``blocking_interrupts`` and ``blocking_preemption``: the longest stretch of each kind of the
     service's own; ``interrupts_stretch`` and ``preemption_stretch`` say where it begins and ends,
     for people. ``interrupts_chain`` and ``preemption_chain``: where something else goes on with a
-    stretch, and this takes longer."""
+    stretch, and this takes longer. ``over_all_paths``: ``None`` where there is no path model."""
 
     service: str
     profile: str
@@ -84,6 +96,7 @@ class Estimate:
     preemption_stretch: str = ""
     interrupts_chain: Chain | None = None
     preemption_chain: Chain | None = None
+    over_all_paths: OverAllPaths | None = None
 
     @property
     def interrupts_held_off(self) -> Interval:

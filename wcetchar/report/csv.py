@@ -4,6 +4,7 @@
 line       what ``ns`` is
 ========== ==========================================================================
 total      the whole service
+paths      the dearest path that there is, by the path model; empty: it has no bound
 blocking   the longest time that what ``blocking`` names is held off: a stretch of the service, or
            a chain that begins with one
 own        where that is a chain: the longest stretch of the service itself
@@ -62,6 +63,9 @@ def render(views: Iterable[EstimateView]) -> str:
 
 def _lines(view: EstimateView) -> Iterator[dict[str, str | int]]:
     yield {"line": "total", "ns": plain(view.total.high)}
+    if view.paths is not None:
+        ns = "" if view.paths.ns is None else plain(view.paths.ns)
+        yield {"line": "paths", "word": view.paths.word.value, "ns": ns}
     for part in view.blocking:
         yield {"line": "blocking", "blocking": part.kind, "ns": plain(part.ns)}
         if part.links:

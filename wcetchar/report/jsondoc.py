@@ -45,6 +45,13 @@ def _estimate(view: EstimateView) -> dict[str, object]:
             "nominal": for_json(view.total.nominal),
             "high": for_json(view.total.high),
         },
+        "over_all_paths": None
+        if view.paths is None
+        else {
+            "bound_ns": None if view.paths.ns is None else for_json(view.paths.ns),
+            "word": view.paths.word.value,
+            "why": view.paths.why,
+        },
         "blocking_ns": {part.kind: for_json(part.ns) for part in view.blocking},
         "blocking_where": {part.kind: part.where for part in view.blocking},
         "blocking_chains": {

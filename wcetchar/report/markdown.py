@@ -56,6 +56,8 @@ def _estimate(view: EstimateView) -> Iterator[str]:
         ],
     )
     yield ""
+    if view.paths is not None:
+        yield f"* over all paths {escaped(view.paths.text)}"
     for part in view.blocking:
         if not part.links:
             where = f": {escaped(part.where)}" if part.where else ""

@@ -137,6 +137,8 @@ def estimate_parts(view: EstimateView, width: int) -> Iterator[RenderableType]:
             f"  with the stated tolerances from {grouped(view.total.low)} ns, nominally "
             f"{grouped(view.total.nominal)} ns"
         )
+    if view.paths is not None:
+        yield Text(f"over all paths {view.paths.text}")
     for part in view.blocking:
         yield from _blocking(part)
     if view.contributors:

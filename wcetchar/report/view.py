@@ -15,6 +15,7 @@ from wcetchar.model.access import AccessClass, Key, Pattern, Succession
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Chain, Estimate, EstimateColumn
 from wcetchar.model.interval import Interval
+from wcetchar.report.numbers import grouped
 
 PAPER_COLUMNS: Final = 12
 """A table with more columns than this is grouped by section and operation."""
@@ -100,6 +101,23 @@ class BlockingView:
 
 
 @dataclass(frozen=True)
+class PathsView:
+    """The dearest path that there is; ``ns`` is ``None`` where there is no bound, and ``why`` says
+    why."""
+
+    ns: Fraction | None
+    word: Word
+    why: str
+
+    @property
+    def text(self) -> str:
+        """Behind "over all paths"."""
+        if self.ns is None:
+            return f"no bound: {self.why}"
+        return f"{grouped(self.ns)} ns ({self.word.value})"
+
+
+@dataclass(frozen=True)
 class EstimateView:
     """One estimate. ``total`` keeps its interval; every other time is the safe end, in ns."""
 
@@ -118,6 +136,7 @@ class EstimateView:
     contributors: tuple[ColumnView, ...]
     blocking: tuple[BlockingView, ...]
     notes: tuple[str, ...]
+    paths: PathsView | None = None
 
     @property
     def at(self) -> str:
@@ -181,6 +200,9 @@ def view_of(estimate: Estimate) -> EstimateView:
             ),
         ),
         notes=tuple(one_line(note) for note in estimate.notes),
+        paths=None
+        if (over := estimate.over_all_paths) is None
+        else PathsView(over.time, over.word, one_line(over.why)),
     )
 
 

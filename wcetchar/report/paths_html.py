@@ -1,0 +1,162 @@
+"""A worst path as one HTML page: nothing from outside, complete without its script.
+
+The page allows itself its own style and script by their hashes, and nothing else
+(Content-Security-Policy level 2, section 4.2.5).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from wcetchar.model.characterization import Word
+from wcetchar.report.numbers import grouped, percent
+from wcetchar.report.paths_boxes import heat_of, short_ns
+from wcetchar.report.paths_graph import Figure, figures_of
+from wcetchar.report.paths_svg import markers, svg
+from wcetchar.report.paths_view import PathRows
+
+DEAREST: Final = 20
+"""Rows of the table that are shown at once."""
+OPEN: Final = Fraction(1, 20)
+"""Share of the whole from which on a function's figure is open."""
+
+
+@dataclass(frozen=True)
+class _Bar:
+    name: str
+    about: str
+    ns: str
+    width: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class _Picture:
+    anchor: str
+    heading: str
+    figures: str
+    open: bool
+    on_path: bool
+    svg: Markup
+
+
+def render(rows: PathRows) -> str:
+    """The page."""
+    figures = figures_of(rows)
+    place = {n: b.blocks[0] for f in figures for b in f.boxes for n in b.blocks}
+    dearest = rows.dearest
+    rest = [row for row in rows.blocks if not row.on_path]
+    style, script = _part("paths.css"), _part("paths.js")
+    page = _environment().get_template("paths.html")
+    return page.render(
+        rows=rows,
+        style=Markup(style),
+        script=Markup(script),
+        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'",
+        markers=Markup(markers()),
+        bars=_bars(rows),
+        verdict=_verdict(rows),
+        pictures=[_picture(rows, figure) for figure in figures],
+        shown=dearest[:DEAREST],
+        others=[*dearest[DEAREST:], *rest],
+        place=place,
+        word_bound=rows.word is Word.BOUND,
+    )
+
+
+def _bars(rows: PathRows) -> list[_Bar]:
+    values = (
+        ("high-water mark", "largest that was observed", rows.high_water_mark_ns, "seen"),
+        ("traced path", "price of the dearest path that traces took", rows.traced_path_ns, "seen"),
+        (
+            rows.title,
+            "holds for every path, under the assumptions below"
+            if rows.word is Word.BOUND
+            else "not a bound: see " + ("what is missing" if rows.gaps else "the notes"),
+            rows.bound_ns,
+            "bound",
+        ),
+    )
+    most = max((v for _, _, v, _ in values if v is not None), default=Fraction(0))
+    return [
+        _Bar(
+            name,
+            about if value is not None else "not known",
+            "–" if value is None else f"{grouped(value)} ns",
+            math.ceil(200 * value / most) if value and most else 0,
+            kind,
+        )
+        for name, about, value, kind in values
+    ]
+
+
+def _verdict(rows: PathRows) -> str:
+    if rows.below:
+        return "The high-water mark is ABOVE this figure: it is wrong, or the mark is."
+    if rows.ratio is None:
+        return ""
+    ratio = Fraction(math.ceil(rows.ratio * 100), 100)
+    return f"{grouped(ratio)} × the high-water mark"
+
+
+def _picture(rows: PathRows, figure: Figure) -> _Picture:
+    row = figure.shows
+    if row is None or figure.whole:
+        return _Picture(
+            "graph", "", "", True, True, Markup(svg(figure, "flow graph", rows.has_flow))
+        )
+    total = short_ns(row.total_ns or Fraction(0))
+    return _Picture(
+        anchor=f"f{row.number}",
+        heading=" › ".join(row.calls),
+        figures=f"×{grouped(row.entered)}, {total} ns, {percent(row.share or 0, 1)}"
+        if row.entered
+        else "not on the worst path"
+        if rows.has_flow
+        else "",
+        open=bool(row.entered) and (row.share or 0) >= OPEN,
+        on_path=bool(row.entered),
+        svg=Markup(svg(figure, f"flow graph of {row.function}", rows.has_flow)),
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("wcetchar.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: Mapping[str, object] = {
+        "ns": lambda value: grouped(value),
+        "share": lambda value: percent(value, 1),
+        "heat": heat_of,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+@cache
+def _part(name: str) -> str:
+    """Of a page, as it stands in the folder of templates."""
+    environment = _environment()
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
