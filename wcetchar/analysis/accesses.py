@@ -96,7 +96,7 @@ class Labeller:
         self._loads = LineLoads(data_lines) if data_lines else None
         self._stalls = Stalls(self._columns)
         self.lines = LineEntries(self._columns, resolved.code_section.astype(np.int64))
-        self._target_section = _target_sections(resolved, self._columns)
+        self._target_section = resolved.target_section
         names = resolved.section_names
         services = resolved.services
         self._vector_section, self._main_stack, self._task_stack = (
@@ -314,14 +314,6 @@ class Labeller:
     def _stack(self, main: bool) -> int:
         """The section of the main stack, or of a task's."""
         return self._main_stack if main else self._task_stack
-
-
-def _target_sections(resolved: Resolved, columns: Columns) -> Codes:
-    """By table index: the section of a direct branch's target, else the instruction's own."""
-    direct = columns.target >= 0
-    targets = np.where(direct, columns.target, 0).astype(np.uint64)
-    sections = np.where(direct, resolved.sections_of(targets), resolved.code_section)
-    return np.where(sections < 0, NO_SECTION, sections).astype(np.int64)
 
 
 def _cuts(window: Window) -> Codes:

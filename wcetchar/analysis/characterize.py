@@ -16,6 +16,7 @@ from wcetchar.analysis.collector import Collector
 from wcetchar.analysis.cut_trace import CutTrace
 from wcetchar.analysis.floating_point import assumption, uses_floating_point
 from wcetchar.analysis.joint import JointSections
+from wcetchar.analysis.observed_paths import ObservedPaths
 from wcetchar.analysis.published_lines import Places, published_lines
 from wcetchar.analysis.published_stretches import longer_outside, published_stretches
 from wcetchar.analysis.repetition import (
@@ -74,6 +75,7 @@ def characterize(
     successions: bool = False,
     data_lines: Sequence[int] = (),
     progress: Callable[[int], None] | None = None,
+    paths: ObservedPaths | None = None,
 ) -> Characterization:
     """Characterizes every service of the services file.
 
@@ -85,6 +87,7 @@ def characterize(
         data_lines: bytes of a data cache's line; for each, loads that may miss are counted, and
             the lines that are used are told.
         progress: called with the number of instructions seen so far.
+        paths: told of each window.
 
     Raises:
         InputError: a trace of another image, a damaged trace, a service that no trace shows, and
@@ -108,13 +111,18 @@ def characterize(
         blocking_labeller = labeller
         collector.begin(trace)
         for window in cut.windows():
-            collector.add(window, labeller.label(window), labeller)
+            labelled = labeller.label(window)
+            collector.add(window, labelled, labeller)
+            if paths is not None:
+                paths.add(window, labelled)
             if progress is not None:
                 progress(collector.traced + cut.finder.traced)
         collector.take(cut.finder)
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")
     collector.settle(blocking_labeller)
+    if paths is not None:
+        paths.settle(joint, resolved)
     missing = {
         s.name: why for s in services.services if (why := _why_not_shown(s, collector)) is not None
     }

@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from wcetchar.counting.columns import NO_SECTION
 from wcetchar.errors import InputError, InputErrors, Location
 from wcetchar.model.characterization import Place
 from wcetchar.model.image import Image, Section, Symbol
@@ -86,6 +87,17 @@ class Resolved:
     def code_section(self) -> npt.NDArray[np.int32]:
         """Logical section index of each instruction of the table, -1: unclaimed."""
         return self.sections_of(self.table.address)
+
+    @cached_property
+    def target_section(self) -> npt.NDArray[np.int64]:
+        """Logical section index of the target of each direct branch of the table, of other
+        instructions their own; ``NO_SECTION``: unclaimed."""
+        targets = np.array(
+            [-1 if i.target is None else i.target for i in self.table.instructions], dtype=np.int64
+        )
+        found = self.sections_of(np.where(targets >= 0, targets, 0).astype(np.uint64))
+        sections = np.where(targets >= 0, found, self.code_section)
+        return np.where(sections < 0, NO_SECTION, sections).astype(np.int64)
 
     def place(self, address: int) -> str:
         """``function+offset (file:line)`` for people; behind a call that was inlined there

@@ -11,7 +11,10 @@ Checked are, beside the successors of direct jumps and calls:
   entry read from the image at the address that the trace shows;
 * indirect calls: where the target lies in a function, it is the first instruction of it;
 * other indirect jumps: the target lies in the same function, is the first instruction of one, is
-  where a call returns to, or lies in none that the image names.
+  where a call returns to, or lies in none that the image names;
+* returns of libgcc's helpers for switches in Thumb code of Armv4T and Armv6-M (config/arm/
+  lib1funcs.S), which go on through a table behind the call: the target lies in the same function as
+  the call.
 
 Caveat: the instruction behind an indirect jump within a function (a switch by a table of addresses)
 may be any of that function.
@@ -29,6 +32,7 @@ from wcetchar.model.instruction import Flow
 _CALLS = (FLOW[Flow.CALL], FLOW[Flow.CALL_INDIRECT])
 _RETURN, _INDIRECT = FLOW[Flow.RETURN], FLOW[Flow.JUMP_INDIRECT]
 _CALL_INDIRECT = FLOW[Flow.CALL_INDIRECT]
+_CASES = "__gnu_thumb1_case_"
 
 
 def impossible_transfer(
@@ -66,7 +70,14 @@ def impossible_transfer(
                 pass
             continue
         if flow[i] == _RETURN:
-            return i
+            # One that changes lr is called for that; nothing is left of the call behind it.
+            helper = image.function_at(int(address[i]))
+            if helper is None or not helper.name.startswith(_CASES) or not stack:
+                return i
+            caller = image.function_at(stack.pop() - 1)
+            if caller is None or image.function_at(target) is not caller:
+                return i
+            continue
         function = image.function_at(target)
         if (
             function is not None

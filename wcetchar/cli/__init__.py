@@ -27,6 +27,8 @@ VERBS: Final = (
     "characterize",
     "campaign",
     "estimate",
+    "paths",
+    "check",
     "compare",
     "validate",
     "profile",

@@ -16,6 +16,7 @@ from wcetchar.cli.common import (
 from wcetchar.errors import CheckFailed
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.pipeline import characterize as pipeline
+from wcetchar.pipeline.flow_facts import PathsRequest
 from wcetchar.report import summary
 
 
@@ -78,6 +79,41 @@ from wcetchar.report import summary
     help="Count which loads may miss in a data cache with lines of so many bytes (16, 32, 64 or "
     "128), and tell which lines are used; repeatable.",
 )
+@click.option(
+    "paths",
+    "--paths",
+    is_flag=True,
+    help="Publish the path model of each service, too: all paths that it can take. Traces must be "
+    "paths of it.",
+)
+@click.option(
+    "facts",
+    "--facts",
+    multiple=True,
+    metavar="FILE",
+    help="Flow facts for path models (implies --paths); repeatable.",
+)
+@click.option(
+    "sources",
+    "--sources",
+    multiple=True,
+    metavar="FOLDER",
+    help="Where the source files are that flow facts name by text; repeatable.",
+)
+@click.option(
+    "depth",
+    "--call-depth",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Tell contexts of path models apart by their last N calls only. Default: by all.",
+)
+@click.option(
+    "observed",
+    "--observed-bounds",
+    is_flag=True,
+    help="Where nothing is known of a loop, take the bound that traces showed (implies --paths): "
+    "what is made of it is an estimate.",
+)
 @json_option
 def command(
     firmware: str,
@@ -91,6 +127,11 @@ def command(
     partial: bool,
     successions: bool,
     data_lines: tuple[str, ...],
+    paths: bool,
+    facts: tuple[str, ...],
+    sources: tuple[str, ...],
+    depth: int | None,
+    observed: bool,
     as_json: bool,
 ) -> None:
     """Turn traces of FIRMWARE (the ELF file that ran, with its symbols) into the characterization
@@ -109,7 +150,7 @@ def command(
     """
     if not runs and runs_file is None:
         raise click.UsageError("Missing argument 'RUN...'.")
-    given = (firmware, *runs, *services, *([runs_file] if runs_file else []))
+    given = (firmware, *runs, *services, *facts, *([runs_file] if runs_file else []))
     check_output(output, given)
     request = pipeline.Request(
         firmware,
@@ -122,6 +163,7 @@ def command(
         runs_file,
         successions,
         tuple(map(int, data_lines)),
+        PathsRequest(facts, sources, depth, observed) if paths or facts or observed else None,
     )
     with progress_bar("characterizing", "instructions") as advance:
         characterization = pipeline.run(request, advance)

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 
 from wcetchar import __version__, isa, store
 from wcetchar.analysis.characterize import characterize
+from wcetchar.analysis.observed_paths import ObservedPaths
+from wcetchar.analysis.resolve import resolve
 from wcetchar.image import load_image
 from wcetchar.model.characterization import Characterization
+from wcetchar.pipeline.flow_facts import PathsRequest
+from wcetchar.pipeline.paths import PathModels, read, with_paths
 from wcetchar.pipeline.runs import FORM, run_values
 from wcetchar.readers import READERS, open_trace
 
@@ -31,6 +35,7 @@ class Request:
         successions: count which data access follows which.
         data_lines: bytes of a data cache's line; for each, loads that may miss are counted.
         runs: runs file; without ``traces`` it says which there are.
+        paths: what path models are made with; ``None``: none are made.
     """
 
     firmware: str
@@ -43,6 +48,7 @@ class Request:
     runs: str | None = None
     successions: bool = False
     data_lines: tuple[int, ...] = ()
+    paths: PathsRequest | None = None
 
 
 def run(request: Request, progress: Callable[[int], None] | None = None) -> Characterization:
@@ -61,8 +67,10 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
         open_trace(path, image=image, machine=request.machine, format=request.format)
         for path in paths
     ]
+    seen = ObservedPaths(table) if request.paths is not None else None
+    facts = None if request.paths is None else read(request.paths)
     with _seldom_collected():
-        return characterize(
+        found = characterize(
             traces,
             image,
             table,
@@ -73,7 +81,12 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
             successions=request.successions,
             data_lines=request.data_lines,
             progress=progress,
+            paths=seen,
         )
+        if seen is None or facts is None:
+            return found
+        resolved = resolve(services, image, table)
+        return with_paths(found, [*PathModels(resolved, seen.observed, facts).all()])
 
 
 @contextmanager

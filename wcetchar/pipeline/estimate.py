@@ -17,9 +17,11 @@ from wcetchar.engine import (
 )
 from wcetchar.engine.counts import check_values
 from wcetchar.engine.pricing import can_follow, leads_on
-from wcetchar.errors import InputError, InputErrors, Location, UsageError
-from wcetchar.model.characterization import Characterization, ServiceCharacterization
-from wcetchar.model.estimate import Estimate
+from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, UsageError
+from wcetchar.model.characterization import Characterization, ServiceCharacterization, Word
+from wcetchar.model.estimate import Estimate, OverAllPaths
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import whole_of
 
@@ -45,13 +47,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Platform:
-    """A profile with its map; ``map_file`` is ``None`` for the profile's default map."""
+    """A profile with its map; ``map_file`` is ``None`` for the profile's default map.
+    ``path_prices``: of path models; why they cannot be priced; ``None``: there are none."""
 
     profile_file: str
     map_file: str | None
     section_map: SectionMap
     prices: PriceVector
     following: Following
+    path_prices: PriceVector | NoSoundBound | None = None
 
 
 def run(request: Request) -> tuple[Estimate, ...]:
@@ -72,7 +76,55 @@ def run(request: Request) -> tuple[Estimate, ...]:
     ]
     _check_values(request, chosen)
     known = {p.name for service in characterization.services for p in service.parameters}
-    return tuple(_estimate(request, *one, known) for one in chosen)
+    models = {model.service: model for model in characterization.paths}
+    return tuple(
+        replace(
+            estimate,
+            over_all_paths=_over_all_paths(
+                models.get(one[0].name), one[2], estimate, request.maximum
+            ),
+        )
+        for one in chosen
+        for estimate in (_estimate(request, *one, known),)
+    )
+
+
+def _over_all_paths(
+    model: PathModel | None, platform: Platform, estimate: Estimate, searched: bool
+) -> OverAllPaths | None:
+    """At the values of the estimate."""
+    prices = platform.path_prices
+    if model is None or prices is None:
+        return None
+    # Only here, so that a table is priced where no solver is installed.
+    from wcetchar.engine.paths import bound_of
+
+    if isinstance(prices, NoSoundBound):
+        return OverAllPaths(None, Word.ESTIMATE, prices.message)
+    try:
+        bound = bound_of(model, prices, estimate.parameters)
+    except NoSoundBound as error:
+        return OverAllPaths(None, Word.ESTIMATE, error.message)
+    # With values that were searched for by the counts, it may be dearer at others.
+    return OverAllPaths(bound.time, Word.ESTIMATE if searched else bound.word)
+
+
+def _path_prices(
+    characterization: Characterization,
+    services: list[ServiceCharacterization],
+    profile: HardwareProfile,
+    section_map: SectionMap,
+) -> PriceVector | NoSoundBound | None:
+    names = {service.name for service in services}
+    models = [model for model in characterization.paths if model.service in names]
+    if not models:
+        return None
+    from wcetchar.engine.path_prices import path_prices
+
+    try:
+        return path_prices(characterization, profile, section_map, models)
+    except NoSoundBound as error:
+        return error
 
 
 def chosen_services(
@@ -243,6 +295,7 @@ def platform_of(
         section_map,
         prices,
         Following(characterization, prices, known),
+        _path_prices(characterization, services, profile, section_map),
     )
 
 

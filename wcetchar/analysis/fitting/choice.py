@@ -25,7 +25,7 @@ from wcetchar.analysis.fitting.support import (
 )
 from wcetchar.analysis.fitting.terms import combine
 from wcetchar.formula import evaluate_many, to_text
-from wcetchar.model.expression import Expression, Number
+from wcetchar.model.expression import Expression, Name, Number
 
 _MOST_TERMS = 3
 _MOST_CANDIDATES = 2_000
@@ -157,7 +157,22 @@ class Fitter:
                 found = self._simplest(exact, y)
                 if found is not None or not any(map(self._is_beyond_first, exact)):
                     return found
-        return None
+        return self._simplest(self._linear_and_one(y), y)
+
+    def _linear_and_one(self, y: Column) -> list[_Candidate]:
+        """Exact candidates of a term for each of several parameters, and one more: more terms than
+        are searched for otherwise, but few of them."""
+        count = len(self._parameters)
+        if count < _MOST_TERMS or len(y) < count + 2 + _CHECKS:
+            return []
+        places = {feature.expression: i for i, feature in enumerate(self._table[0])}
+        plain = [places.get(Name(name)) for name in self._parameters]
+        linear = tuple(i for i in plain if i is not None)
+        if len(linear) < count:
+            return []
+        others = (i for i in range(len(self._table[0])) if i not in linear)
+        found = (self._solve((*linear, other), y) for other in others)
+        return [candidate for candidate in found if candidate is not None]
 
     def _exact(self, y: Column, terms: int) -> list[_Candidate] | None:
         """Every exact candidate with that many terms; ``None``: too many to look at."""

@@ -4,9 +4,10 @@ Given the counts n(p) that were observed at parameter values p, find the simples
 
     n(p) = c0 + c1*f1(p) + .. + ct*ft(p),    t <= 3,    all ci integers
 
-with f from the families of :mod:`wcetchar.analysis.fitting.features`, such that it meets *every*
-observed count. The coefficients are solved for with the points that are not held out, exactly, in
-rationals; the formula is checked on all others. No floating point takes part.
+(of three parameters or more also a term for each of them and one more) with f from the families of
+:mod:`wcetchar.analysis.fitting.features`, such that it meets *every* observed count.
+The coefficients are solved for with the points that are not held out, exactly, in rationals; the
+formula is checked on all others. No floating point takes part.
 
 A formula is refused, and the answer is ``None``, unless
 

@@ -1,0 +1,134 @@
+"""What the value analysis proves of a program: bounds of loops, and sections of data accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from wcetchar.model.flow import FunctionGraph, ProgramGraph
+from wcetchar.model.image import Image
+from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.path_model import Origin
+from wcetchar.model.service import Parameter
+from wcetchar.static.loop_constraints import Bound, LoopKey
+from wcetchar.static.sections import STACK
+from wcetchar.static.values.access_sections import AccessSections
+from wcetchar.static.values.analysis import Values, analyse
+from wcetchar.static.values.loop_bounds import derive_bounds
+
+_LARGEST: Final = (1 << 32) - 1
+_WIDEST: Final = 1 << 20
+"""Bytes of an address range that is looked at."""
+
+SectionsOf = Callable[[int, int], frozenset[str] | None]
+
+
+def analysed(graph: ProgramGraph, image: Image, table: InstructionTable) -> dict[int, Values]:
+    """Values in each function, by its address."""
+    read = _constants(image)
+    return {at: analyse(one, table, read=read) for at, one in graph.functions.items()}
+
+
+def proved_bounds(values: Mapping[int, Values]) -> dict[LoopKey, Sequence[Bound]]:
+    """Of loops that count."""
+    return {
+        (address, loop): [Bound(bound.limit, Origin.AUTOMATIC, bound.why)]
+        for address, one in values.items()
+        for loop, bound in derive_bounds(one).items()
+    }
+
+
+def bounds_by_arguments(
+    function: FunctionGraph,
+    image: Image,
+    table: InstructionTable,
+    arguments: Mapping[int, Parameter],
+) -> dict[LoopKey, list[Bound]]:
+    """Of loops that count to an argument of their function; ``arguments``: by register that holds
+    it at the entry.
+
+    Where the argument's range alone bounds a loop, there is a number; a formula is looked for with
+    the range open above.
+    """
+    names = {register: p.name for register, p in arguments.items()}
+    found: dict[LoopKey, list[Bound]] = {}
+    for is_open in (True, False):
+        ranges = {
+            register: (p.minimum, _LARGEST if is_open else p.maximum)
+            for register, p in arguments.items()
+        }
+        values = analyse(function, table, read=_constants(image), arguments=ranges)
+        for loop, bound in derive_bounds(values, names).items():
+            one = Bound(bound.limit, Origin.AUTOMATIC, bound.why)
+            known = found.setdefault((function.address, loop), [])
+            if one not in known:
+                known.append(one)
+    return found
+
+
+def bounds_by_callers(
+    function: FunctionGraph,
+    image: Image,
+    table: InstructionTable,
+    sites: Sequence[tuple[Values, int]],
+) -> dict[LoopKey, list[Bound]]:
+    """Of loops that count to an argument which is a number wherever the function is called.
+
+    ``sites``: all calls of it that there are: values of the caller, and table index of the call.
+    """
+    ranges: dict[int, tuple[int, int]] = {}
+    for register in table.registers.arguments:
+        held = [values.value_before(index, register) for values, index in sites]
+        known = [one.interval.natural for one in held if one is not None and not one.stack]
+        if sites and len(known) == len(held):
+            low, high = min(low for low, _ in known), max(high for _, high in known)
+            if (low, high) != (0, _LARGEST):
+                ranges[register] = (low, high)
+    if not ranges:
+        return {}
+    values = analyse(function, table, read=_constants(image), arguments=ranges)
+    return {
+        (function.address, loop): [
+            Bound(bound.limit, Origin.AUTOMATIC, f"{bound.why}, for what its callers hand over")
+        ]
+        for loop, bound in derive_bounds(values).items()
+    }
+
+
+def proved_sections(
+    values: Mapping[int, Values], table: InstructionTable, sections_of: SectionsOf
+) -> dict[int, frozenset[str]]:
+    """By table index of an instruction that accesses data: the sections that these can be in;
+    ``STACK`` stands for that of the stack. What is left out is not known."""
+
+    def of(low: int, high: int) -> frozenset[str] | None:
+        return None if high - low > _WIDEST else sections_of(low, high)
+
+    proved: dict[int, frozenset[str]] = {}
+    differing: set[int] = set()
+    for one in values.values():
+        sections = AccessSections(one, frozenset({STACK}), of)
+        for block in one.graph.blocks:
+            for index in range(block.first, block.last + 1):
+                if table.instructions[index].memory is None:
+                    continue
+                found = sections.sections_at(index)
+                if found is None:
+                    differing.add(index)  # code that two functions share: unknown in one of them
+                elif found:
+                    proved[index] = proved.get(index, frozenset()) | found
+    return {index: found for index, found in proved.items() if index not in differing}
+
+
+def _constants(image: Image) -> Callable[[int, int], int | None]:
+    """Contents of sections that nothing writes to."""
+
+    def read(address: int, size: int) -> int | None:
+        section = image.section_at(address)
+        if section is None or section.writable:
+            return None
+        offset = address - section.address
+        data = section.data[offset : offset + size]
+        return int.from_bytes(data, "little") if len(data) == size else None
+
+    return read

@@ -1,0 +1,276 @@
+"""Traced paths held against a service's graph: whatever does not fit is a mistake, and no bound.
+
+Each path must be one of the graph's, count there what the trace counted, go round no loop more
+often than is said of it, and access no section that facts exclude.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from wcetchar import formula
+from wcetchar.errors import CheckFailed
+from wcetchar.model.access import UNKNOWN_SECTION, AccessClass, AccessVector, Operation
+from wcetchar.model.expression import Number
+from wcetchar.model.flow_fact import Targets
+from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.observed import ObservedPath
+from wcetchar.model.path_model import FlowConstraint, Origin, PathModel
+from wcetchar.static.contexts import has_stack
+from wcetchar.static.expand import Expanded
+from wcetchar.static.facts.proposals import Observed, proposal
+from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turns
+from wcetchar.static.replay import Astray, Replay
+
+Trails = list[tuple[ObservedPath, list[int]]]
+"""Observed paths, each with the links that it took, in order."""
+Point = tuple[tuple[str, int], ...]
+"""Values of parameters, by name."""
+
+
+def replayed(found: Expanded, paths: Sequence[ObservedPath], place: Callable[[int], str]) -> Trails:
+    """The links that each path takes; ``place``: an address for people.
+
+    Raises:
+        CheckFailed: a path is none of the graph's.
+    """
+    replay = Replay(found)
+    trails: Trails = []
+    rows = found.program.table.instructions
+    for path in paths:
+        trail = replay.trail(path)
+        if isinstance(trail, Astray):
+            at = min(trail.position, len(path.index) - 1)
+            places = [place(rows[int(i)].address) for i in path.index[max(at - 1, 0) : at + 1]]
+            raise CheckFailed(
+                f"{path.service}: a traced path is no path of the model: behind "
+                + " comes ".join(places),
+                expected="a model that has every path that was seen",
+                hint="a flow fact leaves it out that is wrong, or control flow was not understood",
+            )
+        trails.append((path, trail))
+    return trails
+
+
+def check_targets(
+    paths: Sequence[ObservedPath],
+    targets: Iterable[tuple[Targets, Collection[int], Collection[int]]],
+    place: Callable[[int], str],
+    table: InstructionTable,
+) -> None:
+    """No traced path goes from an indirect call or jump to where facts say that it does not.
+
+    ``targets``: facts, with table indices of what goes and of where to.
+
+    Raises:
+        CheckFailed: one does.
+    """
+    for fact, sources, to in targets:
+        for path in paths:
+            here, there = path.index[:-1], path.index[1:]
+            goes = np.isin(here, [*sources]) & path.taken[:-1] & ~np.isin(there, [*to])
+            if goes.any():
+                at = int(np.flatnonzero(goes)[0])
+                one, other = (table.instructions[int(path.index[n])].address for n in (at, at + 1))
+                raise CheckFailed(
+                    f"{path.service}: a trace goes from {place(one)} to {place(other)}",
+                    expected=f"one of the targets that {fact.where} names",
+                    hint="the flow fact is wrong",
+                )
+
+
+def turned_in(
+    found: Expanded, trails: Trails, names: Sequence[str]
+) -> dict[tuple[int, int], dict[Point, int]]:
+    """By context and number of a loop that traces entered: how often they went round it at most,
+    for one entry. ``names``: of the service's parameters."""
+    loops = turns(found)
+    most: dict[tuple[int, int], dict[Point, int]] = defaultdict(dict)
+    for path, trail in trails:
+        point = tuple(zip(names, path.values, strict=True))
+        for key, turned in turned_on(trail, loops).items():
+            most[key][point] = max(most[key].get(point, 0), turned.each)
+    return most
+
+
+def by_loop(
+    found: Expanded, turned: Mapping[tuple[int, int], Mapping[Point, int]]
+) -> dict[LoopKey, dict[Point, int]]:
+    """The same for all contexts of a loop together."""
+    result: dict[LoopKey, dict[Point, int]] = defaultdict(dict)
+    for (context, loop), seen in turned.items():
+        known = result[found.contexts[context].function, loop]
+        for point, count in seen.items():
+            known[point] = max(known.get(point, 0), count)
+    return result
+
+
+def observed_bounds(
+    found: Expanded,
+    turned: Mapping[tuple[int, int], Mapping[Point, int]],
+    known: Mapping[LoopKey, Sequence[Bound]],
+) -> dict[LoopKey, list[Bound]]:
+    """Of loops without a bound, in each context in which traces entered them, as traces showed it:
+    a formula that meets it, else the largest. What is said of one call stack holds of all that have
+    more between its functions, so these are looked at, too."""
+    result: dict[LoopKey, list[Bound]] = defaultdict(list)
+    same: dict[LoopKey, dict[tuple[int, ...], dict[Point, int]]] = defaultdict(dict)
+    for (context, loop), seen in turned.items():
+        one = found.contexts[context]
+        if not known.get((one.function, loop)):
+            most = same[one.function, loop].setdefault(one.stack, {})
+            _raise(most, seen)
+    for key, stacks in same.items():
+        for stack in stacks:
+            most = {}
+            for other, seen in stacks.items():
+                if has_stack(other, stack):
+                    _raise(most, seen)
+            points = [Observed(dict(point), count) for point, count in most.items()]
+            limit = proposal(points) or Number(max(most.values()))
+            result[key].append(Bound(limit, Origin.OBSERVED, called=stack))
+    return result
+
+
+def _raise(most: dict[Point, int], seen: Mapping[Point, int]) -> None:
+    for point, count in seen.items():
+        most[point] = max(most.get(point, 0), count)
+
+
+def check_bounds(
+    found: Expanded,
+    trails: Trails,
+    names: Sequence[str],
+    bounds: Mapping[LoopKey, Sequence[Bound]],
+    name_of: Callable[[LoopKey], str],
+) -> None:
+    """
+    Raises:
+        CheckFailed: a path goes round a loop more often than is said of it.
+    """
+    loops = turns(found)
+    for path, trail in trails:
+        values = dict(zip(names, path.values, strict=True))
+        for (context, loop), turned in turned_on(trail, loops).items():
+            one = found.contexts[context]
+            for bound in bounds.get((one.function, loop), ()):
+                if not bound.holds(one.stack):
+                    continue
+                limit = formula.evaluate(bound.limit, values)
+                times = turned.total if bound.total else turned.each
+                if times > limit:
+                    at = ", ".join(f"{k}={v}" for k, v in values.items())
+                    raise CheckFailed(
+                        f"{path.service}: a trace goes round the loop at "
+                        f"{name_of((one.function, loop))} {times} times"
+                        + (f" at {at}" if at else ""),
+                        expected=f"at most {limit}, by "
+                        + (bound.place or f"the analysis ({bound.because})"),
+                        hint="the flow fact is wrong" if bound.place else None,
+                    )
+
+
+def check_constraints(
+    trails: Trails, names: Sequence[str], constraints: Sequence[FlowConstraint]
+) -> None:
+    """``constraints``: of facts.
+
+    Raises:
+        CheckFailed: a path does not keep to what a fact says of counts.
+    """
+    for path, trail in trails:
+        taken = Counter(trail)
+        values = dict(zip(names, path.values, strict=True))
+        for one in constraints:
+            counted = sum(
+                formula.evaluate(coefficient, values) * taken[link]
+                for link, coefficient in one.coefficients.items()
+                if taken[link]
+            )
+            limit = formula.evaluate(one.limit, values)
+            if counted > limit:
+                at = ", ".join(f"{k}={v}" for k, v in values.items())
+                raise CheckFailed(
+                    f"{path.service}: a trace contradicts a flow fact"
+                    + (f" at {at}" if at else ""),
+                    expected=f"{one.label}, by {one.place}",
+                    details=(f"{counted} where {limit} is allowed",),
+                    hint="the flow fact is wrong",
+                )
+
+
+def check_counts(
+    model: PathModel,
+    trails: Trails,
+    joint: Mapping[str, Collection[str]],
+    misaligned: frozenset[int],
+) -> None:
+    """
+    Args:
+        joint: sections that are either of others; where the model names one of these, a trace may
+            have seen one of its parts.
+        misaligned: table indices of accesses that may be; each counts as all that it may be.
+
+    Raises:
+        CheckFailed: what the model counts along a path is not what the trace counted.
+    """
+    for path, trail in trails:
+        targets = (model.edges[link].target for link in trail)
+        total = Counter(model.nodes[target].vector for target in targets if target >= 0)
+        counted = AccessVector(
+            pair
+            for vector, number in total.items()
+            for pair in model.vectors[vector].scaled(number).items()
+        )
+        seen = path.vector
+        if counted == seen:
+            continue
+        if any(key.section == UNKNOWN_SECTION for key in counted):
+            counted, seen = _blind(counted), _blind(seen)
+        else:
+            parts = {part: name for name, parts in joint.items() for part in parts}
+            counted, seen = _joined(counted, parts), _joined(seen, parts)
+        if misaligned & set(path.index.tolist()) and all(
+            counted.get(key, 0) >= number for key, number in seen.items()
+        ):
+            continue  # such an access counts as all that it may be
+        if counted != seen:
+            told = "; ".join(
+                f"{key}: {seen.get(key, 0)} in the trace, {counted.get(key, 0)} in the model"
+                for key in {**seen, **counted}
+                if seen.get(key, 0) != counted.get(key, 0)
+            )
+            raise CheckFailed(
+                f"{path.service}: a traced path counts otherwise than its model: {told}",
+                expected="the same counts",
+            )
+
+
+def _joined(vector: AccessVector, parts: Mapping[str, str]) -> AccessVector:
+    """Accesses to parts of a joint section as ones to that."""
+    return AccessVector(
+        (
+            replace(key, section=parts.get(key.section, key.section))
+            if isinstance(key, AccessClass)
+            else key,
+            number,
+        )
+        for key, number in vector.items()
+    )
+
+
+def _blind(vector: AccessVector) -> AccessVector:
+    """Data accesses of no section: which they reach is not known of all."""
+    return AccessVector(
+        (
+            replace(key, section=UNKNOWN_SECTION)
+            if isinstance(key, AccessClass) and key.operation is not Operation.FETCH
+            else key,
+            number,
+        )
+        for key, number in vector.items()
+    )
