@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from wcetchar.analysis.fitting.fit import fit, hold_out_points
-from wcetchar.formula import parse, to_text
+from wcetchar.formula import evaluate, parse, to_text
 
 Point = tuple[int, ...]
 
@@ -265,3 +265,32 @@ def test_hold_out_points() -> None:
         assert len(points) // 4 <= len(held) <= len(points) // 2
         corners = set(product(*((min(axis), max(axis)) for axis in zip(*points, strict=True))))
         assert not corners & set(held)
+
+
+BOX = [(n, q, f) for n in range(1, 7) for q in range(1, 7) for f in range(7)]
+HALF = [point for point in BOX if sum(point) <= 8]
+
+
+@pytest.mark.parametrize("points", [BOX, HALF])
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda n, q, f: 5 * n + 3 * q + 2 * f + 7 * (f > 0) + 1,
+        lambda n, q, f: 6 * n + 4 * q + 10 * f + 4 * min(q, f),
+        lambda n, q, f: n + q + f + n * f,
+    ],
+)
+def test_a_term_for_each_of_three_parameters_and_one_more(
+    points: list[Point], count: Callable[..., int]
+) -> None:
+    text = _fit(points, count)
+    assert text is not None
+    formula = parse(text)
+    names = ("N", "q", "f")
+    for point in BOX:
+        values = dict(zip(names, point, strict=True))
+        assert evaluate(formula, values) == count(*point)
+
+
+def test_two_more_terms_are_too_many() -> None:
+    assert _fit(HALF, lambda n, q, f: n + q + f + min(n, q) + 3 * max(0, q - f)) is None
