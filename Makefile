@@ -3,7 +3,8 @@
 # make test-long  the tests that take too long for every change: every window of the larger configurations
 #              against a second count, each instruction and access of long calls damaged in turn, interrupts
 #              at every place, every access against QEMU's register dumps, every masked stretch of a run,
-#              each instruction of a run on the board in RTL against its price
+#              each instruction of a run on the board in RTL against its price, a thousand random programs'
+#              path models against runs with every input
 # make validate  FreeRTOS on boards in RTL, every service measured, against its published figures
 # make fit     a profile that fits itself: micro-benchmarks on a board in RTL, then FreeRTOS against it
 # make campaign  every board and configuration of FreeRTOS

@@ -25,8 +25,10 @@ WORD = 0xFFFFFFFF
 NAMES = ("a", "b", "c")
 
 
-def argument(rng: random.Random, kind: str) -> int:
-    """A value as a caller passes it: extended to 32 bits."""
+def argument(rng: random.Random, kind: str, small: bool = False) -> int:
+    """A value as a caller passes it: extended to 32 bits. ``small``: one of the first few."""
+    if small:
+        return rng.randrange(9)
     width = WIDTHS[kind]
     value = rng.choice(
         (
@@ -73,7 +75,9 @@ class Checked:
             return None
         return frozenset(s.name for s in self.image.sections if s.address <= high and s.end > low)
 
-    def check(self, rng: random.Random, runs: int, most: int, watched: int) -> None:
+    def check(
+        self, rng: random.Random, runs: int, most: int, watched: int, *, small: bool = False
+    ) -> None:
         for function in self.given:
             graph = self.program.functions[self.image.symbol(function.name).address]
             values = analyse(graph, self.table, read=self.read)
@@ -83,7 +87,7 @@ class Checked:
             exact = dict.fromkeys(bounds, True)
             entered: set[int] = set()
             for _ in range(runs):
-                given = tuple(argument(rng, kind) for kind in function.types)
+                given = tuple(argument(rng, kind, small) for kind in function.types)
                 coin = rng.choice((0, 1, 2, 3, rng.getrandbits(32)))
                 ended = self.machine.run(
                     graph.address, given, (self.coin, coin), most, self._inside(graph)

@@ -333,6 +333,11 @@ def check_unseen(ran: Ran, facts: Sequence[Fact], *, depth: int | None = None) -
     return checks
 
 
+def _is_plain(row: Instruction) -> bool:
+    """Facts can name it: it has an effect whenever it is executed, and begins no IT block."""
+    return not row.conditional and not row.text.startswith("it")
+
+
 @dataclass(frozen=True)
 class Shown:
     """What traces showed of one program: how often an instruction is executed on a path."""
@@ -350,8 +355,7 @@ class Shown:
         """Of each path, by table index; without what may have no effect."""
         rows = self.rows
         return [
-            Counter(n for n in path.index.tolist() if not rows[n].conditional)
-            for path in self.paths
+            Counter(n for n in path.index.tolist() if _is_plain(rows[n])) for path in self.paths
         ]
 
     @cached_property
@@ -409,7 +413,7 @@ def true_facts(shown: Shown, random: Random) -> list[str]:
         for function in sorted(functions)
         for block in graph.functions[function].blocks
         for index in range(block.first, block.last + 1)
-        if index not in executed
+        if index not in executed and _is_plain(shown.rows[index])
     ]
     for index in random.sample(others, min(2, len(others))):
         found.append(f"never {shown.place(index)}")

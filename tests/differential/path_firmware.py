@@ -204,10 +204,18 @@ __attribute__((section(".text.driver"))) void wcet_value_out_of_range(unsigned a
     for (;;) { (void)a; (void)b; }
 }
 #define hide(v) ({ unsigned hidden_ = (v); __asm volatile("" : "+r"(hidden_)); hidden_; })
+#if defined(__riscv)
+#define BARRIER() __asm volatile("fence" ::: "memory")
+#elif defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_7M__)
+#define BARRIER() __asm volatile("isb" ::: "memory")
+#else
+#define BARRIER() __asm volatile("" ::: "memory")
+#endif
 #define APART static __attribute__((noinline))
 #define ALONE static __attribute__((noipa))
 #define ENTRY __attribute__((noipa))
 volatile unsigned result;
+__attribute__((used)) static const unsigned a_constant = 1;  /* there is a .rodata */
 """
 
 

@@ -269,6 +269,8 @@ class _Maker:
                     f"a = a * 5 + t_{k}[{one} & 7];",
                     f"a = (a << 7 | a >> 25) + {one};",
                     f"((volatile unsigned char *)v_{k})[{one} & 31] = a;",
+                    '__asm volatile("nop");',
+                    "BARRIER();",
                 ]
             )
         )

@@ -23,7 +23,7 @@ def checked(
 ) -> Checked:
     rng = random.Random(f"{target} {level} {seed}")
     program = Checked(folder, target, level, functions(rng, count, plain=plain))
-    program.check(rng, runs, most=6000, watched=400)
+    program.check(rng, runs, most=20_000 if plain else 6000, watched=400, small=plain)
     return program
 
 
@@ -35,6 +35,7 @@ def test_counted_loops(target: str, tmp_path: Path) -> None:
     for seed, level in enumerate(LEVELS):
         seen += checked(tmp_path, target, level, seed, count=3, runs=4).seen
     assert seen["bounded"] > seen["loops"] // 4
+    assert seen["compared"] > 0
     assert seen["known values"] > 1000
 
 
@@ -44,7 +45,8 @@ def test_plain_loops(target: str, level: str, tmp_path: Path) -> None:
     """Nearly every one is bounded, and always exactly, where a run ends."""
     program = checked(tmp_path, target, level, 7, count=4, runs=3, plain=True)
     assert program.seen["bounded"] >= 0.9 * program.seen["loops"], program.missed
-    assert program.seen["exact"] == program.seen["compared"]
+    # Those of deep nests go on for too long to be seen to the end.
+    assert program.seen["exact"] == program.seen["compared"] > 0
 
 
 @pytest.mark.long
