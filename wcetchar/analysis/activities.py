@@ -8,7 +8,6 @@ returns and switches: what rested on them is forgotten, and inside a window it i
 from __future__ import annotations
 
 from wcetchar.analysis.contexts import Context, Edge
-from wcetchar.analysis.masks import apply
 from wcetchar.analysis.recorder import Recorder
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.instruction import Flow, Instruction, MaskWrite, ThreadKey
@@ -107,7 +106,7 @@ class Activities(Recorder):
     def _apply_masks(self, writes: tuple[MaskWrite, ...]) -> None:
         """What the hardware itself writes to the mask registers."""
         for write in writes:
-            self._masks = apply(self._masks, write, ())
+            self._masks = self._masks.after(write)
 
     def _forget_banked(self) -> None:
         """The processor mode may be another one."""

@@ -16,7 +16,7 @@ from itertools import count
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.bits import NOTHING, Bits
+from wcetchar.model.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.service import Part, Service
 from wcetchar.model.trace import Event

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.bits import NOTHING, Bits
+from wcetchar.model.bits import NOTHING, Bits
 from wcetchar.model.trace import Event, EventBatch
 
 

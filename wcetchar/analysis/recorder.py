@@ -27,7 +27,6 @@ from wcetchar.analysis.contexts import (
 )
 from wcetchar.analysis.floating_point import FloatContexts, uses_floating_point
 from wcetchar.analysis.history import Timeline
-from wcetchar.analysis.masks import MaskState
 from wcetchar.analysis.memory import KeptMasks
 from wcetchar.analysis.registers import Registers
 from wcetchar.analysis.resolve import Resolved
@@ -36,6 +35,7 @@ from wcetchar.analysis.threads import Threads
 from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.masks import MaskState
 from wcetchar.model.run import RunValues
 from wcetchar.model.service import Part, ServiceKind
 from wcetchar.model.trace import EventBatch

@@ -34,11 +34,11 @@ from itertools import islice
 import numpy as np
 
 from wcetchar.analysis.activations import Activations
-from wcetchar.analysis.bits import Bits
 from wcetchar.analysis.contexts import Context, Window
 from wcetchar.analysis.history import steps, steps_before
-from wcetchar.analysis.masks import SEARCH_LIMIT, Follower, apply
+from wcetchar.analysis.masks import SEARCH_LIMIT, Follower
 from wcetchar.analysis.stops import Stop
+from wcetchar.model.bits import Bits
 from wcetchar.model.instruction import Flow, Instruction, ThreadKey
 from wcetchar.model.trace import Event, EventBatch
 
@@ -322,13 +322,11 @@ class WindowFinder(Activations):
                 # Whether it took effect is not in the trace, or what entry did to the other one.
                 self._masks = self._masks.written(write.register, None)
             elif write.source is None:
-                self._masks = apply(self._masks, write, ())
+                self._masks = self._masks.after(write)
             else:
                 if write.source not in followed:
                     followed[write.source] = self._value(at, context, instruction, write.source)
-                self._masks = self._masks.written(
-                    write.register, followed[write.source], write.operation
-                )
+                self._masks = self._masks.after(write, followed[write.source])
         banked = self._table.exceptions.banked
         if any(w.register not in banked and not w.mask_register for w in instruction.masks):
             self._forget_banked()

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from listing import SCRIPT, Row, batches, i, load, r, w
 
-from wcetchar.analysis.bits import Bits
 from wcetchar.analysis.contexts import Context, Piece
 from wcetchar.analysis.history import Timeline, steps, steps_before
 from wcetchar.analysis.last_writes import LastWrites
-from wcetchar.analysis.masks import Access, MaskState, Step, alone, value_of
+from wcetchar.analysis.masks import Access, Step, alone, value_of
+from wcetchar.model.bits import Bits
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import MaskRegister
+from wcetchar.model.masks import MaskState
 from wcetchar.model.trace import Event
 
 P, F, B, M = (

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from wcetchar.analysis.bits import WORD, Bits, calculated
+from wcetchar.model.bits import WORD, Bits, calculated
 from wcetchar.model.instruction import Calculation
 
 WIDTH = 4
