@@ -114,7 +114,7 @@ def characterize(
             labelled = labeller.label(window)
             collector.add(window, labelled, labeller)
             if paths is not None:
-                paths.add(window, labelled)
+                paths.add(window, labelled, labeller.blockings)
             if progress is not None:
                 progress(collector.traced + cut.finder.traced)
         collector.take(cut.finder)

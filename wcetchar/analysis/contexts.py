@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from wcetchar.model.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking, Joint
+from wcetchar.model.masks import MaskState
 from wcetchar.model.service import Part, Service
 from wcetchar.model.trace import Event
 
@@ -136,6 +137,9 @@ class Window:
         held: what blocked where a function called by it switched threads away.
         begin, end: what was executed right before and right after.
         cuts: where other activities ran in between that go on with what is blocked here.
+        masks, lock: mask registers, and how often the scheduler was locked, where the invocation
+            began.
+        in_handler: a handler executes it: it is one, or called by one.
     """
 
     service: Service
@@ -153,6 +157,9 @@ class Window:
     begin: Edge = Edge()
     end: Edge = Edge()
     cuts: tuple[Cut, ...] = ()
+    masks: MaskState = MaskState()  # noqa: RUF009  (frozen)
+    lock: int = 0
+    in_handler: bool = False
 
     @property
     def name(self) -> str:
@@ -197,6 +204,9 @@ class OpenWindow:
     """The firmware marks it: what goes wrong is an error. Otherwise the window is given up."""
     given_up: bool = False
     """What is executed up to its end belongs to no window."""
+    masks: MaskState = field(default_factory=MaskState)
+    lock: int = 0
+    in_handler: bool = False
     otherwise: Armed | None = None
     """What it is if it returns although its service's kind says that it does not, or is not
     switched away although that says that it is."""

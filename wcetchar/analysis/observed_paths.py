@@ -7,6 +7,7 @@ are held against: each path must be one of the model's, and count what the model
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,9 @@ from wcetchar.counting.columns import (
     unpack,
 )
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind, Operation, Pattern
+from wcetchar.model.characterization import Blocking
 from wcetchar.model.instruction import Flow, InstructionTable
+from wcetchar.model.masks import MaskState
 from wcetchar.model.observed import Observed, ObservedPath
 
 _INDIRECT = tuple(FLOW[flow] for flow in (Flow.CALL_INDIRECT, Flow.JUMP_INDIRECT, Flow.JUMP_TABLE))
@@ -48,6 +51,10 @@ class _Path:
     counts: Packed
     exception: bool
     from_handler: bool
+    masks: MaskState
+    lock: int
+    in_handler: bool
+    blocking: Codes
     windows: int = 1
 
 
@@ -82,13 +89,15 @@ class ObservedPaths:
         self._table = table
         self._paths: dict[tuple[object, ...], _Path] = {}
         self._targets: dict[int, set[int]] = defaultdict(set)
+        self._blockings: Sequence[Blocking] = ()
         flow = np.array([FLOW[i.flow] for i in table.instructions])
         self._indirect = np.isin(flow, _INDIRECT)
         self._accesses = np.array([i.memory is not None for i in table.instructions])
         self.observed = Observed((), {}, frozenset(), {})
 
-    def add(self, window: Window, labelled: Labelled) -> None:
-        """One more window."""
+    def add(self, window: Window, labelled: Labelled, blockings: Sequence[Blocking]) -> None:
+        """One more window; ``blockings``: by number, of all windows so far."""
+        self._blockings = blockings
         code = labelled.packed >> INSTRUCTION_BITS
         # Fetches and core events are no data accesses; those of the hardware have no instruction's.
         data = (code & (1 << 8 | SUCCESSION) == 0) & (code >> 5 & 7 != OPERATION[Operation.FETCH])
@@ -103,6 +112,10 @@ class ObservedPaths:
             labelled.taken.tobytes(),
             accessed.tobytes(),
             np.sort(labelled.packed).tobytes(),
+            window.masks,
+            window.lock,
+            window.in_handler,
+            labelled.blocking.tobytes(),
         )
         known = self._paths.get(key)
         if known is not None:
@@ -117,6 +130,10 @@ class ObservedPaths:
             packed_counts(labelled.packed),
             window.exception is not None,
             window.from_handler,
+            window.masks,
+            window.lock,
+            window.in_handler,
+            labelled.blocking.astype(np.int64),
         )
         index = labelled.index
         left = np.flatnonzero(self._indirect[index[:-1]] & labelled.taken[:-1])
@@ -134,6 +151,7 @@ class ObservedPaths:
         sections: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         misaligned: set[int] = set()
         paths = []
+        forms = tuple(self._blockings)
         event = KIND[EventKind.UNALIGNED_ACCESS]
         for path in self._paths.values():
             counts = joint.settled(path.counts, None) if joint else path.counts
@@ -166,6 +184,11 @@ class ObservedPaths:
                     ),
                     path.windows,
                     path.exception,
+                    path.masks,
+                    path.lock,
+                    path.in_handler,
+                    path.blocking,
+                    forms,
                 )
             )
         return Observed(

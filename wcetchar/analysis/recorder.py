@@ -257,6 +257,9 @@ class Recorder:
             depth,
             exception=exception,
             from_handler=bool(self._nested and self._nested[-1].exception is not None),
+            masks=self._masks,
+            lock=self._lock,
+            in_handler=context.exception is not None,
         )
         if exception is None:
             window.begin = Edge(Joint.CALLER, self._blocking)
@@ -388,6 +391,9 @@ class Recorder:
                 window.begin,
                 end,
                 tuple(window.cuts),
+                window.masks,
+                window.lock,
+                window.in_handler,
             )
         )
 

@@ -15,6 +15,10 @@ path enters it. So every stretch of every path that fulfils the constraints is a
 layers, and the dearest flow (``network``) is at least as long as the longest. A path without a
 stretch stays in layer 0.
 
+Where a stretch begins or ends within a run of sequential instructions, it may fetch a word more
+than its nodes say: the word lies across its edge, at some address of the code. So the arcs that it
+begins and ends with cost what their nodes say for that (``PathNode.edge``).
+
 That alone lets a stretch use up all passes of a loop that a path may enter several times. Where a
 constraint also holds each time (``FlowConstraint.each``: behind each passing of an edge of
 coefficient -n, up to the next such passing, the positive ones add up to n at most, before the first
@@ -40,6 +44,7 @@ from fractions import Fraction
 from wcetchar.engine.network import Arc, Limit, reached
 from wcetchar.engine.paths import At, at_values, passes, solved, word_of
 from wcetchar.engine.prices import PriceVector
+from wcetchar.errors import NoSoundBound
 from wcetchar.model.characterization import Blocking, StretchKind
 from wcetchar.model.path_bound import PathStretch
 from wcetchar.model.path_model import OUTSIDE, Flow, PathModel
@@ -59,6 +64,12 @@ def longest_blocking(
     Raises:
         InputError, NoSoundBound: as there.
     """
+    if not model.follows_masks:
+        raise NoSoundBound(
+            f"the path model of {model.service} does not say what is held off",
+            expected="a model made with masks followed along all paths",
+            hint="characterize the service again",
+        )
     at = at_values(model, prices.in_stretches, values)
     holds = {
         n for n, node in enumerate(model.nodes) if _HOLDS[kind](model.blockings[node.blocking])
@@ -132,11 +143,13 @@ class _Layers:
         if source_in and target_in:
             self.inside.add(self._arc(number, inner, outer, cost))
         elif target_in:
+            cost += self.at.edge_cost(edge.target)
             start = self._arc(number, self._node(edge.source, 0), outer, cost)
             self.inside.add(start)
             self.starts.add(start)
         elif source_in:
-            end = self._arc(number, inner, self._node(edge.target, 2), 0)
+            cost = self.at.edge_cost(edge.source)
+            end = self._arc(number, inner, self._node(edge.target, 2), cost)
             self.inside.add(end)
             self.ends.add(end)
 

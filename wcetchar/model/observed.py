@@ -9,6 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wcetchar.model.access import AccessVector
+from wcetchar.model.characterization import Blocking
+from wcetchar.model.masks import MaskState
+
+
+def _nothing() -> npt.NDArray[np.int64]:
+    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,10 @@ class ObservedPath:
         vector: what the window counted, without successions and what caches are counted by.
         windows: how often it was seen.
         exception: it is a handler's.
+        masks, lock: mask registers, and how often the scheduler was locked, when the invocation
+            began.
+        in_handler: a handler executes it: it is one, or called by one.
+        blocking: of each instruction, what was held off when it began: number of one of ``forms``.
     """
 
     service: str
@@ -34,6 +44,11 @@ class ObservedPath:
     vector: AccessVector = field(repr=False)
     windows: int = 1
     exception: bool = False
+    masks: MaskState = field(default_factory=MaskState)
+    lock: int = 0
+    in_handler: bool = False
+    blocking: npt.NDArray[np.int64] = field(default_factory=_nothing, repr=False)
+    forms: tuple[Blocking, ...] = (Blocking(),)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ class PathNode:
         place: where its first instruction stands, for people.
         end: where its last one stands.
         seen: traces passed it.
+        edge: number of the vector of what a stretch can fetch more that begins here, or ends here,
+            at some address of the code; ``None``: nothing.
     """
 
     vector: int
@@ -57,6 +59,7 @@ class PathNode:
     place: Place = NOWHERE
     end: Place = NOWHERE
     seen: bool = False
+    edge: int | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ class PathModel:
             traces showed; with one of the last a figure is no bound.
         stalls, successions: what ``vectors`` count, as of ``Characterization``.
         lines: bytes of a cache's line, for each of which ``vectors`` count line entries.
+        follows_masks: nodes say what is held off on every path; otherwise nobody looked.
     """
 
     service: str
@@ -157,6 +161,7 @@ class PathModel:
     stalls: int = 0
     successions: bool = False
     lines: tuple[int, ...] = ()
+    follows_masks: bool = False
 
     @cached_property
     def entries(self) -> tuple[int, ...]:

@@ -112,11 +112,11 @@ def _strangers(
             expected="a service of the services files, or a pattern for some",
             hint=_close(fact.services[0], names),
         )
-    if isinstance(fact, EntryValue):
+    if isinstance(fact, EntryValue) and (fact.size != 4 or fact.minimum != fact.maximum):
         yield InputError(
-            "what variables hold at entry is not used yet",
+            "a variable is followed only if it has 4 bytes, and holds one number at entry",
             where=fact.where,
-            expected="another fact",
+            expected="`at entry NAME == NUMBER`",
             hint="say by `never` or a relation of counts which paths it leaves out",
         )
     if isinstance(fact, NoReturn) and fact.services:

@@ -38,6 +38,8 @@ from wcetchar.static.facts import Places, ReadSource, place_text
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.history import Histories
 from wcetchar.static.loop_constraints import ZERO, Bound, LoopKey
+from wcetchar.static.masking.follow import ASSUMED as ASSUMED_OF_MASKS
+from wcetchar.static.masking.follow import Masking
 from wcetchar.static.program import Program
 from wcetchar.static.proofs import (
     analysed,
@@ -148,7 +150,13 @@ class PathModels:
         self._proved_bounds = proved_bounds(self._values)
         self.program = Program(
             table,
-            split(self._whole, _cuts(observed.paths) | self._facts.switches()),
+            split(
+                self._whole,
+                _cuts(observed.paths)
+                | self._facts.switches()
+                # So that the same is held off in all of a block.
+                | {n for n, row in enumerate(table.instructions) if row.masks},
+            ),
             resolved.section_names,
             resolved.code_section.astype(np.int64),
             resolved.target_section,
@@ -163,6 +171,7 @@ class PathModels:
         self._others = {index: frozenset(one) for index, one in others.items()}
         self._vectors = Vectors(self.program)
         self._histories = Histories(self.program.columns)
+        self._masking = Masking(self.program, self._values, resolved.lock, resolved.unlock)
         self._names: dict[LoopKey, str] = {}
         self._by_callers: dict[tuple[int, tuple[int, ...]], Mapping[LoopKey, Sequence[Bound]]] = {}
 
@@ -222,6 +231,8 @@ class PathModels:
             depth=self._request.depth,
             excluded=facts.excluded(self.program.graph),
             histories=self._histories,
+            masking=self._masking,
+            holds=self._begins(service, address, facts),
         )
         gaps = [*self._open_ends(found), *self._recursions(found, unlimited)]
         floats = self._float_frames(service, found, paths)
@@ -265,7 +276,9 @@ class PathModels:
             trails=[Trail(path.values, links, path.vector) for path, links in trails],
             turned=by_loop(found, turned),
             frames=self._frames(service),
+            exceptions=resolved.table.exceptions,
             assumptions=[
+                ASSUMED_OF_MASKS,
                 *self._assumed(found),
                 *_assumed_of(service),
                 *([f"it runs on {sections.stack}"] if sections.stack else []),
@@ -273,6 +286,18 @@ class PathModels:
         )
         check_counts(model, trails, joint, self._observed.misaligned)
         return Built(model, found, trails, bounds, sections)
+
+    def _begins(self, service: Service, address: int, facts: ServiceFacts) -> list[int]:
+        """What may be known of masks where a service begins: what traces showed, with what facts
+        say of variables."""
+        words = facts.entry_values()
+        seen = {
+            (path.masks, path.lock, path.in_handler)
+            for part in PARTS[service.kind]
+            for path in self._paths[part.of(service.name)]
+        }
+        begins = {self._masking.begin(address, *one, words): None for one in seen}
+        return sorted(begins)
 
     def _sets_stack_pointer(self, found: Expanded) -> bool:
         """Otherwise than by what it held before."""

@@ -20,6 +20,7 @@ from wcetchar.model.flow import FunctionGraph, ProgramGraph
 from wcetchar.model.flow_fact import (
     Accesses,
     CodePlace,
+    EntryValue,
     Exclusive,
     Fact,
     FactOrigin,
@@ -155,6 +156,22 @@ class FactsInProgram:
         to = frozenset(i for one in fact.targets for i in self.places.indices(one))
         return self.places.transferring(fact.place), to
 
+    def variable(self, fact: EntryValue) -> int:
+        """The address of what a fact about a value is about.
+
+        Raises:
+            InputError: the image has no such variable.
+        """
+        symbols = self.places.image.find(fact.name)
+        addresses = {symbol.address for symbol in symbols if symbol.kind == "object"}
+        if len(addresses) != 1:
+            raise InputError(
+                f"{'several variables are' if addresses else 'no variable is'} called {fact.name}",
+                where=fact.where,
+                expected="the name of one variable of the image",
+            )
+        return addresses.pop() + fact.offset
+
     def switches(self) -> frozenset[int]:
         """Instructions behind which another thread may run, in any service."""
         return ServiceFacts(self, list(self.facts)).switches()
@@ -239,6 +256,22 @@ class ServiceFacts:
                 address = self.program.address_of(fact.function, fact)
                 limit = max(1, *(evaluate(fact.limit, point) for point in points))
                 found[address] = min(found.get(address, limit), limit)
+        return found
+
+    def entry_values(self) -> dict[int, int]:
+        """By address of a variable of 32 bits: what it holds when the service begins, where that is
+        one number.
+
+        Raises:
+            InputError: the image has no such variable.
+        """
+        found: dict[int, int] = {}
+        for fact in self.facts:
+            if isinstance(fact, EntryValue):
+                address = self.program.variable(fact)
+                self.used.add(id(fact))
+                if fact.size == 4 and fact.minimum is not None and fact.minimum == fact.maximum:
+                    found[address] = fact.minimum & 0xFFFFFFFF
         return found
 
     def targets(self) -> list[tuple[Targets, frozenset[int], frozenset[int]]]:

@@ -30,6 +30,7 @@ from wcetchar.model.path_model import (
 from wcetchar.static.expand import Expanded
 from wcetchar.static.history import BEGIN
 from wcetchar.static.loop_constraints import Bound, LoopKey, call_constraints, constraints
+from wcetchar.static.masking.forms import forms
 from wcetchar.static.sections import DataSections
 from wcetchar.static.vectors import Vectors
 
@@ -103,6 +104,7 @@ def path_model(
     turned: Mapping[LoopKey, Mapping[tuple[tuple[str, int], ...], int]],
     frames: Frames | None = None,
     assumptions: Sequence[str] = (),
+    exceptions: ExceptionModel,
 ) -> PathModel:
     """
     Args:
@@ -114,6 +116,7 @@ def path_model(
         trails: of traced paths.
         assumptions: beside those of every model.
         frames: of a handler; what it returns from is an exception.
+        exceptions: of the instruction set.
     """
     numbers: dict[AccessVector, int] = {}
     seen = {link for trail in trails for link in trail.links}
@@ -121,6 +124,9 @@ def path_model(
     passed = {found.links[number].target for number in seen}
     # Also of what the handler jumps to, which returns for it.
     ends = {link.source for link in found.links if link.target == OUTSIDE}
+    blockings: dict[Blocking, int] = {}
+    held = forms(found, exceptions)
+    edge_of: dict[int, int | None] = {}
     nodes = []
     for number, (step, vector) in enumerate(
         zip(found.steps, vectors.of(found, sections.of), strict=True)
@@ -136,9 +142,15 @@ def path_model(
         if frames is not None and number in ends:
             section = found.program.section_names[int(found.program.code_section[block.last])]
             vector += frames.exit(section)
-        nodes.append(
-            PathNode(numbers.setdefault(vector, len(numbers)), 0, place, end, seen=number in passed)
-        )
+        own = numbers.setdefault(vector, len(numbers))
+        edge = None
+        if held[number].holds_preemption:
+            if block.first not in edge_of:
+                more = AccessVector(vectors.across(block.first))
+                edge_of[block.first] = numbers.setdefault(more, len(numbers)) if more else None
+            edge = edge_of[block.first]
+        form = blockings.setdefault(held[number], len(blockings))
+        nodes.append(PathNode(own, form, place, end, number in passed, edge))
     told = sections.told(_accessing(found))
     edges = tuple(
         PathEdge(link.source, link.target, seen=number in seen)
@@ -158,7 +170,7 @@ def path_model(
     return PathModel(
         name,
         tuple(numbers),
-        (Blocking(),),
+        tuple(blockings) or (Blocking(),),
         tuple(nodes),
         edges,
         tuple(all_constraints),
@@ -170,6 +182,7 @@ def path_model(
         told[Origin.WRITTEN],
         told[Origin.OBSERVED],
         stalls=STALL_EDITION,
+        follows_masks=found.masking is not None,
     )
 
 

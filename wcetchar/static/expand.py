@@ -11,8 +11,8 @@ A part of a service that another thread cuts begins or ends inside (:class:`Cuts
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -21,6 +21,7 @@ from wcetchar.model.flow import Edge, EdgeKind, FunctionGraph, TransferKind
 from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static.contexts import ROOT, Contexts, Site
 from wcetchar.static.history import BEGIN, Histories, History
+from wcetchar.static.masking.follow import Masking
 from wcetchar.static.program import Program
 
 MOST_STEPS: Final = 400_000
@@ -47,6 +48,7 @@ class Step:
     out: Out
     taken: bool
     history: History
+    hold: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Expanded:
         missing: addresses of functions that are called and have no graph.
         reached: addresses of functions, and numbers of their blocks, that the service may execute,
             those that lead to no end among them.
+        masking: what the numbers ``hold`` of steps stand for; ``None``: they stand for nothing.
     """
 
     program: Program
@@ -97,13 +100,16 @@ class Expanded:
     links: list[Link] = field(default_factory=list)
     missing: set[int] = field(default_factory=set)
     reached: set[tuple[int, int]] = field(default_factory=set)
+    masking: Masking | None = None
 
     def function_of(self, context: int) -> FunctionGraph:
         """That a context is one of."""
         return self.program.graph.functions[self.contexts[context].function]
 
 
-State = tuple[int, int, History]
+State = tuple[int, int, History, int]
+Start = tuple[int, int, int]
+"""Context, block, and number of what is known of masks."""
 Excluded = Callable[[Contexts, int, int], bool]
 
 
@@ -117,9 +123,11 @@ class _Explorer:
         histories: Histories,
         excluded: Excluded | None,
         ends: frozenset[int] | None,
+        masking: Masking | None,
     ) -> None:
         """``ends``: as of :class:`Cuts`; ``None``: it ends with the service's return."""
-        self.found = Expanded(program, contexts)
+        self.found = Expanded(program, contexts, masking=masking)
+        self._masking = masking
         self._program, self._contexts, self._histories = program, contexts, histories
         self._excluded, self._ends = excluded, ends
         self._states: dict[State, tuple[int, ...]] = {}
@@ -128,10 +136,10 @@ class _Explorer:
         self._returning: dict[int, list[int]] = defaultdict(list)
         self._outs: dict[tuple[int, int], tuple[tuple[Out, bool], ...]] = {}
 
-    def explore(self, starts: list[tuple[int, int]]) -> None:
-        """``starts``: contexts and blocks; what was executed before them is not known."""
-        for context, block in starts:
-            for target in self._at((context, block, BEGIN)):
+    def explore(self, starts: list[Start]) -> None:
+        """What was executed before the starts is not known."""
+        for context, block, hold in starts:
+            for target in self._at((context, block, BEGIN, hold)):
                 self._link(Link(OUTSIDE, target, context))
         while self._left:
             self._follow(self._left.pop())
@@ -141,7 +149,7 @@ class _Explorer:
         known = self._states.get(state)
         if known is not None:
             return known
-        context, block, history = state
+        context, block, history, hold = state
         if self._excluded is not None and self._excluded(self._contexts, context, block):
             self._states[state] = ()
             return ()
@@ -149,7 +157,7 @@ class _Explorer:
         steps = self.found.steps
         first = len(steps)
         for out, taken in self._ways(context, block):
-            steps.append(Step(context, block, out, taken, history))
+            steps.append(Step(context, block, out, taken, history, hold))
         if len(steps) > MOST_STEPS:
             raise NoSoundBound(
                 f"there are more than {MOST_STEPS} blocks in their contexts",
@@ -196,19 +204,33 @@ class _Explorer:
         if step.out is Leave.CUT:
             self._link(Link(number, OUTSIDE, step.context))
             return
+        hold = self._hold_behind(step)
+        if hold is None:
+            return
         history = self._histories.behind(step.history, block, step.taken)
         if isinstance(step.out, Edge):
-            for target in self._at((step.context, step.out.target, history)):
+            for target in self._at((step.context, step.out.target, history, hold)):
                 self._link(Link(number, target, step.context, step.out))
         elif step.out is Leave.RETURN:
             self._returning[step.context].append(number)
-            self._return(number, step, history)
+            self._return(number, step, history, hold)
         else:
             assert isinstance(step.out, int)
             tail = graph.transfer_of[step.block].kind is TransferKind.TAIL_CALL
-            self._call(number, step, step.out, tail, history)
+            self._call(number, step, step.out, tail, history, hold)
 
-    def _return(self, number: int, step: Step, history: History) -> None:
+    def _hold_behind(self, step: Step) -> int | None:
+        """What is known of masks behind a step; ``None``: it is not left so."""
+        if self._masking is None:
+            return step.hold
+        behind = self._masking.through(self.found.function_of(step.context), step.block, step.hold)
+        if behind is None or (behind.taken is not None and behind.taken != step.taken):
+            return None
+        return behind.hold
+
+    def _return(self, number: int, step: Step, history: History, hold: int) -> None:
+        if self._masking is not None:
+            hold = self._masking.returned(hold)
         for site in self._contexts.returns_to(step.context):
             if site is None:
                 if self._ends is None and (number, OUTSIDE, None) not in self._linked:
@@ -218,12 +240,14 @@ class _Explorer:
             caller, block = site
             for edge in self.found.function_of(caller).successors[block]:
                 if edge.kind is EdgeKind.RETURNED:
-                    for target in self._at((caller, edge.target, history)):
+                    for target in self._at((caller, edge.target, history, hold)):
                         if (number, target, edge) not in self._linked:
                             self._linked.add((number, target, edge))
                             self._link(Link(number, target, caller, edge))
 
-    def _call(self, number: int, step: Step, function: int, tail: bool, history: History) -> None:
+    def _call(
+        self, number: int, step: Step, function: int, tail: bool, history: History, hold: int
+    ) -> None:
         graph = self._program.graph.functions.get(function)
         if graph is None:
             self.found.missing.add(function)
@@ -233,8 +257,14 @@ class _Explorer:
         if called is None:
             return
         context, new = called
+        if self._masking is not None:
+            caller = self.found.function_of(step.context)
+            last = caller.blocks[step.block].last
+            hold = self._masking.called(
+                hold, function, tail=tail, caller=caller.address, index=last
+            )
         for entry in graph.entries:
-            for target in self._at((context, entry, history)):
+            for target in self._at((context, entry, history, hold)):
                 self._link(Link(number, target, context, None, None if tail else site))
         if new:
             for one in self._contexts.returning_for(context):
@@ -242,7 +272,9 @@ class _Explorer:
                     again = self.found.steps[returning]
                     ended = self.found.function_of(one).blocks[again.block]
                     behind = self._histories.behind(again.history, ended, again.taken)
-                    self._return(returning, again, behind)
+                    held = self._hold_behind(again)
+                    if held is not None:
+                        self._return(returning, again, behind, held)
 
 
 def expand(
@@ -254,6 +286,8 @@ def expand(
     depth: int | None = None,
     excluded: Excluded | None = None,
     histories: Histories | None = None,
+    masking: Masking | None = None,
+    holds: Sequence[int] = (0,),
 ) -> Expanded:
     """The graph of a service, or of a part of one; steps that lead to no end are left out.
 
@@ -264,27 +298,34 @@ def expand(
         depth: calls that tell contexts apart; ``None``: all.
         excluded: whether a block is not executed, by a fact.
         histories: shared by the services of one program.
+        masking: follows masks, shared like these; ``None``: they are not followed.
+        holds: numbers of what it knows where the service begins.
 
     Raises:
         NoSoundBound: the graph grows too large.
     """
     histories = histories or Histories(program.columns)
     contexts = Contexts(entry, limits, depth)
-    first = [(ROOT, block) for block in program.graph.functions[entry].entries]
+    first = [
+        (ROOT, block, hold) for block in program.graph.functions[entry].entries for hold in holds
+    ]
     ends = cuts.ends if cuts is not None and cuts.ends else None
     if cuts is None or not cuts.begins:
-        explorer = _Explorer(program, contexts, histories, excluded, ends)
+        explorer = _Explorer(program, contexts, histories, excluded, ends, masking)
         explorer.explore(first)
         return _pruned(explorer.found)
     # All that comes before first: it shows in which contexts the part can begin.
-    before = _Explorer(program, contexts, histories, excluded, None)
+    before = _Explorer(program, contexts, histories, excluded, None, masking)
     before.explore(first)
-    starts: dict[tuple[int, int], None] = {}
+    starts: dict[Start, None] = {}
     for step in before.found.steps:
         block = before.found.function_of(step.context).blocks[step.block]
         if block.first in cuts.begins:
-            starts[step.context, step.block] = None
-    explorer = _Explorer(program, contexts, histories, excluded, ends)
+            hold = step.hold
+            if masking is not None:
+                hold = masking.resumed(hold, contexts[step.context].active)
+            starts[step.context, step.block, hold] = None
+    explorer = _Explorer(program, contexts, histories, excluded, ends, masking)
     explorer.explore([*starts])
     explorer.found.missing |= before.found.missing
     explorer.found.reached |= before.found.reached
@@ -311,4 +352,4 @@ def _pruned(found: Expanded) -> Expanded:
         if x.source in renamed and x.target in renamed
     ]
     steps = [found.steps[old] for old in sorted(kept)]
-    return Expanded(found.program, found.contexts, steps, links, found.missing, found.reached)
+    return replace(found, steps=steps, links=links)

@@ -1,4 +1,5 @@
-"""Traced paths held against the graph of all paths: each must be one of them.
+"""Traced paths held against the graph of all paths: each must be one of them, and hold off there
+what the trace shows, as far as both know it.
 
 An observed path that the graph has not, or that a constraint excludes, shows that a fact is wrong,
 or the analysis; then nothing that the model says is a bound.
@@ -7,10 +8,12 @@ or the analysis; then nothing that the model says is a bound.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from wcetchar.model.characterization import Blocking
 from wcetchar.model.flow import EdgeKind
 from wcetchar.model.observed import ObservedPath
 from wcetchar.model.path_model import OUTSIDE
@@ -66,10 +69,32 @@ class Replay:
             )
         return result
 
+    def _holding(self, path: ObservedPath) -> Callable[[int, int], bool]:
+        """Whether a step of this length holds off what the path holds off at a position."""
+        masking = self.found.masking
+        if masking is None or not len(path.blocking):
+            return lambda step, position: True
+        blocking = path.blocking.tolist()
+        agree: dict[tuple[int, int], bool] = {}
+
+        def holds(step: int, position: int) -> bool:
+            one = self.found.steps[step]
+            block = self.found.function_of(one.context).blocks[one.block]
+            for number in blocking[position : position + block.last - block.first + 1]:
+                key = one.hold, number
+                if key not in agree:
+                    agree[key] = _agree(masking.blocking(one.hold), path.forms[number])
+                if not agree[key]:
+                    return False
+            return True
+
+        return holds
+
     def trail(self, path: ObservedPath) -> list[int] | Astray:
         """Numbers of the links that the path takes, in order."""
         index, taken = path.index.tolist(), path.taken.tolist()
         accessed = path.accessed.tolist()
+        holding = self._holding(path)
         end = len(index)
         furthest = 0
         # Where two variants of a block begin alike, the other one is tried when one leads astray.
@@ -91,7 +116,7 @@ class Replay:
                 continue
             if step != OUTSIDE:
                 length = self._fits(step, position, index, taken, accessed)
-                if not length:
+                if not length or not holding(step, position):
                     continue
                 position += length
                 furthest = max(furthest, position)
@@ -131,3 +156,10 @@ class Replay:
             if accessed[position + at] == (block.first + at in block.skipped):
                 return 0
         return length
+
+
+def _agree(model: Blocking, trace: Blocking) -> bool:
+    """Both say the same, as far as both know it."""
+    if model.preemption != trace.preemption:
+        return False
+    return model.unknown or trace.unknown or model == trace

@@ -49,8 +49,9 @@ def replayed(found: Expanded, paths: Sequence[ObservedPath], place: Callable[[in
             raise CheckFailed(
                 f"{path.service}: a traced path is no path of the model: behind "
                 + " comes ".join(places),
-                expected="a model that has every path that was seen",
-                hint="a flow fact leaves it out that is wrong, or control flow was not understood",
+                expected="a model that has every path that was seen, and holds off what it does",
+                hint="a flow fact leaves it out that is wrong, or control flow or a mask was not "
+                "understood",
             )
         trails.append((path, trail))
     return trails

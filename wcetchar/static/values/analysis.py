@@ -139,6 +139,10 @@ class Values:
         ]
         return joined_ranges(found) if found else None
 
+    def has_escaped(self, index: int) -> bool:
+        """Before an instruction, the address of the frame may be known elsewhere."""
+        return not self.settled or any(state.escaped for state, _ in self._states(index))
+
     def address_of(self, index: int) -> AbstractAddress | None:
         """Where an instruction's data accesses can be; ``None``: it makes none, or is never
         executed."""

@@ -1,0 +1,349 @@
+"""Goes on with what is known of masks and locks, block by block and call by call.
+
+What a mask register gets is followed forwards along the path: from where it was read (``mrs``,
+``csrr``) through registers, stack slots and calls, with the constants that the value analysis
+knows; variables whose value at the entry a flow fact gives (``at entry uxCriticalNesting == 0``)
+are followed the same way, and where a branch depends on one the path goes only where it says.
+A trace's masks are followed backwards (``analysis.masks``), so each checks the other.
+
+Soundness: what is not followed is not known, and counts as masked. A branch is decided only where
+both sides of its comparison are known as a whole. Taken for granted, and listed: the procedure call
+standard, and that only accesses at its own address write to a variable that is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from wcetchar.model.bits import NOTHING, Bits
+from wcetchar.model.characterization import Blocking
+from wcetchar.model.flow import BasicBlock, FunctionGraph
+from wcetchar.model.instruction import Flow, Instruction, MaskRegister
+from wcetchar.model.masks import MaskState
+from wcetchar.model.term import Constant, Operation, RegisterValue, Term
+from wcetchar.static.masking import effects
+from wcetchar.static.masking.effects import Effects, Loaded, Store
+from wcetchar.static.masking.held import MOST_LOCKS, Frame, Hold, Place, frame_of
+from wcetchar.static.masking.liveness import live_registers
+from wcetchar.static.program import Program
+from wcetchar.static.values.analysis import Values
+
+ASSUMED: Final = (
+    "functions keep to the procedure call standard, and what is followed of masks is not written "
+    "to through pointers"
+)
+_LEFT, _RIGHT, _DIFFERENCE = ("f", 0), ("f", 1), ("f", 2)
+_MOST_OF_A_WORD: Final = 256
+"""Beyond, a variable that is followed is not known any more: so a loop that counts it up ends."""
+
+
+@dataclass(frozen=True)
+class Through:
+    """Behind a block. ``taken``: whether the branch at its end is, where that is known."""
+
+    hold: int
+    taken: bool | None = None
+
+
+class Masking:
+    """Numbers what is known, as it appears. Shared by all services of a program.
+
+    Args:
+        values: of each function.
+        lock, unlock: table indices of functions that lock the scheduler, and that unlock it.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        values: Mapping[int, Values],
+        lock: Collection[int] = (),
+        unlock: Collection[int] = (),
+    ) -> None:
+        self._program = program
+        self._rows = program.table.instructions
+        self._roles = program.table.registers
+        self._effects = Effects(program.table, values)
+        self._lock, self._unlock = frozenset(lock), frozenset(unlock)
+        self.holds: list[Hold] = []
+        self._numbers: dict[Hold, int] = {}
+        self._through: dict[tuple[int, int, int], Through | None] = {}
+        self._live: dict[int, tuple[frozenset[int], ...]] = {}
+        kept = self._roles.saved_by_callee
+        self._kept = frozenset(n for n in range(kept.bit_length()) if kept >> n & 1)
+
+    def number(self, hold: Hold) -> int:
+        known = self._numbers.get(hold)
+        if known is None:
+            known = self._numbers[hold] = len(self.holds)
+            self.holds.append(hold)
+        return known
+
+    def blocking(self, hold: int) -> Blocking:
+        return self.holds[hold].blocking
+
+    def begin(
+        self, function: int, masks: MaskState, lock: int, handler: bool, words: Mapping[int, int]
+    ) -> int:
+        """Where a service begins with its function; ``words``: by address, what variables hold."""
+        followed = tuple(sorted((at, Bits(value)) for at, value in words.items()))
+        hold = Hold(masks, lock, handler, followed)
+        return self.number(self._entered(hold, function))
+
+    def resumed(self, hold: int, functions: Collection[int]) -> int:
+        """Where a thread goes on that was switched away; ``functions``: that it is in, by address.
+        A lock is over then, but for that of a lock function that is being executed."""
+        one = self.holds[hold]
+        locking = sum(self._first(function) in self._lock for function in functions)
+        frames = tuple(Frame(frame.known) for frame in one.frames)
+        return self.number(replace(one, lock=locking, frames=frames))
+
+    # --- calls ------------------------------------------------------------------------------------
+
+    def called(self, hold: int, function: int, *, tail: bool, caller: int, index: int) -> int:
+        """At a function's first instruction: called, or jumped to, by ``caller`` with the
+        instruction of this table index."""
+        one = self.holds[hold]
+        *outer, frame = one.frames
+        handed = {
+            place: bits
+            for place, bits in frame.known
+            if place[0] == "r" and place[1] in self._roles.arguments
+        }
+        if tail:
+            frames = (*outer, frame_of(handed, frame.unlocks))
+        else:
+            escaped = self._effects.escaped(caller, index)
+            kept = {
+                place: bits
+                for place, bits in frame.known
+                if (place[0] == "r" and place[1] in self._kept) or (place[0] == "s" and not escaped)
+            }
+            frames = (*outer, frame_of(kept, frame.unlocks), frame_of(handed))
+        return self.number(self._entered(replace(one, frames=frames), function))
+
+    def returned(self, hold: int) -> int:
+        """Behind the call that the innermost function returns to."""
+        one = self.holds[hold]
+        *outer, frame = one.frames
+        lock = one.lock if one.lock >= MOST_LOCKS else max(0, one.lock - frame.unlocks)
+        results = {
+            place: bits
+            for place, bits in frame.known
+            if place[0] == "r" and place[1] in self._roles.arguments[:2]
+        }
+        if not outer:
+            return self.number(replace(one, lock=lock, frames=(frame_of(results),)))
+        caller = outer[-1]
+        frames = (*outer[:-1], frame_of(dict(caller.known) | results, caller.unlocks))
+        return self.number(replace(one, lock=lock, frames=frames))
+
+    def _first(self, function: int) -> int:
+        graph = self._program.graph.functions[function]
+        return graph.blocks[graph.entries[0]].first
+
+    def _entered(self, hold: Hold, function: int) -> Hold:
+        first = self._first(function)
+        if first in self._lock:
+            hold = replace(hold, lock=min(hold.lock + 1, MOST_LOCKS))
+        if first in self._unlock:
+            *outer, frame = hold.frames
+            hold = replace(hold, frames=(*outer, replace(frame, unlocks=frame.unlocks + 1)))
+            # It was locked before the service began, and is until this returns.
+            pending = sum(one.unlocks for one in hold.frames)
+            hold = replace(hold, lock=max(hold.lock, min(pending, MOST_LOCKS)))
+        return hold
+
+    # --- blocks -----------------------------------------------------------------------------------
+
+    def through(self, function: FunctionGraph, number: int, hold: int) -> Through | None:
+        """Behind a block; ``None``: what is known contradicts the outcomes that it stands for."""
+        key = function.address, number, hold
+        if key not in self._through:
+            self._through[key] = self._behind(function, number, self.holds[hold])
+        return self._through[key]
+
+    def _behind(self, function: FunctionGraph, number: int, hold: Hold) -> Through | None:
+        walk = _Walk(self._effects, function.address, hold)
+        block = function.blocks[number]
+        for index in range(block.first, block.last + 1):
+            if not self._step(walk, block, index):
+                return None
+        last = self._rows[block.last]
+        branches = effects.is_branch(last) and block.last not in block.skipped
+        taken = walk.decided(last, block.last) if branches else None
+        known = walk.known
+        live = self._live_behind(function)[number]
+        flags = len(self._roles.names)
+        known = {
+            place: bits
+            for place, bits in known.items()
+            if place[0] == "s" or (flags if place[0] == "f" else place[1]) in live
+        }
+        *outer, frame = hold.frames
+        frames = (*outer, frame_of(known, frame.unlocks))
+        words = tuple(sorted(walk.words.items(), key=lambda pair: pair[0]))
+        after = replace(hold, masks=walk.masks, words=words, frames=frames)
+        return Through(self.number(after), taken)
+
+    def _live_behind(self, function: FunctionGraph) -> tuple[frozenset[int], ...]:
+        known = self._live.get(function.address)
+        if known is None:
+            known = self._live[function.address] = live_registers(function, self._program.table)
+        return known
+
+    def _step(self, walk: _Walk, block: BasicBlock, index: int) -> bool:
+        """One instruction; false: it is not executed so."""
+        row = self._rows[index]
+        if not row.conditional or effects.is_branch(row):
+            walk.execute(row, index)
+            return True
+        holds = walk.condition(row)
+        if index in block.skipped:
+            return holds is not True
+        if row.memory is not None or row.flow is not Flow.NEXT:
+            # A block in which it is skipped stands beside this one.
+            if holds is False:
+                return False
+            walk.execute(row, index)
+        elif holds:
+            walk.execute(row, index)
+        elif holds is None:
+            walk.perhaps(row)
+        return True
+
+
+class _Walk:
+    """Goes through one block."""
+
+    def __init__(self, effects: Effects, function: int, hold: Hold) -> None:
+        self._effects, self._function = effects, function
+        self.masks = hold.masks
+        self.known = dict(hold.frames[-1].known)
+        self.words = dict(hold.words)
+
+    def execute(self, row: Instruction, index: int) -> None:
+        effect = self._effects.of(self._function, index)
+        found = [(register, self._value(source, index)) for register, source in effect.sets]
+        compared = self._compared(row, index) if row.sets_flags else None
+        stored = [(store, self._stored(store, index)) for store in effect.stores]
+        for write in row.masks:
+            held = NOTHING if write.source is None else self.register(write.source, index)
+            self.masks = self.masks.after(write, held)
+        for store, bits in stored:
+            self._store(store, bits, index)
+        for register in effect.forgets:
+            self.known.pop(("r", register), None)
+        for register, (bits, follows) in found:
+            self.known.pop(("r", register), None)
+            if follows and bits.known:
+                self.known["r", register] = bits
+        if row.sets_flags or row.flow in (Flow.CALL, Flow.CALL_INDIRECT, Flow.SUPERVISOR_CALL):
+            self._forget_flags()
+        if compared is not None:
+            self.known |= compared
+        if row.flow is Flow.SUPERVISOR_CALL:
+            # Its handler passes results in registers, and may write anywhere.
+            self.known = {}
+
+    def perhaps(self, row: Instruction) -> None:
+        """It is executed or not."""
+        for write in row.masks:
+            self.masks = self.masks.written(write.register, None)
+        for place in [p for p in self.known if p[0] == "r" and row.defs >> p[1] & 1]:
+            del self.known[place]
+        if row.sets_flags:
+            self._forget_flags()
+
+    def register(self, number: int, index: int) -> Bits:
+        """What is known of a register before an instruction."""
+        known = self.known.get(("r", number))
+        return self._effects.constant(self._function, index, number) if known is None else known
+
+    def condition(self, row: Instruction) -> bool | None:
+        """Whether a predicated instruction's condition holds."""
+        flags = [self.known.get(place) for place in (_LEFT, _RIGHT, _DIFFERENCE)]
+        left, right, difference = flags
+        if left is None or right is None or difference is None or not row.condition:
+            return None
+        return effects.outcome(left.value, right.value, bool(difference.value), row.condition)
+
+    def decided(self, row: Instruction, index: int) -> bool | None:
+        """Whether the branch is taken; the walk is behind it, and it has changed no register."""
+        compared = row.comparison
+        if compared is None or compared.taken is None:
+            return self.condition(row)
+        left, right = self._value(compared.left, index), self._value(compared.right, index)
+        a, b = left[0].whole, right[0].whole
+        if a is None or b is None or not (left[1] or right[1]):
+            return None
+        return effects.holds(a, compared.taken, b)
+
+    def _value(self, source: Term | Loaded | MaskRegister, index: int) -> tuple[Bits, bool]:
+        """What is known of it, and whether it follows from what is followed."""
+        match source:
+            case MaskRegister():
+                return self.masks.read(source), True
+            case Loaded(place):
+                space, at = place
+                bits = self.words.get(at) if space == "m" else self.known.get(place)
+                return (NOTHING, False) if bits is None else (bits, True)
+            case Constant(value):
+                return Bits(value), False
+            case RegisterValue(number):
+                known = self.known.get(("r", number))
+                if known is not None:
+                    return known, True
+                return self._effects.constant(self._function, index, number), False
+            case Operation(operator, left, right):
+                if not self._follows(left) and not self._follows(right):
+                    return NOTHING, False
+                one, two = self._value(left, index), self._value(right, index)
+                return effects.combined(operator, one[0], two[0]), one[1] or two[1]
+        raise AssertionError(source)
+
+    def _follows(self, term: Term) -> bool:
+        match term:
+            case RegisterValue(number):
+                return ("r", number) in self.known
+            case Operation(_, left, right):
+                return self._follows(left) or self._follows(right)
+        return False
+
+    def _compared(self, row: Instruction, index: int) -> dict[Place, Bits] | None:
+        compared = row.comparison
+        if compared is None or compared.taken is not None:
+            return None
+        left, right = self._value(compared.left, index), self._value(compared.right, index)
+        if left[0].whole is None or right[0].whole is None or not (left[1] or right[1]):
+            return None
+        return {_LEFT: left[0], _RIGHT: right[0], _DIFFERENCE: Bits(compared.difference)}
+
+    def _forget_flags(self) -> None:
+        for place in (_LEFT, _RIGHT, _DIFFERENCE):
+            self.known.pop(place, None)
+
+    def _stored(self, store: Store, index: int) -> Bits:
+        if store.register is None or store.size != 4:
+            return NOTHING
+        return self.register(store.register, index)
+
+    def _store(self, store: Store, bits: Bits, index: int) -> None:
+        if store.place is None:
+            if self._effects.escaped(self._function, index):
+                self.known = {p: b for p, b in self.known.items() if p[0] != "s"}
+            return
+        space, at = store.place
+        if space == "s":
+            for near in range(at - 3, at + store.size):
+                self.known.pop(("s", near), None)
+            if bits.known:
+                self.known["s", at] = bits
+            return
+        for near in range(at - 3, at + store.size):
+            if near in self.words:
+                self.words[near] = bits if near == at and store.size == 4 else NOTHING
+                if self.words[near].value >= _MOST_OF_A_WORD:
+                    self.words[near] = NOTHING
