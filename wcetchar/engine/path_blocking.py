@@ -17,7 +17,7 @@ stretch stays in layer 0.
 
 Where a stretch begins or ends within a run of sequential instructions, it may fetch a word more
 than its nodes say: the word lies across its edge, at some address of the code. So the arcs that it
-begins and ends with cost what their nodes say for that (``PathNode.edge``).
+begins and ends with cost what their nodes say for that (``PathNode.run_in``, ``run_out``).
 
 That alone lets a stretch use up all passes of a loop that a path may enter several times. Where a
 constraint also holds each time (``FlowConstraint.each``: behind each passing of an edge of
@@ -143,12 +143,12 @@ class _Layers:
         if source_in and target_in:
             self.inside.add(self._arc(number, inner, outer, cost))
         elif target_in:
-            cost += self.at.edge_cost(edge.target)
+            cost += self.at.begin_cost(edge.target)
             start = self._arc(number, self._node(edge.source, 0), outer, cost)
             self.inside.add(start)
             self.starts.add(start)
         elif source_in:
-            cost = self.at.edge_cost(edge.source)
+            cost = self.at.end_cost(edge.source)
             end = self._arc(number, inner, self._node(edge.target, 2), cost)
             self.inside.add(end)
             self.ends.add(end)

@@ -45,7 +45,7 @@ class At:
         columns: by number of an edge: number of a constraint -> coefficient.
         limits: of the constraints.
         times: upper end of the price of each node, in nanoseconds.
-        edge_times: the same of what a stretch counts more that begins or ends in it.
+        run_in, run_out: the same of what a stretch fetches more that begins, or ends, in it.
         scale: times are multiples of 1 / scale.
         share: what node times are multiplied by so that interference comes whole times.
     """
@@ -56,15 +56,20 @@ class At:
     columns: tuple[Mapping[int, int], ...]
     limits: tuple[Limit, ...]
     times: tuple[Fraction, ...]
-    edge_times: tuple[Fraction, ...]
+    run_in: tuple[Fraction, ...]
+    run_out: tuple[Fraction, ...]
     scale: int
 
     def cost(self, node: int) -> int:
         return 0 if node == OUTSIDE else int(self.times[node] * self.scale)
 
-    def edge_cost(self, node: int) -> int:
-        """Beside ``cost``, where a stretch begins or ends in the node."""
-        return 0 if node == OUTSIDE else int(self.edge_times[node] * self.scale)
+    def begin_cost(self, node: int) -> int:
+        """Beside ``cost``, where a stretch begins in the node."""
+        return int(self.run_in[node] * self.scale)
+
+    def end_cost(self, node: int) -> int:
+        """Beside ``cost``, where a stretch ends in the node."""
+        return int(self.run_out[node] * self.scale)
 
     def time(self, cost: int) -> Fraction:
         """Of a window that costs so much."""
@@ -140,11 +145,16 @@ def at_values(model: PathModel, prices: PriceVector, values: Mapping[str, int]) 
         limits.append(Limit(constraint.label, formula.evaluate(constraint.limit, values)))
     of_vectors = [prices.time_of(vector).high for vector in model.vectors]
     times = tuple(of_vectors[node.vector] for node in model.nodes)
-    edges = tuple(
-        Fraction(0) if node.edge is None else of_vectors[node.edge] for node in model.nodes
+    runs_in, runs_out = (
+        (
+            tuple(Fraction(0) if number is None else of_vectors[number] for number in numbers)
+            for numbers in zip(*((node.run_in, node.run_out) for node in model.nodes), strict=True)
+        )
+        if model.nodes
+        else ((), ())
     )
     scale = math.lcm(1, *(time.denominator for time in set(of_vectors)))
-    return At(model, prices, values, tuple(columns), tuple(limits), times, edges, scale)
+    return At(model, prices, values, tuple(columns), tuple(limits), times, runs_in, runs_out, scale)
 
 
 def solved(
@@ -240,7 +250,9 @@ def _check_edges(model: PathModel) -> None:
         raise ValueError(f"{model.service}: an edge ends at a node that is not there")
     if any(not 0 <= e < edges for c in model.constraints for e in c.coefficients):
         raise ValueError(f"{model.service}: a constraint has an edge that is not there")
-    numbers = [n for node in model.nodes for n in (node.vector, node.edge or 0)]
+    numbers = [
+        n for node in model.nodes for n in (node.vector, node.run_in or 0, node.run_out or 0)
+    ]
     if any(not 0 <= number < len(model.vectors) for number in numbers):
         raise ValueError(f"{model.service}: a node has a vector that is not there")
 

@@ -50,8 +50,9 @@ class PathNode:
         place: where its first instruction stands, for people.
         end: where its last one stands.
         seen: traces passed it.
-        edge: number of the vector of what a stretch can fetch more that begins here, or ends here,
-            at some address of the code; ``None``: nothing.
+        run_in, run_out: number of the vector of what a stretch that begins here, or ends here, can
+            fetch more at some address of the code, where a run of sequential instructions goes on
+            into the node, or out of it; ``None``: nothing.
     """
 
     vector: int
@@ -59,7 +60,8 @@ class PathNode:
     place: Place = NOWHERE
     end: Place = NOWHERE
     seen: bool = False
-    edge: int | None = None
+    run_in: int | None = None
+    run_out: int | None = None
 
 
 @dataclass(frozen=True)

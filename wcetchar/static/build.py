@@ -28,7 +28,7 @@ from wcetchar.model.path_model import (
     TracedPath,
 )
 from wcetchar.static.expand import Expanded
-from wcetchar.static.history import BEGIN
+from wcetchar.static.history import BEGIN, NO_RUN
 from wcetchar.static.loop_constraints import Bound, LoopKey, call_constraints, constraints
 from wcetchar.static.masking.forms import forms
 from wcetchar.static.sections import DataSections
@@ -126,7 +126,7 @@ def path_model(
     ends = {link.source for link in found.links if link.target == OUTSIDE}
     blockings: dict[Blocking, int] = {}
     held = forms(found, exceptions)
-    edge_of: dict[int, int | None] = {}
+    runs = _Runs(found, vectors, numbers)
     nodes = []
     for number, (step, vector) in enumerate(
         zip(found.steps, vectors.of(found, sections.of), strict=True)
@@ -143,14 +143,9 @@ def path_model(
             section = found.program.section_names[int(found.program.code_section[block.last])]
             vector += frames.exit(section)
         own = numbers.setdefault(vector, len(numbers))
-        edge = None
-        if held[number].holds_preemption:
-            if block.first not in edge_of:
-                more = AccessVector(vectors.across(block.first))
-                edge_of[block.first] = numbers.setdefault(more, len(numbers)) if more else None
-            edge = edge_of[block.first]
         form = blockings.setdefault(held[number], len(blockings))
-        nodes.append(PathNode(own, form, place, end, number in passed, edge))
+        into, out = runs.of(number) if held[number].holds_preemption else (None, None)
+        nodes.append(PathNode(own, form, place, end, number in passed, into, out))
     told = sections.told(_accessing(found))
     edges = tuple(
         PathEdge(link.source, link.target, seen=number in seen)
@@ -184,6 +179,29 @@ def path_model(
         stalls=STALL_EDITION,
         follows_masks=found.masking is not None,
     )
+
+
+class _Runs:
+    """Of steps: vectors of what a stretch fetches more that begins or ends there."""
+
+    def __init__(self, found: Expanded, vectors: Vectors, numbers: dict[AccessVector, int]) -> None:
+        self._found, self._vectors, self._numbers = found, vectors, numbers
+        self._ends = {n for n, step in enumerate(found.steps) if step.taken}
+        self._ends |= {link.source for link in found.links if link.target == OUTSIDE}
+
+    def of(self, number: int) -> tuple[int | None, int | None]:
+        step = self._found.steps[number]
+        block = self._found.function_of(step.context).blocks[step.block]
+        runs_in = step.history.phase != NO_RUN
+        runs_out = number not in self._ends
+        return (
+            self._number(block.first, False) if runs_in else None,
+            self._number(block.last, True) if runs_out else None,
+        )
+
+    def _number(self, index: int, ends: bool) -> int | None:
+        more = AccessVector(self._vectors.across(index, ends=ends))
+        return self._numbers.setdefault(more, len(self._numbers)) if more else None
 
 
 def _traced(trails: Sequence[Trail]) -> Iterator[tuple[tuple[int, ...], AccessVector]]:

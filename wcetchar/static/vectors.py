@@ -162,20 +162,21 @@ class Vectors:
                 yield AccessClass(section, operation, 16, Pattern.SINGLE), 2 * number
             yield CoreEvent(names[where], EventKind.UNALIGNED_ACCESS), number
 
-    def across(self, index: int) -> Iterator[tuple[Key, int]]:
-        """Words that a stretch can fetch more which begins or ends within a run of sequential
-        instructions like this one, at some address: so many as lie across its edge.
+    def across(self, index: int, *, ends: bool) -> Iterator[tuple[Key, int]]:
+        """Words that a stretch can fetch more, at some address, which begins or ``ends`` with an
+        instruction within a run of sequential ones.
 
         Of s bytes of a run, at most ceil((s + w - g) / w) words of w bytes are fetched, g what
-        addresses are multiples of. The run's own count may leave out the word that its part before
-        the stretch has fetched, of which up to w - g bytes are the stretch's: that makes up to
-        ceil(2 (w - g) / w) words more.
+        addresses are multiples of. Where it ends early, at least s / w of these are counted in it:
+        one more. Where it begins late, the word may not be that the part before has fetched, and of
+        which up to w - g bytes are the stretch's: up to ceil(2 (w - g) / w) more.
         """
         program = self._program
         width, granule = (
             int(one[index]) for one in (program.columns.fetch_bytes, program.columns.granule)
         )
-        more = (2 * (width - granule) + width - 1) // width
+        beyond = (width - granule) * (1 if ends else 2)
+        more = (beyond + width - 1) // width
         if more:
             section = np.array([program.code_section[index]], dtype=np.int64)
             code = fetch_codes(section, np.array([width]), Pattern.REALIGNED)

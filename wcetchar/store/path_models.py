@@ -22,9 +22,9 @@ and edges are rows of numbers, without the zeros at their ends::
      ]
     }
 
-A node is [vector, blocking, place, end, seen, edge], numbers of the model's own lists; places, and
-the vector ``edge``, are counted from 1, 0 is none. An edge is [source, target, seen]; -1 is
-outside. A traced path is a vector, and the values of the service's parameters.
+A node is [vector, blocking, place, end, seen, run in, run out], numbers of the model's own lists;
+places, and the last two, vectors, are counted from 1, 0 is none. An edge is [source, target, seen];
+-1 is outside. A traced path is a vector, and the values of the service's parameters.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ Vector = Annotated[
 ]
 Edge = Annotated[str, Field(pattern="^(0|[1-9][0-9]{0,7})$")]
 """Number of an edge, as the key of a JSON object."""
-Node = Annotated[list[Index], Field(min_length=1, max_length=6)]
+Node = Annotated[list[Index], Field(min_length=1, max_length=7)]
 Ends = Annotated[
     list[Annotated[Integer, Field(ge=OUTSIDE, le=10**7)]], Field(min_length=2, max_length=3)
 ]
@@ -171,8 +171,8 @@ class PathModelDoc(JsonModel):
     blockings: list[BlockingDoc] = Field(description="what nodes hold off")
     places: list[PlaceDoc] = Field(default_factory=list)
     nodes: list[Node] = Field(
-        description="vector, blocking, place, end, seen, edge; numbers of the lists above, places "
-        "and the vector `edge` from 1"
+        description="vector, blocking, place, end, seen, run in, run out; numbers of the lists "
+        "above, places and the vectors of runs from 1"
     )
     edges: list[Ends] = Field(description="source, target, seen; -1: outside")
     constraints: list[ConstraintDoc] = Field(default_factory=list)
@@ -202,7 +202,7 @@ class PathModelDoc(JsonModel):
 
     def to_model(self, vectors: Sequence[AccessVector]) -> PathModel:
         places = [NOWHERE, *(place.to_model() for place in self.places)]
-        nodes = (row + [0] * (6 - len(row)) for row in self.nodes)
+        nodes = (row + [0] * (7 - len(row)) for row in self.nodes)
         return PathModel(
             service=self.service,
             vectors=tuple(vectors[number] for number in self.vectors),
@@ -214,9 +214,10 @@ class PathModelDoc(JsonModel):
                     places[place],
                     places[end],
                     bool(seen),
-                    edge - 1 if edge else None,
+                    run_in - 1 if run_in else None,
+                    run_out - 1 if run_out else None,
                 )
-                for vector, blocking, place, end, seen, edge in nodes
+                for vector, blocking, place, end, seen, run_in, run_out in nodes
             ),
             edges=tuple(PathEdge(row[0], row[1], bool(row[2:] and row[2])) for row in self.edges),
             constraints=tuple(one.to_model() for one in self.constraints),
@@ -288,7 +289,8 @@ def _plain(model: PathModel, vectors: list[int]) -> dict[str, Any]:
             places.setdefault(node.place, len(places)),
             places.setdefault(node.end, len(places)),
             int(node.seen),
-            0 if node.edge is None else node.edge + 1,
+            0 if node.run_in is None else node.run_in + 1,
+            0 if node.run_out is None else node.run_out + 1,
         ]
         for node in model.nodes
     ]
@@ -451,6 +453,7 @@ def _check_numbers(source: Source, at: Steps, model: Any, vectors: int) -> None:
         ("place", len(list_at(model, "places")) + 1),
         ("place", len(list_at(model, "places")) + 1),
         ("such mark", 2),
+        ("vector", len(list_at(model, "vectors")) + 1),
         ("vector", len(list_at(model, "vectors")) + 1),
     )
     nodes = len(list_at(model, "nodes"))
