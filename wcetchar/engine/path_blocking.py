@@ -45,6 +45,7 @@ from wcetchar.engine.network import Arc, Limit, reached
 from wcetchar.engine.paths import At, at_values, passes, solved, word_of
 from wcetchar.engine.prices import PriceVector
 from wcetchar.errors import NoSoundBound
+from wcetchar.model.access import CoreEvent, EventKind
 from wcetchar.model.characterization import Blocking, StretchKind
 from wcetchar.model.path_bound import PathStretch
 from wcetchar.model.path_model import OUTSIDE, Flow, PathModel
@@ -89,6 +90,14 @@ def longest_blocking(
     end = next((stretch.edges[n] for n in own if n in stretch.ends), None)
     if begin is not None and model.edges[begin].source == OUTSIDE:
         notes = (*notes, f"{kind.value} can be blocked already when it is called")
+    vector = at.vector(passed)
+    calls = sum(
+        count
+        for key, count in vector.items()
+        if isinstance(key, CoreEvent) and key.kind is EventKind.SUPERVISOR_CALL
+    )
+    if calls:
+        notes = (*notes, f"the handlers of {calls} supervisor calls in it come on top")
     if end is not None and model.edges[end].target == OUTSIDE:
         notes = (*notes, f"{kind.value} can still be blocked when it returns")
     return PathStretch(
@@ -100,7 +109,7 @@ def longest_blocking(
         end=end,
         flow=Flow(dict(values), dict(sorted(counts.items()))),
         passed=passed,
-        vector=prices.priced(at.vector(passed)),
+        vector=prices.priced(vector),
         needed=needed,
         notes=notes,
     )

@@ -65,12 +65,15 @@ class Chain:
 class OverAllPaths:
     """What the dearest path of a service takes, by its path model.
 
-    ``time`` in nanoseconds; ``None``: it has no bound, and ``why`` says why.
+    ``time`` in nanoseconds; ``None``: it has no bound, and ``why`` says why. So are ``interrupts``
+    and ``preemption``, how long each is held off at most; ``None``: its model does not say.
     """
 
     time: Fraction | None
     word: Word
     why: str = ""
+    interrupts: Fraction | None = None
+    preemption: Fraction | None = None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,12 @@ from wcetchar.engine import (
 from wcetchar.engine.counts import check_values
 from wcetchar.engine.pricing import can_follow, leads_on
 from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, UsageError
-from wcetchar.model.characterization import Characterization, ServiceCharacterization, Word
+from wcetchar.model.characterization import (
+    Characterization,
+    ServiceCharacterization,
+    StretchKind,
+    Word,
+)
 from wcetchar.model.estimate import Estimate, OverAllPaths
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.path_model import PathModel
@@ -97,16 +102,24 @@ def _over_all_paths(
     if model is None or prices is None:
         return None
     # Only here, so that a table is priced where no solver is installed.
+    from wcetchar.engine.path_blocking import longest_blocking
     from wcetchar.engine.paths import bound_of
 
     if isinstance(prices, NoSoundBound):
         return OverAllPaths(None, Word.ESTIMATE, prices.message)
     try:
         bound = bound_of(model, prices, estimate.parameters)
+        blocked = [
+            longest_blocking(model, prices, estimate.parameters, kind).time
+            if model.follows_masks
+            else None
+            for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
+        ]
     except NoSoundBound as error:
         return OverAllPaths(None, Word.ESTIMATE, error.message)
     # With values that were searched for by the counts, it may be dearer at others.
-    return OverAllPaths(bound.time, Word.ESTIMATE if searched else bound.word)
+    word = Word.ESTIMATE if searched else bound.word
+    return OverAllPaths(bound.time, word, "", *blocked)
 
 
 def _path_prices(

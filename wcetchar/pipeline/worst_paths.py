@@ -7,22 +7,30 @@ priced), the price of the dearest path that traces took, and the dearest path th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 from wcetchar import store
 from wcetchar.engine import PriceVector, estimate_given
+from wcetchar.engine.path_blocking import longest_blocking
 from wcetchar.engine.path_prices import path_prices
 from wcetchar.engine.paths import bound_of
 from wcetchar.errors import CheckFailed, InputError, Location, NoSoundBound
 from wcetchar.model.access import AccessVector
-from wcetchar.model.characterization import Characterization, ServiceCharacterization, Word
+from wcetchar.model.characterization import (
+    Characterization,
+    ServiceCharacterization,
+    StretchKind,
+    Word,
+)
+from wcetchar.model.estimate import Estimate
 from wcetchar.model.flow_fact import LoopBound, Recursion
 from wcetchar.model.path_bound import PathBound
 from wcetchar.model.path_model import PathModel
 from wcetchar.pipeline import estimate as estimates
+from wcetchar.report.paths_stretches import StretchRow, stretch_rows
 from wcetchar.report.paths_view import PathView
 from wcetchar.static.facts import parse_facts
 from wcetchar.static.facts.proposals import Observed
@@ -92,7 +100,8 @@ def run(request: Request) -> Iterator[PathView]:
         mark = estimate_given(service, platform.prices, own, platform.following, request.maximum)
         model = models[service.name]
         searched = (_SEARCHED,) if request.maximum and len(own) < len(service.parameters) else ()
-        yield _view(service, model, prices, mark.parameters, mark.total.high, lines, searched)
+        view = _view(service, model, prices, mark.parameters, mark.total.high, lines, searched)
+        yield replace(view, stretches=_stretches(model, prices, mark))
 
 
 def template(request: Request) -> str:
@@ -226,6 +235,23 @@ def _view(
         if bound is None
         else tuple(dict.fromkeys(model.constraints[n].label for n in bound.binding)),
     )
+
+
+def _stretches(model: PathModel, prices: PriceVector, mark: Estimate) -> tuple[StretchRow, ...]:
+    """The longest over all paths, beside those that are published; none without a bound."""
+    if model.gaps or not model.follows_masks:
+        return ()
+    try:
+        found = [
+            (longest_blocking(model, prices, mark.parameters, kind), published.high)
+            for kind, published in (
+                (StretchKind.INTERRUPTS, mark.blocking_interrupts),
+                (StretchKind.PREEMPTION, mark.blocking_preemption),
+            )
+        ]
+    except NoSoundBound:
+        return ()  # the whole has none either, and says why
+    return stretch_rows(model, found)
 
 
 class _Lines:

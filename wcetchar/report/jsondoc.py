@@ -51,6 +51,13 @@ def _estimate(view: EstimateView) -> dict[str, object]:
             "bound_ns": None if view.paths.ns is None else for_json(view.paths.ns),
             "word": view.paths.word.value,
             "why": view.paths.why,
+            "blocking_ns": {
+                kind: None if ns is None else for_json(ns)
+                for kind, ns in (
+                    ("interrupts", view.paths.interrupts_ns),
+                    ("preemption", view.paths.preemption_ns),
+                )
+            },
         },
         "blocking_ns": {part.kind: for_json(part.ns) for part in view.blocking},
         "blocking_where": {part.kind: part.where for part in view.blocking},

@@ -36,6 +36,18 @@ def _service(rows: PathRows) -> dict[str, object]:
         "worst_path_over_high_water_mark": _ns(rows.ratio),
         "below_high_water_mark": rows.below,
         "beside_blocks_ns": for_json(rows.beside_ns) if rows.has_flow else None,
+        "longest_stretches": [
+            {
+                "kind": row.kind,
+                "word": row.word.value,
+                "traced_ns": _ns(row.traced_ns),
+                "ns": for_json(row.bound_ns),
+                "begin": row.begin or None,
+                "end": row.end or None,
+                "notes": list(row.notes),
+            }
+            for row in rows.stretches
+        ],
         "coverage": None
         if rows.coverage is None
         else {

@@ -15,6 +15,7 @@ from rich.text import Text
 from wcetchar.model.characterization import Word
 from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.paths_boxes import shortened
+from wcetchar.report.paths_stretches import StretchRow
 from wcetchar.report.paths_view import DifferenceRow, PathRows
 from wcetchar.report.terminal import notes_part, table_of, text_of
 
@@ -27,6 +28,8 @@ SOURCE: Final = 30
 def terminal(rows: PathRows, width: int = 120, color: bool = False, shown: int = SHOWN) -> str:
     """Without ``color`` plain text, the same on every machine."""
     parts: list[RenderableType] = [*_head(rows), ""]
+    if rows.stretches:
+        parts += [*_stretches(rows.stretches), ""]
     if rows.gaps:
         parts += [*_gaps(rows), ""]
     if rows.has_flow:
@@ -49,6 +52,20 @@ def _head(rows: PathRows) -> Iterator[RenderableType]:
     yield table_of(columns, [cells])
     if rows.below:
         yield Text("UNSAFE: the high-water mark is above the worst path", style="bold red")
+
+
+def _stretches(stretches: Iterable[StretchRow]) -> Iterator[RenderableType]:
+    yield Text("longest stretches", style="bold")
+    columns = [("over all paths", False), ("traced ns", True), ("ns", True), ("word", False)]
+    columns += [("from", False), ("to", False)]
+    cells = []
+    for row in stretches:
+        figures = [_ns(row.traced_ns), grouped(row.bound_ns), row.word.value]
+        cells.append([row.held_off, *figures, row.begin or "nowhere", row.end])
+    yield table_of(columns, cells)
+    for row in stretches:
+        for note in row.notes:
+            yield Text(f"{row.held_off}: {note}")
 
 
 def _gaps(rows: PathRows) -> Iterator[RenderableType]:

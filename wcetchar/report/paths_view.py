@@ -17,6 +17,7 @@ from wcetchar.errors import one_line
 from wcetchar.model.characterization import Place, Word
 from wcetchar.model.path_model import OUTSIDE, Flow, Origin, PathModel
 from wcetchar.report.paths_activations import Activation, activations_of
+from wcetchar.report.paths_stretches import StretchRow
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class PathView:
         node_costs: of one passage of each node, in ns.
         sources: (file, line) -> text, of as many lines as are known.
         binding: labels of the constraints that hold the flow down.
+        stretches: the longest in which something is held off; empty: not known.
     """
 
     service: str
@@ -48,6 +50,7 @@ class PathView:
     sources: Mapping[tuple[str, int], str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     binding: Sequence[str] = ()
+    stretches: tuple[StretchRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,7 @@ class PathRows:
         differs: edges of the worst path that traces never took, ``first`` ones first.
         facts: constraints of the model by origin.
         below: the high-water mark is above the bound: one of the two is wrong.
+        stretches: the longest in which something is held off.
     """
 
     service: str
@@ -202,6 +206,7 @@ class PathRows:
     gaps: tuple[GapRow, ...]
     notes: tuple[str, ...]
     below: bool
+    stretches: tuple[StretchRow, ...] = ()
 
     @property
     def at(self) -> str:
@@ -285,6 +290,7 @@ def rows_of(view: PathView) -> PathRows:
         gaps=tuple(GapRow(one_line(g.what), one_line(g.where), _text(g.fact)) for g in model.gaps),
         notes=tuple(one_line(note) for note in (*view.notes, *_assumed(model))),
         below=mark is not None and view.bound_ns is not None and mark > view.bound_ns,
+        stretches=view.stretches,
     )
 
 

@@ -108,13 +108,18 @@ class PathsView:
     ns: Fraction | None
     word: Word
     why: str
+    interrupts_ns: Fraction | None = None
+    preemption_ns: Fraction | None = None
 
     @property
     def text(self) -> str:
         """Behind "over all paths"."""
         if self.ns is None:
             return f"no bound: {self.why}"
-        return f"{grouped(self.ns)} ns ({self.word.value})"
+        text = f"{grouped(self.ns)} ns ({self.word.value})"
+        for what, ns in (("interrupts", self.interrupts_ns), ("preemption", self.preemption_ns)):
+            text += "" if ns is None else f", {what} blocked {grouped(ns)} ns at most"
+        return text
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,7 @@ def view_of(estimate: Estimate) -> EstimateView:
         notes=tuple(one_line(note) for note in estimate.notes),
         paths=None
         if (over := estimate.over_all_paths) is None
-        else PathsView(over.time, over.word, one_line(over.why)),
+        else PathsView(over.time, over.word, one_line(over.why), over.interrupts, over.preemption),
     )
 
 
