@@ -72,6 +72,7 @@ def model_of(
         tuple(PathNode(n, int(n in held)) for n in range(len(costs))),
         tuple(PathEdge(source, target) for source, target in edges),
         tuple(constraints),
+        follows_masks=True,
     )
 
 

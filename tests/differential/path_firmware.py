@@ -211,6 +211,7 @@ __attribute__((section(".text.driver"))) void wcet_value_out_of_range(unsigned a
 #else
 #define BARRIER() __asm volatile("" ::: "memory")
 #endif
+#include "path_masks.h"
 #define APART static __attribute__((noinline))
 #define ALONE static __attribute__((noipa))
 #define ENTRY __attribute__((noipa))
@@ -240,6 +241,7 @@ def build(target: Target, optimisation: str, programs: Sequence[Program], folder
         (folder / program.file).write_text(program.text)
     text.append('#line 1 "driver.c"')
     text.append('__attribute__((section(".text.driver"))) int driver_main(void)\n{\n')
+    text.append("    UNMASK();\n")
     for number, program in enumerate(programs):
         value = "wcet_param(0, x); " if program.parameter else ""
         text.append(
@@ -257,6 +259,7 @@ def build(target: Target, optimisation: str, programs: Sequence[Program], folder
         *("-fno-tree-loop-distribute-patterns", "-nostdlib", "-static"),
         *("-Wl,--no-warn-rwx-segments", "-Wl,--no-relax", "-Wl,--build-id=none"),
         f"-I{ROOT / 'rtos_tests' / 'freertos'}",
+        f"-I{Path(__file__).parent}",
     ]
     subprocess.run(
         [

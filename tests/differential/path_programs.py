@@ -94,6 +94,7 @@ class _Maker:
         self.tables: list[tuple[str, list[str]]] = []
         self.recursive: list[str] = []
         self.uniform = True
+        self.masks = False
         self.parameter = kind is Kind.GENERAL and random.random() < 0.25
         self.names = 0
         self.indent = 0
@@ -105,6 +106,9 @@ class _Maker:
         table = ", ".join(str(self.random.randrange(100)) for _ in range(8))
         self.line(f"static const unsigned char t_{k}[8] = {{{table}}};")
         exact = self.kind is Kind.EXACT
+        self.masks = self.kind is not Kind.RUNTIME and self.random.random() < 0.5
+        if self.masks:
+            self.mask_functions()
         if self.random.random() < 0.6:
             self.leaf_functions()
         if not exact and self.random.random() < 0.3:
@@ -242,6 +246,8 @@ class _Maker:
             ways += [(2, self.ternary), (1, self.deep)]
         if self.kind is Kind.RUNTIME:
             ways += [(8, self.runtime)]
+        if self.masks:
+            ways += [(5, self.masked)]
         while True:
             way = self.random.choices([w for _, w in ways], [n for n, _ in ways])[0]
             if function.depth > 3 and way not in (self.plain, self.called, self.runtime):
@@ -274,6 +280,53 @@ class _Maker:
                 ]
             )
         )
+
+    # --- critical sections ---
+
+    def mask_functions(self) -> None:
+        """As ports of kernels have them: a counter of critical sections, and functions that mask
+        and give back what was before."""
+        k = self.number
+        self.line(f"static volatile unsigned n_{k};")
+        self.line(f"APART void enter_{k}(void) {{ MASK(); n_{k}++; }}")
+        self.line(f"APART void leave_{k}(void) {{ if (--n_{k} == 0) UNMASK(); }}")
+        self.line(f"APART unsigned save_{k}(void) {{ unsigned s = SAVE(); MASK(); return s; }}")
+        self.line(f"APART void restore_{k}(unsigned s) {{ RESTORE(s); }}")
+        self.others.append(f"at entry n_{k} == 0")
+
+    def masked(self, function: _Function, budget: int) -> int | None:
+        """What masks interrupts, and in the end leaves them as they were; nothing returns inside
+        of it."""
+        if function.depth > 3:
+            return None
+        k, old = self.number, self.name("s")
+        way = self.random.randrange(5)
+        begin, end = [
+            ("MASK();", "UNMASK();"),
+            (f"unsigned {old} = SAVE(); MASK();", f"RESTORE({old});"),
+            (f"enter_{k}();", f"leave_{k}();"),
+            (f"unsigned {old} = save_{k}();", f"restore_{k}({old});"),
+            (f"unsigned {old} = SAVE();", f"RESTORE({old});"),
+        ][way]
+        self.line(begin)
+        values = ["a", "x", *function.indices]
+        with self.nested(function, loop=True):
+            self.simple(values)
+            condition = None if self.kind is Kind.EXACT else self.condition(function)
+            if condition is not None:
+                self.open(f"if ({condition})")
+                # Masks and what is saved of them may differ from here on.
+                self.line("MASK();" if way in (1, 3, 4) else f"enter_{k}(); leave_{k}();")
+                self.simple(values)
+                self.close()
+            if self.random.random() < 0.4:
+                self.masked(function, budget)
+            self.called(function, budget)
+            self.simple(values)
+        self.line(end)
+        if self.random.random() < 0.3:
+            self.simple(values)
+        return 3
 
     # --- conditions ---
 

@@ -25,6 +25,8 @@ from wcetchar.static.masking.follow import Masking
 from wcetchar.static.program import Program
 
 MOST_STEPS: Final = 400_000
+MOST_HOLDS: Final = 64
+"""Of one block in one context. What is masked beyond is not known."""
 
 
 class Leave(Enum):
@@ -135,6 +137,7 @@ class _Explorer:
         self._linked: set[tuple[int, int, Edge | None]] = set()
         self._returning: dict[int, list[int]] = defaultdict(list)
         self._outs: dict[tuple[int, int], tuple[tuple[Out, bool], ...]] = {}
+        self._holds: dict[tuple[int, int], set[int]] = defaultdict(set)
 
     def explore(self, starts: list[Start]) -> None:
         """What was executed before the starts is not known."""
@@ -150,6 +153,14 @@ class _Explorer:
         if known is not None:
             return known
         context, block, history, hold = state
+        holds = self._holds[context, block]
+        if self._masking is not None and hold not in holds:
+            if len(holds) >= MOST_HOLDS:
+                forgotten = self._masking.forgotten(hold)
+                if forgotten != hold:
+                    numbers = self._states[state] = self._at((context, block, history, forgotten))
+                    return numbers
+            holds.add(hold)
         if self._excluded is not None and self._excluded(self._contexts, context, block):
             self._states[state] = ()
             return ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -160,6 +160,6 @@ class Replay:
 
 def _agree(model: Blocking, trace: Blocking) -> bool:
     """Both say the same, as far as both know it."""
-    if model.preemption != trace.preemption:
+    if model.preemption != trace.preemption and not (model.unknown and model.preemption):
         return False
-    return model.unknown or trace.unknown or model == trace
+    return model.unknown or trace.unknown or replace(model, preemption=trace.preemption) == trace

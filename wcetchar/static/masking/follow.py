@@ -92,6 +92,17 @@ class Masking:
         hold = Hold(masks, lock, handler, followed)
         return self.number(self._entered(hold, function))
 
+    def forgotten(self, hold: int) -> int:
+        """Where too much is told apart: the same functions are being executed, and nothing else is
+        known."""
+        one = self.holds[hold]
+        masks = one.masks
+        for register in MaskRegister:
+            masks = masks.written(register, None)
+        words = tuple((at, NOTHING) for at, _ in one.words)
+        frames = tuple(Frame((), frame.unlocks) for frame in one.frames)
+        return self.number(replace(one, masks=masks, lock=MOST_LOCKS, words=words, frames=frames))
+
     def resumed(self, hold: int, functions: Collection[int]) -> int:
         """Where a thread goes on that was switched away; ``functions``: that it is in, by address.
         A lock is over then, but for that of a lock function that is being executed."""
@@ -173,6 +184,7 @@ class Masking:
                 return None
         last = self._rows[block.last]
         branches = effects.is_branch(last) and block.last not in block.skipped
+        branches &= last.target != last.end  # else both ways are the same
         taken = walk.decided(last, block.last) if branches else None
         known = walk.known
         live = self._live_behind(function)[number]
@@ -232,8 +244,8 @@ class _Walk:
         for write in row.masks:
             held = NOTHING if write.source is None else self.register(write.source, index)
             self.masks = self.masks.after(write, held)
-        for store, bits in stored:
-            self._store(store, bits, index)
+        for store, (bits, follows) in stored:
+            self._store(store, bits, follows, index)
         for register in effect.forgets:
             self.known.pop(("r", register), None)
         for register, (bits, follows) in found:
@@ -325,12 +337,12 @@ class _Walk:
         for place in (_LEFT, _RIGHT, _DIFFERENCE):
             self.known.pop(place, None)
 
-    def _stored(self, store: Store, index: int) -> Bits:
+    def _stored(self, store: Store, index: int) -> tuple[Bits, bool]:
         if store.register is None or store.size != 4:
-            return NOTHING
-        return self.register(store.register, index)
+            return NOTHING, False
+        return self._value(RegisterValue(store.register), index)
 
-    def _store(self, store: Store, bits: Bits, index: int) -> None:
+    def _store(self, store: Store, bits: Bits, follows: bool, index: int) -> None:
         if store.place is None:
             if self._effects.escaped(self._function, index):
                 self.known = {p: b for p, b in self.known.items() if p[0] != "s"}
@@ -339,7 +351,7 @@ class _Walk:
         if space == "s":
             for near in range(at - 3, at + store.size):
                 self.known.pop(("s", near), None)
-            if bits.known:
+            if follows and bits.known:
                 self.known["s", at] = bits
             return
         for near in range(at - 3, at + store.size):
