@@ -54,6 +54,8 @@ counts cost most.
 * *traced*: the dearest path that traces took.
 * *bound*: the dearest path that there is; an *estimate* rests on what nobody has proved.
 * *unseen*: of the blocks on that path, how many no trace passed.
+* *masked*, *held off*: the longest stretch of all paths with interrupts masked, and with preemption held off,
+  and (in brackets) that of the published counts.
 
 """
 
@@ -173,11 +175,33 @@ def row(view: PathView) -> str:
                 nanoseconds(view.bound_ns),
                 NONE if found is None else f"{found:.3f}",
                 NONE if view.flow is None else f"{unseen} / {len(passed)}",
+                *stretches(view),
                 word,
             )
         )
         + " |"
     )
+
+
+def stretches(view: PathView) -> list[str]:
+    """Masked, and held off."""
+    if not view.stretches:
+        return [NONE, NONE]
+    return [
+        f"{nanoseconds(one.bound_ns)} ({nanoseconds(one.traced_ns)})" if one.bound_ns else NONE
+        for one in view.stretches
+    ]
+
+
+def longest(of: Result, number: int) -> str:
+    """How much longer stretches of all paths are than published ones."""
+    pairs = [view.stretches[number] for view in of.views if view.stretches]
+    found = sorted(
+        float(one.bound_ns / one.traced_ns) for one in pairs if one.traced_ns and one.bound_ns
+    )
+    if not found:
+        return NONE
+    return f"median {statistics.median(found):.3f}, largest {found[-1]:.3f} of {len(found)}"
 
 
 def summary(cell: Cell, config: str, of: Result) -> str:
@@ -190,7 +214,8 @@ def summary(cell: Cell, config: str, of: Result) -> str:
         f"{len(of.views)} services and parts on `{model}`; figures: {told or 'none'}. "
         f"Bound / high-water mark: median {median}, largest "
         f"{f'{ratios[-1]:.3f}' if ratios else NONE}; at most 1.05: "
-        f"{sum(one <= 1.05 for one in ratios)} of {len(ratios)}. All graphs and models are made in "
+        f"{sum(one <= 1.05 for one in ratios)} of {len(ratios)}. Longest stretches, all paths / "
+        f"published: masked {longest(of, 0)}; held off {longest(of, 1)}. All graphs and models are made in "
         f"{of.build:.1f} s, and all are solved in {of.solve:.1f} s, by one process.\n"
     )
 
@@ -203,7 +228,7 @@ def page(configs: Sequence[str]) -> Iterator[str]:
             yield f"## {cell.name}, `{config}`\n\n{summary(cell, config, of)}\n"
             yield (
                 "| service | at | facts | accesses | mark | traced | bound | bound / mark | unseen "
-                "| word |\n|---|---|---|---|---|---|---|---|---|---|\n"
+                "| masked | held off | word |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
             )
             yield "".join(row(view) + "\n" for view in of.views) + "\n"
 

@@ -30,6 +30,8 @@ from wcetchar.model.term import (
 from wcetchar.static.masking.held import Place
 from wcetchar.static.values.analysis import Values
 
+_BOUNDED = 1 << 24
+"""An address among so many bytes is taken to be one of something in particular."""
 _CALCULATIONS = {
     Operator.ADD: Calculation.ADD,
     Operator.AND: Calculation.AND,
@@ -48,11 +50,13 @@ class Loaded:
 @dataclass(frozen=True, slots=True)
 class Store:
     """``size`` bytes at ``place``; ``None``: it is not known where. ``register``: whose value it
-    is, where that is a whole word."""
+    is, where that is a whole word. ``among``: first address that it may go to, and how many bytes
+    from there on, where it is one of these and not on the stack; ``None``: nothing is known."""
 
     place: Place | None
     size: int
     register: int | None = None
+    among: tuple[int, int] | None = None
 
 
 Source = Term | Loaded | MaskRegister
@@ -115,7 +119,7 @@ class Effects:
         stores: list[Store] = []
         memory = row.memory
         if memory is not None:
-            first = self._place(function, index)
+            first, among = self._place(function, index)
             size = memory.width // 8
             weak = row.issue is EventKind.STORE_EXCLUSIVE
             for number, transfer in enumerate(memory.transfers):
@@ -125,27 +129,33 @@ class Effects:
                 place = None if first is None else (first[0], first[1] + away)
                 register = transfer.register
                 if not is_read:
-                    stores.append(Store(place, size, None if weak else register))
+                    stores.append(Store(place, size, None if weak else register, among))
                 elif register is not None:
                     sets.pop(register, None)
                     if place is not None and size == 4:
                         sets[register] = Loaded(place)
             if memory.writes and not memory.transfers:
-                stores.append(Store(None, size))
+                stores.append(Store(None, size, None, among))
         forgets = tuple(
             n for n in range(row.defs.bit_length()) if row.defs >> n & 1 and n not in sets
         )
         return Effect(tuple(sets.items()), forgets, tuple(stores))
 
-    def _place(self, function: int, index: int) -> Place | None:
+    def _place(self, function: int, index: int) -> tuple[Place | None, tuple[int, int] | None]:
+        """Of the first element; and among which addresses all of them are."""
         values = self._values.get(function)
         where = None if values is None else values.address_of(index)
-        if where is None or not where.interval.single:
-            return None
+        if where is None:
+            return None, None
         start = where.interval.start
         if where.stack:
-            return "s", start - (1 << 32) if start >> 31 else start
-        return "m", start
+            offset = start - (1 << 32) if start >> 31 else start
+            return ("s", offset) if where.interval.single else None, (start, 0)
+        if where.interval.single:
+            return ("m", start), (start, where.size)
+        if where.interval.length < _BOUNDED:
+            return None, (start, where.interval.length + where.size)
+        return None, None
 
 
 def outcome(left: int, right: int, difference: bool, condition: str) -> bool | None:

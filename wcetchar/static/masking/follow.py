@@ -344,6 +344,10 @@ class _Walk:
 
     def _store(self, store: Store, bits: Bits, follows: bool, index: int) -> None:
         if store.place is None:
+            first, count = store.among or (0, 0)
+            for word in self.words if count else ():
+                if (word - first) % (1 << 32) < count or (first - word) % (1 << 32) < 4:
+                    self.words[word] = NOTHING
             if self._effects.escaped(self._function, index):
                 self.known = {p: b for p, b in self.known.items() if p[0] != "s"}
             return

@@ -37,9 +37,10 @@ def forms(found: Expanded, exceptions: ExceptionModel) -> list[Blocking]:
     locked = gaps.joined(own, StretchKind.PREEMPTION)
     result = list(own)
     for step in locked:
-        result[step] = replace(result[step], preemption=True)
+        if step not in masked:  # what masks holds preemption off as well
+            result[step] = replace(result[step], preemption=True)
     for step, form in masked.items():
-        result[step] = replace(form, preemption=result[step].preemption)
+        result[step] = replace(form, preemption=own[step].preemption)
     return result
 
 

@@ -1,0 +1,311 @@
+"""Masks along all paths of hand-written programs: which instructions are held off, by label."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flow_programs import Program as Assembled
+from flow_programs import built
+
+from wcetchar.model.characterization import Blocking, Place
+from wcetchar.model.masks import MaskState
+from wcetchar.static import expand as expanding
+from wcetchar.static.expand import Expanded, expand
+from wcetchar.static.masking.follow import Masking
+from wcetchar.static.masking.forms import forms
+from wcetchar.static.program import Program
+from wcetchar.static.proofs import analysed
+from wcetchar.static.split import split
+
+FREE, ALL = Blocking(), Blocking(interrupts=True)
+UNKNOWN = Blocking(unknown=True)
+
+
+def held(
+    made: Assembled,
+    words: Mapping[str, int] | None = None,
+    *,
+    lock: tuple[str, ...] = (),
+    unlock: tuple[str, ...] = (),
+    unnoticed: bool = False,
+) -> tuple[dict[str, set[Blocking]], Expanded]:
+    """By label of an instruction: every form that it is executed under on some path from ``f``."""
+    rows = made.table.instructions
+    index = {row.address: number for number, row in enumerate(rows)}
+    none = np.zeros(len(rows), dtype=np.int64)
+    whole = made.graph("f")
+    values = analysed(whole, made.image, made.table)
+    graph = split(whole, {n for n, row in enumerate(rows) if row.masks})
+    program = Program(made.table, graph, (".text",), none, none, lambda _: Place())
+    masking = Masking(
+        program,
+        values,
+        [index[made.at(name)] for name in lock],
+        [index[made.at(name)] for name in unlock],
+    )
+    known = {made.at(name): value for name, value in (words or {}).items()}
+    begin = masking.begin(made.at("f"), MaskState(), 0, False, known)
+    found = expand(program, made.at("f"), masking=masking, holds=[begin])
+    exceptions = made.table.exceptions
+    of = (
+        forms(found, exceptions)
+        if unnoticed
+        else [masking.blocking(step.hold) for step in found.steps]
+    )
+    result: dict[str, set[Blocking]] = defaultdict(set)
+    for step, form in zip(found.steps, of, strict=True):
+        block = found.function_of(step.context).blocks[step.block]
+        for row in rows[block.first : block.last + 1]:
+            label = made.label(row.address)
+            if not label.startswith("0x"):
+                result[label].add(form)
+    return dict(result), found
+
+
+SAVED = """
+.global f
+.type f, %function
+f:      push {r4, lr}
+        mrs r4, basepri
+        mov r3, #0x40
+        msr basepri, r3
+in:     bl g
+back:   str r4, [sp, #-8]!
+        movs r4, #0
+        ldr r1, [sp], #8
+        msr basepri, r1
+out:    pop {r4, pc}
+.global g
+.type g, %function
+g:      push {r4, lr}
+        mrs r4, basepri
+        movs r0, #0x20
+        msr basepri, r0
+deep:   msr basepri, r4
+again:  pop {r4, pc}
+"""
+
+
+def test_a_mask_that_is_saved_comes_back(tmp_path: Path) -> None:
+    """Through registers that a call keeps, and through the stack."""
+    found, _ = held(built(tmp_path, "v7m", SAVED))
+    at = {
+        "f": FREE,
+        "in": Blocking(priority=0x40),
+        "g": Blocking(priority=0x40),
+        "deep": Blocking(priority=0x20),
+        "again": Blocking(priority=0x40),
+        "back": Blocking(priority=0x40),
+        "out": FREE,
+    }
+    assert found == {label: {form} for label, form in at.items()}
+
+
+def test_a_mask_that_is_not_followed_is_not_known(tmp_path: Path) -> None:
+    source = """
+    .global f
+    .type f, %function
+    f:      msr basepri, r0
+    what:   movs r0, #0
+            msr basepri, r0
+    free:   bx lr
+    """
+    found, _ = held(built(tmp_path, "v7m", source))
+    assert found == {"f": {FREE}, "what": {UNKNOWN}, "free": {FREE}}
+
+
+NESTED = """
+.global f
+.type f, @function
+f:      addi sp, sp, -16
+        sw ra, 12(sp)
+        jal enter
+        jal enter
+two:    jal leave
+one:    jal leave
+zero:   lw ra, 12(sp)
+        addi sp, sp, 16
+        ret
+.global enter
+.type enter, @function
+enter:  csrci mstatus, 8
+        la t0, nesting
+        lw t1, 0(t0)
+        addi t1, t1, 1
+        sw t1, 0(t0)
+        ret
+.global leave
+.type leave, @function
+leave:  la t0, nesting
+        lw t1, 0(t0)
+        addi t1, t1, -1
+        sw t1, 0(t0)
+        bnez t1, stays
+        csrsi mstatus, 8
+stays:  ret
+.data
+.global nesting
+.type nesting, @object
+.size nesting, 4
+nesting: .word 0
+"""
+
+
+def test_critical_sections_that_nest(tmp_path: Path) -> None:
+    """With what the counter holds at entry the branch is decided; without, both ways are gone."""
+    made = built(tmp_path, "riscv", NESTED)
+    found, graph = held(made, {"nesting": 0})
+    assert (found["two"], found["one"], found["zero"]) == ({ALL}, {ALL}, {FREE})
+    without, all_ways = held(made)
+    assert (without["one"], without["zero"]) == ({ALL, FREE}, {ALL, FREE})
+    assert len(all_ways.steps) > len(graph.steps)
+    # Locked once before: the last one that is left here is not the last one.
+    found, _ = held(made, {"nesting": 1})
+    assert found["zero"] == {ALL}
+
+
+@pytest.mark.parametrize(
+    ("store", "known"),
+    [("sw t1, 0(t0)", True), ("sw t1, 4(t0)", True), ("sh t1, 2(t0)", False)],
+)
+def test_stores_to_a_variable_that_is_followed(tmp_path: Path, store: str, known: bool) -> None:
+    """``nesting`` is 0 and has 1 stored, or what is behind it, or a half of it."""
+    source = f"""
+    .global f
+    .type f, @function
+    f:      csrci mstatus, 8
+            la t0, nesting
+            li t1, 1
+            {store}
+            lw t2, 0(t0)
+            bnez t2, no
+    yes:    nop
+    no:     csrsi mstatus, 8
+            ret
+    .data
+    .global nesting
+    .type nesting, @object
+    .size nesting, 4
+    nesting: .word 0, 0
+    """
+    found, _ = held(built(tmp_path, "riscv", source), {"nesting": 0})
+    assert ("yes" in found) == (not known or store.endswith(" 4(t0)"))
+    assert "no" in found
+
+
+def test_a_store_that_may_hit_it(tmp_path: Path) -> None:
+    """One of 16 words around it: then nothing is known of it."""
+    source = """
+    .global f
+    .type f, @function
+    f:      la t0, around
+            andi a0, a0, 60
+            add t0, t0, a0
+            sw zero, 0(t0)
+            la t0, nesting
+            lw t2, 0(t0)
+            bnez t2, no
+    yes:    nop
+    no:     ret
+    .data
+    around: .word 0, 0, 0, 0
+    .global nesting
+    .type nesting, @object
+    .size nesting, 4
+    nesting: .word 0
+            .fill 16, 4, 0
+    """
+    made = built(tmp_path, "riscv", source)
+    assert "yes" in held(made, {"nesting": 1})[0]
+    apart = source.replace("andi a0, a0, 60", "andi a0, a0, 12")
+    (tmp_path / "apart").mkdir()
+    assert "yes" not in held(built(tmp_path / "apart", "riscv", apart), {"nesting": 1})[0]
+
+
+LOCKS = """
+.global f
+.type f, %function
+f:      push {r3, lr}
+        bl lock
+        bl lock
+two:    bl unlock
+one:    bl unlock
+none:   pop {r3, pc}
+.global lock
+.type lock, %function
+lock:   bx lr
+.global unlock
+.type unlock, %function
+unlock: bx lr
+"""
+
+
+def test_locks_of_the_scheduler_are_over_when_the_last_unlocking_returns(tmp_path: Path) -> None:
+    locked = Blocking(preemption=True)
+    made = built(tmp_path, "v7m", LOCKS)
+    found, _ = held(made, lock=("lock",), unlock=("unlock",))
+    assert found == {
+        "f": {FREE},
+        "lock": {locked},
+        "two": {locked},
+        "unlock": {locked},
+        "one": {locked},
+        "none": {FREE},
+    }
+
+
+@pytest.mark.parametrize(("between", "joined"), [(1, True), (2, False), (5, False)])
+def test_what_a_core_may_not_notice(tmp_path: Path, between: int, joined: bool) -> None:
+    """Interrupts are let in for so many instructions, and the one that masks again."""
+    source = f"""
+    .global f
+    .type f, %function
+    f:      cpsid i
+    first:  cpsie i
+    gap:    .rept {between}
+            nop
+            .endr
+    last:   cpsid i
+    second: cpsie i
+    end:    bx lr
+    """
+    made = built(tmp_path, "v7m", source)
+    assert made.table.exceptions.unnoticed == 1
+    plain, _ = held(made)
+    assert (plain["gap"], plain["last"]) == ({FREE}, {FREE})
+    found, _ = held(made, unnoticed=True)
+    assert found["gap"] == found["last"] == {ALL if joined else FREE}
+    assert found["end"] == {FREE}
+
+
+def test_too_much_to_be_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A counter that a loop counts up: beyond some values it is not known, and the path is
+    masked for all that is known."""
+    source = """
+    .global f
+    .type f, @function
+    f:      csrci mstatus, 8
+            la t0, nesting
+    loop:   lw t1, 0(t0)
+            addi t1, t1, 1
+            sw t1, 0(t0)
+            addi a0, a0, -1
+            bnez a0, loop
+            csrsi mstatus, 8
+    end:    ret
+    .data
+    .global nesting
+    .type nesting, @object
+    .size nesting, 4
+    nesting: .word 0
+    """
+    made = built(tmp_path, "riscv", source)
+    monkeypatch.setattr(expanding, "MOST_HOLDS", 4)
+    found, graph = held(made, {"nesting": 0})
+    assert len(graph.steps) < 40
+    assert any(form.unknown for form in found["loop"])
+    assert FREE in found["end"]
