@@ -54,8 +54,8 @@ counts cost most.
 * *traced*: the dearest path that traces took.
 * *bound*: the dearest path that there is; an *estimate* rests on what nobody has proved.
 * *unseen*: of the blocks on that path, how many no trace passed.
-* *masked*, *held off*: the longest stretch of all paths with interrupts masked, and with preemption held off,
-  and (in brackets) that of the published counts.
+* *masked*, *held off*: the longest stretch of all paths with interrupts masked, and with preemption
+  held off, and (in brackets) that of the published counts.
 
 """
 
@@ -215,8 +215,8 @@ def summary(cell: Cell, config: str, of: Result) -> str:
         f"Bound / high-water mark: median {median}, largest "
         f"{f'{ratios[-1]:.3f}' if ratios else NONE}; at most 1.05: "
         f"{sum(one <= 1.05 for one in ratios)} of {len(ratios)}. Longest stretches, all paths / "
-        f"published: masked {longest(of, 0)}; held off {longest(of, 1)}. All graphs and models are made in "
-        f"{of.build:.1f} s, and all are solved in {of.solve:.1f} s, by one process.\n"
+        f"published: masked {longest(of, 0)}; held off {longest(of, 1)}. All graphs and models are "
+        f"made in {of.build:.1f} s, and all are solved in {of.solve:.1f} s, by one process.\n"
     )
 
 

@@ -18,6 +18,7 @@ from typing import Final
 
 from wcetchar.errors import NoSoundBound
 from wcetchar.model.flow import Edge, EdgeKind, FunctionGraph, TransferKind
+from wcetchar.model.instruction import Flow
 from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static.contexts import ROOT, Contexts, Site
 from wcetchar.static.history import BEGIN, Histories, History
@@ -188,12 +189,18 @@ class _Explorer:
 
     def _ways_of(self, function: int, block: int) -> Iterator[tuple[Out, bool]]:
         graph = self._program.graph.functions[function]
-        for edge in graph.successors[block]:
+        edges = graph.successors[block]
+        row = self._program.table.instructions[graph.blocks[block].last]
+        # A branch to the very next instruction counts as taken, as in traces.
+        taken = row.conditional and row.flow is Flow.JUMP and row.target == row.end
+        taken = taken and any(edge.kind is EdgeKind.TAKEN for edge in edges)
+        for edge in edges:
+            if edge.kind is EdgeKind.NEXT and taken:
+                continue
             if edge.kind is not EdgeKind.RETURNED:
                 yield edge, edge.kind is EdgeKind.TAKEN
         transfer = graph.transfer_of.get(block)
         if transfer is not None:
-            row = self._program.table.instructions[graph.blocks[block].last]
             for target in transfer.targets:
                 # Code that goes on in the next function sends control nowhere.
                 falls = target == row.end and row.target != target
