@@ -148,8 +148,9 @@ class Accesses(Fact):
 
 @dataclass(frozen=True)
 class SwitchedAway(Fact):
-    """``switch at PLACE``: right behind this instruction another thread may run: the part
-    ``/call`` of a service ends there, and ``/resume`` begins behind it."""
+    """``switch at PLACE``: this asks for a switch of threads. Another one may run right behind it,
+    or as soon as it is not masked: the part ``/call`` of a service ends there, and ``/resume``
+    begins."""
 
     place: CodePlace = CodePlace(PlaceKind.ADDRESS)
 

@@ -148,14 +148,13 @@ class PathModels:
         )
         self._values = analysed(self._whole, image, table)
         self._proved_bounds = proved_bounds(self._values)
+        self._masks = frozenset(n for n, row in enumerate(table.instructions) if row.masks)
         self.program = Program(
             table,
             split(
                 self._whole,
-                _cuts(observed.paths)
-                | self._facts.switches()
                 # So that the same is held off in all of a block.
-                | {n for n, row in enumerate(table.instructions) if row.masks},
+                _cuts(observed.paths) | self._facts.switches() | self._masks,
             ),
             resolved.section_names,
             resolved.code_section.astype(np.int64),
@@ -171,7 +170,7 @@ class PathModels:
         self._others = {index: frozenset(one) for index, one in others.items()}
         self._vectors = Vectors(self.program)
         self._histories = Histories(self.program.columns)
-        self._masking = Masking(self.program, self._values, resolved.lock, resolved.unlock)
+        self._maskings: dict[frozenset[int], Masking] = {}
         self._names: dict[LoopKey, str] = {}
         self._by_callers: dict[tuple[int, tuple[int, ...]], Mapping[LoopKey, Sequence[Bound]]] = {}
 
@@ -222,7 +221,9 @@ class PathModels:
         names = [p.name for p in service.parameters]
         limits = facts.limits(_corners(service), formula.evaluate)
         unlimited = self.program.graph.recursive - set(limits)
-        cuts = _cuts_of(service, part, paths, facts.switches())
+        requests = facts.switches()
+        masking = self._masking(requests)
+        cuts = _cuts_of(service, part, paths, requests, self._masks)
         found = expand(
             self.program,
             address,
@@ -231,8 +232,8 @@ class PathModels:
             depth=self._request.depth,
             excluded=facts.excluded(self.program.graph),
             histories=self._histories,
-            masking=self._masking,
-            holds=self._begins(service, address, facts),
+            masking=masking,
+            holds=self._begins(masking, service, address, facts),
         )
         gaps = [*self._open_ends(found), *self._recursions(found, unlimited)]
         floats = self._float_frames(service, found, paths)
@@ -287,16 +288,25 @@ class PathModels:
         check_counts(model, trails, joint, self._observed.misaligned)
         return Built(model, found, trails, bounds, sections)
 
-    def _begins(self, service: Service, address: int, facts: ServiceFacts) -> list[int]:
+    def _masking(self, requests: frozenset[int]) -> Masking:
+        """Shared by the services in which these instructions ask for a switch."""
+        if requests not in self._maskings:
+            lock, unlock = self._resolved.lock, self._resolved.unlock
+            self._maskings[requests] = Masking(self.program, self._values, lock, unlock, requests)
+        return self._maskings[requests]
+
+    def _begins(
+        self, masking: Masking, service: Service, address: int, facts: ServiceFacts
+    ) -> list[int]:
         """What may be known of masks where a service begins: what traces showed, with what facts
         say of variables."""
         words = facts.entry_values()
         seen = {
             (path.masks, path.lock, path.in_handler)
             for part in PARTS[service.kind]
-            for path in self._paths[part.of(service.name)]
+            for path in self._paths.get(part.of(service.name), ())
         }
-        begins = {self._masking.begin(address, *one, words): None for one in seen}
+        begins = {masking.begin(address, *one, words): None for one in seen}
         return sorted(begins)
 
     def _sets_stack_pointer(self, found: Expanded) -> bool:
@@ -500,20 +510,26 @@ class _Cut:
 
 
 def _cuts_of(
-    service: Service, part: Part, paths: Sequence[ObservedPath], said: frozenset[int]
+    service: Service,
+    part: Part,
+    paths: Sequence[ObservedPath],
+    requests: frozenset[int],
+    masks: frozenset[int],
 ) -> _Cut:
-    """Where a part begins and ends; ``said``: instructions behind which flow facts say that another
-    thread may run."""
+    """Where a part begins and ends; ``requests``: instructions that ask for a switch, as flow facts
+    say; ``masks``: that write masks, behind which it happens that was masked."""
     begins = frozenset(int(path.index[0]) for path in paths)
     ends = frozenset(int(path.index[-1]) for path in paths)
     both = service.kind is ServiceKind.ACTIVATION or part is Part.BETWEEN_SWITCHES
     begun, ended = both or part is Part.UNTIL_RETURN, both or part is Part.UNTIL_SWITCH
     if not begun and not ended:
         return _Cut(None)
-    behind = frozenset(index + 1 for index in said)
-    cuts = Cuts(begins | behind if begun else frozenset(), ends | said if ended else frozenset())
-    if cuts.begins <= behind and cuts.ends <= said:
-        return _Cut(cuts)
+    if requests and service.kind is not ServiceKind.ACTIVATION:
+        where = requests | masks
+        behind = frozenset(index + 1 for index in where)
+        none = frozenset[int]()
+        return _Cut(Cuts(behind if begun else none, where if ended else none, asked=True))
+    cuts = Cuts(begins if begun else frozenset(), ends if ended else frozenset())
     label = "another thread runs where traces showed it to, and nowhere else"
     return _Cut(cuts, (FlowConstraint(label, {}, ZERO, Origin.OBSERVED),))
 

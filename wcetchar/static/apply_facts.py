@@ -172,8 +172,23 @@ class FactsInProgram:
             )
         return addresses.pop() + fact.offset
 
+    def asking(self, fact: SwitchedAway) -> frozenset[int]:
+        """Table indices of what asks for a switch at a place: the supervisor calls that it has, or
+        else its stores.
+
+        Raises:
+            InputError: there are none, or the fact would hold in some contexts only.
+        """
+        if fact.place.called:
+            raise InputError(
+                "a switch that is asked for cannot depend on who has called",
+                where=fact.where,
+                expected="a place without `called from`",
+            )
+        return self.places.asking(fact.place)
+
     def switches(self) -> frozenset[int]:
-        """Instructions behind which another thread may run, in any service."""
+        """Instructions that ask for a switch, in any service."""
         return ServiceFacts(self, list(self.facts)).switches()
 
     def of(self, service: str) -> ServiceFacts:
@@ -240,12 +255,12 @@ class ServiceFacts:
         return excluded
 
     def switches(self) -> frozenset[int]:
-        """Instructions behind which another thread may run."""
+        """Instructions that ask for a switch of threads."""
         return frozenset(
             index
             for fact in self.facts
             if isinstance(fact, SwitchedAway)
-            for index in self.program.at(fact.place, fact).indices
+            for index in self.program.asking(fact)
         )
 
     def limits(self, points: Sequence[Mapping[str, int]], evaluate: Evaluate) -> dict[int, int]:

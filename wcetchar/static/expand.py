@@ -80,10 +80,13 @@ class Cuts:
     Attributes:
         begins: instructions that the part begins with; empty: with the service.
         ends: instructions that the part ends with; empty: with the service's return.
+        asked: only where a switch was asked for (``Masking.switched``), and not behind every
+            passage of these instructions.
     """
 
     begins: frozenset[int] = frozenset()
     ends: frozenset[int] = frozenset()
+    asked: bool = False
 
 
 @dataclass
@@ -127,10 +130,14 @@ class _Explorer:
         excluded: Excluded | None,
         ends: frozenset[int] | None,
         masking: Masking | None,
+        asked: bool = False,
     ) -> None:
-        """``ends``: as of :class:`Cuts`; ``None``: it ends with the service's return."""
+        """``ends``, ``asked``: as of :class:`Cuts`; ``None``: it ends with the service's return."""
         self.found = Expanded(program, contexts, masking=masking)
         self._masking = masking
+        self._asked = asked
+        self.behind: dict[Start, None] = {}
+        """Where a thread may go on that was switched away where a switch was asked for."""
         self._program, self._contexts, self._histories = program, contexts, histories
         self._excluded, self._ends = excluded, ends
         self._states: dict[State, tuple[int, ...]] = {}
@@ -219,12 +226,21 @@ class _Explorer:
         step = self.found.steps[number]
         graph = self.found.function_of(step.context)
         block = graph.blocks[step.block]
+        switches = not self._asked
+        if self._asked and self._masking is not None:
+            through = self._masking.through(graph, step.block, step.hold)
+            switches = through is not None and through.switches
         if step.out is Leave.CUT:
-            self._link(Link(number, OUTSIDE, step.context))
+            if switches:
+                self._link(Link(number, OUTSIDE, step.context))
             return
         hold = self._hold_behind(step)
         if hold is None:
             return
+        if self._asked and switches and isinstance(step.out, Edge) and self._masking is not None:
+            active = self._contexts[step.context].active
+            resumed = self._masking.resumed(hold, active)
+            self.behind[step.context, step.out.target, resumed] = None
         history = self._histories.behind(step.history, block, step.taken)
         if isinstance(step.out, Edge):
             for target in self._at((step.context, step.out.target, history, hold)):
@@ -329,21 +345,22 @@ def expand(
     ]
     ends = cuts.ends if cuts is not None and cuts.ends else None
     if cuts is None or not cuts.begins:
-        explorer = _Explorer(program, contexts, histories, excluded, ends, masking)
+        asked = cuts is not None and cuts.asked
+        explorer = _Explorer(program, contexts, histories, excluded, ends, masking, asked)
         explorer.explore(first)
         return _pruned(explorer.found)
     # All that comes before first: it shows in which contexts the part can begin.
-    before = _Explorer(program, contexts, histories, excluded, None, masking)
+    before = _Explorer(program, contexts, histories, excluded, None, masking, cuts.asked)
     before.explore(first)
-    starts: dict[Start, None] = {}
-    for step in before.found.steps:
+    starts = before.behind
+    for step in () if cuts.asked else before.found.steps:
         block = before.found.function_of(step.context).blocks[step.block]
         if block.first in cuts.begins:
             hold = step.hold
             if masking is not None:
                 hold = masking.resumed(hold, contexts[step.context].active)
             starts[step.context, step.block, hold] = None
-    explorer = _Explorer(program, contexts, histories, excluded, ends, masking)
+    explorer = _Explorer(program, contexts, histories, excluded, ends, masking, cuts.asked)
     explorer.explore([*starts])
     explorer.found.missing |= before.found.missing
     explorer.found.reached |= before.found.reached

@@ -103,6 +103,26 @@ class Places:
             )
         return kept
 
+    def asking(self, place: CodePlace) -> frozenset[int]:
+        """Table indices of the instructions that ask for a switch of threads: of all that a place
+        has, supervisor calls if there are any, else stores.
+
+        Raises:
+            InputError: there are none, or what the place says is ambiguous.
+        """
+        found, rows = self._all_of(place), self.table.instructions
+        calls = frozenset(i for i in found if rows[i].flow is Flow.SUPERVISOR_CALL)
+        stores = frozenset(
+            i for i in found if (memory := rows[i].memory) is not None and memory.writes
+        )
+        if not calls and not stores:
+            raise InputError(
+                f"nothing asks for a switch at {place_text(place)}",
+                where=place.where,
+                expected="a supervisor call, or a store to what requests an interrupt",
+            )
+        return calls or stores
+
     def transferring(self, place: CodePlace) -> frozenset[int]:
         """Table indices of the indirect calls and jumps that a fact about their targets is about:
         all that a line has.

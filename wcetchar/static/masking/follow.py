@@ -41,10 +41,12 @@ _MOST_OF_A_WORD: Final = 256
 
 @dataclass(frozen=True)
 class Through:
-    """Behind a block. ``taken``: whether the branch at its end is, where that is known."""
+    """Behind a block. ``taken``: whether the branch at its end is, where that is known.
+    ``switches``: another thread may run right here."""
 
     hold: int
     taken: bool | None = None
+    switches: bool = False
 
 
 class Masking:
@@ -53,6 +55,8 @@ class Masking:
     Args:
         values: of each function.
         lock, unlock: table indices of functions that lock the scheduler, and that unlock it.
+        requests: table indices of instructions that ask for a switch of threads, which happens
+            right behind them: what is not a supervisor call, as soon as it is not masked.
     """
 
     def __init__(
@@ -61,8 +65,10 @@ class Masking:
         values: Mapping[int, Values],
         lock: Collection[int] = (),
         unlock: Collection[int] = (),
+        requests: Collection[int] = (),
     ) -> None:
         self._program = program
+        self._requests = frozenset(requests)
         self._rows = program.table.instructions
         self._roles = program.table.registers
         self._effects = Effects(program.table, values)
@@ -109,7 +115,7 @@ class Masking:
         one = self.holds[hold]
         locking = sum(self._first(function) in self._lock for function in functions)
         frames = tuple(Frame(frame.known) for frame in one.frames)
-        return self.number(replace(one, lock=locking, frames=frames))
+        return self.number(replace(one, lock=locking, frames=frames, pending=False))
 
     # --- calls ------------------------------------------------------------------------------------
 
@@ -198,7 +204,20 @@ class Masking:
         frames = (*outer, frame_of(known, frame.unlocks))
         words = tuple(sorted(walk.words.items(), key=lambda pair: pair[0]))
         after = replace(hold, masks=walk.masks, words=words, frames=frames)
-        return Through(self.number(after), taken)
+        after, switches = self._switched(after, block)
+        return Through(self.number(after), taken, switches)
+
+    def _switched(self, after: Hold, block: BasicBlock) -> tuple[Hold, bool]:
+        """Whether another thread may run behind a block, and what is pending then."""
+        asked = block.last in self._requests and block.last not in block.skipped
+        if after.handler or not (asked or after.pending):
+            return after, False
+        if asked and self._rows[block.last].flow is Flow.SUPERVISOR_CALL:
+            return after, True
+        form = after.masks.blocking(preemption=False)
+        if form.interrupts or form.priority is not None:
+            return replace(after, pending=True), False
+        return replace(after, pending=form.unknown), True
 
     def _live_behind(self, function: FunctionGraph) -> tuple[frozenset[int], ...]:
         known = self._live.get(function.address)

@@ -40,6 +40,7 @@ class Hold:
         masks: mask registers.
         lock: how often the scheduler is locked.
         handler: an exception is handled, so that no thread goes on.
+        pending: a switch was asked for while it was masked.
         words: variables that are followed, by address, in order; what is not known of one is not
             known.
         frames: functions that are being executed, as far as the path has entered them; at least
@@ -51,6 +52,7 @@ class Hold:
     handler: bool = False
     words: tuple[tuple[int, Bits], ...] = ()
     frames: tuple[Frame, ...] = (Frame(),)
+    pending: bool = False
 
     @property
     def blocking(self) -> Blocking:
