@@ -13,8 +13,9 @@ from flow_programs import built
 
 from wcetchar.model.characterization import Blocking, Place
 from wcetchar.model.masks import MaskState
+from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static import expand as expanding
-from wcetchar.static.expand import Expanded, expand
+from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.masking.follow import Masking
 from wcetchar.static.masking.forms import forms
 from wcetchar.static.program import Program
@@ -309,3 +310,79 @@ def test_too_much_to_be_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(graph.steps) < 40
     assert any(form.unknown for form in found["loop"])
     assert FREE in found["end"]
+
+
+def parts(made: Assembled, ask: str) -> tuple[set[str], set[str]]:
+    """Labels of what the part until the switch ends with, and of what the one behind begins with."""
+    rows = made.table.instructions
+    index = {row.address: number for number, row in enumerate(rows)}
+    none = np.zeros(len(rows), dtype=np.int64)
+    whole = made.graph("f")
+    masks = {n for n, row in enumerate(rows) if row.masks}
+    asks = index[made.at(ask)]
+    graph = split(whole, {asks, *masks})
+    program = Program(made.table, graph, (".text",), none, none, lambda _: Place())
+    masking = Masking(program, analysed(whole, made.image, made.table), requests=[asks])
+    begin = masking.begin(made.at("f"), MaskState(), 0, False, {})
+    where = frozenset({asks, *masks})
+    behind = frozenset(n + 1 for n in where)
+    result = []
+    for cuts in (Cuts(ends=where, asked=True), Cuts(begins=behind, asked=True)):
+        found = expand(program, made.at("f"), cuts, masking=masking, holds=[begin])
+        ends = set()
+        for link in found.links:
+            number = link.source if cuts.ends else link.target
+            if OUTSIDE in (link.source, link.target) and number != OUTSIDE:
+                step = found.steps[number]
+                block = found.function_of(step.context).blocks[step.block]
+                ends.add(made.label(rows[block.last if cuts.ends else block.first].address))
+        result.append(ends)
+    return result[0], result[1]
+
+
+SWITCH = """
+.global f
+.type f, %function
+f:      push {{r4, lr}}
+        ldr r0, =0xe000ed04
+        movs r1, #1
+        bl first
+        {mask}
+ask:    str r1, [r0]
+next:   nop
+let:    cpsie i
+after:  nop
+        cpsid i
+        cpsie i
+        pop {{r4, pc}}
+.global first
+.type first, %function
+first:  cpsid i
+        cpsie i
+        bx lr
+.pool
+"""
+
+
+@pytest.mark.parametrize(
+    ("mask", "end", "begin"), [("cpsid i", "let", "after"), ("nop", "ask", "next")]
+)
+def test_a_switch_happens_when_it_is_asked_for_and_not_masked(
+    tmp_path: Path, mask: str, end: str, begin: str
+) -> None:
+    """And not where interrupts are let in before it was asked for, or once it has happened."""
+    made = built(tmp_path, "v7m", SWITCH.format(mask=mask))
+    assert parts(made, "ask") == ({end}, {begin})
+
+
+def test_a_supervisor_call_switches_at_once(tmp_path: Path) -> None:
+    source = """
+    .global f
+    .type f, @function
+    f:      csrci mstatus, 8
+    ask:    ecall
+    next:   nop
+            csrsi mstatus, 8
+            ret
+    """
+    assert parts(built(tmp_path, "riscv", source), "ask") == ({"ask"}, {"next"})
