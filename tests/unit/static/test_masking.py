@@ -313,7 +313,7 @@ def test_too_much_to_be_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def parts(made: Assembled, ask: str) -> tuple[set[str], set[str]]:
-    """Labels of what the part until the switch ends with, and of what the one behind begins with."""
+    """Labels of what the part until the switch ends with, and what the one behind begins with."""
     rows = made.table.instructions
     index = {row.address: number for number, row in enumerate(rows)}
     none = np.zeros(len(rows), dtype=np.int64)
