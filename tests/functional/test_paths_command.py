@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import highspy
 import pytest
 from click.testing import CliRunner, Result
 
@@ -252,6 +253,33 @@ def test_the_dearest_path_stands_beside_the_estimate(place: Place) -> None:
     (found,) = json.loads(place.run(*given).stdout)["estimates"]
     assert found["over_all_paths"]["bound_ns"] is None
     assert "loop" in found["over_all_paths"]["why"]
+
+
+def test_the_integer_program_for_another_solver(place: Place) -> None:
+    """Its optimum is the bound: read and solved without anything of this program."""
+    assert place.characterize(facts=FACT).exit_code == 0
+    given = ["paths", str(place.output), *place.hardware, "--set", "N=5"]
+    (found,) = json.loads(place.run(*given, "--json").stdout)["services"]
+    file = place.folder / "work.lp"
+    done = place.run(*given, "--format", "lp", "-o", str(file))
+    assert done.exit_code == 0, done.output
+    assert "\\ loop " in file.read_text()
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    assert solver.readModel(str(file)) == highspy.HighsStatus.kOk
+    solver.run()
+    assert solver.getInfo().objective_function_value == pytest.approx(found["bound_ns"], abs=0.01)
+
+
+def test_the_longest_stretches_stand_beside_the_published_ones(place: Place) -> None:
+    assert place.characterize(facts=FACT).exit_code == 0
+    given = ["paths", str(place.output), *place.hardware, "--set", "N=5"]
+    (found,) = json.loads(place.run(*given, "--json").stdout)["services"]
+    stretches = {one["kind"]: one for one in found["longest_stretches"]}
+    assert set(stretches) == {"interrupts", "preemption"}
+    # Nothing in the program masks anything.
+    assert all(one["ns"] == one["traced_ns"] == 0 for one in stretches.values())
+    assert "interrupts masked" in place.run(*given).stdout
 
 
 def test_what_cannot_be_shown(place: Place) -> None:

@@ -19,7 +19,7 @@ from wcetchar.pipeline import worst_paths as pipeline
 from wcetchar.report import paths_dot, paths_html, paths_json, paths_text
 from wcetchar.report.paths_view import rows_of
 
-FORMATS = ("table", "summary", "dot", "html", "json")
+FORMATS = ("table", "summary", "dot", "html", "lp", "json")
 
 
 @click.command("paths", short_help="Show the worst path of services as a flow graph.")
@@ -72,8 +72,8 @@ FORMATS = ("table", "summary", "dot", "html", "json")
     "form",
     "--format",
     type=click.Choice(FORMATS),
-    help="How to print the result. Default: summary, for one service table; dot and html show one "
-    "service.",
+    help="How to print the result. Default: summary, for one service table; dot, html and lp (the "
+    "integer program, for other solvers) show one service.",
 )
 @json_option
 @output_option
@@ -110,6 +110,9 @@ def command(
     )
     if template:
         emit(pipeline.template(request), output)
+        return
+    if form == "lp" and not as_json:
+        emit(pipeline.program(request), output)
         return
     rows = [rows_of(view) for view in pipeline.run(request)]
     chosen = chosen_format(

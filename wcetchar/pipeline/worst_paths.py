@@ -16,8 +16,9 @@ from wcetchar import store
 from wcetchar.engine import PriceVector, estimate_given
 from wcetchar.engine.path_blocking import longest_blocking
 from wcetchar.engine.path_prices import path_prices
+from wcetchar.engine.path_program import program_of
 from wcetchar.engine.paths import bound_of
-from wcetchar.errors import CheckFailed, InputError, Location, NoSoundBound
+from wcetchar.errors import CheckFailed, InputError, Location, NoSoundBound, UsageError
 from wcetchar.model.access import AccessVector
 from wcetchar.model.characterization import (
     Characterization,
@@ -32,6 +33,7 @@ from wcetchar.model.path_model import PathModel
 from wcetchar.pipeline import estimate as estimates
 from wcetchar.report.paths_stretches import StretchRow, stretch_rows
 from wcetchar.report.paths_view import PathView
+from wcetchar.solver import lp_text
 from wcetchar.static.facts import parse_facts
 from wcetchar.static.facts.proposals import Observed
 from wcetchar.static.facts.template import Missing, MissingLoop, MissingRecursion
@@ -65,6 +67,17 @@ class Request:
     sources: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Priced:
+    """``mark``: the published counts, priced. ``searched``: at the values where these cost most."""
+
+    service: ServiceCharacterization
+    model: PathModel
+    prices: PriceVector
+    mark: Estimate
+    searched: bool
+
+
 def run(request: Request) -> Iterator[PathView]:
     """A view of each service, in the order of the characterization.
 
@@ -72,6 +85,17 @@ def run(request: Request) -> Iterator[PathView]:
         InputError: a file, a name or a value that cannot be used.
         NoSoundBound: the profile prices what path models do not count.
     """
+    lines = _Lines(request.sources)
+    for one in _priced(request):
+        mark = one.mark
+        searched = (_SEARCHED,) if one.searched else ()
+        view = _view(
+            one.service, one.model, one.prices, mark.parameters, mark.total.high, lines, searched
+        )
+        yield replace(view, stretches=_stretches(one.model, one.prices, mark))
+
+
+def _priced(request: Request) -> Iterator[_Priced]:
     asked = estimates.Request(
         request.characterization,
         (request.profile,),
@@ -93,15 +117,29 @@ def run(request: Request) -> Iterator[PathView]:
         platform.section_map,
         models.values(),
     )
-    lines = _Lines(request.sources)
     for service in chosen:
         given = {**platform.section_map.parameters, **request.values}
         own = {p.name: given[p.name] for p in service.parameters if p.name in given}
         mark = estimate_given(service, platform.prices, own, platform.following, request.maximum)
-        model = models[service.name]
-        searched = (_SEARCHED,) if request.maximum and len(own) < len(service.parameters) else ()
-        view = _view(service, model, prices, mark.parameters, mark.total.high, lines, searched)
-        yield replace(view, stretches=_stretches(model, prices, mark))
+        searched = request.maximum and len(own) < len(service.parameters)
+        yield _Priced(service, models[service.name], prices, mark, searched)
+
+
+def program(request: Request) -> str:
+    """The integer program of one service's worst path, in the LP format.
+
+    Raises:
+        InputError, NoSoundBound: as of :func:`run`, and where its model has gaps.
+        UsageError: another number of services is asked for.
+    """
+    priced = [*_priced(request)]
+    if len(priced) != 1:
+        raise UsageError(
+            f"lp shows one service, and {len(priced)} are asked for",
+            hint="name it by --service; of one that another thread cuts, a part such as NAME/call",
+        )
+    one = priced[0]
+    return lp_text(program_of(one.model, one.prices, one.mark.parameters), maximise=True)
 
 
 def template(request: Request) -> str:

@@ -12,6 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Final
+
+_WIDTH: Final = 200
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,20 @@ def lp_text(program: LinearProgram, *, maximise: bool = False) -> str:
     whole = [names[v.name] for v in program.variables if v.integer]
     if whole:
         lines += ["General", " " + " ".join(whole)]
-    return "\n".join([*lines, "End"]) + "\n"
+    return "\n".join(part for line in [*lines, "End"] for part in _wrapped(line)) + "\n"
+
+
+def _wrapped(line: str) -> Iterator[str]:
+    """Readers limit the length of lines (CPLEX: 510 letters); where there is a blank, the next line
+    goes on."""
+    comment = "\\ " if line.startswith("\\") else ""
+    while len(line) > _WIDTH:
+        end = line.rfind(" ", 2, _WIDTH)
+        if end < 0:
+            break
+        yield line[:end]
+        line = (comment or "  ") + line[end + 1 :]
+    yield line
 
 
 def _bounds(program: LinearProgram, names: Mapping[str, str]) -> Iterator[str]:
