@@ -277,7 +277,7 @@ def checked(ran: Ran, *, observed: bool) -> tuple[Made, list[Ratio]]:
         if any(gap.what == IRREDUCIBLE for gap in built.model.gaps):
             continue
         assert not built.model.gaps, f"{program.shown()}\n{built.model.gaps}"
-        ratios.append(_checked(program, built))
+        ratios.append(_checked(program, built, ran.target.name))
     return models, ratios
 
 
@@ -286,7 +286,10 @@ def _placed(ran: Ran) -> list[Program]:
     return sorted(ran.programs, key=lambda program: image.find(program.entry)[0].address)
 
 
-def _checked(program: Program, built: Built) -> Ratio:
+def _checked(program: Program, built: Built, target: str) -> Ratio:
+    # Calls through a register share a routine of the compiler's in Thumb of Armv4T, which the model
+    # has go wherever any caller of it does.
+    shared = target == "thumb-armv4t" and any(one.startswith("call at") for one in program.others)
     points: dict[tuple[int, ...], list[ObservedPath]] = {}
     for path, trail in built.trails:
         points.setdefault(path.values, []).append(path)
@@ -314,7 +317,7 @@ def _checked(program: Program, built: Built) -> Ratio:
                 ratio.bound, ratio.seen = dearest, most
             if weight is issues:
                 _check_stretches(program, built, values, paths)
-            if program.kind is Kind.EXACT and is_exact:
+            if program.kind is Kind.EXACT and is_exact and not shared:
                 dearest = bound(built.model, weight, values, tight)
                 assert dearest == most, f"{program.shown()}\n{dearest} and not {most}"
     return ratio

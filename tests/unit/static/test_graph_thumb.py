@@ -388,3 +388,38 @@ def test_labels_of_assembly_code(tmp_path: Path) -> None:
     assert first.name == "first"
     assert program.calls(second) == {("second", "call", "inner")}
     assert program.function(graph, "inner").returns
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        ("v6m", "movs r3, #3\n ands r0, r3\n lsls r0, r0, #2\n ldr r2, [r1, r0]\n mov pc, r2"),
+        ("v6m", "movs r3, #3\n ands r3, r0\n lsls r0, r3, #2\n ldr r2, [r1, r0]\n mov pc, r2"),
+        ("v7m", "movs r3, #3\n and.w r0, r3, r0\n lsls r0, r0, #2\n ldr r2, [r1, r0]\n mov pc, r2"),
+        ("arm", "mov r3, #3\n and r0, r3, r0\n mov r0, r0, lsl #2\n ldr pc, [r1, r0]"),
+    ],
+)
+def test_an_index_masked_by_a_register(tmp_path: Path, target: str, code: str) -> None:
+    state = "" if target == "arm" else ".thumb_func\n"
+    mark = "" if target == "arm" else "+1"
+    source = f"""
+    .global f
+    {state}
+    .type f, %function
+    f:  ldr r1, =table
+        {code}
+    a:  bx lr
+    b:  bx lr
+    c:  bx lr
+    d:  bx lr
+    .pool
+    .size f, . - f
+    .section .rodata
+    .p2align 2
+    table: .word a{mark}, b{mark}, c{mark}, d{mark}
+    """
+    program = built(tmp_path, target, source)
+    function = program.function(program.graph("f"), "f")
+    assert not function.open
+    goals = {program.block(function, edge.target) for edge in function.edges}
+    assert goals == {"a", "b", "c", "d"}

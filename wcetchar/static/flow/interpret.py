@@ -209,6 +209,8 @@ class Interpreter:
                         return value, None
                 least = step.c & -step.c or 1  # lower bits are not in the mask
                 return None, range(0, step.c + 1, least) if step.c < WORD else None
+            case Kind.AND:
+                return self._masked(state, step, number)
             case Kind.SHIFT_RIGHT:
                 value = shifted_right(self.read(state, step.a, number), step.c)
                 return value, None if value is not None else range((WORD >> step.c) + 1)
@@ -227,6 +229,22 @@ class Interpreter:
                 second = shifted(self.read(state, step.b, number), step.c)
                 return self._sum(state, first, second)
         return None, None
+
+    def _masked(
+        self, state: State, step: Step, number: int
+    ) -> tuple[Value | None, Numbers | None]:
+        """What an ``and`` of two registers gives: not more than either of them."""
+        pairs = ((step.a, step.b), (step.b, step.a))
+        for mask, other in pairs:
+            value = self.read(state, mask, number)
+            if value.token is None:
+                if not value.number:
+                    return ZERO, None
+                one = Step(Kind.BOUND, step.d, other, c=value.number)
+                return self._result(state, one, number)
+        known = [state.of(self.read(state, register, number)) for register in (step.a, step.b)]
+        most = min((highest(one) for one in known if one is not None), default=WORD)
+        return None, range(most + 1) if most < WORD else None
 
     def _sum(
         self, state: State, first: Value, second: Value

@@ -30,6 +30,8 @@ def step(row: Instruction) -> Step | None:
             return Step(Kind.CONSTANT, d)
         case 13 if shift == _LSR:
             return Step(Kind.SHIFT_RIGHT, d, m, c=amount)
+        case 0 if shift == _LSL and amount == 0:
+            return Step(Kind.AND, d, n, m)
         case 4 if shift == _LSL:
             return Step(Kind.SUM, d, n, m, amount)
         case 10 if shift == _LSL and amount == 0:

@@ -32,6 +32,8 @@ def step(row: Instruction) -> Step | None:
                 return Step(Kind.ADD, to, a, c=c)
             case Calculation.SHIFT_LEFT if c is not None:
                 return Step(Kind.SHIFT_LEFT, to, a, c=c)
+            case Calculation.AND if b is not None:
+                return Step(Kind.AND, to, a, b)
             case Calculation.AND if c is not None:
                 return Step(Kind.BOUND, to, a, c=c)
     code = int.from_bytes(row.code, "little")

@@ -68,6 +68,8 @@ def _narrow_step(code: int, address: int) -> Step | None:
             return Step(Kind.CONSTANT, high, c=(address + 4 & ~3) + 4 * byte)
         case 0b10101:
             return Step(Kind.ADD, high, 13, c=4 * byte)
+    if code >> 6 == 0b0100000000:
+        return Step(Kind.AND, low, low, middle)
     if code >> 6 == 0b0100001010:
         return Step(Kind.COMPARE, a=low, b=middle)
     to, source = code & 7 | code >> 4 & 8, code >> 3 & 15
@@ -157,6 +159,8 @@ def _wide_step(first: int, second: int, address: int) -> Step | None:
     if first & 0xFE00 == 0xEA00:
         amount, shift = (second >> 12 & 7) << 2 | second >> 6 & 3, second >> 4 & 3
         match first >> 5 & 15:
+            case 0 if shift == 0 and amount == 0 and d != PC:
+                return Step(Kind.AND, d, n, m)
             case 2 if n == PC and shift == 0:
                 return Step(Kind.SHIFT_LEFT, d, m, c=amount)
             case 2 if n == PC and shift == 1:
