@@ -1,7 +1,7 @@
 """FreeRTOS on the boards in RTL, held against its published figures: `make validate`.
 
     python rtl_boards/validate.py [--config basic|whole|full|timers ...] [--only TEXT ...]
-        [--all] [--runs N] [--jobs N] [--anew] [--write PAGE]
+        [--all] [--runs N] [--jobs N] [--anew] [--paths] [--write PAGE]
 
 For each configuration: build it for the board `virt`, capture and characterize it; run the same ELF
 file on each board in each of its states; measure each service; `wcetchar validate`. Ends with
@@ -111,14 +111,24 @@ def program_of(configuration: str) -> Program:
     return Program(configuration, elf, tuple(services))
 
 
-def characterizations(program: Program, cells: Sequence[Cell]) -> dict[tuple[str, ...], Path]:
-    """One for each of what the cells want to be counted."""
+def characterizations(
+    program: Program, cells: Sequence[Cell], paths: bool = False
+) -> dict[tuple[str, ...], Path]:
+    """One for each of what the cells want to be counted; ``paths``: with path models."""
+    more: list[str | Path] = []
+    if paths:
+        make = ["make", "-s", "-C", SUITE, "BOARD=virt", f"CONFIG={program.configuration}"]
+        facts = run([*make, "facts"])[0].split()
+        sources = (ROOT / "build" / "firmware" / "freertos", ROOT)
+        more = ["--paths", *(word for name in facts for word in ("--facts", name))]
+        more += [word for folder in sources for word in ("--sources", folder)]
     trace = WORK / f"{program.configuration}.trace"
     wcetchar("capture", program.elf, "--machine", "virt", "-o", trace)
     published = {}
     for counted in dict.fromkeys(cell.counted for cell in cells):
-        file = WORK / f"{program.configuration}{''.join(counted)}.json"
-        options = (*program.services, "--successions", *counted)
+        kind = "-paths" if paths else ""
+        file = WORK / f"{program.configuration}{kind}{''.join(counted)}.json"
+        options = (*program.services, "--successions", *counted, *more)
         wcetchar("characterize", program.elf, trace, *options, "-o", file)
         published[counted] = file
     return published
@@ -250,19 +260,24 @@ def measured(
 
 
 def validate(
-    configuration: str, cells: Sequence[Cell], phases: int, jobs: int, anew: bool = False
+    configuration: str,
+    cells: Sequence[Cell],
+    phases: int,
+    jobs: int,
+    anew: bool = False,
+    paths: bool = False,
 ) -> list[Result]:
     for core, _ in (on_board(REFERENCE), *map(on_board, cells)):
         if not core.exists():
             name = core.name.removeprefix("bench-")
             sys.exit(f"{core}: No such file: {core.name}; next: make -C rtl_boards CORE={name}")
     program = program_of(configuration)
-    published = characterizations(program, cells)
+    published = characterizations(program, cells, paths)
     runs = measured(program, cells, phases, jobs, anew)
 
     def report(cell: Cell, metric: str) -> dict[str, Any]:
         tables = [one.files[metric] for one in runs[cell.folder]]
-        return _against(published[cell.counted], cell, tables, metric)
+        return _against(published[cell.counted], cell, tables, metric, paths)
 
     def left_out(cell: Cell, metric: str) -> list[tuple[str, int]]:
         counts = (one.left_out[metric] for one in runs[cell.folder])
@@ -296,8 +311,10 @@ def measure(folder: Path, cuts: Sequence[str | Path], *metrics: str) -> dict[str
     return left_out
 
 
-def _against(published: Path, cell: Cell, runs: Sequence[Path], metric: str) -> dict[str, Any]:
-    """All runs, held against the published figures."""
+def _against(
+    published: Path, cell: Cell, runs: Sequence[Path], metric: str, paths: bool
+) -> dict[str, Any]:
+    """All runs, held against the published figures, or the bounds of ``paths``."""
     measured = runs[0].parent.with_name(f"{cell.folder}-{metric}.csv")
     header, *lines = runs[0].read_text(encoding="utf-8").splitlines()
     for one in runs[1:]:
@@ -309,6 +326,7 @@ def _against(published: Path, cell: Cell, runs: Sequence[Path], metric: str) -> 
     report = wcetchar(
         *("validate", published, "--profile", cell.profile, "--map", section_map),
         *("--measured", measured, "--metric", metric, "--json"),
+        *(("--over-all-paths",) if paths else ()),
         ok=(0, 1),
     )
     found: dict[str, Any] = json.loads(report)
@@ -355,7 +373,12 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, help="runs at once")
     parser.add_argument("--anew", action="store_true", help="take nothing that was kept")
+    parser.add_argument(
+        "--paths", action="store_true", help="bounds of all paths, in place of published figures"
+    )
     options = parser.parse_args()
+    if options.paths and options.write:
+        parser.error("--write: the page is of published figures")
     if options.runs is not None and options.runs < 1:
         parser.error("--runs: at least one")
     chosen = {
@@ -375,6 +398,7 @@ def main() -> None:
             options.runs or PHASES.get(name, 1),
             options.jobs or JOBS.get(name, 1),
             options.anew,
+            options.paths,
         )
     ]
     text = page(results, shlex.join(["python", "rtl_boards/validate.py", *sys.argv[1:]]))

@@ -100,6 +100,13 @@ FORMATS = ("table", "csv", "markdown", "json")
     help="What was measured: execution times, or the longest time that a call holds off "
     "interrupts, or preemption.",
 )
+@click.option(
+    "paths",
+    "--over-all-paths",
+    is_flag=True,
+    help="Hold the bounds of path models against what was measured, in the place of the published "
+    "figures.",
+)
 @click.option("--plot", metavar="FILE", help="Also write the rows as a picture, SVG.")
 @click.option(
     "form", "--format", type=click.Choice(FORMATS), help="How to print the result. Default: table."
@@ -121,6 +128,7 @@ def command(
     overhead: str | None,
     services: tuple[str, ...],
     metric: str,
+    paths: bool,
     plot: str | None,
     form: str | None,
     as_json: bool,
@@ -153,6 +161,7 @@ def command(
     of_measured = {
         "--overhead": overhead is not None,
         "--metric": metric != Metric.TOTAL.value,
+        "--over-all-paths": paths,
         "--plot": plot is not None,
     }
     of_replay = {
@@ -197,7 +206,14 @@ def command(
         raise UsageError("--plot needs a file of its own")
     result = pipeline.run(
         pipeline.Request(
-            characterization, profile, section_map, measured, overhead, services, Metric(metric)
+            characterization,
+            profile,
+            section_map,
+            measured,
+            overhead,
+            services,
+            Metric(metric),
+            paths,
         )
     )
     notes = list(result.notes)

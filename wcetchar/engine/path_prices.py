@@ -4,7 +4,8 @@ The price of a path is a sum over its nodes, so a price may depend on nothing th
 say. ``pricing`` has most of these; here it is asked with what depends on a whole run left out:
 
 * Where vectors do not count successions, each access is priced as if the dearest had gone before
-  it, edges and interference included; a write buffer is refused, for it needs them.
+  it, edges and interference included, and a write buffer is left out: the core waits for each write
+  itself, which is never less than what later accesses wait for it.
 * Stalls that a profile prices must be counted; else it is refused.
 * An instruction cache is ``always miss``, whatever the map says: each line entry takes a refill and
   the longest that it may wait for accesses. Vectors must count entries of lines of this size.
@@ -45,6 +46,7 @@ from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import SectionKind
 
+_WRITES = "paths: the core is taken to wait for each write itself, as without a write buffer"
 _LINES = "paths: each line of instructions that is entered counts as a miss, whatever the map says"
 
 
@@ -68,6 +70,7 @@ def path_prices(
         successions=bool(chosen) and all(model.successions for model in chosen),
         data_lines=(),
     )
+    profile, buffered = _without_buffer(seen, profile)
     _check_counted(seen, profile, chosen)
     section_map = replace(
         section_map, instruction_cache=CacheState.ALWAYS_MISS, data_cache=CacheState.ALWAYS_MISS
@@ -103,8 +106,17 @@ def path_prices(
         line=None if refills is None else refills.geometry.line,
         cheapest=_cheapest(seen, profile, section_map, prices),
     )
-    notes = vector.notes if refills is None else (*vector.notes, _LINES)
+    notes = (*vector.notes, *buffered, *(() if refills is None else (_LINES,)))
     return replace(vector, prices=prices, notes=notes, of_paths=of_paths)
+
+
+def _without_buffer(
+    seen: Characterization, profile: HardwareProfile
+) -> tuple[HardwareProfile, tuple[str, ...]]:
+    """Where successions are not counted; and what to say of it."""
+    if not profile.core.write_buffer or seen.successions:
+        return profile, ()
+    return replace(profile, core=replace(profile.core, write_buffer=0)), (_WRITES,)
 
 
 def _check_counted(
@@ -119,13 +131,6 @@ def _check_counted(
                 f"{profile.name} prices ({', '.join(stalls[:3])})",
                 expected=f"path models that count them (stalls: {STALL_EDITION}), or a profile "
                 "whose times of instructions hold them",
-            )
-        if core.write_buffer and not model.successions:
-            raise NoSoundBound(
-                f"the path model of {model.service} does not count successions, which the write "
-                f"buffer of profile {profile.name} needs",
-                expected="path models that count them, or a profile without a write buffer",
-                hint="without `write buffer`, the core is taken to wait for each write itself",
             )
         if seen.successions:
             _check_successions(model)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from wcetchar import store
 from wcetchar.engine import estimate_given
 from wcetchar.engine.counts import check_values
-from wcetchar.errors import InputError, InputErrors, Location, several
-from wcetchar.model.characterization import Characterization, ServiceCharacterization
-from wcetchar.model.estimate import Estimate
+from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
+from wcetchar.model.characterization import (
+    Characterization,
+    ServiceCharacterization,
+    StretchKind,
+)
+from wcetchar.model.estimate import Chain, Estimate
 from wcetchar.model.hardware import Unit
+from wcetchar.model.interval import Interval
 from wcetchar.model.measurement import Measurement, MeasurementTable
+from wcetchar.model.path_model import PathModel
 from wcetchar.model.validation import Compared, Comparison, Explanation, Overhead
 from wcetchar.model.versus import Metric
 from wcetchar.pipeline import estimate as estimating
@@ -27,7 +33,8 @@ _MISTAKES = 20
 class Request:
     """What to hold against what. ``overhead``: the service whose measurements show what measuring
     takes; it need not be characterized. ``services``: only these; empty means all. ``metric``: what
-    was measured."""
+    was measured. ``paths``: the bounds of path models are held against it, in place of the
+    published figures."""
 
     characterization: str
     profile: str
@@ -36,6 +43,7 @@ class Request:
     overhead: str | None = None
     services: tuple[str, ...] = ()
     metric: Metric = Metric.TOTAL
+    paths: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ def run(request: Request) -> Validation:
         comparison=comparison,
         # What explains a total is its classes; of a stretch the estimate has the time alone.
         explanation=explain(comparison.worst, comparison.rows)
-        if request.metric is Metric.TOTAL
+        if request.metric is Metric.TOTAL and not request.paths
         else None,
         overheads=measured.overheads,
         profile=measured.platform.prices.profile.name,
@@ -114,7 +122,8 @@ def measured_rows(request: Request) -> MeasuredRows:
         request.section_map,
     )
     clock = platform.prices.profile.core.clock.low
-    pricer = _Pricer(platform, services, table)
+    models = {model.service: model for model in characterization.paths} if request.paths else None
+    pricer = _Pricer(platform, services, table, models, request.metric)
     overheads = _overheads(request, measured, empty, pricer, clock)
     return MeasuredRows(
         rows=tuple(_rows(measured, overheads, pricer, clock, table, request.metric)),
@@ -135,7 +144,12 @@ class _Pricer:
         platform: estimating.Platform,
         services: Mapping[str, ServiceCharacterization],
         table: MeasurementTable,
+        models: Mapping[str, PathModel] | None,
+        metric: Metric,
     ) -> None:
+        """``models``: path models whose bounds stand in the place of published figures."""
+        self._models, self._metric = models, metric
+        self._path_prices = platform.path_prices
         self.known: dict[tuple[str, tuple[tuple[str, int], ...]], Estimate] = {}
         self._prices = platform.prices
         self._following = platform.following
@@ -166,6 +180,8 @@ class _Pricer:
                 found = estimate_given(
                     service, self._prices, measurement.parameters, self._following
                 )
+                if self._models is not None:
+                    found = self._over_all_paths(found, self._models.get(service.name))
                 self.known[(service.name, values)] = found
             return found
         except InputErrors as errors:
@@ -175,6 +191,48 @@ class _Pricer:
         except InputError as error:
             error.where = where
             raise
+
+    def _over_all_paths(self, estimate: Estimate, model: PathModel | None) -> Estimate:
+        """With the bound of the path model in the place of what was measured.
+
+        Raises:
+            InputError: there is no path model.
+            NoSoundBound: there is no bound.
+        """
+        # Only here, so that a table is priced where no solver is installed.
+        from wcetchar.engine.path_blocking import longest_blocking
+        from wcetchar.engine.paths import bound_of
+
+        prices = self._path_prices
+        if isinstance(prices, NoSoundBound):
+            raise prices
+        if model is None or prices is None:
+            raise InputError(
+                f"{estimate.service} has no path model",
+                expected="a characterization made with --paths",
+            )
+        if self._metric is Metric.TOTAL:
+            bound = bound_of(model, prices, estimate.parameters)
+            total = Interval(bound.time, bound.time, bound.time)
+            return replace(estimate, total=total, word=bound.word, notes=bound.notes)
+        interrupts = self._metric is Metric.INTERRUPTS
+        kind = StretchKind.INTERRUPTS if interrupts else StretchKind.PREEMPTION
+        stretch = longest_blocking(model, prices, estimate.parameters, kind)
+        own = Interval(stretch.time, stretch.time, stretch.time)
+        found = replace(estimate, word=stretch.word, notes=stretch.notes)
+        if interrupts:
+            chain = _longer(estimate.interrupts_chain, estimate.blocking_interrupts, own)
+            return replace(found, blocking_interrupts=own, interrupts_chain=chain)
+        chain = _longer(estimate.preemption_chain, estimate.blocking_preemption, own)
+        return replace(found, blocking_preemption=own, preemption_chain=chain)
+
+
+def _longer(chain: Chain | None, published: Interval, own: Interval) -> Chain | None:
+    """A chain that begins with another stretch of the service's own."""
+    if chain is None:
+        return None
+    more = max(own.high - published.high, Fraction(0))
+    return replace(chain, time=chain.time.up_to(chain.time.high + more))
 
 
 def _nanoseconds(measurement: Measurement, clock: Fraction) -> Fraction:

@@ -230,9 +230,7 @@ class Interpreter:
                 return self._sum(state, first, second)
         return None, None
 
-    def _masked(
-        self, state: State, step: Step, number: int
-    ) -> tuple[Value | None, Numbers | None]:
+    def _masked(self, state: State, step: Step, number: int) -> tuple[Value | None, Numbers | None]:
         """What an ``and`` of two registers gives: not more than either of them."""
         pairs = ((step.a, step.b), (step.b, step.a))
         for mask, other in pairs:
