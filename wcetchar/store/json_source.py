@@ -9,8 +9,8 @@ from typing import Any, Final
 from wcetchar.errors import InputError, Location
 from wcetchar.store.source import MAX_MISTAKES, Source, Steps, read_text, refuse_surrogates, shown
 
-MAX_BYTES: Final = 64 << 20
-"""A whole kernel with all cases of its services has some 20 MB."""
+MAX_BYTES: Final = 256 << 20
+"""A whole kernel with all cases of its services has some 30 MB; with large tables up to 160."""
 MAX_DEPTH: Final = 32
 _MAX_DIGITS: Final = 40
 
