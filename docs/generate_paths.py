@@ -54,8 +54,8 @@ counts cost most.
 * *traced*: the dearest path that traces took.
 * *bound*: the dearest path that there is; an *estimate* rests on what nobody has proved.
 * *unseen*: of the blocks on that path, how many no trace passed.
-* *formula*: the bound as a formula of the parameters, over their whole ranges, in core cycles; of several pieces
-  how many there are.
+* *formula*: the bound as a formula of the parameters, over their whole ranges, in core cycles; of
+  several pieces how many there are.
 * *masked*, *held off*: the longest stretch of all paths with interrupts masked, and with preemption
   held off, and (in brackets) that of the published counts.
 
@@ -246,7 +246,7 @@ def page(configs: Sequence[str]) -> Iterator[str]:
             yield f"## {cell.name}, `{config}`\n\n{summary(cell, config, of)}\n"
             yield (
                 "| service | at | facts | accesses | mark | traced | bound | bound / mark | unseen "
-                "| masked | held off | formula | word |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+                "| masked | held off | formula | word |\n" + "|---" * 13 + "|\n"
             )
             yield "".join(row(view) + "\n" for view in of.views) + "\n"
 
