@@ -16,7 +16,8 @@ from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 from wcetchar.model.flow import FunctionGraph
 from wcetchar.model.image import Image
-from wcetchar.static.values import Values, analyse
+from wcetchar.static.proofs import analysed
+from wcetchar.static.values import Values
 from wcetchar.static.values.access_sections import AccessSections
 from wcetchar.static.values.loop_bounds import DerivedBound, derive_bounds
 
@@ -58,16 +59,11 @@ class Checked:
         self.machine = Machine(self.elf, target)
         addresses = [self.image.symbol(function.name).address for function in given]
         self.program = program_graph(self.image, self.table, addresses)
+        self.values = analysed(self.program, self.image, self.table)
         self.coin = self.image.symbol("coin").address
         self.index = {int(address): n for n, address in enumerate(self.table.address)}
         self.seen: Counter[str] = Counter()
         self.missed: list[str] = []
-
-    def read(self, address: int, size: int) -> int | None:
-        section = self.image.section_at(address)
-        if section is None or section.writable or address + size > section.end:
-            return None
-        return int.from_bytes(self.image.read(address, size), "little")
 
     def sections_of(self, low: int, high: int) -> frozenset[str] | None:
         first, last = self.image.section_at(low), self.image.section_at(high)
@@ -80,7 +76,7 @@ class Checked:
     ) -> None:
         for function in self.given:
             graph = self.program.functions[self.image.symbol(function.name).address]
-            values = analyse(graph, self.table, read=self.read)
+            values = self.values[graph.address]
             assert values.settled, function.source
             names = dict(zip(self.table.registers.arguments, NAMES, strict=False))
             bounds = derive_bounds(values, names)

@@ -41,6 +41,21 @@ u32 table[64]; u8 bytes[256];
 const u32 fixed[16] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};
 __attribute__((noinline)) u32 leaf(u32 x) { sink = x; return x ^ coin; }
 __attribute__((noinline)) void fill(u32 *p, u32 n) { p[0] = n; p[1] = sink; }
+u32 *kept; u32 pair[2];
+__attribute__((noinline)) void keep(u32 *p) { kept = p; }
+__attribute__((noinline)) void poke(u32 n) { if (kept) { *kept += n & 1; kept = 0; } }
+__attribute__((noinline)) void bump(u32 *p) { *p += coin & 1; }
+__attribute__((noinline)) u32 *same(u32 *p) { sink = *p; return p; }
+__attribute__((noinline)) u32 *next(u32 *p, u32 n) { while (n & 3) { p++; n--; } return p; }
+__attribute__((noinline)) void walk(u32 *p, u32 n) { for (n &= 7; n; n--) *p++ = coin; }
+__attribute__((noinline)) void deep(u32 **p) { **p += coin & 1; }
+__attribute__((noinline)) void put(u32 *a, u32 **b) { *b = a; }
+__attribute__((noinline)) u32 peek(const u32 *p) { return p[0] & 7; }
+__attribute__((noinline)) void relay(u32 *p) { bump(p); walk(pair, 2); }
+__attribute__((noinline)) void middle(u32 n) { u32 own[4]; own[n & 3] = n; bump(&own[1]);
+ sink = own[1]; }
+__attribute__((noinline)) u32 many(u32 a, u32 b, u32 c, u32 d, u32 *e, u32 f)
+{ *e += (a ^ b ^ c ^ d) & f & 1; return f; }
 void *memset(void *p, int c, u32 n) { u8 *q = p; while (n--) *q++ = c; return p; }
 void *memcpy(void *p, const void *s, u32 n)
 { u8 *q = p; const u8 *r = s; while (n--) *q++ = *r++; return p; }
@@ -210,6 +225,53 @@ class _Writer:
             f"for (s32 {i} = 0, {j} = {self.rng.randrange(3, 20)}; {i} < {j}; {i}++, {j}--)"
             f" {{ {self.statement(i)} }}\n"
         )
+
+
+class _Passing(_Writer):
+    """Loops whose counters, and arrays beside them, lie in the frame, with calls that get their
+    addresses."""
+
+    def __init__(self, rng: random.Random, name: str) -> None:
+        super().__init__(rng, name, plain=False)
+        self.local = True
+        self.variables: list[str] = []
+
+    def statement(self, counter: str) -> str:
+        rng = self.rng
+        any_of = rng.choice([*self.counters, counter])
+        address = f"(u32 *)&{any_of}" if any_of in self.variables else "&buffer[2]"
+        given = [
+            f"leaf({counter});",
+            f"sink = peek(buffer + ({counter} & 3));",
+            f"bump({address});",
+            f"relay({rng.choice((address, 'buffer + 5'))});",
+            f"walk(buffer, {rng.choice((counter, '3'))});",
+            f"middle({counter});",
+            f"buffer[same({address})[0] & 7] = 1;",
+            f"*next(buffer, {counter}) += 1;",
+            f"{{ u32 *q = {address}; deep(&q); }}",
+            f"{{ u32 *q; put({address}, &q); *q += coin & 1; }}",
+            f"many(1, {counter}, 3, coin, {address}, {counter});",
+            f"keep({address}); leaf(1); poke(coin);",
+            f"{{ u32 *q = buffer; for (u32 k = 0; k < 4; k++) *q++ = {counter}; }}",
+            f"buffer[{counter} & 7] = peek({address});",
+            f"sink = {counter};",
+        ]
+        return rng.choice(given)
+
+    def loop(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        self.variables.append(i)
+        limit = rng.choice((str(rng.randrange(2, 12)), "(a & 15)", "peek(buffer)"))
+        return (
+            f"for (u32 {i} = 0; {i} < {limit}; {i} += {rng.choice((1, 1, 2, 3))})"
+            f" {{ {self.body(i, depth)} }}\n"
+        )
+
+
+def passing(rng: random.Random, count: int) -> list[Function]:
+    """Functions that hand addresses of their variables over."""
+    return [_Passing(rng, f"f{n}").function() for n in range(count)]
 
 
 def functions(rng: random.Random, count: int, *, plain: bool = False) -> list[Function]:

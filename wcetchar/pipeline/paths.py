@@ -298,7 +298,8 @@ class PathModels:
         if not arguments or address in self.program.graph.recursive:
             return {}
         function = self._whole.functions[address]
-        return bounds_by_arguments(function, resolved.image, resolved.table, arguments)
+        calls = self._values[address].calls
+        return bounds_by_arguments(function, resolved.image, resolved.table, arguments, calls)
 
     def _bounds_by_callers(self, found: Expanded, entry: int) -> Mapping[LoopKey, Sequence[Bound]]:
         """Of loops that nothing else bounds, in functions that only others of the service call."""
@@ -317,7 +318,9 @@ class PathModels:
                 key = (target, tuple(index for _, index in calls))
                 if key not in self._by_callers:
                     image, table = self._resolved.image, self._resolved.table
-                    self._by_callers[key] = bounds_by_callers(function, image, table, calls)
+                    self._by_callers[key] = bounds_by_callers(
+                        function, image, table, calls, self._values[target].calls
+                    )
                 bounds.update(self._by_callers[key])
         return bounds
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from wcetchar.model.flow import FunctionGraph, ProgramGraph
@@ -14,7 +14,9 @@ from wcetchar.static.loop_constraints import Bound, LoopKey
 from wcetchar.static.sections import STACK
 from wcetchar.static.values.access_sections import AccessSections
 from wcetchar.static.values.analysis import Values, analyse
+from wcetchar.static.values.effects import Summary, either
 from wcetchar.static.values.loop_bounds import derive_bounds
+from wcetchar.static.values.summary import summary_of
 
 _LARGEST: Final = (1 << 32) - 1
 _WIDEST: Final = 1 << 20
@@ -24,9 +26,47 @@ SectionsOf = Callable[[int, int], frozenset[str] | None]
 
 
 def analysed(graph: ProgramGraph, image: Image, table: InstructionTable) -> dict[int, Values]:
-    """Values in each function, by its address."""
+    """Values in each function, by its address: of those that are called before those that call
+    them."""
     read = _constants(image)
-    return {at: analyse(one, table, read=read) for at, one in graph.functions.items()}
+    found: dict[int, Values] = {}
+    summaries: dict[int, Summary | None] = {}
+    for address in _bottom_up(graph):
+        one = graph.functions[address]
+        calls: dict[int, Summary] = {}
+        for transfer in one.transfers:
+            known = [summaries.get(target) for target in transfer.targets]
+            if transfer.complete and known and None not in known:
+                calls[one.blocks[transfer.block].last] = either([s for s in known if s is not None])
+        found[address] = analyse(one, table, read=read, calls=calls)
+        if address not in graph.recursive:
+            summaries[address] = summary_of(found[address])
+    return found
+
+
+def _bottom_up(graph: ProgramGraph) -> Iterator[int]:
+    """Addresses of functions, each after those that it calls; recursive ones in any order."""
+    done: set[int] = set()
+    for first in sorted(graph.functions):
+        work = [(first, iter(_called(graph, first)))]
+        while work:
+            address, left = work[-1]
+            if address in done:
+                work.pop()
+                continue
+            inside = {one for one, _ in work}
+            following = next((one for one in left if one not in done and one not in inside), None)
+            if following is None:
+                work.pop()
+                done.add(address)
+                yield address
+            else:
+                work.append((following, iter(_called(graph, following))))
+
+
+def _called(graph: ProgramGraph, address: int) -> list[int]:
+    transfers = graph.functions[address].transfers
+    return sorted({to for one in transfers for to in one.targets if to in graph.functions})
 
 
 def proved_bounds(values: Mapping[int, Values]) -> dict[LoopKey, Sequence[Bound]]:
@@ -43,9 +83,10 @@ def bounds_by_arguments(
     image: Image,
     table: InstructionTable,
     arguments: Mapping[int, Parameter],
+    calls: Mapping[int, Summary] | None = None,
 ) -> dict[LoopKey, list[Bound]]:
     """Of loops that count to an argument of their function; ``arguments``: by register that holds
-    it at the entry.
+    it at the entry; ``calls``: what its calls do, as of ``analyse``.
 
     Where the argument's range alone bounds a loop, there is a number; a formula is looked for with
     the range open above.
@@ -57,7 +98,9 @@ def bounds_by_arguments(
             register: (p.minimum, _LARGEST if is_open else p.maximum)
             for register, p in arguments.items()
         }
-        values = analyse(function, table, read=_constants(image), arguments=ranges)
+        values = analyse(
+            function, table, read=_constants(image), arguments=ranges, calls=calls
+        )
         for loop, bound in derive_bounds(values, names).items():
             one = Bound(bound.limit, Origin.AUTOMATIC, bound.why)
             known = found.setdefault((function.address, loop), [])
@@ -71,6 +114,7 @@ def bounds_by_callers(
     image: Image,
     table: InstructionTable,
     sites: Sequence[tuple[Values, int]],
+    calls: Mapping[int, Summary] | None = None,
 ) -> dict[LoopKey, list[Bound]]:
     """Of loops that count to an argument which is a number wherever the function is called.
 
@@ -86,7 +130,7 @@ def bounds_by_callers(
                 ranges[register] = (low, high)
     if not ranges:
         return {}
-    values = analyse(function, table, read=_constants(image), arguments=ranges)
+    values = analyse(function, table, read=_constants(image), arguments=ranges, calls=calls)
     return {
         (function.address, loop): [
             Bound(bound.limit, Origin.AUTOMATIC, f"{bound.why}, for what its callers hand over")

@@ -3,7 +3,7 @@
 Abstract interpretation (P. Cousot and R. Cousot, POPL 1977) over the function's graph: the states
 of :mod:`~wcetchar.static.values.state`, joined where control comes together, widened at the targets
 of back edges towards the constants that the function compares with, and then narrowed by further
-rounds from the fixed point down. What is called is not looked into.
+rounds from the fixed point down. Of what is called, a summary is taken where there is one.
 
 Soundness. Every number that a register can have at a place in some execution that enters the
 function at its entry, and that keeps to the assumptions in ``Values.assumptions``, is in the
@@ -21,6 +21,7 @@ from wcetchar.model.flow import BasicBlock, Edge, EdgeKind, FunctionGraph, OpenK
 from wcetchar.model.instruction import Flow, InstructionTable
 from wcetchar.model.term import Constant, Operation, Operator, Relation, Term
 from wcetchar.static.values import interval as sets
+from wcetchar.static.values.effects import Summary
 from wcetchar.static.values.form import Form, Place, Range, Tag, Value
 from wcetchar.static.values.interval import Interval
 from wcetchar.static.values.state import (
@@ -82,6 +83,11 @@ class Values:
     after: Mapping[Edge, State | None]
     outcomes: Mapping[Edge, tuple[Value, Relation, Value]]
     settled: bool
+
+    @property
+    def calls(self) -> Mapping[int, Summary]:
+        """By table index of an instruction that calls: what its targets do, where that is known."""
+        return self.transfer.calls
 
     @property
     def assumptions(self) -> frozenset[str]:
@@ -167,6 +173,7 @@ def analyse(
     read: Read = lambda address, size: None,
     arguments: Mapping[int, tuple[int, int]] | None = None,
     variables: Mapping[int, tuple[int, int, int]] | None = None,
+    calls: Mapping[int, Summary] | None = None,
 ) -> Values:
     """Value analysis of one function.
 
@@ -176,8 +183,9 @@ def analyse(
         arguments: least and greatest natural number that a register holds at entry.
         variables: by address, the size in bytes of a variable and its least and greatest value at
             entry, read as natural numbers.
+        calls: by table index of an instruction that calls, what the functions do that it goes to.
     """
-    transfer = Transfer(table.registers, read)
+    transfer = Transfer(table.registers, read, calls=calls or {})
     entry = _entry(table, arguments or {}, variables or {})
     return _Iteration(graph, table, transfer, entry).run()
 

@@ -290,6 +290,11 @@ def joined(
         widths = {one.width for one in held if one is not None}
         if None not in held and len(widths) == 1:
             places.append((place, [one.value for one in held if one is not None], widths.pop()))
+    followed = {place for place, _, _ in places}
+    for state in states:
+        for place in state.memory.keys() - followed:
+            # It goes on to hold what it does, which is no more known.
+            result.escaped |= place[0] == "s" and state.range(state.memory[place].value).stack
     former = {} if previous is None else dict(previous.places())
     for place, values, width in places:
         before = former.get(place)
@@ -374,7 +379,15 @@ def covers(old: State, new: State, site: int) -> bool:
             if (tag.kind, tag.site) != ("met", site)
         )
         and old.flags in (None, new.flags)
-        and (old.escaped or not new.escaped)
+        and (old.escaped or not (new.escaped or _loses_address(old, new)))
+    )
+
+
+def _loses_address(old: State, new: State) -> bool:
+    """The new one has the frame's address in slots that the old one does not follow."""
+    return any(
+        place[0] == "s" and place not in old.memory and new.range(held.value).stack
+        for place, held in new.memory.items()
     )
 
 
