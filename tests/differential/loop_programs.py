@@ -52,7 +52,7 @@ __attribute__((noinline)) void deep(u32 **p) { **p += coin & 1; }
 __attribute__((noinline)) void put(u32 *a, u32 **b) { *b = a; }
 __attribute__((noinline)) u32 peek(const u32 *p) { return p[0] & 7; }
 __attribute__((noinline)) void relay(u32 *p) { bump(p); walk(pair, 2); }
-__attribute__((noinline)) void middle(u32 n) { u32 own[4]; own[n & 3] = n; bump(&own[1]);
+__attribute__((noinline)) void middle(u32 n) { u32 own[4] = {0}; own[n & 3] = n; bump(&own[1]);
  sink = own[1]; }
 __attribute__((noinline)) u32 many(u32 a, u32 b, u32 c, u32 d, u32 *e, u32 f)
 { *e += (a ^ b ^ c ^ d) & f & 1; return f; }
@@ -81,11 +81,12 @@ class _Writer:
             self.types = ("u32", "u32", "u32")
         self.count = 0
         self.local = not plain and rng.random() < 0.3
+        self.array = "u32 buffer[8]; buffer[0] = 0;"
         self.counters: list[str] = []
 
     def function(self) -> Function:
         body = "".join(self.loop(1) for _ in range(self.rng.choice((1, 1, 2))))
-        local = "u32 buffer[8]; buffer[0] = 0;" if self.local else ""
+        local = self.array if self.local else ""
         use = "sink = buffer[3];" if self.local else ""
         if self.local and self.rng.random() < 0.4:
             local += "fill(buffer, 3);"
@@ -234,6 +235,7 @@ class _Passing(_Writer):
     def __init__(self, rng: random.Random, name: str) -> None:
         super().__init__(rng, name, plain=False)
         self.local = True
+        self.array = "u32 buffer[8] = {0};"
         self.variables: list[str] = []
 
     def statement(self, counter: str) -> str:

@@ -98,9 +98,7 @@ def bounds_by_arguments(
             register: (p.minimum, _LARGEST if is_open else p.maximum)
             for register, p in arguments.items()
         }
-        values = analyse(
-            function, table, read=_constants(image), arguments=ranges, calls=calls
-        )
+        values = analyse(function, table, read=_constants(image), arguments=ranges, calls=calls)
         for loop, bound in derive_bounds(values, names).items():
             one = Bound(bound.limit, Origin.AUTOMATIC, bound.why)
             known = found.setdefault((function.address, loop), [])

@@ -260,11 +260,13 @@ class _Loop:
         left, relation, right = test.left, test.relation, test.right
         if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
             return None
-        if self._steps_of(left) == frozenset({0}):
+        if self._steps_of(left) in (None, frozenset({0})):
             left, relation, right = right, relation.mirrored, left
         steps = self._steps_of(left)
-        if steps is None or self._steps_of(right) != frozenset({0}):
+        if steps is None:
             return None
+        # A limit that varies is no further than the furthest that it goes on with.
+        fixed = self._steps_of(right) == frozenset({0})
         signed = relation.value.endswith("s")
         low, high = (-sets.SIGN, sets.SIGN - 1) if signed else (0, sets.WORD)
         upwards = relation.value.startswith("<")
@@ -274,24 +276,28 @@ class _Loop:
             return None
         included = "=" in relation.value
         going = joined_ranges([state.range_of_form(left) for state in behind])
-        if going.stack:
+        limits = joined_ranges([state.range_of_form(right) for state in behind])
+        if going.stack or limits.stack:
             return None
         numeric: list[_Count] = []
         symbolic: list[_Count | None] = []
         for state in self._entries:
-            first, limit = self._at_entry(left, state), self._at_entry(right, state)
-            if first is None or limit is None:
+            first = self._at_entry(left, state)
+            limit = self._at_entry(right, state) if fixed else None
+            if first is None or (fixed and limit is None):
                 return None
-            begin, end = state.range_of_form(first), state.range_of_form(limit)
+            begin = state.range_of_form(first)
+            end = limits if limit is None else state.range_of_form(limit)
             if begin.stack or end.stack:
                 return None
-            # It does not go on at all with a first value that it never goes on with.
+            # It does not go on at all with a first value, or a limit, that it never goes on with.
             first_ones = sets.meet(begin.interval, going.interval)
-            if first_ones is None:
+            last_ones = sets.meet(end.interval, limits.interval)
+            if first_ones is None or last_ones is None:
                 numeric.append(_Count(0))
                 symbolic.append(None)
                 continue
-            begin = Range(first_ones)
+            begin, end = Range(first_ones), Range(last_ones)
             starts = begin.interval.signed if signed else begin.interval.natural
             ends = end.interval.signed if signed else end.interval.natural
             # The last value that goes on, and a step more, must not wrap around.
@@ -301,8 +307,11 @@ class _Loop:
                 return None
             more = int(included)
             away = ends[1] - starts[0] if upwards else starts[1] - ends[0]
-            distance = combined(((limit, 1), (first, -1)) if upwards else ((first, 1), (limit, -1)))
             numeric.append(_Count(max(0, away + more), divisor=min(steps)))
+            if limit is None:
+                symbolic.append(None)
+                continue
+            distance = combined(((limit, 1), (first, -1)) if upwards else ((first, 1), (limit, -1)))
             if distance is not None:
                 # Where it goes on at all, the distance is what the difference of 32 bits says.
                 most = state.range_of_form(distance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from wcetchar.model.term import Relation
+from wcetchar.model.term import Operator, Relation
 from wcetchar.static.values import interval as sets
 from wcetchar.static.values.form import Form, Place, Range, Tag, Value, combined, of_tag
 from wcetchar.static.values.interval import ANY
@@ -59,13 +59,27 @@ class State:
     def range_of_form(self, form: Form) -> Range:
         total, stack = sets.number(form.constant), 0
         for tag, factor in form.tags:
-            found = self.ranges.get(tag, ANYTHING)
+            found = self.ranges.get(tag) or self._range_of_part(tag)
             if found.stack:
                 stack += factor if factor < sets.SIGN else factor - sets.MODULUS
             total = sets.add(total, sets.scaled(found.interval, factor))
         if stack in (0, 1):
             return Range(total, bool(stack))
         return ANYTHING
+
+    def _range_of_part(self, tag: Tag) -> Range:
+        """Of low bits that no place holds."""
+        form = tag.made_of
+        if form is None:
+            return ANYTHING
+        inner = self.range_of_form(form)
+        interval = ANY if inner.stack else inner.interval
+        if tag.kind == "low":
+            mask = sets.number((1 << tag.site) - 1)
+            return Range(sets.calculate(Operator.AND, interval, mask))
+        amount = sets.number(32 - tag.site)
+        moved = sets.calculate(Operator.SHIFT_LEFT, interval, amount)
+        return Range(sets.calculate(Operator.SHIFT_RIGHT_SIGNED, moved, amount))
 
     def range(self, value: Value) -> Range:
         found = self.range_of_form(value.form)

@@ -350,9 +350,7 @@ class _Summing:
         for number, mask in new.items():
             masks.registers[number] = mask | (masks.registers.get(number, 0) if fact.weak else 0)
 
-    def _after_call(
-        self, summary: Summary, frame: int, masks: _Masks, new: dict[int, int]
-    ) -> None:
+    def _after_call(self, summary: Summary, frame: int, masks: _Masks, new: dict[int, int]) -> None:
         self._leaks |= masks.of(summary.leaks)
         self._reads |= masks.of(summary.reads)
         self._through |= masks.of(summary.through)

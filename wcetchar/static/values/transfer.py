@@ -352,9 +352,7 @@ class Transfer:
         """What lies below the stack pointer may be overwritten at any time."""
         found = state.range(state.registers[self.registers.stack_pointer])
         low = _offset(found.interval.start) if found.stack and found.interval.single else None
-        self._keep(
-            state, lambda place: place[0] != "s" or (low is not None and place[1] >= low)
-        )
+        self._keep(state, lambda place: place[0] != "s" or (low is not None and place[1] >= low))
 
     # --- calls ---
 
