@@ -271,6 +271,33 @@ class _Passing(_Writer):
         )
 
 
+class _Narrow(_Writer):
+    """Loops that go on until a narrow counter, which may wrap around, equals something."""
+
+    def loop(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        kind, width = rng.choice((("u8", 8), ("u8", 8), ("s8", 8), ("u16", 16), ("s16", 16)))
+        step = rng.choice((1, 1, -1, -1, 2, -2, 3, 4, -5, 7, 6))
+        first = rng.choice((0, 0, 5, rng.getrandbits(width)))
+        last = first + step * rng.randrange(2, 120)
+        limit: object = f"(({kind}){last})"
+        if width == 8 and step in (1, -1) and rng.random() < 0.5:
+            limit = f"(({kind})a)"
+        body = f"sink = {i}; {f'leaf({i});' if rng.random() < 0.2 else ''}"
+        more = f"{i} += {step};"
+        return rng.choice(
+            (
+                f"for ({kind} {i} = {first}; {i} != {limit}; {more[:-1]}) {{ {body} }}\n",
+                f"{{ {kind} {i} = {first}; do {{ {body} {more} }} while ({i} != {limit}); }}\n",
+            )
+        )
+
+
+def narrow(rng: random.Random, count: int) -> list[Function]:
+    """All of these loops end, and have bounds that are exact for constants."""
+    return [_Narrow(rng, f"f{n}", plain=False).function() for n in range(count)]
+
+
 def passing(rng: random.Random, count: int) -> list[Function]:
     """Functions that hand addresses of their variables over."""
     return [_Passing(rng, f"f{n}").function() for n in range(count)]

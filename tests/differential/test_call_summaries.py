@@ -1,5 +1,5 @@
-"""What summaries say of functions, against calls of them in unicorn: what they write, which registers
-they keep, what they give back, which addresses they put somewhere."""
+"""What summaries say of functions, against calls of them in unicorn: what they write, which
+registers they keep, what they give back, which addresses they put somewhere."""
 
 from __future__ import annotations
 

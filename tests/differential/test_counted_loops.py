@@ -13,7 +13,7 @@ pytest.importorskip("unicorn")
 pytest.importorskip("wcetchar.static.flow.graph")
 
 from loop_check import Checked
-from loop_programs import LEVELS, MISSING, TARGETS, functions, passing
+from loop_programs import LEVELS, MISSING, TARGETS, functions, narrow, passing
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 
@@ -47,6 +47,33 @@ def test_plain_loops(target: str, level: str, tmp_path: Path) -> None:
     assert program.seen["bounded"] >= 0.9 * program.seen["loops"], program.missed
     # Those of deep nests go on for too long to be seen to the end.
     assert program.seen["exact"] == program.seen["compared"] > 0
+
+
+def narrow_ones(folder: Path, target: str, level: str, seed: int, count: int) -> Checked:
+    rng = random.Random(f"narrow {target} {level} {seed}")
+    program = Checked(folder, target, level, narrow(rng, count))
+    program.check(rng, 6, most=6000, watched=300)
+    return program
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_narrow_counters_until_they_are_equal(target: str, tmp_path: Path) -> None:
+    seen: Counter[str] = Counter()
+    missed: list[str] = []
+    for level in LEVELS:
+        program = narrow_ones(tmp_path, target, level, 0, count=6)
+        seen += program.seen
+        missed += program.missed
+    assert seen["bounded"] > 0.8 * seen["loops"], missed
+    assert seen["exact"] > seen["compared"] // 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_more_narrow_counters(target: str, level: str, seed: int, tmp_path: Path) -> None:
+    narrow_ones(tmp_path, target, level, 100 + seed, count=12)
 
 
 def handing_over(folder: Path, target: str, level: str, seed: int, count: int) -> Checked:

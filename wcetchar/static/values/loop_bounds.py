@@ -11,6 +11,13 @@ and the number of j in a row for which that holds is
     R is >, >=:   the same downwards
     R is !=:      ((b - x_0) mod 2^32) / step, where the step divides it
 
+Where what is compared is narrower, so that two numbers are the same if their low w bits are, all of
+it is modulo 2^w: with step = 2^k * odd, the test fails for the first time at
+
+    j = ((b - x_0) / 2^k) * odd^-1  (mod 2^(w - k)),   where 2^k divides b - x_0
+
+and at the latest at j = 2^(w - k) - 1, since an odd number has an inverse there.
+
 A value that is shifted or divided by a constant each time gets small: its greatest number is
 followed until the test must fail. Source: M. N. Wegman and F. K. Zadeck (value numbering) for what
 stays the same; C. Healy, M. Sjodin, V. Rustagi, D. Whalley and R. van Engelen, "Supporting timing
@@ -43,7 +50,7 @@ from wcetchar.model.flow import Edge, Loop
 from wcetchar.model.term import Operator, Relation
 from wcetchar.static.values import interval as sets
 from wcetchar.static.values.analysis import Values
-from wcetchar.static.values.form import Form, Range, Tag, combined
+from wcetchar.static.values.form import Form, Range, Tag, combined, congruent
 from wcetchar.static.values.state import State, joined_ranges
 
 MODULUS: Final = sets.MODULUS
@@ -52,6 +59,8 @@ _USELESS: Final = 1 << 20
 _MOST_STEPS: Final = 16
 _LARGE: Final = 1 << 16
 """A number that is not less is left out where there is a formula."""
+_NARROW: Final = 127
+"""The same where the width of what counts is all that bounds it."""
 
 
 @dataclass(frozen=True)
@@ -178,23 +187,26 @@ class _Loop:
             return tag.site not in self._loop.members
         return tag.site not in self._indices
 
-    def _steps(self, tag: Tag) -> frozenset[int] | None:
-        """What is added to a value each time round; ``None``: that is not known."""
+    def _steps(self, tag: Tag, width: int = 32) -> frozenset[int] | None:
+        """What is added to a value each time round, modulo 2^width; ``None``: that is not known."""
         if self._invariant(tag):
             return frozenset({0})
         if tag.kind != "met" or tag.site != self._loop.header:
             return None
         total: frozenset[int] = frozenset()
         for state in self._back:
-            found = self._away(tag, _form_at(state, tag), frozenset())
+            found = self._away(tag, _form_at(state, tag), frozenset(), width)
             if found is None:
                 return None
             total |= found
         return total if len(total) <= _MOST_STEPS else None
 
-    def _away(self, head: Tag, form: Form | None, passed: frozenset[int]) -> frozenset[int] | None:
+    def _away(
+        self, head: Tag, form: Form | None, passed: frozenset[int], width: int
+    ) -> frozenset[int] | None:
         """By how much a form is more than a tag of the header in the same iteration; where ways
         came together in between, by each of them."""
+        form = _modulo(form, width)
         tag = None if form is None else form.tag
         if form is None or tag is None:
             return None
@@ -211,17 +223,17 @@ class _Loop:
             state = values.after[edge]
             if state is None:
                 continue
-            found = self._away(head, _form_at(state, tag), passed | {block})
+            found = self._away(head, _form_at(state, tag), passed | {block}, width)
             if found is None:
                 return None
             total |= {_signed(step + form.constant) for step in found}
         return total
 
-    def _steps_of(self, form: Form) -> frozenset[int] | None:
+    def _steps_of(self, form: Form, width: int = 32) -> frozenset[int] | None:
         """The same of a form; one value that varies, or several by one step each."""
         total = frozenset({0})
         for tag, factor in form.tags:
-            steps = self._steps(tag)
+            steps = self._steps(tag, width)
             if steps is None or (len(steps) > 1 and len(total) > 1):
                 return None
             # Two that vary by choice may choose together.
@@ -250,7 +262,12 @@ class _Loop:
 
     def _counted(self, test: _Test, behind: Sequence[State]) -> list[tuple[Sequence[_Count], str]]:
         """``behind``: states behind the test where it goes on."""
-        found = (self._by_steps(test, behind), self._by_distance(test), self._by_shrinking(test))
+        found = (
+            self._by_steps(test, behind),
+            self._by_distance(test),
+            *(self._by_residue(test, behind, width) for width in (8, 16, 32)),
+            self._by_shrinking(test),
+        )
         return [counted for counted in found if counted is not None]
 
     def _by_steps(
@@ -379,6 +396,58 @@ class _Loop:
             )
         return self._chosen(numeric, symbolic, f"goes on by {abs(step)} until it is equal")
 
+    def _by_residue(
+        self, test: _Test, behind: Sequence[State], width: int
+    ) -> tuple[Sequence[_Count], str] | None:
+        """Until two are equal that differ in their low bits where they differ."""
+        if test.relation is not Relation.NOT_EQUAL:
+            return None
+        sides = [
+            [state.range_of_form(form) for state in behind] for form in (test.left, test.right)
+        ]
+        if not _narrow([one for side in sides for one in side], width):
+            return None
+        difference = _modulo(combined(((test.left, 1), (test.right, -1))), width)
+        steps = None if difference is None else self._steps_of(difference, width)
+        if difference is None or steps is None or len(steps) != 1:
+            return None
+        modulus = 1 << width
+        step = -next(iter(steps)) % modulus  # of right - left
+        if step == 0:
+            return None
+        unit = step & -step
+        inverse = pow(step // unit, -1, modulus // unit)
+        counts: list[_Count] = []
+        symbolic: list[_Count | None] = []
+        for state in self._entries:
+            first = self._at_entry(difference, state)
+            first = _modulo(first, width)
+            if first is None:
+                return None
+            found = state.range_of_form(first)
+            if found.stack or not _divides(unit, first, found.interval):
+                return None
+            mask = sets.number(modulus - 1)
+            away = sets.calculate(Operator.AND, found.interval, mask)
+            one = step // unit
+            if away.single:
+                counts.append(_Count(away.start // unit * inverse % (modulus // unit)))
+            elif one == 1 and width < 32:
+                counts.append(_Count(away.natural[1] // unit))
+            elif one == modulus // unit - 1 and width < 32:
+                back = sets.calculate(Operator.AND, sets.negative(found.interval), mask)
+                counts.append(_Count(back.natural[1] // unit))
+            else:
+                counts.append(_Count(modulus // unit - 1))
+            exact = None
+            if one in (1, modulus // unit - 1) and width < 32:
+                exact = self._named(state, first if one == 1 else _negative(first))
+            symbolic.append(
+                None if exact is None or exact[2] < 0 else _Count(exact[0], exact[1], unit)
+            )
+        why = f"goes on by {unit * one} until the low {width} bits are equal"
+        return self._chosen(counts, symbolic, why, large=_NARROW)
+
     def _difference_steps(self, test: _Test) -> frozenset[int] | None:
         """Steps of left - right."""
         difference = combined(((test.left, 1), (test.right, -1)))
@@ -465,13 +534,17 @@ class _Loop:
         return self._names.get(tag.place[1])
 
     def _chosen(
-        self, numeric: Sequence[_Count], symbolic: Sequence[_Count | None], why: str
+        self,
+        numeric: Sequence[_Count],
+        symbolic: Sequence[_Count | None],
+        why: str,
+        large: int = _LARGE,
     ) -> tuple[Sequence[_Count], str] | None:
         """Numbers where they say something, formulas where those do not."""
         chosen = []
         for number, formula in zip(numeric, symbolic, strict=True):
             count = number.number
-            if formula is not None and formula.terms and (count is None or count >= _LARGE):
+            if formula is not None and formula.terms and (count is None or count >= large):
                 chosen.append(formula)
             elif count is not None and count < _USELESS:
                 chosen.append(_Count(count))
@@ -480,6 +553,31 @@ class _Loop:
             else:
                 return None
         return chosen, why
+
+
+def _modulo(form: Form | None, width: int) -> Form | None:
+    """A form with the same low bits."""
+    if form is None or width == 32:
+        return form
+    return congruent(form, width) or form
+
+
+def _negative(form: Form) -> Form:
+    found = combined(((form, -1),))
+    assert found is not None
+    return found
+
+
+def _narrow(found: Sequence[Range], width: int) -> bool:
+    """All of them are numbers of so many bits, read in one way."""
+    if any(one.stack for one in found):
+        return False
+    if width == 32:
+        return True
+    natural = all(one.interval.natural[1] < 1 << width for one in found)
+    half = 1 << width - 1
+    signed = [one.interval.signed for one in found]
+    return natural or all(-half <= low and high < half for low, high in signed)
 
 
 def _less(one: _Count, two: _Count) -> _Count:

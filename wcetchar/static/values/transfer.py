@@ -37,9 +37,9 @@ from wcetchar.model.term import (
     Term,
 )
 from wcetchar.static.values import interval as sets
+from wcetchar.static.values.effects import Given, Summary, Written
 from wcetchar.static.values.evaluate import Evaluation, Result, loaded, stored, unknown_of
 from wcetchar.static.values.form import Form, Place, Range, Tag, Value, combined
-from wcetchar.static.values.effects import Given, Summary, Written
 from wcetchar.static.values.state import ANYTHING, Flags, Held, State, constant, joined
 
 CONVENTION: Final = "functions that are called keep to the procedure call standard"
