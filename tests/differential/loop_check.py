@@ -166,13 +166,10 @@ class Checked:
     ) -> None:
         inside = self._inside(graph)
         order = [step.address for step in steps if inside(step.address)]
+        self._totals(graph, bounds, order, given, ended)
         for number, loop in enumerate(graph.loops):
-            members = {
-                self.table.instructions[index].address
-                for member in loop.members
-                for index in range(graph.blocks[member].first, graph.blocks[member].last + 1)
-            }
-            header = self.table.instructions[graph.blocks[loop.header].first].address
+            members = self._members(graph, number)
+            header = self._header(graph, number)
             counts: list[int] = []
             before = None
             for address in order:
@@ -188,7 +185,7 @@ class Checked:
             bound = bounds.get(number)
             if bound is None:
                 continue
-            limit = evaluate(bound.limit, dict(zip(NAMES, given, strict=True)))
+            limit = max(0, evaluate(bound.limit, dict(zip(NAMES, given, strict=True))))
             assert max(counts) <= limit, (
                 f"loop at {header:#x} goes round {max(counts)} times, bound"
                 f" {to_text(bound.limit)} = {limit} ({bound.why})"
@@ -196,6 +193,48 @@ class Checked:
             if ended:
                 entered.add(number)
                 exact[number] &= max(counts) == limit
+
+    def _header(self, graph: FunctionGraph, number: int) -> int:
+        return self.table.instructions[graph.blocks[graph.loops[number].header].first].address
+
+    def _members(self, graph: FunctionGraph, number: int) -> set[int]:
+        return {
+            self.table.instructions[index].address
+            for member in graph.loops[number].members
+            for index in range(graph.blocks[member].first, graph.blocks[member].last + 1)
+        }
+
+    def _totals(
+        self,
+        graph: FunctionGraph,
+        bounds: Mapping[int, DerivedBound],
+        order: list[int],
+        given: tuple[int, ...],
+        ended: bool,
+    ) -> None:
+        """Of loops that have a bound for each entry of a loop around them."""
+        for number, bound in bounds.items():
+            if bound.total is None:
+                continue
+            outer, most = bound.total
+            members, around = self._members(graph, number), self._members(graph, outer)
+            inner_header, outer_header = self._header(graph, number), self._header(graph, outer)
+            counts: list[int] = []
+            before = None
+            for address in order:
+                if address == outer_header and before not in around:
+                    counts.append(0)
+                if address == inner_header and before in members:
+                    counts[-1] += 1
+                before = address
+            limit = max(0, evaluate(most, dict(zip(NAMES, given, strict=True))))
+            for count in counts:
+                assert count <= limit, (
+                    f"loop at {inner_header:#x} goes round {count} times for one entry of that at"
+                    f" {outer_header:#x}, bound {to_text(most)} = {limit}"
+                )
+            self.seen["totals"] += len(counts)
+            self.seen["exact totals"] += ended and limit > 0 and limit in counts
 
     def _tally(
         self,

@@ -293,6 +293,48 @@ class _Narrow(_Writer):
         )
 
 
+class _Nested(_Writer):
+    """Loops whose limits, or first values, are counters of the loop around them."""
+
+    def function(self) -> Function:
+        self.types = (self.rng.choice(("u32", "u32", "s32")), "u32", "u32")
+        return super().function()
+
+    def loop(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        kind = self.types[0]
+        outer = self.counters[-1] if self.counters else None
+        given = [str(rng.randrange(0, 12)), "a", "a"]
+        low, high = rng.choice(("0", "0", "1", "2")), rng.choice(given)
+        if outer is not None:
+            if rng.random() < 0.5:
+                high = rng.choice((outer, outer, f"{outer} + 1", f"{outer} * 2"))
+            else:
+                low = rng.choice((outer, f"{outer} + 1"))
+        self.counters.append(i)
+        body = f"sink = {i};"
+        if rng.random() < 0.2:
+            body += "if (coin == 1) break;"
+        if depth < 2 or (depth < 3 and rng.random() < 0.3):
+            body += self.loop(depth + 1)
+        self.counters.pop()
+        step = rng.choice((1, 1, 1, 2, 3))
+        return rng.choice(
+            (
+                f"for ({kind} {i} = {low}; {i} < {high}; {i} += {step}) {{ {body} }}\n",
+                f"for ({kind} {i} = {low}; {i} <= {high}; {i} += {step}) {{ {body} }}\n",
+                f"for ({kind} {i} = {high}; {i} > {low}; {i}--) {{ {body} }}\n",
+                f"for ({kind} {i} = {low}; {i} != {high}; {i}++)"
+                f" {{ if ({i} > 30) break; {body} }}\n",
+            )
+        )
+
+
+def nested(rng: random.Random, count: int) -> list[Function]:
+    """All of them end soon where the first argument is small."""
+    return [_Nested(rng, f"f{n}", plain=False).function() for n in range(count)]
+
+
 def narrow(rng: random.Random, count: int) -> list[Function]:
     """All of these loops end, and have bounds that are exact for constants."""
     return [_Narrow(rng, f"f{n}", plain=False).function() for n in range(count)]
