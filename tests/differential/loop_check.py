@@ -167,7 +167,7 @@ class Checked:
         inside = self._inside(graph)
         order = [step.address for step in steps if inside(step.address)]
         self._totals(graph, bounds, order, given, ended)
-        for number, loop in enumerate(graph.loops):
+        for number in range(len(graph.loops)):
             members = self._members(graph, number)
             header = self._header(graph, number)
             counts: list[int] = []

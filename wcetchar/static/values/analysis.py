@@ -145,6 +145,18 @@ class Values:
         ]
         return joined_ranges(found) if found else None
 
+    def address_forms(self, index: int) -> list[Form]:
+        """Sums that are addresses of an instruction's data accesses, as far as they are known."""
+        memory = self.table.instructions[index].memory
+        if memory is None or not self.settled:
+            return []
+        found = [
+            self.transfer.address_form(state, memory)[0]
+            for state, skipped in self._states(index)
+            if not skipped
+        ]
+        return [form for form in found if form is not None]
+
     def address_of(self, index: int) -> AbstractAddress | None:
         """Where an instruction's data accesses can be; ``None``: it makes none, or is never
         executed."""
@@ -171,7 +183,7 @@ def analyse(
     table: InstructionTable,
     *,
     read: Read = lambda address, size: None,
-    arguments: Mapping[int, tuple[int, int]] | None = None,
+    arguments: Mapping[int, tuple[int, int] | Range] | None = None,
     variables: Mapping[int, tuple[int, int, int]] | None = None,
     calls: Mapping[int, Summary] | None = None,
 ) -> Values:
@@ -180,7 +192,8 @@ def analyse(
     Args:
         read: contents of memory that never change (literal pools, read-only sections), by address
             and number of bytes; ``None`` for other memory.
-        arguments: least and greatest natural number that a register holds at entry.
+        arguments: least and greatest natural number that a register holds at entry, or what else
+            is known of it, relative to the stack pointer there.
         variables: by address, the size in bytes of a variable and its least and greatest value at
             entry, read as natural numbers.
         calls: by table index of an instruction that calls, what the functions do that it goes to.
@@ -192,7 +205,7 @@ def analyse(
 
 def _entry(
     table: InstructionTable,
-    arguments: Mapping[int, tuple[int, int]],
+    arguments: Mapping[int, tuple[int, int] | Range],
     variables: Mapping[int, tuple[int, int, int]],
 ) -> State:
     roles = table.registers
@@ -203,7 +216,8 @@ def _entry(
         tag = Tag("entry", 0, ("r", number))
         found = ANYTHING
         if number in arguments:
-            found = Range(sets.between(*arguments[number]))
+            given = arguments[number]
+            found = given if isinstance(given, Range) else Range(sets.between(*given))
         if number == roles.stack_pointer:
             found = Range(sets.number(0), stack=True)
         state.registers[number] = state.named(tag, found)
