@@ -238,8 +238,12 @@ class _Nest:
             counts = (max(0, -(-(line.high + more + slope * k) // step)) for k in range(self._most))
             return Number(sum(counts))
         first = (line.high + more + step - 1, line.terms)
-        rest = 0
+        rest = skipped = 0
         if slope > 0:
+            if not first[1] and first[0] < 0:
+                # The first iterations have nothing to go.
+                skipped = -(first[0] // slope)
+                first = (first[0] + skipped * slope, ())
             low = self._lowest(*first)
             start: Expression = sum_of(*first)
             if low is None or low < 0:
@@ -256,7 +260,8 @@ class _Nest:
             while low < 0:
                 rest, low = rest - low, low - slope
             start = sum_of(*first)
-        times = expression_of(replace(self._times, clipped=bool(self._times.terms)))
+        constant = self._times.constant - skipped * self._times.divisor
+        times = expression_of(replace(self._times, constant=constant, clipped=True))
         return _half_sum(times, start, slope, rest, step)
 
 
