@@ -37,6 +37,7 @@ class State:
     memory: by place ``("s", ..)`` or ``("m", ..)``; nothing is known of other memory.
     ranges: of each tag in use, and of entry registers for good.
     escaped: the address of the frame may be known elsewhere.
+    hidden: parts of the frame (offset and bytes) that are not followed and may hold its address.
     """
 
     registers: dict[int, Value]
@@ -44,6 +45,7 @@ class State:
     ranges: dict[Tag, Range]
     flags: Flags | None = None
     escaped: bool = False
+    hidden: frozenset[tuple[int, int]] = frozenset()
 
     def copy(self) -> State:
         return State(
@@ -52,7 +54,17 @@ class State:
             dict(self.ranges),
             self.flags,
             self.escaped,
+            self.hidden,
         )
+
+    def addresses(self) -> set[tuple[int, int]]:
+        """Parts of the frame (offset and bytes) that may hold its address."""
+        followed = (
+            (place[1], held.width // 8)
+            for place, held in self.memory.items()
+            if place[0] == "s" and self.range(held.value).stack
+        )
+        return {*followed, *self.hidden}
 
     # --- looking up ---
 
@@ -304,11 +316,10 @@ def joined(
         widths = {one.width for one in held if one is not None}
         if None not in held and len(widths) == 1:
             places.append((place, [one.value for one in held if one is not None], widths.pop()))
-    followed = {place for place, _, _ in places}
+    kept = {(place[1], width // 8) for place, _, width in places if place[0] == "s"}
     for state in states:
-        for place in state.memory.keys() - followed:
-            # It goes on to hold what it does, which is no more known.
-            result.escaped |= place[0] == "s" and state.range(state.memory[place].value).stack
+        # It goes on to hold what it does, which is no more known.
+        result.hidden |= state.hidden | (state.addresses() - kept)
     former = {} if previous is None else dict(previous.places())
     for place, values, width in places:
         before = former.get(place)
@@ -393,15 +404,8 @@ def covers(old: State, new: State, site: int) -> bool:
             if (tag.kind, tag.site) != ("met", site)
         )
         and old.flags in (None, new.flags)
-        and (old.escaped or not (new.escaped or _loses_address(old, new)))
-    )
-
-
-def _loses_address(old: State, new: State) -> bool:
-    """The new one has the frame's address in slots that the old one does not follow."""
-    return any(
-        place[0] == "s" and place not in old.memory and new.range(held.value).stack
-        for place, held in new.memory.items()
+        and (old.escaped or not new.escaped)
+        and (old.escaped or new.addresses() <= old.addresses())
     )
 
 

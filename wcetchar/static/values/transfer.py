@@ -244,7 +244,7 @@ class Transfer:
                 value = self._value(
                     state, index, slot, stored(evaluation, value, state, memory.width)
                 )
-            self._store(state, where, memory.width, None if weak else value)
+            self._store(state, where, memory.width, value, certain=not weak)
 
     def _stored(self, state: State, register: int | None) -> Value | None:
         if register is not None and register == self.registers.zero:
@@ -280,12 +280,9 @@ class Transfer:
 
     def _may_load_address(self, state: State, where: Range, size: int) -> None:
         """What is loaded and not followed may be the frame's address, which a slot holds."""
-        slots = [place for place in state.memory if _holds_address(state, place)]
+        slots = [*state.addresses()]
         if where.stack:
-            slots = [
-                place for place in slots if _hit(place, state.memory[place], where.interval, size)
-            ]
-            state.escaped |= bool(slots)
+            state.escaped |= any(_hit(*slot, where.interval, size) for slot in slots)
         elif slots and not state.escaped:
             self.assumed.add(STATIC if where.interval.length < _BOUNDED else PRIVATE)
 
@@ -307,45 +304,54 @@ class Transfer:
             total = one if total is None else sets.join(total, one)
         return None if total is None else Range(total)
 
-    def _store(self, state: State, where: Range, width: int, value: Value | None) -> None:
+    def _store(
+        self, state: State, where: Range, width: int, value: Value | None, *, certain: bool
+    ) -> None:
+        """``certain``: it is made, and not only perhaps."""
         size = width // 8
         if where.stack:
-            self._overwrite(state, "s", where.interval, size)
+            self._overwrite(state, "s", where.interval, size, certain=certain)
         elif where.interval.length < _BOUNDED:
             self.assumed.add(STATIC)
-            self._overwrite(state, "m", where.interval, size)
+            self._overwrite(state, "m", where.interval, size, certain=certain)
             return
         else:
             self._unknown_store(state)
             return
-        if where.interval.single and value is not None:
+        if where.interval.single and value is not None and certain:
             state.memory[_place(where)] = Held(width, value)
 
-    def _overwrite(self, state: State, space: str, where: sets.Interval, size: int) -> None:
+    def _overwrite(
+        self, state: State, space: str, where: sets.Interval, size: int, *, certain: bool
+    ) -> None:
         for place, held in list(state.memory.items()):
-            if place[0] != space or not _hit(place, held, where, size):
-                continue
+            if place[0] == space and _hit(place[1], held.width // 8, where, size):
+                self._lose(state, place)
+        if space == "s" and where.single and certain:
             first = _offset(where.start)
-            whole = first <= place[1] and place[1] + held.width // 8 <= first + size
-            if not (where.single and whole):
-                self._lost(state, place)
-            del state.memory[place]
+            state.hidden = frozenset(
+                (offset, length)
+                for offset, length in state.hidden
+                if not (first <= offset and offset + length <= first + size)
+            )
 
-    def _lost(self, state: State, place: Place) -> None:
-        """A slot is no more followed, which may go on to hold the frame's address."""
-        state.escaped |= _holds_address(state, place)
+    def _lose(self, state: State, place: Place) -> None:
+        """A slot is no more followed, and may go on to hold the frame's address."""
+        held = state.memory[place]
+        if place[0] == "s" and state.range(held.value).stack:
+            state.hidden |= {(place[1], held.width // 8)}
+        del state.memory[place]
 
     def _keep(self, state: State, kept: Callable[[Place], bool]) -> None:
         """Of what is known of memory, only these places."""
         for place in [place for place in state.memory if not kept(place)]:
-            self._lost(state, place)
-            del state.memory[place]
+            self._lose(state, place)
 
     def _unknown_store(self, state: State) -> None:
         if not state.escaped:
             self.assumed.add(PRIVATE)
             self._keep(state, lambda place: place[0] == "s" and place[1] < 0)
-        if state.escaped:
+        else:
             state.memory.clear()
 
     def _popped(self, state: State) -> None:
@@ -369,7 +375,7 @@ class Transfer:
             state.range(state.registers[number]).stack
             for number in roles.arguments
             if number in state.registers
-        ) or any(_holds_address(state, place) for place in state.memory):
+        ) or bool(state.addresses()):
             state.escaped = True
         self._unknown_store(state)
         self._clobbered(state, index, roles.saved_by_callee | 1 << roles.stack_pointer)
@@ -391,7 +397,7 @@ class Transfer:
             for number, value in before.items()
             if number != roles.stack_pointer and state.range(value).stack
         )
-        slots = any(_holds_address(state, place) for place in state.memory)
+        slots = bool(state.addresses())
         if summary.leaks & addresses or (
             slots and (summary.reads_stack or summary.reads & addresses)
         ):
@@ -438,7 +444,7 @@ class Transfer:
         if written.base is not None:
             base = state.range(state.registers[written.base])
             where = Range(sets.add(base.interval, written.interval), base.stack)
-        self._store(state, where, 8 * written.size, None)
+        self._store(state, where, 8 * written.size, None, certain=False)
 
     # --- branches ---
 
@@ -511,16 +517,11 @@ def _mask(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
-def _hit(place: Place, held: Held, where: sets.Interval, size: int) -> bool:
-    """An access of so many bytes may touch a place."""
+def _hit(first: int, length: int, where: sets.Interval, size: int) -> bool:
+    """An access of ``size`` bytes may touch ``length`` bytes."""
     # Any byte of a slot of w bytes at p is hit where p - size < address < p + w.
-    around = sets.between(place[1] - size + 1, place[1] + held.width // 8 - 1)
+    around = sets.between(first - size + 1, first + length - 1)
     return sets.meet(where, around) is not None
-
-
-def _holds_address(state: State, place: Place) -> bool:
-    """Of the frame."""
-    return place[0] == "s" and state.range(state.memory[place].value).stack
 
 
 def _bits(mask: int) -> Iterator[int]:
