@@ -24,7 +24,7 @@ from wcetchar.static.contexts import has_stack
 from wcetchar.static.expand import Expanded
 from wcetchar.static.facts.proposals import Observed, proposal
 from wcetchar.static.lines import is_elsewhere, is_line_entry
-from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turns
+from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turned_within, turns
 from wcetchar.static.replay import Astray, Replay
 
 Trails = list[tuple[ObservedPath, list[int]]]
@@ -164,7 +164,9 @@ def check_bounds(
                     continue
                 limit = formula.evaluate(bound.limit, values)
                 times = turned.total if bound.total else turned.each
-                if times > limit:
+                if bound.within is not None:
+                    times = turned_within(trail, loops, loop, (context, bound.within))
+                if times > max(limit, 0):
                     at = ", ".join(f"{k}={v}" for k, v in values.items())
                     raise CheckFailed(
                         f"{path.service}: a trace goes round the loop at "

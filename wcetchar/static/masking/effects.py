@@ -105,11 +105,19 @@ class Effects:
         return known
 
     def escaped(self, function: int, index: int) -> bool:
-        """The address of the function's frame may be known elsewhere."""
+        """Before an instruction, the address of the function's frame may be known elsewhere; or it
+        is handed to what the instruction calls."""
         key = function, index
         if key not in self._escaped:
             values = self._values.get(function)
-            self._escaped[key] = values is None or values.has_escaped(index)
+            self._escaped[key] = (
+                values is None
+                or values.has_escaped(index)
+                or any(
+                    (held := values.value_before(index, register)) is not None and held.stack
+                    for register in self._table.registers.arguments
+                )
+            )
         return self._escaped[key]
 
     def _effect(self, function: int, row: Instruction, index: int) -> Effect:
