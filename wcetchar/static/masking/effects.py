@@ -23,7 +23,6 @@ from wcetchar.model.term import (
     Constant,
     Operation,
     Operator,
-    RegisterValue,
     Relation,
     Term,
 )
@@ -221,16 +220,6 @@ def combined(operator: Operator, one: Bits, two: Bits) -> Bits:
         case Operator.SHIFT_RIGHT:
             return Bits(a >> b if b < 32 else 0)
     return NOTHING
-
-
-def reads(term: Term) -> bool:
-    """It reads a register."""
-    match term:
-        case RegisterValue(_):
-            return True
-        case Operation(_, left, right):
-            return reads(left) or reads(right)
-    return False
 
 
 def is_branch(row: Instruction) -> bool:
