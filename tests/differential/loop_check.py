@@ -16,7 +16,8 @@ from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 from wcetchar.model.flow import FunctionGraph
 from wcetchar.model.image import Image
-from wcetchar.static.values import Values, analyse
+from wcetchar.static.proofs import analysed
+from wcetchar.static.values import Values
 from wcetchar.static.values.access_sections import AccessSections
 from wcetchar.static.values.loop_bounds import DerivedBound, derive_bounds
 
@@ -58,16 +59,11 @@ class Checked:
         self.machine = Machine(self.elf, target)
         addresses = [self.image.symbol(function.name).address for function in given]
         self.program = program_graph(self.image, self.table, addresses)
+        self.values = analysed(self.program, self.image, self.table)
         self.coin = self.image.symbol("coin").address
         self.index = {int(address): n for n, address in enumerate(self.table.address)}
         self.seen: Counter[str] = Counter()
         self.missed: list[str] = []
-
-    def read(self, address: int, size: int) -> int | None:
-        section = self.image.section_at(address)
-        if section is None or section.writable or address + size > section.end:
-            return None
-        return int.from_bytes(self.image.read(address, size), "little")
 
     def sections_of(self, low: int, high: int) -> frozenset[str] | None:
         first, last = self.image.section_at(low), self.image.section_at(high)
@@ -80,7 +76,7 @@ class Checked:
     ) -> None:
         for function in self.given:
             graph = self.program.functions[self.image.symbol(function.name).address]
-            values = analyse(graph, self.table, read=self.read)
+            values = self.values[graph.address]
             assert values.settled, function.source
             names = dict(zip(self.table.registers.arguments, NAMES, strict=False))
             bounds = derive_bounds(values, names)
@@ -170,13 +166,10 @@ class Checked:
     ) -> None:
         inside = self._inside(graph)
         order = [step.address for step in steps if inside(step.address)]
-        for number, loop in enumerate(graph.loops):
-            members = {
-                self.table.instructions[index].address
-                for member in loop.members
-                for index in range(graph.blocks[member].first, graph.blocks[member].last + 1)
-            }
-            header = self.table.instructions[graph.blocks[loop.header].first].address
+        self._totals(graph, bounds, order, given, ended)
+        for number in range(len(graph.loops)):
+            members = self._members(graph, number)
+            header = self._header(graph, number)
             counts: list[int] = []
             before = None
             for address in order:
@@ -192,7 +185,7 @@ class Checked:
             bound = bounds.get(number)
             if bound is None:
                 continue
-            limit = evaluate(bound.limit, dict(zip(NAMES, given, strict=True)))
+            limit = max(0, evaluate(bound.limit, dict(zip(NAMES, given, strict=True))))
             assert max(counts) <= limit, (
                 f"loop at {header:#x} goes round {max(counts)} times, bound"
                 f" {to_text(bound.limit)} = {limit} ({bound.why})"
@@ -200,6 +193,48 @@ class Checked:
             if ended:
                 entered.add(number)
                 exact[number] &= max(counts) == limit
+
+    def _header(self, graph: FunctionGraph, number: int) -> int:
+        return self.table.instructions[graph.blocks[graph.loops[number].header].first].address
+
+    def _members(self, graph: FunctionGraph, number: int) -> set[int]:
+        return {
+            self.table.instructions[index].address
+            for member in graph.loops[number].members
+            for index in range(graph.blocks[member].first, graph.blocks[member].last + 1)
+        }
+
+    def _totals(
+        self,
+        graph: FunctionGraph,
+        bounds: Mapping[int, DerivedBound],
+        order: list[int],
+        given: tuple[int, ...],
+        ended: bool,
+    ) -> None:
+        """Of loops that have a bound for each entry of a loop around them."""
+        for number, bound in bounds.items():
+            if bound.total is None:
+                continue
+            outer, most = bound.total
+            members, around = self._members(graph, number), self._members(graph, outer)
+            inner_header, outer_header = self._header(graph, number), self._header(graph, outer)
+            counts: list[int] = []
+            before = None
+            for address in order:
+                if address == outer_header and before not in around:
+                    counts.append(0)
+                if address == inner_header and before in members:
+                    counts[-1] += 1
+                before = address
+            limit = max(0, evaluate(most, dict(zip(NAMES, given, strict=True))))
+            for count in counts:
+                assert count <= limit, (
+                    f"loop at {inner_header:#x} goes round {count} times for one entry of that at"
+                    f" {outer_header:#x}, bound {to_text(most)} = {limit}"
+                )
+            self.seen["totals"] += len(counts)
+            self.seen["exact totals"] += ended and limit > 0 and limit in counts
 
     def _tally(
         self,

@@ -41,6 +41,21 @@ u32 table[64]; u8 bytes[256];
 const u32 fixed[16] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};
 __attribute__((noinline)) u32 leaf(u32 x) { sink = x; return x ^ coin; }
 __attribute__((noinline)) void fill(u32 *p, u32 n) { p[0] = n; p[1] = sink; }
+u32 *kept; u32 pair[2];
+__attribute__((noinline)) void keep(u32 *p) { kept = p; }
+__attribute__((noinline)) void poke(u32 n) { if (kept) { *kept += n & 1; kept = 0; } }
+__attribute__((noinline)) void bump(u32 *p) { *p += coin & 1; }
+__attribute__((noinline)) u32 *same(u32 *p) { sink = *p; return p; }
+__attribute__((noinline)) u32 *next(u32 *p, u32 n) { while (n & 3) { p++; n--; } return p; }
+__attribute__((noinline)) void walk(u32 *p, u32 n) { for (n &= 7; n; n--) *p++ = coin; }
+__attribute__((noinline)) void deep(u32 **p) { **p += coin & 1; }
+__attribute__((noinline)) void put(u32 *a, u32 **b) { *b = a; }
+__attribute__((noinline)) u32 peek(const u32 *p) { return p[0] & 7; }
+__attribute__((noinline)) void relay(u32 *p) { bump(p); walk(pair, 2); }
+__attribute__((noinline)) void middle(u32 n) { u32 own[4] = {0}; own[n & 3] = n; bump(&own[1]);
+ sink = own[1]; }
+__attribute__((noinline)) u32 many(u32 a, u32 b, u32 c, u32 d, u32 *e, u32 f)
+{ *e += (a ^ b ^ c ^ d) & f & 1; return f; }
 void *memset(void *p, int c, u32 n) { u8 *q = p; while (n--) *q++ = c; return p; }
 void *memcpy(void *p, const void *s, u32 n)
 { u8 *q = p; const u8 *r = s; while (n--) *q++ = *r++; return p; }
@@ -66,11 +81,12 @@ class _Writer:
             self.types = ("u32", "u32", "u32")
         self.count = 0
         self.local = not plain and rng.random() < 0.3
+        self.array = "u32 buffer[8]; buffer[0] = 0;"
         self.counters: list[str] = []
 
     def function(self) -> Function:
         body = "".join(self.loop(1) for _ in range(self.rng.choice((1, 1, 2))))
-        local = "u32 buffer[8]; buffer[0] = 0;" if self.local else ""
+        local = self.array if self.local else ""
         use = "sink = buffer[3];" if self.local else ""
         if self.local and self.rng.random() < 0.4:
             local += "fill(buffer, 3);"
@@ -210,6 +226,123 @@ class _Writer:
             f"for (s32 {i} = 0, {j} = {self.rng.randrange(3, 20)}; {i} < {j}; {i}++, {j}--)"
             f" {{ {self.statement(i)} }}\n"
         )
+
+
+class _Passing(_Writer):
+    """Loops whose counters, and arrays beside them, lie in the frame, with calls that get their
+    addresses."""
+
+    def __init__(self, rng: random.Random, name: str) -> None:
+        super().__init__(rng, name, plain=False)
+        self.local = True
+        self.array = "u32 buffer[8] = {0};"
+        self.variables: list[str] = []
+
+    def statement(self, counter: str) -> str:
+        rng = self.rng
+        any_of = rng.choice([*self.counters, counter])
+        address = f"(u32 *)&{any_of}" if any_of in self.variables else "&buffer[2]"
+        given = [
+            f"leaf({counter});",
+            f"sink = peek(buffer + ({counter} & 3));",
+            f"bump({address});",
+            f"relay({rng.choice((address, 'buffer + 5'))});",
+            f"walk(buffer, {rng.choice((counter, '3'))});",
+            f"middle({counter});",
+            f"buffer[same({address})[0] & 7] = 1;",
+            f"*next(buffer, {counter}) += 1;",
+            f"{{ u32 *q = {address}; deep(&q); }}",
+            f"{{ u32 *q; put({address}, &q); *q += coin & 1; }}",
+            f"many(1, {counter}, 3, coin, {address}, {counter});",
+            f"keep({address}); leaf(1); poke(coin);",
+            f"{{ u32 *q = buffer; for (u32 k = 0; k < 4; k++) *q++ = {counter}; }}",
+            f"buffer[{counter} & 7] = peek({address});",
+            f"sink = {counter};",
+        ]
+        return rng.choice(given)
+
+    def loop(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        self.variables.append(i)
+        limit = rng.choice((str(rng.randrange(2, 12)), "(a & 15)", "peek(buffer)"))
+        return (
+            f"for (u32 {i} = 0; {i} < {limit}; {i} += {rng.choice((1, 1, 2, 3))})"
+            f" {{ {self.body(i, depth)} }}\n"
+        )
+
+
+class _Narrow(_Writer):
+    """Loops that go on until a narrow counter, which may wrap around, equals something."""
+
+    def loop(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        kind, width = rng.choice((("u8", 8), ("u8", 8), ("s8", 8), ("u16", 16), ("s16", 16)))
+        step = rng.choice((1, 1, -1, -1, 2, -2, 3, 4, -5, 7, 6))
+        first = rng.choice((0, 0, 5, rng.getrandbits(width)))
+        last = first + step * rng.randrange(2, 120)
+        limit: object = f"(({kind}){last})"
+        if width == 8 and step in (1, -1) and rng.random() < 0.5:
+            limit = f"(({kind})a)"
+        body = f"sink = {i}; {f'leaf({i});' if rng.random() < 0.2 else ''}"
+        more = f"{i} += {step};"
+        return rng.choice(
+            (
+                f"for ({kind} {i} = {first}; {i} != {limit}; {more[:-1]}) {{ {body} }}\n",
+                f"{{ {kind} {i} = {first}; do {{ {body} {more} }} while ({i} != {limit}); }}\n",
+            )
+        )
+
+
+class _Nested(_Writer):
+    """Loops whose limits, or first values, are counters of the loop around them."""
+
+    def function(self) -> Function:
+        self.types = (self.rng.choice(("u32", "u32", "s32")), "u32", "u32")
+        return super().function()
+
+    def loop(self, depth: int) -> str:
+        rng, i = self.rng, self.fresh()
+        kind = self.types[0]
+        outer = self.counters[-1] if self.counters else None
+        given = [str(rng.randrange(0, 12)), "a", "a"]
+        low, high = rng.choice(("0", "0", "1", "2")), rng.choice(given)
+        if outer is not None:
+            if rng.random() < 0.5:
+                high = rng.choice((outer, outer, f"{outer} + 1", f"{outer} * 2"))
+            else:
+                low = rng.choice((outer, f"{outer} + 1"))
+        self.counters.append(i)
+        body = f"sink = {i};"
+        if rng.random() < 0.2:
+            body += "if (coin == 1) break;"
+        if depth < 2 or (depth < 3 and rng.random() < 0.3):
+            body += self.loop(depth + 1)
+        self.counters.pop()
+        step = rng.choice((1, 1, 1, 2, 3))
+        return rng.choice(
+            (
+                f"for ({kind} {i} = {low}; {i} < {high}; {i} += {step}) {{ {body} }}\n",
+                f"for ({kind} {i} = {low}; {i} <= {high}; {i} += {step}) {{ {body} }}\n",
+                f"for ({kind} {i} = {high}; {i} > {low}; {i}--) {{ {body} }}\n",
+                f"for ({kind} {i} = {low}; {i} != {high}; {i}++)"
+                f" {{ if ({i} > 30) break; {body} }}\n",
+            )
+        )
+
+
+def nested(rng: random.Random, count: int) -> list[Function]:
+    """All of them end soon where the first argument is small."""
+    return [_Nested(rng, f"f{n}", plain=False).function() for n in range(count)]
+
+
+def narrow(rng: random.Random, count: int) -> list[Function]:
+    """All of these loops end, and have bounds that are exact for constants."""
+    return [_Narrow(rng, f"f{n}", plain=False).function() for n in range(count)]
+
+
+def passing(rng: random.Random, count: int) -> list[Function]:
+    """Functions that hand addresses of their variables over."""
+    return [_Passing(rng, f"f{n}").function() for n in range(count)]
 
 
 def functions(rng: random.Random, count: int, *, plain: bool = False) -> list[Function]:

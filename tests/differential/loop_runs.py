@@ -60,6 +60,8 @@ class Machine:
                 if segment["p_type"] == "PT_LOAD" and segment["p_filesz"]:
                     self.uc.mem_write(segment["p_vaddr"], segment.data())
         self.steps: list[Step] = []
+        self.stores: list[tuple[int, int, int, int]] = []
+        """Number of the step, address, bytes, value."""
         self.uc.hook_add(u.UC_HOOK_CODE, self._instruction)
         self.uc.hook_add(u.UC_HOOK_MEM_READ | u.UC_HOOK_MEM_WRITE, self._access)
 
@@ -77,6 +79,8 @@ class Machine:
         if not self.stopped:
             where = address & 0xFFFFFFFF
             self.steps[-1].accesses.append((access == u.UC_MEM_WRITE, where, size))
+            if access == u.UC_MEM_WRITE:
+                self.stores.append((len(self.steps) - 1, where, size, value & 0xFFFFFFFF))
 
     def run(
         self,
@@ -94,6 +98,7 @@ class Machine:
             watched: whether the registers before an instruction are recorded.
         """
         self.steps, self.most, self.watched = [], most, watched
+        self.stores = []
         self.ended = self.stopped = False
         for number, register in enumerate(self.registers):
             if number or self.sp == 13:

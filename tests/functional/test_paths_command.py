@@ -15,6 +15,7 @@ import highspy
 import pytest
 from click.testing import CliRunner, Result
 
+from wcetchar import formula
 from wcetchar.cli import main
 from wcetchar.image import load_image
 
@@ -301,6 +302,26 @@ def test_the_integer_program_for_another_solver(place: Place) -> None:
     assert solver.readModel(str(file)) == highspy.HighsStatus.kOk
     solver.run()
     assert solver.getInfo().objective_function_value == pytest.approx(found["bound_ns"], abs=0.01)
+
+
+def test_the_bound_as_a_formula(place: Place) -> None:
+    """Meets the bound at each value by itself."""
+    assert place.characterize(facts=FACT).exit_code == 0
+    given = ["paths", str(place.output), *place.hardware]
+    (found,) = json.loads(place.run(*given, "--set", "N=5", "--formula", "--json").stdout)[
+        "services"
+    ]
+    (piece,) = found["formula"]["pieces"]
+    unit = found["formula"]["unit_ns"]
+    low, high = piece["ranges"]["N"]
+    assert found["formula"]["solved_at"] == high - low + 1
+    for n in range(low, high + 1):
+        (one,) = json.loads(place.run(*given, "--set", f"N={n}", "--json").stdout)["services"]
+        value = formula.evaluate(formula.parse(piece["formula"]), {"N": n})
+        assert value * unit["numerator"] / unit["denominator"] == pytest.approx(
+            one["bound_ns"], abs=0.01
+        )
+    assert piece["formula"] in place.run(*given, "--set", "N=5", "--formula").stdout
 
 
 def test_the_longest_stretches_stand_beside_the_published_ones(place: Place) -> None:

@@ -19,8 +19,8 @@ import pytest
 from random_rv32 import SCRIPT, program
 
 from wcetchar import isa, store
-from wcetchar.analysis.fetch_ahead import FetchAhead
 from wcetchar.counting.columns import FLOW, KIND, KINDS, Columns
+from wcetchar.counting.fetch_ahead import FetchAhead
 from wcetchar.counting.front_end import is_predicted
 from wcetchar.counting.stalls import Stalls
 from wcetchar.image import load_image

@@ -53,6 +53,17 @@ BOTH_CACHES = [
     [
         # of those that differ, two: the page has twelve
         ([EVERYTHING, "imc, board B, caches cold", WARM, EMPTY_DATA], ["--runs", "2"]),
+        # bounds of all paths in the place of the figures
+        (["imc, board A, caches ideal", "imc, board B, caches cold"], ["--runs", "1", "--paths"]),
+        pytest.param(
+            [
+                "imc, board A, caches cold",
+                "imc, board B, caches ideal",
+                "imc, board C, caches ideal",
+            ],
+            ["--runs", "1", "--paths"],
+            marks=pytest.mark.long,
+        ),
         pytest.param([REFRESH, EVERYTHING], [], marks=pytest.mark.long),
         pytest.param([f"{EVERYTHING}, busiest"], [], marks=pytest.mark.long),
         pytest.param(BOTH_CACHES, [], marks=pytest.mark.long),

@@ -203,7 +203,8 @@ def test_printed_facts_are_read_back(stated: tuple[Fact, ...]) -> None:
 
 _words = (
     "service in called from through where present observed because each loop at never",
-    "call jump recursion of exclusive no return access switch entry count most total ceil( min( N 0x10 010 12",
+    "call jump recursion of exclusive no return access switch entry count most total ceil( min(",
+    "N 0x10 010 12",
     'heap.c:12 heap.c:"while" "text" " { } ( ) : , + - * / <= == < -> # \\ é',
 )
 _pieces = st.sampled_from([*" ".join(_words).split(), "\n", "\t", "\r"])

@@ -37,8 +37,8 @@ from wcetchar.analysis.line_entries import NEAR
 from wcetchar.analysis.published_lines import Places
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.used_lines import DataUse
-from wcetchar.analysis.vain import FetchedInVain
 from wcetchar.counting.columns import FLOW, Codes, Columns
+from wcetchar.counting.vain import FetchedInVain
 from wcetchar.model.instruction import Flow
 
 _NONE: Final = -1

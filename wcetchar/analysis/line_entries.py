@@ -44,9 +44,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from wcetchar.analysis.vain import NO_LINE, FetchedInVain, Range, Vain, wild_lines
 from wcetchar.counting.columns import FLOW, KIND, Codes, Columns, event_code
 from wcetchar.counting.front_end import is_predicted
+from wcetchar.counting.vain import NO_LINE, FetchedInVain, Range, Vain, wild_lines
 from wcetchar.model.access import LINE_ENTRIES, OPERAND_STALLS, EventKind
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.instruction import Flow

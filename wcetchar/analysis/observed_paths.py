@@ -7,7 +7,7 @@ are held against: each path must be one of the model's, and count what the model
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,7 @@ class _Path:
     taken: npt.NDArray[np.bool_]
     accessed: npt.NDArray[np.bool_]
     counts: Packed
+    entered: Mapping[int, int]
     exception: bool
     from_handler: bool
     masks: MaskState
@@ -128,6 +129,7 @@ class ObservedPaths:
             labelled.taken.copy(),
             accessed,
             packed_counts(labelled.packed),
+            dict(labelled.entered.codes),
             window.exception is not None,
             window.from_handler,
             window.masks,
@@ -169,7 +171,8 @@ class ObservedPaths:
                     at = code >> SECTION_SHIFT
                     if at < len(section_names) and number > frame[index, code]:
                         sections[path.name][index].add(section_names[at])
-            keys = ((key_of(code, section_names), number) for code, number in total.items())
+            counted = [*total.items(), *path.entered.items()]
+            keys = ((key_of(code, section_names), number) for code, number in counted)
             paths.append(
                 ObservedPath(
                     path.name,
@@ -180,7 +183,7 @@ class ObservedPaths:
                     AccessVector(
                         (key, number)
                         for key, number in keys
-                        if not (isinstance(key, CoreEvent) and key.kind.is_of_cache)
+                        if not (isinstance(key, CoreEvent) and key.kind.is_of_data_cache)
                     ),
                     path.windows,
                     path.exception,

@@ -63,6 +63,12 @@ FORMATS = ("table", "summary", "dot", "html", "lp", "json")
     help="Where the source files are, to show their lines; repeatable.",
 )
 @click.option(
+    "formula",
+    "--formula",
+    is_flag=True,
+    help="The bound as a formula of the parameters, too: solved at every value of their ranges.",
+)
+@click.option(
     "template",
     "--template",
     is_flag=True,
@@ -85,6 +91,7 @@ def command(
     values: dict[str, int],
     maximum: bool,
     sources: tuple[str, ...],
+    formula: bool,
     template: bool,
     form: str | None,
     as_json: bool,
@@ -106,7 +113,7 @@ def command(
     if profile is None and not template:
         raise UsageError("no hardware profile", hint="--profile NAME or --profile FILE")
     request = pipeline.Request(
-        characterization, profile or "", section_map, services, values, maximum, sources
+        characterization, profile or "", section_map, services, values, maximum, sources, formula
     )
     if template:
         emit(pipeline.template(request), output)

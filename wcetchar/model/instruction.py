@@ -491,7 +491,7 @@ class InstructionTable:
         registers: what the registers of ``defs``, ``uses`` and memory operands are for.
         exceptions: what the hardware does around handlers.
         buffer: how far the core fetches ahead; ``None``: as a pipeline that predicts branches in
-            its decoder (``analysis/fetch_ahead.py``).
+            its decoder (``counting/fetch_ahead.py``).
     """
 
     instructions: tuple[Instruction, ...]

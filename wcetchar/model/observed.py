@@ -27,7 +27,7 @@ class ObservedPath:
         index: table index of each instruction, in the order of execution.
         taken: of each: it sent control elsewhere than to the next one.
         accessed: of each: it made a data access.
-        vector: what the window counted, without successions and what caches are counted by.
+        vector: what the window counted, without successions and what data caches are counted by.
         windows: how often it was seen.
         exception: it is a handler's.
         masks, lock: mask registers, and how often the scheduler was locked, when the invocation

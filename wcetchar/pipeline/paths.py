@@ -40,16 +40,19 @@ from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.facts import Absent, Places, ReadSource, fact_text, place_text
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.history import Histories
-from wcetchar.static.loop_constraints import ZERO, Bound, LoopKey
+from wcetchar.static.loop_constraints import ZERO, Bound, LoopKey, functions_begun
 from wcetchar.static.masking.follow import ASSUMED as ASSUMED_OF_MASKS
 from wcetchar.static.masking.follow import Masking
 from wcetchar.static.program import Program
 from wcetchar.static.proofs import (
     analysed,
+    arguments_by_callers,
     bounds_by_arguments,
     bounds_by_callers,
     proved_bounds,
     proved_sections,
+    values_by_callers,
+    wanted_arguments,
 )
 from wcetchar.static.sections import STACK, DataSections, data_sections
 from wcetchar.static.split import split
@@ -178,7 +181,8 @@ class PathModels:
         self._histories = Histories(self.program.columns)
         self._maskings: dict[frozenset[int], Masking] = {}
         self._names: dict[LoopKey, str] = {}
-        self._by_callers: dict[tuple[int, tuple[int, ...]], Mapping[LoopKey, Sequence[Bound]]] = {}
+        self._by_callers: dict[tuple[int, tuple[int, ...]], Values | None] = {}
+        self._wanted: dict[int, int] = {}
 
     def name_of(self, key: LoopKey) -> str:
         """A loop as a place in a flow fact."""
@@ -252,10 +256,11 @@ class PathModels:
         check_targets(paths, said, resolved.place, self.program.table)
         trails = replayed(found, paths, resolved.place) if not floats else []
         bounds: dict[LoopKey, list[Bound]] = defaultdict(list)
+        by_callers = self._values_by_callers(found, address)
         for source in (
             self._proved_bounds,
             self._bounds_by_arguments(service, address),
-            self._bounds_by_callers(found, address),
+            self._bounds_by_callers(by_callers),
             facts.bounds(self._functions(found)),
         ):
             for key, more in source.items():
@@ -269,7 +274,7 @@ class PathModels:
         check_constraints(trails, names, constraints)
         own = self._observed.sections.get(name, {})
         joint = {s.name: s.either_of for s in resolved.services.sections if s.either_of}
-        proved = self._proved_sections
+        proved = self._with_callers(found, by_callers)
         if self._sets_stack_pointer(found):
             # Which stack it is on then is not known beforehand: traces say it, or facts.
             proved = {index: one for index, one in proved.items() if STACK not in one}
@@ -343,10 +348,12 @@ class PathModels:
         if not arguments or address in self.program.graph.recursive:
             return {}
         function = self._whole.functions[address]
-        return bounds_by_arguments(function, resolved.image, resolved.table, arguments)
+        calls = self._values[address].calls
+        return bounds_by_arguments(function, resolved.image, resolved.table, arguments, calls)
 
-    def _bounds_by_callers(self, found: Expanded, entry: int) -> Mapping[LoopKey, Sequence[Bound]]:
-        """Of loops that nothing else bounds, in functions that only others of the service call."""
+    def _values_by_callers(self, found: Expanded, entry: int) -> dict[int, Values]:
+        """Of functions that only others of the service call, where what these hand over may bound a
+        loop, or say where an access goes."""
         sites: dict[int, list[tuple[Values, int]]] = defaultdict(list)
         for address, number in sorted(found.reached):
             function = self.program.graph.functions[address]
@@ -354,17 +361,53 @@ class PathModels:
             if transfer is not None:
                 for target in transfer.targets:
                     sites[target].append((self._values[address], function.blocks[number].last))
-        bounds: dict[LoopKey, Sequence[Bound]] = {}
+        values: dict[int, Values] = {}
+        image, table = self._resolved.image, self._resolved.table
+        begun = {entry, *functions_begun(found)}
         for target, calls in sites.items():
-            function = self._whole.functions[target]
-            loops = range(len(function.loops))
-            if target != entry and any((target, n) not in self._proved_bounds for n in loops):
-                key = (target, tuple(index for _, index in calls))
-                if key not in self._by_callers:
-                    image, table = self._resolved.image, self._resolved.table
-                    self._by_callers[key] = bounds_by_callers(function, image, table, calls)
-                bounds.update(self._by_callers[key])
-        return bounds
+            if target in begun:
+                continue
+            key = (target, tuple(index for _, index in calls))
+            if key not in self._by_callers:
+                self._by_callers[key] = None
+                function, base = self._whole.functions[target], self._values[target]
+                given = arguments_by_callers(table, calls)
+                wanted = self._wanted.get(target)
+                if wanted is None:
+                    wanted = wanted_arguments(base, self._proved_sections.keys())
+                    self._wanted[target] = wanted
+                loops = range(len(function.loops))
+                open_loops = any((target, n) not in self._proved_bounds for n in loops)
+                if given and (open_loops or any(wanted >> register & 1 for register in given)):
+                    self._by_callers[key] = values_by_callers(
+                        function, image, table, given, base.calls
+                    )
+            one = self._by_callers[key]
+            if one is not None:
+                values[target] = one
+        return values
+
+    def _bounds_by_callers(self, values: Mapping[int, Values]) -> dict[LoopKey, Sequence[Bound]]:
+        found: dict[LoopKey, Sequence[Bound]] = {}
+        for one in values.values():
+            found.update(bounds_by_callers(one))
+        return found
+
+    def _with_callers(
+        self, found: Expanded, values: Mapping[int, Values]
+    ) -> Mapping[int, frozenset[str]]:
+        """Sections of accesses, of the service's functions by what their callers hand over; code
+        that several of them share is left out."""
+        if not values:
+            return self._proved_sections
+        owners: dict[int, set[int]] = defaultdict(set)
+        for address, number in found.reached:
+            block = self.program.graph.functions[address].blocks[number]
+            for index in range(block.first, block.last + 1):
+                owners[index].add(address)
+        more = proved_sections(values, self._resolved.table, self._sections_of)
+        own = {index: one for index, one in more.items() if len(owners[index]) == 1}
+        return {**own, **self._proved_sections}
 
     def _functions(self, found: Expanded) -> list[FunctionGraph]:
         """That a service reaches."""

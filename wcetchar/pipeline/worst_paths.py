@@ -31,6 +31,8 @@ from wcetchar.model.flow_fact import LoopBound, Recursion
 from wcetchar.model.path_bound import PathBound
 from wcetchar.model.path_model import PathModel
 from wcetchar.pipeline import estimate as estimates
+from wcetchar.pipeline.path_formulas import formula_of
+from wcetchar.report.paths_formula import formula_rows
 from wcetchar.report.paths_stretches import StretchRow, stretch_rows
 from wcetchar.report.paths_view import PathView
 from wcetchar.solver import lp_text
@@ -56,6 +58,7 @@ class Request:
         maximum: parameters that neither gives have the values at which the published counts cost
             most.
         sources: folders that source files are looked for in, to show their lines.
+        formula: bounds as formulas of the parameters, too.
     """
 
     characterization: str
@@ -65,6 +68,7 @@ class Request:
     values: Mapping[str, int] = field(default_factory=dict)
     maximum: bool = False
     sources: tuple[str, ...] = ()
+    formula: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,10 @@ def run(request: Request) -> Iterator[PathView]:
         view = _view(
             one.service, one.model, one.prices, mark.parameters, mark.total.high, lines, searched
         )
-        yield replace(view, stretches=_stretches(one.model, one.prices, mark))
+        found = None
+        if request.formula and not one.model.gaps:
+            found = formula_rows(formula_of(one.model, one.service.parameters, one.prices))
+        yield replace(view, stretches=_stretches(one.model, one.prices, mark), formula=found)
 
 
 def _priced(request: Request) -> Iterator[_Priced]:

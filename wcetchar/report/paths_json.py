@@ -36,6 +36,23 @@ def _service(rows: PathRows) -> dict[str, object]:
         "worst_path_over_high_water_mark": _ns(rows.ratio),
         "below_high_water_mark": rows.below,
         "beside_blocks_ns": for_json(rows.beside_ns) if rows.has_flow else None,
+        "formula": None
+        if rows.formula is None
+        else {
+            "unit_ns": {
+                "numerator": rows.formula.unit_ns.numerator,
+                "denominator": rows.formula.unit_ns.denominator,
+            },
+            "word": rows.formula.word,
+            "solved_at": rows.formula.points,
+            "pieces": [
+                {
+                    "ranges": {name: [low, high] for name, low, high in piece.ranges},
+                    "formula": piece.text,
+                }
+                for piece in rows.formula.pieces
+            ],
+        },
         "longest_stretches": [
             {
                 "kind": row.kind,

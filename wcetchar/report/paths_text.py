@@ -15,6 +15,7 @@ from rich.text import Text
 from wcetchar.model.characterization import Word
 from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.paths_boxes import shortened
+from wcetchar.report.paths_formula import FormulaRows
 from wcetchar.report.paths_stretches import StretchRow
 from wcetchar.report.paths_view import DifferenceRow, PathRows
 from wcetchar.report.terminal import notes_part, table_of, text_of
@@ -28,6 +29,8 @@ SOURCE: Final = 30
 def terminal(rows: PathRows, width: int = 120, color: bool = False, shown: int = SHOWN) -> str:
     """Without ``color`` plain text, the same on every machine."""
     parts: list[RenderableType] = [*_head(rows), ""]
+    if rows.formula is not None:
+        parts += [*_formula(rows.formula), ""]
     if rows.stretches:
         parts += [*_stretches(rows.stretches), ""]
     if rows.gaps:
@@ -52,6 +55,16 @@ def _head(rows: PathRows) -> Iterator[RenderableType]:
     yield table_of(columns, [cells])
     if rows.below:
         yield Text("UNSAFE: the high-water mark is above the worst path", style="bold red")
+
+
+def _formula(rows: FormulaRows) -> Iterator[RenderableType]:
+    heading = f"as a formula ({rows.word}), in multiples of {rows.unit}"
+    yield Text(heading, style="bold")
+    for piece in rows.pieces:
+        where = f"   for {piece.where}" if piece.where else ""
+        yield Padding(Text(f"{piece.text}{where}"), (0, 0, 0, 2))
+    values = "at the one value" if rows.points == 1 else f"at each of {grouped(rows.points)} values"
+    yield Text(f"solved {values}")
 
 
 def _stretches(stretches: Iterable[StretchRow]) -> Iterator[RenderableType]:

@@ -17,6 +17,7 @@ from wcetchar.errors import one_line
 from wcetchar.model.characterization import Place, Word
 from wcetchar.model.path_model import OUTSIDE, Flow, Origin, PathModel
 from wcetchar.report.paths_activations import Activation, activations_of
+from wcetchar.report.paths_formula import FormulaRows
 from wcetchar.report.paths_stretches import StretchRow
 
 
@@ -34,6 +35,7 @@ class PathView:
         sources: (file, line) -> text, of as many lines as are known.
         binding: labels of the constraints that hold the flow down.
         stretches: the longest in which something is held off; empty: not known.
+        formula: the bound as formulas of the parameters; ``None``: it was not asked for.
     """
 
     service: str
@@ -51,6 +53,7 @@ class PathView:
     notes: Sequence[str] = ()
     binding: Sequence[str] = ()
     stretches: tuple[StretchRow, ...] = ()
+    formula: FormulaRows | None = None
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,7 @@ class PathRows:
         facts: constraints of the model by origin.
         below: the high-water mark is above the bound: one of the two is wrong.
         stretches: the longest in which something is held off.
+        formula: the bound as formulas; ``None``: it was not asked for.
     """
 
     service: str
@@ -207,6 +211,7 @@ class PathRows:
     notes: tuple[str, ...]
     below: bool
     stretches: tuple[StretchRow, ...] = ()
+    formula: FormulaRows | None = None
 
     @property
     def at(self) -> str:
@@ -291,6 +296,7 @@ def rows_of(view: PathView) -> PathRows:
         notes=tuple(one_line(note) for note in (*view.notes, *_assumed(model))),
         below=mark is not None and view.bound_ns is not None and mark > view.bound_ns,
         stretches=view.stretches,
+        formula=view.formula,
     )
 
 

@@ -29,6 +29,7 @@ from wcetchar.model.path_model import (
 )
 from wcetchar.static.expand import Expanded
 from wcetchar.static.history import BEGIN, NO_RUN
+from wcetchar.static.lines import is_line_entry
 from wcetchar.static.loop_constraints import Bound, LoopKey, call_constraints, constraints
 from wcetchar.static.masking.forms import forms
 from wcetchar.static.sections import DataSections
@@ -158,9 +159,10 @@ def path_model(
             all_gaps.append(one)
         else:
             all_constraints.append(one)
+    counted = trails if vectors.lines else [_without_lines(trail) for trail in trails]
     traced = tuple(
         TracedPath(values, numbers.setdefault(vector, len(numbers)))
-        for values, vector in _traced(trails)
+        for values, vector in _traced(counted)
     )
     return PathModel(
         name,
@@ -177,12 +179,20 @@ def path_model(
         told[Origin.WRITTEN],
         told[Origin.OBSERVED],
         stalls=STALL_EDITION,
+        lines=vectors.lines,
         follows_masks=found.masking is not None,
     )
 
 
+def _without_lines(trail: Trail) -> Trail:
+    """Of a model that does not count entries of lines."""
+    left = AccessVector(pair for pair in trail.vector.items() if not is_line_entry(pair[0]))
+    return Trail(trail.values, trail.links, left)
+
+
 class _Runs:
-    """Of steps: vectors of what a stretch fetches more that begins or ends there."""
+    """Of steps: vectors of what a stretch fetches more that begins or ends there: words across its
+    edge, and the line that it begins in."""
 
     def __init__(self, found: Expanded, vectors: Vectors, numbers: dict[AccessVector, int]) -> None:
         self._found, self._vectors, self._numbers = found, vectors, numbers
@@ -192,15 +202,18 @@ class _Runs:
     def of(self, number: int) -> tuple[int | None, int | None]:
         step = self._found.steps[number]
         block = self._found.function_of(step.context).blocks[step.block]
-        runs_in = step.history.phase != NO_RUN
-        runs_out = number not in self._ends
-        return (
-            self._number(block.first, False) if runs_in else None,
-            self._number(block.last, True) if runs_out else None,
-        )
+        before: list[tuple[Key, int]] = []
+        if step.history != BEGIN:
+            before += self._vectors.loaded(block.first)
+        if step.history.phase != NO_RUN:
+            before += self._vectors.across(block.first, ends=False)
+        behind: list[tuple[Key, int]] = []
+        if number not in self._ends:
+            behind += self._vectors.across(block.last, ends=True)
+        return self._number(before), self._number(behind)
 
-    def _number(self, index: int, ends: bool) -> int | None:
-        more = AccessVector(self._vectors.across(index, ends=ends))
+    def _number(self, pairs: list[tuple[Key, int]]) -> int | None:
+        more = AccessVector(pairs)
         return self._numbers.setdefault(more, len(self._numbers)) if more else None
 
 

@@ -4,7 +4,8 @@ For a loop that is entered e times and whose back edges are taken b times togeth
 
     sum of b  -  limit * sum of e  <=  0
 
-where a part that begins inside of the loop has entered it (Y.-T. S. Li and S. Malik, DAC 1995).
+where a part that begins inside of the loop has entered it (Y.-T. S. Li and S. Malik, DAC 1995). A
+limit for each entry of a loop around it takes the entries of that one.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Bound:
     Attributes:
         limit: each time that it is entered; of all times together, where ``total``.
         called: addresses of functions that must be on the call stack, in this order.
+        within: number of a loop around it in the same function: the limit is for all times
+            together, each time that that one is entered.
     """
 
     limit: Expression
@@ -40,6 +43,7 @@ class Bound:
     place: str = ""
     total: bool = False
     called: tuple[int, ...] = ()
+    within: int | None = None
 
     def holds(self, stack: Sequence[int]) -> bool:
         """Of a loop in a function with this call stack."""
@@ -117,6 +121,22 @@ def turned_on(
     return {key: Turned(each, total[key]) for key, each in most.items()}
 
 
+def turned_within(
+    trail: Sequence[int], loops: Mapping[tuple[int, int], Turns], inner: int, outer: tuple[int, int]
+) -> int:
+    """How often a loop (number) was gone round at most, each time that one around it (context and
+    number) was entered; arguments as of :func:`turned_on`."""
+    back, entries = {*loops[outer[0], inner].back}, {*loops[outer].entries}
+    now = most = 0
+    for link in trail:
+        if link in entries:
+            now = 0
+        if link in back:
+            now += 1
+            most = max(most, now)
+    return most
+
+
 def constraints(
     found: Expanded,
     bounds: Mapping[LoopKey, Sequence[Bound]],
@@ -128,7 +148,8 @@ def constraints(
     ``name_of``: a loop as a place in a flow fact; ``seen``: how often traces went round it.
     """
     open_loops: dict[LoopKey, None] = {}
-    for (context, loop), turned in sorted(turns(found).items()):
+    by_loop = turns(found)
+    for (context, loop), turned in sorted(by_loop.items()):
         if not turned.back:
             continue
         one = found.contexts[context]
@@ -139,7 +160,8 @@ def constraints(
         for bound in holding:
             coefficients: dict[int, Expression] = dict.fromkeys(turned.back, ONE)
             if not bound.total:
-                for link in turned.entries:
+                around = loop if bound.within is None else bound.within
+                for link in by_loop[context, around].entries:
                     coefficients[link] = Negate(_at_least_none(bound.limit))
             yield FlowConstraint(
                 f"loop at {name_of(key)}",
@@ -206,6 +228,17 @@ def _edges(loops: Sequence[Loop]) -> dict[Edge, list[tuple[int, bool]]]:
         for edge in loop.entries:
             found[edge].append((number, False))
     return found
+
+
+def functions_begun(found: Expanded) -> set[int]:
+    """Addresses of functions that are being executed where the paths begin: what a part begins in
+    was called before."""
+    return {
+        found.contexts[inside].function
+        for link in found.links
+        if link.source == OUTSIDE and link.target != OUTSIDE
+        for inside, _ in _around(found, found.steps[link.target].context, 0)
+    }
 
 
 def _around(found: Expanded, context: int, block: int) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from wcetchar.model.flow import FunctionGraph, ProgramGraph
@@ -12,9 +12,14 @@ from wcetchar.model.path_model import Origin
 from wcetchar.model.service import Parameter
 from wcetchar.static.loop_constraints import Bound, LoopKey
 from wcetchar.static.sections import STACK
+from wcetchar.static.values import interval as sets
 from wcetchar.static.values.access_sections import AccessSections
 from wcetchar.static.values.analysis import Values, analyse
-from wcetchar.static.values.loop_bounds import derive_bounds
+from wcetchar.static.values.effects import Summary, either
+from wcetchar.static.values.form import Range
+from wcetchar.static.values.loop_bounds import DerivedBound, derive_bounds
+from wcetchar.static.values.state import ANYTHING, joined_ranges
+from wcetchar.static.values.summary import summary_of
 
 _LARGEST: Final = (1 << 32) - 1
 _WIDEST: Final = 1 << 20
@@ -24,18 +29,65 @@ SectionsOf = Callable[[int, int], frozenset[str] | None]
 
 
 def analysed(graph: ProgramGraph, image: Image, table: InstructionTable) -> dict[int, Values]:
-    """Values in each function, by its address."""
+    """Values in each function, by its address: of those that are called before those that call
+    them."""
     read = _constants(image)
-    return {at: analyse(one, table, read=read) for at, one in graph.functions.items()}
+    found: dict[int, Values] = {}
+    summaries: dict[int, Summary | None] = {}
+    for address in _bottom_up(graph):
+        one = graph.functions[address]
+        calls: dict[int, Summary] = {}
+        for transfer in one.transfers:
+            known = [summaries.get(target) for target in transfer.targets]
+            if transfer.complete and known and None not in known:
+                calls[one.blocks[transfer.block].last] = either([s for s in known if s is not None])
+        found[address] = analyse(one, table, read=read, calls=calls)
+        if address not in graph.recursive:
+            summaries[address] = summary_of(found[address])
+    return found
+
+
+def _bottom_up(graph: ProgramGraph) -> Iterator[int]:
+    """Addresses of functions, each after those that it calls; recursive ones in any order."""
+    done: set[int] = set()
+    for first in sorted(graph.functions):
+        work = [(first, iter(_called(graph, first)))]
+        while work:
+            address, left = work[-1]
+            if address in done:
+                work.pop()
+                continue
+            inside = {one for one, _ in work}
+            following = next((one for one in left if one not in done and one not in inside), None)
+            if following is None:
+                work.pop()
+                done.add(address)
+                yield address
+            else:
+                work.append((following, iter(_called(graph, following))))
+
+
+def _called(graph: ProgramGraph, address: int) -> list[int]:
+    transfers = graph.functions[address].transfers
+    return sorted({to for one in transfers for to in one.targets if to in graph.functions})
 
 
 def proved_bounds(values: Mapping[int, Values]) -> dict[LoopKey, Sequence[Bound]]:
     """Of loops that count."""
     return {
-        (address, loop): [Bound(bound.limit, Origin.AUTOMATIC, bound.why)]
+        (address, loop): _bounds(bound)
         for address, one in values.items()
         for loop, bound in derive_bounds(one).items()
     }
+
+
+def _bounds(derived: DerivedBound, where: str = "") -> list[Bound]:
+    because = derived.why + where
+    found = [Bound(derived.limit, Origin.AUTOMATIC, because)]
+    if derived.total is not None:
+        within, total = derived.total
+        found.append(Bound(total, Origin.AUTOMATIC, because, within=within))
+    return found
 
 
 def bounds_by_arguments(
@@ -43,9 +95,10 @@ def bounds_by_arguments(
     image: Image,
     table: InstructionTable,
     arguments: Mapping[int, Parameter],
+    calls: Mapping[int, Summary] | None = None,
 ) -> dict[LoopKey, list[Bound]]:
     """Of loops that count to an argument of their function; ``arguments``: by register that holds
-    it at the entry.
+    it at the entry; ``calls``: what its calls do, as of ``analyse``.
 
     Where the argument's range alone bounds a loop, there is a number; a formula is looked for with
     the range open above.
@@ -57,42 +110,75 @@ def bounds_by_arguments(
             register: (p.minimum, _LARGEST if is_open else p.maximum)
             for register, p in arguments.items()
         }
-        values = analyse(function, table, read=_constants(image), arguments=ranges)
+        values = analyse(function, table, read=_constants(image), arguments=ranges, calls=calls)
         for loop, bound in derive_bounds(values, names).items():
-            one = Bound(bound.limit, Origin.AUTOMATIC, bound.why)
             known = found.setdefault((function.address, loop), [])
-            if one not in known:
-                known.append(one)
+            known += [one for one in _bounds(bound) if one not in known]
     return found
 
 
-def bounds_by_callers(
-    function: FunctionGraph,
-    image: Image,
-    table: InstructionTable,
-    sites: Sequence[tuple[Values, int]],
-) -> dict[LoopKey, list[Bound]]:
-    """Of loops that count to an argument which is a number wherever the function is called.
+def arguments_by_callers(
+    table: InstructionTable, sites: Sequence[tuple[Values, int]]
+) -> dict[int, Range]:
+    """What argument registers hold wherever a function is called, of those that are known: numbers,
+    or addresses in the callers' frames, relative to the stack pointer at the function's entry.
 
     ``sites``: all calls of it that there are: values of the caller, and table index of the call.
     """
-    ranges: dict[int, tuple[int, int]] = {}
+    found: dict[int, Range] = {}
     for register in table.registers.arguments:
-        held = [values.value_before(index, register) for values, index in sites]
-        known = [one.interval.natural for one in held if one is not None and not one.stack]
+        held = [_handed_over(values, index, register) for values, index in sites]
+        known = [one for one in held if one is not None]
         if sites and len(known) == len(held):
-            low, high = min(low for low, _ in known), max(high for _, high in known)
-            if (low, high) != (0, _LARGEST):
-                ranges[register] = (low, high)
-    if not ranges:
-        return {}
-    values = analyse(function, table, read=_constants(image), arguments=ranges)
+            together = joined_ranges(known)
+            if together != ANYTHING:
+                found[register] = together
+    return found
+
+
+def _handed_over(values: Values, index: int, register: int) -> Range | None:
+    held = values.value_before(index, register)
+    if held is None or not held.stack:
+        return held
+    pointer = values.value_before(index, values.table.registers.stack_pointer)
+    if pointer is None or not pointer.stack:
+        return None
+    away = sets.add(held.interval, sets.negative(pointer.interval))
+    return Range(away, stack=True)
+
+
+def values_by_callers(
+    function: FunctionGraph,
+    image: Image,
+    table: InstructionTable,
+    arguments: Mapping[int, Range],
+    calls: Mapping[int, Summary],
+) -> Values:
+    """Values in a function that is entered with these arguments."""
+    return analyse(function, table, read=_constants(image), arguments=arguments, calls=calls)
+
+
+def bounds_by_callers(values: Values) -> dict[LoopKey, list[Bound]]:
+    """Of loops that count to an argument which is a number wherever the function is called;
+    ``values`` as of :func:`values_by_callers`."""
     return {
-        (function.address, loop): [
-            Bound(bound.limit, Origin.AUTOMATIC, f"{bound.why}, for what its callers hand over")
-        ]
+        (values.graph.address, loop): _bounds(bound, ", for what its callers hand over")
         for loop, bound in derive_bounds(values).items()
     }
+
+
+def wanted_arguments(values: Values, proved: Collection[int]) -> int:
+    """Bit mask of registers that addresses of unknown section are the values of at the entry, and
+    something bounded more; ``proved``: table indices of the others."""
+    found = 0
+    for block in values.graph.blocks:
+        for index in range(block.first, block.last + 1):
+            if index not in proved:
+                for form in values.address_forms(index):
+                    for tag, factor in form.tags:
+                        if tag.kind == "entry" and tag.place[0] == "r" and factor == 1:
+                            found |= 1 << tag.place[1]
+    return found
 
 
 def proved_sections(

@@ -23,7 +23,8 @@ from wcetchar.model.path_model import FlowConstraint, Origin, PathModel
 from wcetchar.static.contexts import has_stack
 from wcetchar.static.expand import Expanded
 from wcetchar.static.facts.proposals import Observed, proposal
-from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turns
+from wcetchar.static.lines import is_elsewhere, is_line_entry
+from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turned_within, turns
 from wcetchar.static.replay import Astray, Replay
 
 Trails = list[tuple[ObservedPath, list[int]]]
@@ -163,7 +164,9 @@ def check_bounds(
                     continue
                 limit = formula.evaluate(bound.limit, values)
                 times = turned.total if bound.total else turned.each
-                if times > limit:
+                if bound.within is not None:
+                    times = turned_within(trail, loops, loop, (context, bound.within))
+                if times > max(limit, 0):
                     at = ", ".join(f"{k}={v}" for k, v in values.items())
                     raise CheckFailed(
                         f"{path.service}: a trace goes round the loop at "
@@ -228,6 +231,7 @@ def check_counts(
             for pair in model.vectors[vector].scaled(number).items()
         )
         seen = path.vector
+        counted, seen = _without_elsewhere(model, path, counted, seen)
         if counted == seen:
             continue
         if any(key.section == UNKNOWN_SECTION for key in counted):
@@ -249,6 +253,31 @@ def check_counts(
                 f"{path.service}: a traced path counts otherwise than its model: {told}",
                 expected="the same counts",
             )
+
+
+def _without_elsewhere(
+    model: PathModel, path: ObservedPath, counted: AccessVector, seen: AccessVector
+) -> tuple[AccessVector, AccessVector]:
+    """Without entries of lines that there can be at another address, of which a model may count
+    more; and of traces without any that the model does not count.
+
+    Raises:
+        CheckFailed: it counts fewer.
+    """
+    if not model.lines:
+        return counted, AccessVector(p for p in seen.items() if not is_line_entry(p[0]))
+    for key, number in seen.items():
+        if is_elsewhere(key) and counted.get(key, 0) < number:
+            raise CheckFailed(
+                f"{path.service}: a traced path counts more than its model: {key}: {number} in "
+                f"the trace, {counted.get(key, 0)} in the model",
+                expected="at least as many",
+            )
+    one, other = (
+        AccessVector(p for p in vector.items() if not is_elsewhere(p[0]))
+        for vector in (counted, seen)
+    )
+    return one, other
 
 
 def _joined(vector: AccessVector, parts: Mapping[str, str]) -> AccessVector:

@@ -36,6 +36,7 @@ from wcetchar.model.access import (
 from wcetchar.model.flow import BasicBlock
 from wcetchar.static.expand import Expanded, Leave, Out, Step
 from wcetchar.static.history import NO_RUN, History
+from wcetchar.static.lines import Lines
 from wcetchar.static.program import Program
 
 Flags = npt.NDArray[np.bool_]
@@ -56,6 +57,7 @@ class Vectors:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._lines = Lines(program)
         self._known: dict[_Sequence, AccessVector] = {}
         self._data: dict[tuple[int, str], tuple[tuple[Key, int], ...]] = {}
 
@@ -117,6 +119,8 @@ class Vectors:
             total = counts[number]
             for name, more in self._realigned(one):
                 total[name] = total.get(name, 0) + more
+            for name, more in self._lines.of(one.block, one.taken, one.history):
+                total[name] = total.get(name, 0) + more
             self._known[one] = AccessVector(total)
 
     def _accesses(
@@ -161,6 +165,15 @@ class Vectors:
             if effect.width > 16:
                 yield AccessClass(section, operation, 16, Pattern.SINGLE), 2 * number
             yield CoreEvent(names[where], EventKind.UNALIGNED_ACCESS), number
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """Bytes of the lines whose entries are counted."""
+        return self._lines.sizes
+
+    def loaded(self, index: int) -> Iterator[tuple[Key, int]]:
+        """Lines that a stretch loads which begins with an instruction, beside what is counted."""
+        return self._lines.first(index)
 
     def across(self, index: int, *, ends: bool) -> Iterator[tuple[Key, int]]:
         """Words that a stretch can fetch more, at some address, which begins or ``ends`` with an

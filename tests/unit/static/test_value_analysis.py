@@ -193,3 +193,36 @@ def test_what_a_state_covers() -> None:
     narrow.ranges[Tag("met", 7, ("r", 0))] = Range(between(0, 9))
     assert not covers(narrow, apart, 7)
     assert covers(apart, state(Form(1), Form(5)), 7)
+
+
+def test_aligned_stack_is_assumed_where_it_is_used(assemble: Assemble) -> None:
+    used = straight(table_of(assemble, "mov r3, sp\nbic r3, r3, #3\nldr r0, [r3]\nbx lr"))
+    assert any("stack pointer is a multiple of 4" in name for name in used.assumptions)
+    unused = straight(table_of(assemble, "sub sp, #8\nldr r0, [sp]\nadd sp, #8\nbx lr"))
+    assert not any("stack pointer is a multiple" in name for name in unused.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("setup", "body", "expected"),
+    [
+        # From 5 up by one round the circle of 256 to 3: 254 steps, of which the last one leaves.
+        ("movs r3, #5", "adds r3, #1\nuxtb r3, r3\ncmp r3, #3\nbne 1b", "253"),
+        # 3 * 171 = 513 = 1 (mod 256): 1 is met in step 171.
+        ("movs r3, #0", "adds r3, #3\nuxtb r3, r3\ncmp r3, #1\nbne 1b", "170"),
+        # Even numbers only.
+        ("movs r3, #0", "adds r3, #2\nuxtb r3, r3\ncmp r3, #7\nbne 1b", None),
+        ("movs r3, #0", "adds r3, #6\nuxtb r3, r3\ncmp r3, #2\nbne 1b", "42"),
+        ("uxtb r3, r0", "adds r3, #3\nuxtb r3, r3\ncmp r3, #1\nbne 1b", "255"),
+        # -3 as a signed byte: from 2 down.
+        ("movs r3, #2", "subs r3, #1\nsxtb r3, r3\ncmn r3, #3\nbne 1b", "4"),
+        # 300 is no byte, so that they are never equal.
+        ("movs r3, #0", "adds r3, #1\nuxtb r3, r3\ncmp r3, #300\nbne 1b", None),
+        # A limit that varies, from 0 to 15.
+        ("movs r3, #0", "ldr r2, [r1]\nand r2, r2, #15\nadds r3, #1\ncmp r3, r2\nblo 1b", "14"),
+    ],
+)  # fmt: skip
+def test_narrow_counters(assemble: Assemble, setup: str, body: str, expected: str | None) -> None:
+    table = table_of(assemble, f"{setup}\n1: {body}\nbx lr")
+    graph = one_loop(table, 1, len(table) - 2, len(table) - 1)
+    bounds = derive_bounds(analyse(graph, table), {0: "n", 1: "m"})
+    assert (to_text(bounds[0].limit) if 0 in bounds else None) == expected

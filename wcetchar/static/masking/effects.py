@@ -23,7 +23,6 @@ from wcetchar.model.term import (
     Constant,
     Operation,
     Operator,
-    RegisterValue,
     Relation,
     Term,
 )
@@ -105,11 +104,19 @@ class Effects:
         return known
 
     def escaped(self, function: int, index: int) -> bool:
-        """The address of the function's frame may be known elsewhere."""
+        """Before an instruction, the address of the function's frame may be known elsewhere; or it
+        is handed to what the instruction calls."""
         key = function, index
         if key not in self._escaped:
             values = self._values.get(function)
-            self._escaped[key] = values is None or values.has_escaped(index)
+            self._escaped[key] = (
+                values is None
+                or values.has_escaped(index)
+                or any(
+                    (held := values.value_before(index, register)) is not None and held.stack
+                    for register in self._table.registers.arguments
+                )
+            )
         return self._escaped[key]
 
     def _effect(self, function: int, row: Instruction, index: int) -> Effect:
@@ -213,16 +220,6 @@ def combined(operator: Operator, one: Bits, two: Bits) -> Bits:
         case Operator.SHIFT_RIGHT:
             return Bits(a >> b if b < 32 else 0)
     return NOTHING
-
-
-def reads(term: Term) -> bool:
-    """It reads a register."""
-    match term:
-        case RegisterValue(_):
-            return True
-        case Operation(_, left, right):
-            return reads(left) or reads(right)
-    return False
 
 
 def is_branch(row: Instruction) -> bool:

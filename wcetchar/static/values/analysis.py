@@ -3,7 +3,7 @@
 Abstract interpretation (P. Cousot and R. Cousot, POPL 1977) over the function's graph: the states
 of :mod:`~wcetchar.static.values.state`, joined where control comes together, widened at the targets
 of back edges towards the constants that the function compares with, and then narrowed by further
-rounds from the fixed point down. What is called is not looked into.
+rounds from the fixed point down. Of what is called, a summary is taken where there is one.
 
 Soundness. Every number that a register can have at a place in some execution that enters the
 function at its entry, and that keeps to the assumptions in ``Values.assumptions``, is in the
@@ -21,6 +21,7 @@ from wcetchar.model.flow import BasicBlock, Edge, EdgeKind, FunctionGraph, OpenK
 from wcetchar.model.instruction import Flow, InstructionTable
 from wcetchar.model.term import Constant, Operation, Operator, Relation, Term
 from wcetchar.static.values import interval as sets
+from wcetchar.static.values.effects import Summary
 from wcetchar.static.values.form import Form, Place, Range, Tag, Value
 from wcetchar.static.values.interval import Interval
 from wcetchar.static.values.state import (
@@ -84,6 +85,11 @@ class Values:
     settled: bool
 
     @property
+    def calls(self) -> Mapping[int, Summary]:
+        """By table index of an instruction that calls: what its targets do, where that is known."""
+        return self.transfer.calls
+
+    @property
     def assumptions(self) -> frozenset[str]:
         return frozenset(self.transfer.assumed)
 
@@ -143,6 +149,18 @@ class Values:
         """Before an instruction, the address of the frame may be known elsewhere."""
         return not self.settled or any(state.escaped for state, _ in self._states(index))
 
+    def address_forms(self, index: int) -> list[Form]:
+        """Sums that are addresses of an instruction's data accesses, as far as they are known."""
+        memory = self.table.instructions[index].memory
+        if memory is None or not self.settled:
+            return []
+        found = [
+            self.transfer.address_form(state, memory)[0]
+            for state, skipped in self._states(index)
+            if not skipped
+        ]
+        return [form for form in found if form is not None]
+
     def address_of(self, index: int) -> AbstractAddress | None:
         """Where an instruction's data accesses can be; ``None``: it makes none, or is never
         executed."""
@@ -169,26 +187,29 @@ def analyse(
     table: InstructionTable,
     *,
     read: Read = lambda address, size: None,
-    arguments: Mapping[int, tuple[int, int]] | None = None,
+    arguments: Mapping[int, tuple[int, int] | Range] | None = None,
     variables: Mapping[int, tuple[int, int, int]] | None = None,
+    calls: Mapping[int, Summary] | None = None,
 ) -> Values:
     """Value analysis of one function.
 
     Args:
         read: contents of memory that never change (literal pools, read-only sections), by address
             and number of bytes; ``None`` for other memory.
-        arguments: least and greatest natural number that a register holds at entry.
+        arguments: least and greatest natural number that a register holds at entry, or what else
+            is known of it, relative to the stack pointer there.
         variables: by address, the size in bytes of a variable and its least and greatest value at
             entry, read as natural numbers.
+        calls: by table index of an instruction that calls, what the functions do that it goes to.
     """
-    transfer = Transfer(table.registers, read)
+    transfer = Transfer(table.registers, read, calls=calls or {})
     entry = _entry(table, arguments or {}, variables or {})
     return _Iteration(graph, table, transfer, entry).run()
 
 
 def _entry(
     table: InstructionTable,
-    arguments: Mapping[int, tuple[int, int]],
+    arguments: Mapping[int, tuple[int, int] | Range],
     variables: Mapping[int, tuple[int, int, int]],
 ) -> State:
     roles = table.registers
@@ -199,7 +220,8 @@ def _entry(
         tag = Tag("entry", 0, ("r", number))
         found = ANYTHING
         if number in arguments:
-            found = Range(sets.between(*arguments[number]))
+            given = arguments[number]
+            found = given if isinstance(given, Range) else Range(sets.between(*given))
         if number == roles.stack_pointer:
             found = Range(sets.number(0), stack=True)
         state.registers[number] = state.named(tag, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from wcetchar.model.term import Constant, Operation, Operator, RegisterValue, Term
 from wcetchar.static.values import interval as sets
@@ -14,12 +15,13 @@ from wcetchar.static.values.form import (
     congruent,
     low_bits,
 )
-from wcetchar.static.values.interval import MODULUS, SIGN, WORD, Interval
+from wcetchar.static.values.interval import ANY, MODULUS, SIGN, WORD, Interval
 from wcetchar.static.values.state import ANYTHING, State, constant
 
-STACK_ALIGNMENT = 4
+STACK_ALIGNMENT: Final = 4
 """What the stack pointer is a multiple of at entry: words are pushed (AAPCS32, 6.2.1.1; RISC-V
 psABI, "Integer Calling Convention": 16)."""
+ALIGNED: Final = f"the stack pointer is a multiple of {STACK_ALIGNMENT} where a function is entered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,10 @@ class Result:
 
 class Evaluation:
     """``leaks`` becomes true where a calculation on a stack address has a result that is not known
-    to be one any more."""
+    to be one any more; ``assumed`` gets what was taken for granted."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, state: State, assumed: set[str]) -> None:
+        self._state, self._assumed = state, assumed
         self.leaks = False
 
     def of(self, term: Term) -> Result:
@@ -132,6 +134,8 @@ class Evaluation:
                 for one, other in ((a, b), (b, a)):
                     mask = one.range
                     if mask.interval.single and not mask.stack and _keeps(mask, other.range):
+                        if other.range.stack and mask.interval.start != WORD:
+                            self._assumed.add(ALIGNED)
                         return other.form
             case Operator.OR | Operator.XOR:
                 for one, other in ((a, b), (b, a)):
@@ -157,10 +161,11 @@ class Evaluation:
                 return Range(sets.add(a.interval, sets.negative(b.interval)), stack=not b.stack)
             case Operator.LESS | Operator.LESS_SIGNED:
                 return Range(sets.between(0, 1))
-            case Operator.AND | Operator.OR | Operator.XOR | Operator.MULTIPLY if kept:
+            case Operator.AND | Operator.OR | Operator.XOR if kept:
                 return a if a.stack else b
         self.leaks = True
-        return ANYTHING
+        known = [ANY if one.stack else one.interval for one in (a, b)]
+        return Range(sets.calculate(operator, known[0], known[1]))
 
 
 def _divided(form: Form | None, unit: int) -> Form | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from wcetchar.model.term import Relation
+from wcetchar.model.term import Operator, Relation
 from wcetchar.static.values import interval as sets
 from wcetchar.static.values.form import Form, Place, Range, Tag, Value, combined, of_tag
 from wcetchar.static.values.interval import ANY
@@ -37,6 +37,7 @@ class State:
     memory: by place ``("s", ..)`` or ``("m", ..)``; nothing is known of other memory.
     ranges: of each tag in use, and of entry registers for good.
     escaped: the address of the frame may be known elsewhere.
+    hidden: parts of the frame (offset and bytes) that are not followed and may hold its address.
     """
 
     registers: dict[int, Value]
@@ -44,6 +45,7 @@ class State:
     ranges: dict[Tag, Range]
     flags: Flags | None = None
     escaped: bool = False
+    hidden: frozenset[tuple[int, int]] = frozenset()
 
     def copy(self) -> State:
         return State(
@@ -52,20 +54,44 @@ class State:
             dict(self.ranges),
             self.flags,
             self.escaped,
+            self.hidden,
         )
+
+    def addresses(self) -> set[tuple[int, int]]:
+        """Parts of the frame (offset and bytes) that may hold its address."""
+        followed = (
+            (place[1], held.width // 8)
+            for place, held in self.memory.items()
+            if place[0] == "s" and self.range(held.value).stack
+        )
+        return {*followed, *self.hidden}
 
     # --- looking up ---
 
     def range_of_form(self, form: Form) -> Range:
         total, stack = sets.number(form.constant), 0
         for tag, factor in form.tags:
-            found = self.ranges.get(tag, ANYTHING)
+            found = self.ranges.get(tag) or self._range_of_part(tag)
             if found.stack:
                 stack += factor if factor < sets.SIGN else factor - sets.MODULUS
             total = sets.add(total, sets.scaled(found.interval, factor))
         if stack in (0, 1):
             return Range(total, bool(stack))
         return ANYTHING
+
+    def _range_of_part(self, tag: Tag) -> Range:
+        """Of low bits that no place holds."""
+        form = tag.made_of
+        if form is None:
+            return ANYTHING
+        inner = self.range_of_form(form)
+        interval = ANY if inner.stack else inner.interval
+        if tag.kind == "low":
+            mask = sets.number((1 << tag.site) - 1)
+            return Range(sets.calculate(Operator.AND, interval, mask))
+        amount = sets.number(32 - tag.site)
+        moved = sets.calculate(Operator.SHIFT_LEFT, interval, amount)
+        return Range(sets.calculate(Operator.SHIFT_RIGHT_SIGNED, moved, amount))
 
     def range(self, value: Value) -> Range:
         found = self.range_of_form(value.form)
@@ -290,6 +316,10 @@ def joined(
         widths = {one.width for one in held if one is not None}
         if None not in held and len(widths) == 1:
             places.append((place, [one.value for one in held if one is not None], widths.pop()))
+    kept = {(place[1], width // 8) for place, _, width in places if place[0] == "s"}
+    for state in states:
+        # It goes on to hold what it does, which is no more known.
+        result.hidden |= state.hidden | (state.addresses() - kept)
     former = {} if previous is None else dict(previous.places())
     for place, values, width in places:
         before = former.get(place)
@@ -375,6 +405,7 @@ def covers(old: State, new: State, site: int) -> bool:
         )
         and old.flags in (None, new.flags)
         and (old.escaped or not new.escaped)
+        and (old.escaped or new.addresses() <= old.addresses())
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wcetchar.analysis.fetch_ahead import FetchAhead
+from wcetchar.counting.fetch_ahead import FetchAhead
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 

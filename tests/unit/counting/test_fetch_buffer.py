@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wcetchar.analysis.fetch_buffer import FetchesAhead
 from wcetchar.analysis.line_entries import Entered, LineEntries
 from wcetchar.counting.columns import Columns, key_of
+from wcetchar.counting.fetch_buffer import FetchesAhead
 from wcetchar.counting.stalls import Stalls
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image

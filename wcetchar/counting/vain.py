@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from wcetchar.analysis.fetch_ahead import FetchAhead, InVain
-from wcetchar.analysis.fetch_buffer import Buffered, FetchesAhead
+from wcetchar.counting.fetch_ahead import FetchAhead, InVain
+from wcetchar.counting.fetch_buffer import Buffered, FetchesAhead
 from wcetchar.counting.front_end import is_predicted
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.instruction import FetchBuffer, Flow, Instruction, InstructionTable
