@@ -222,6 +222,11 @@ def test_a_fact_that_a_trace_contradicts(place: Place, facts: str, said: str) ->
         ("loop at work+20: at most M\n", "work has no parameter M"),
         ("access at work: nowhere\n", "there is no logical section nowhere"),
         ("never nothing\n", "nothing"),
+        ("never start\n", "reaches its place"),
+        ("count(start) <= 3\n", "reaches its place"),
+        ("exclusive start, start+2\n", "reaches its place"),
+        ("at entry nothing == 0\n", "no variable is called nothing"),
+        ("where present loop at work+20: at most M\n", "work has no parameter M"),
         ("loop at work+20: at most\n", "facts.ff:1"),
     ],
 )
@@ -231,6 +236,33 @@ def test_mistakes_have_a_place(place: Place, facts: str, said: str) -> None:
     assert "facts.ff:1:" in done.output
     assert said in done.output
     assert not place.output.exists()
+
+
+def test_what_another_program_has(place: Place) -> None:
+    """A file that several programs share says more than one of them has."""
+    others = (
+        "never nothing",
+        "never start",
+        "loop at start: at most 3",
+        "count(nothing) <= 3",
+        "count(each start) <= 3",
+        "exclusive start, nothing",
+        "no return from nothing",
+        "recursion of nothing: at most 2",
+        "access at nothing: data",
+        "write at start: data",
+        "jump at work: work",
+        "switch at start",
+        "at entry nothing == 0",
+    )
+    shared = "where present {\n" + "\n".join(others) + "\n}\n"
+    shared += "service works { where present never work }\n"
+    assert place.characterize(facts=FACT + shared).exit_code == 0
+    assert place.worst(7)["parameters"] == {"N": 7}
+    # What the program has is held against traces all the same.
+    done = place.characterize(facts="where present never work+20\n")
+    assert done.exit_code == 1
+    assert "no path of the model" in done.output
 
 
 def test_check_replays_and_prices(place: Place) -> None:

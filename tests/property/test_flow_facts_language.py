@@ -129,6 +129,9 @@ def relations(draw: st.DrawFn) -> list[Fact]:
     left, right = draw(sides), draw(sides)
     if not left.counts and not right.counts:
         left = replace(left, counts=(draw(counts),))
+    if left.counts and draw(st.booleans()):
+        each = replace(left.counts[0], edge=None, each=True)
+        left = replace(left, counts=(each, *left.counts[1:]))
     one = Relation(NOWHERE, terms=terms_of(left, right))
     smaller, larger = sides_of(one.terms)
     reverse = Relation(NOWHERE, terms=terms_of(larger, smaller))
@@ -137,15 +140,8 @@ def relations(draw: st.DrawFn) -> list[Fact]:
 
 @st.composite
 def entries(draw: st.DrawFn) -> EntryValue:
-    size = draw(st.sampled_from([1, 2, 4, 8]))
-    value = st.integers(-(1 << 8 * size - 1), (1 << 8 * size) - 1)
-    bounds = sorted([draw(value), draw(value)])
-    kept = draw(st.sampled_from([(0, 0), (0, None), (None, 1), (0, 1)]))
-    least, most = (None if which is None else bounds[which] for which in kept)
-    offset = draw(st.integers(0, 2**32))
-    return EntryValue(
-        NOWHERE, name=draw(symbols), offset=offset, size=size, minimum=least, maximum=most
-    )
+    value = draw(st.integers(-(1 << 31), (1 << 32) - 1))
+    return EntryValue(NOWHERE, name=draw(symbols), offset=draw(st.integers(0, 2**32)), value=value)
 
 
 sections = st.lists(
@@ -186,6 +182,7 @@ def facts(draw: st.DrawFn) -> tuple[Fact, ...]:
             "services": draw(services),
             "because": draw(reasons),
             "origin": draw(st.sampled_from(FactOrigin)),
+            "where_present": draw(st.booleans()),
         }
         found += [replace(fact, **said) for fact in group]
     return tuple(found)
@@ -205,8 +202,9 @@ def test_printed_facts_are_read_back(stated: tuple[Fact, ...]) -> None:
 
 
 _words = (
-    "service in called from through observed because loop at never call jump recursion of",
-    "exclusive no return access switch entry as bytes count most total ceil( min( N 0x10 010 12",
+    "service in called from through where present observed because each loop at never",
+    "call jump recursion of exclusive no return access switch entry count most total ceil( min(",
+    "N 0x10 010 12",
     'heap.c:12 heap.c:"while" "text" " { } ( ) : , + - * / <= == < -> # \\ é',
 )
 _pieces = st.sampled_from([*" ".join(_words).split(), "\n", "\t", "\r"])

@@ -61,12 +61,14 @@ class Fact:
         where: in its file.
         services: it holds in these services only, ``NAME`` or a part ``NAME/call``; empty: in all.
         because: why it holds.
+        where_present: of a file that is shared: left out where the program lacks what it is about.
     """
 
     where: Location
     services: tuple[str, ...] = ()
     because: str = ""
     origin: FactOrigin = FactOrigin.WRITTEN
+    where_present: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,11 +109,13 @@ class Recursion(Fact):
 @dataclass(frozen=True)
 class Term:
     """``factor`` times how often ``place`` is passed; ``None``: the factor alone. ``edge``: how
-    often control goes from ``place`` to ``edge``."""
+    often control goes from ``place`` to ``edge``. ``each``: the relation holds for each of the
+    instructions that ``place`` names by itself, and not for all together."""
 
     factor: Expression
     place: CodePlace | None = None
     edge: CodePlace | None = None
+    each: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,14 +161,12 @@ class SwitchedAway(Fact):
 
 @dataclass(frozen=True)
 class EntryValue(Fact):
-    """``at entry uxCriticalNesting == 0`` (or ``<=``, ``>=``): what a variable holds when the
-    service begins: ``name`` of a symbol, ``offset`` bytes behind it, ``size`` bytes."""
+    """``at entry uxCriticalNesting == 0``: what a variable of 32 bits holds when a service begins:
+    ``name`` of a symbol, ``offset`` bytes behind it."""
 
     name: str = ""
     offset: int = 0
-    size: int = 4
-    minimum: int | None = None
-    maximum: int | None = None
+    value: int = 0
 
 
 @dataclass(frozen=True)

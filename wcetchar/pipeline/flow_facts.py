@@ -13,7 +13,6 @@ from wcetchar import formula, store
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.flow_fact import (
     Accesses,
-    EntryValue,
     Fact,
     LoopBound,
     NoReturn,
@@ -104,20 +103,13 @@ def _strangers(
     fact: Fact, services: ServicesFile, section_names: Sequence[str]
 ) -> Iterator[InputError]:
     holding = [s for s in services.services if _holds(fact, s)]
-    if not holding:
+    if not holding and not fact.where_present:
         names = [s.name for s in services.services]
         yield InputError(
             f"no service is called {', '.join(fact.services)}",
             where=fact.where,
             expected="a service of the services files, or a pattern for some",
             hint=_close(fact.services[0], names),
-        )
-    if isinstance(fact, EntryValue) and (fact.size != 4 or fact.minimum != fact.maximum):
-        yield InputError(
-            "a variable is followed only if it has 4 bytes, and holds one number at entry",
-            where=fact.where,
-            expected="`at entry NAME == NUMBER`",
-            hint="say by `never` or a relation of counts which paths it leaves out",
         )
     if isinstance(fact, NoReturn) and fact.services:
         yield InputError(

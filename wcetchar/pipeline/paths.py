@@ -16,9 +16,12 @@ from wcetchar.model.access import UNKNOWN_SECTION, CoreEvent, EventKind
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.flow import FunctionGraph
 from wcetchar.model.flow_fact import (
+    Exclusive,
     Fact,
     LoopBound,
+    Never,
     NoReturn,
+    Relation,
     Targets,
 )
 from wcetchar.model.observed import Observed, ObservedPath
@@ -34,7 +37,7 @@ from wcetchar.pipeline.flow_facts import (
 from wcetchar.static.apply_facts import FactsInProgram, ServiceFacts
 from wcetchar.static.build import Frames, Trail, frames, path_model
 from wcetchar.static.expand import Cuts, Expanded, expand
-from wcetchar.static.facts import Places, ReadSource, place_text
+from wcetchar.static.facts import Absent, Places, ReadSource, fact_text, place_text
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.history import Histories
 from wcetchar.static.loop_constraints import ZERO, Bound, LoopKey, functions_begun
@@ -115,7 +118,7 @@ class PathModels:
         Raises:
             InputError: facts name what the program has not.
         """
-        self._resolved, self._observed, self._request = resolved, observed, request
+        self._resolved, self._observed = resolved, observed
         table, image = resolved.table, resolved.image
         self._paths: dict[str, list[ObservedPath]] = defaultdict(list)
         for path in observed.paths:
@@ -123,6 +126,9 @@ class PathModels:
         self.places = Places(image, table, request.source)
         check_names(request.facts, resolved.services, resolved.section_names)
         self._facts = FactsInProgram(request.facts, self.places, self._address_of)
+        there = tuple(f for f in request.facts if not f.where_present or self._facts.has(f))
+        self._request = request = replace(request, facts=there)
+        self._facts = replace(self._facts, facts=there)
         entries = [table.instructions[index].address for index in resolved.entries]
         no_return = [
             self._address_of(fact.function, fact)
@@ -190,7 +196,7 @@ class PathModels:
 
         Raises:
             CheckFailed: a traced path is none of the model's, or counts something else there.
-            InputError: facts about loops that no service has.
+            InputError: facts about what no service reaches.
         """
         used: set[int] = set()
         asked: dict[int, Fact] = {}
@@ -205,11 +211,15 @@ class PathModels:
                         used |= facts.used
                         asked.update((id(fact), fact) for fact in facts.facts)
         functions = self.program.graph.functions.values()
+        unused = [fact for number, fact in asked.items() if number not in used]
         raise_all(
             [
                 self.places.no_loop(fact.place, functions)
-                for number, fact in asked.items()
-                if number not in used and isinstance(fact, LoopBound)
+                if isinstance(fact, LoopBound)
+                else _unreached(fact)
+                for fact in unused
+                if isinstance(fact, LoopBound | Never | Relation | Exclusive)
+                and not fact.where_present
             ]
         )
 
@@ -501,7 +511,8 @@ class PathModels:
     def _address_of(self, function: str, fact: Fact) -> int:
         found = [s for s in self._resolved.image.find(function) if s.kind == "function"]
         if len({s.address for s in found}) != 1:
-            raise InputError(
+            error = InputError if found else Absent
+            raise error(
                 f"{'several functions are' if found else 'no function is'} called {function}",
                 where=fact.where,
                 expected="the name of one function of the image",
@@ -528,6 +539,19 @@ class PathModels:
             services.task_stack or UNKNOWN_SECTION,
             services.vector_section or UNKNOWN_SECTION,
         )
+
+
+def _unreached(fact: Fact) -> InputError:
+    """For a fact whose place no service reaches that it holds in."""
+    return InputError(
+        f"no service that the fact holds in reaches its place: {fact_text(fact)}",
+        where=fact.where,
+        expected="a place on a path of one of the services that traces show"
+        if not isinstance(fact, Relation)
+        else "places on paths of one of the services that traces show; of parts of services only "
+        "what is at most so often",
+        hint="take it out; `where present` before it says that some programs have no use for it",
+    )
 
 
 def _corners(service: Service) -> list[dict[str, int]]:

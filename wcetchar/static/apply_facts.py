@@ -38,8 +38,9 @@ from wcetchar.model.path_model import OUTSIDE, FlowConstraint, Origin
 from wcetchar.model.service import PART_SEPARATOR, whole_of
 from wcetchar.static.contexts import Contexts, has_stack
 from wcetchar.static.expand import Expanded
-from wcetchar.static.facts import fact_text, place_text
+from wcetchar.static.facts import Absent, fact_text, place_text
 from wcetchar.static.facts.places import Places
+from wcetchar.static.facts.scopes import places_of
 from wcetchar.static.loop_constraints import ZERO, Bound, LoopKey
 
 
@@ -165,7 +166,8 @@ class FactsInProgram:
         symbols = self.places.image.find(fact.name)
         addresses = {symbol.address for symbol in symbols if symbol.kind == "object"}
         if len(addresses) != 1:
-            raise InputError(
+            error = InputError if addresses else Absent
+            raise error(
                 f"{'several variables are' if addresses else 'no variable is'} called {fact.name}",
                 where=fact.where,
                 expected="the name of one variable of the image",
@@ -186,6 +188,31 @@ class FactsInProgram:
                 expected="a place without `called from`",
             )
         return self.places.asking(fact.place)
+
+    def has(self, fact: Fact) -> bool:
+        """Whether the program has what the fact is about.
+
+        Raises:
+            InputError: its place is wrong otherwise.
+        """
+        try:
+            match fact:
+                case Accesses():
+                    self.accesses(fact)
+                case Targets():
+                    self.targets(fact)
+                case SwitchedAway():
+                    self.asking(fact)
+                case EntryValue():
+                    self.variable(fact)
+                case Recursion(function=name) | NoReturn(function=name):
+                    self.address_of(name, fact)
+                case _:
+                    for place in places_of(fact):
+                        self.at(place, fact)
+        except Absent:
+            return False
+        return True
 
     def switches(self) -> frozenset[int]:
         """Instructions that ask for a switch, in any service."""
@@ -274,8 +301,7 @@ class ServiceFacts:
         return found
 
     def entry_values(self) -> dict[int, int]:
-        """By address of a variable of 32 bits: what it holds when the service begins, where that is
-        one number.
+        """By address of a variable of 32 bits: what it holds when the service begins.
 
         Raises:
             InputError: the image has no such variable.
@@ -283,10 +309,8 @@ class ServiceFacts:
         found: dict[int, int] = {}
         for fact in self.facts:
             if isinstance(fact, EntryValue):
-                address = self.program.variable(fact)
                 self.used.add(id(fact))
-                if fact.size == 4 and fact.minimum is not None and fact.minimum == fact.maximum:
-                    found[address] = fact.minimum & 0xFFFFFFFF
+                found[self.program.variable(fact)] = fact.value & 0xFFFFFFFF
         return found
 
     def targets(self) -> list[tuple[Targets, frozenset[int], frozenset[int]]]:
@@ -356,13 +380,27 @@ class ServiceFacts:
                 yield self._constraint(fact, {}, ZERO)
 
     def _relation(self, fact: Relation, passed: _Passed) -> Iterator[FlowConstraint]:
+        each = next((term.place for term in fact.terms if term.each and term.place), None)
+        if each is None:
+            yield from self._related(fact, passed)
+            return
+        at = self.program.at(each, fact)
+        for index in sorted(at.indices):
+            one = At(frozenset({index}), at.called)
+            if passed.into(one):
+                yield from self._related(fact, passed, one)
+
+    def _related(
+        self, fact: Relation, passed: _Passed, each: At | None = None
+    ) -> Iterator[FlowConstraint]:
+        """``each``: for the place that the relation holds for each of the instructions of."""
         coefficients: dict[int, Expression] = {}
         limit: Expression = ZERO
         for term in fact.terms:
             if term.place is None:
                 limit = Binary(BinaryOperator.SUBTRACT, limit, term.factor)
                 continue
-            for link, times in self._links(term, fact, passed).items():
+            for link, times in self._links(term, fact, passed, each).items():
                 factor = term.factor
                 if times > 1:
                     factor = Binary(BinaryOperator.MULTIPLY, Number(times), factor)
@@ -374,9 +412,9 @@ class ServiceFacts:
             self.used.add(id(fact))
             yield self._constraint(fact, coefficients, limit)
 
-    def _links(self, term: Term, fact: Fact, passed: _Passed) -> Mapping[int, int]:
+    def _links(self, term: Term, fact: Fact, passed: _Passed, each: At | None) -> Mapping[int, int]:
         assert term.place is not None
-        source = self.program.at(term.place, fact)
+        source = each if each and term.each else self.program.at(term.place, fact)
         if term.edge is None:
             return passed.into(source)
         target = self.program.at(term.edge, fact)

@@ -92,3 +92,31 @@ def test_targets_of_what_goes_nowhere(made: Made, text: str, why: str) -> None:
     assert isinstance(fact, Targets)
     with pytest.raises(InputError, match=why):
         facts.targets(fact)
+
+
+TORN = """
+volatile int port;
+int torn(int n)
+{
+#line 100
+    port = 1;
+#line 101
+    port = 2;
+#line 100
+    port = 3;
+#line 102
+    return n;
+}
+"""
+
+
+@pytest.mark.parametrize(("text", "passed"), [("", [2]), ("each ", [1, 1])])
+def test_a_line_in_pieces(tmp_path: Path, text: str, passed: list[int]) -> None:
+    """Its pieces are counted together, or each by itself."""
+    made = built(tmp_path, "v7m", TORN, c=True, more=["-O1", "-g"])
+    facts = facts_in(made, f"count({text}program.c:100) <= N").of("s")
+    found = [*facts.constraints(graph_of(made, "torn"))]
+    values = [formula.evaluate(k, {}) for one in found for k in one.coefficients.values()]
+    assert values == passed
+    assert {formula.to_text(one.limit) for one in found} == {"0 - -N"}
+    assert len(facts.used) == 1

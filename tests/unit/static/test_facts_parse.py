@@ -81,13 +81,33 @@ A, B = function("A"), function("B")
             Accesses(HERE, place=A, sections=(".bss",), operation=Operation.WRITE),
         ),
         ("switch at A", SwitchedAway(HERE, place=A)),
-        ("at entry x == 0", EntryValue(HERE, name="x", minimum=0, maximum=0)),
+        ("at entry x == 0", EntryValue(HERE, name="x", value=0)),
+        ("at entry x+4 == 0xff", EntryValue(HERE, name="x", offset=4, value=255)),
+        ("at entry x == -1", EntryValue(HERE, name="x", value=-1)),
+        ("where present never A", Never(HERE, place=A, where_present=True)),
         (
-            "at entry x+4 as 1 byte <= 0xff",
-            EntryValue(HERE, name="x", offset=4, size=1, maximum=255),
+            "where present observed never A",
+            Never(HERE, place=A, origin=FactOrigin.OBSERVED, where_present=True),
         ),
-        ("at entry x as 8 bytes >= -1", EntryValue(HERE, name="x", size=8, minimum=-1)),
-        ("at entry 1 <= x <= 2", EntryValue(HERE, name="x", minimum=1, maximum=2)),
+        (
+            "where present { in A { never heap_4.c:3 } }",
+            Never(Location("a.ff", 1, 24), place=at(3, inside="A"), where_present=True),
+        ),
+        (
+            "count(each A) <= 2",
+            Relation(HERE, terms=(Term(ONE, A, each=True), Term(Negate(Number(2))))),
+        ),
+        (
+            "count(each called from A) <= 2",
+            Relation(
+                HERE,
+                terms=(Term(ONE, function("each", called=("A",))), Term(Negate(Number(2)))),
+            ),
+        ),
+        (
+            "count(each each) <= 2",
+            Relation(HERE, terms=(Term(ONE, function("each"), each=True), Term(Negate(Number(2))))),
+        ),
         (
             'observed never A because "traces" "say so"',
             Never(HERE, place=A, because="traces say so", origin=FactOrigin.OBSERVED),
@@ -178,9 +198,10 @@ def test_long_reasons_are_wrapped_and_read_back() -> None:
         ("exclusive A, A", "1:1", "named twice"),
         ("access at A: x, x", "1:1", "named twice"),
         ("at entry x == 010", "1:15", "starts with 0"),
-        ("at entry x == 0x100000000", "1:1", "as 8 bytes"),
-        ("at entry 3 <= x <= 2", "1:1", "no value lies between"),
-        ("at entry x as 3 bytes == 1", "1:15", "1, 2, 4 or 8"),
+        ("at entry x == 0x100000000", "1:1", "does not fit"),
+        ("at entry x <= 2", "1:12", "a value with <="),
+        ("count(each A) <= count(each B)", "1:1", "`each` twice"),
+        ("count(each A -> B) <= 1", "1:7", "each of several ways"),
         ("in A { in B { never a.c:3 } }", "1:1", "around another one"),
         ("service s { service t { never A } }", "1:1", "around another one"),
         ("in A { recursion of B: at most 2 }", "1:8", "says nothing of this fact"),
@@ -213,7 +234,7 @@ def test_what_cannot_be_written_is_refused() -> None:
         Never(HERE, place=text("two\nlines")),
         Never(HERE, place=function("A", inside="B")),
         LoopBound(HERE, place=A),
-        EntryValue(HERE, name="x"),
+        EntryValue(HERE, name="no name"),
         Relation(HERE, terms=(Term(ONE),)),
     ):
         with pytest.raises(InputError):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from wcetchar.static.facts.files import Absent
 from wcetchar.static.facts.parser import MAX_CHARACTERS, parse_facts
 from wcetchar.static.facts.places import Places, ReadSource
 from wcetchar.static.facts.printer import fact_text, place_text, to_text
@@ -23,6 +24,7 @@ from wcetchar.static.facts.template import (
 __all__ = [
     "FILL_IN",
     "MAX_CHARACTERS",
+    "Absent",
     "Missing",
     "MissingAccess",
     "MissingLoop",

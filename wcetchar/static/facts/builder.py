@@ -41,8 +41,6 @@ MAX_CHAIN: Final = 64
 """Most functions of a chain of calls."""
 MAX_LINE: Final = 10_000_000
 NO_FUNCTION: Final = "."
-SIZES: Final = (1, 2, 4, 8)
-"""Bytes that a variable can have."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +67,23 @@ class _Scope:
     services: tuple[str, ...] = ()
     function: str = ""
     chains: tuple[tuple[str, ...], ...] = ()
+    present: bool = False
 
 
 @dataclass(frozen=True)
 class _Because:
     text: str
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A count in a term, perhaps with a sign before it."""
+
+    span: _Span
+    place: CodePlace
+    edge: CodePlace | None
+    each: bool
+    negative: bool = False
 
 
 class Source:
@@ -131,6 +141,8 @@ class Builder(Transformer_NonRecursive[Token, Any]):
                 self._limit_to_function(one, scope)
             elif scope.chains:
                 self._limit_to_calls(one, scope)
+            elif scope.present:
+                one.facts = tuple(replace(fact, where_present=True) for fact in one.facts)
         return stated
 
     def _limit_to_services(self, stated: Stated, scope: _Scope) -> None:
@@ -211,24 +223,29 @@ class Builder(Transformer_NonRecursive[Token, Any]):
     def in_either(self, word: Token, *functions: Token) -> _Scope:
         return _Scope(position_of(word), chains=tuple((str(one),) for one in functions))
 
+    def in_present(self, word: Token) -> _Scope:
+        return _Scope(position_of(word), present=True)
+
     def service(self, token: Token) -> str:
         return self._unquoted(token)
 
     # Facts.
 
     def fact(self, *parts: Any) -> Stated:
-        observed = isinstance(parts[0], Token)
-        stated: Stated = parts[1] if observed else parts[0]
+        words = [part for part in parts if isinstance(part, Token)]
+        stated: Stated = parts[len(words)]
         last = parts[-1]
         because = last.text if isinstance(last, _Because) else ""
-        if observed:
-            stated.position = position_of(parts[0])
+        if words:
+            stated.position = position_of(words[0])
+        kinds = {word.type for word in words}
         stated.facts = tuple(
             replace(
                 fact,
                 where=self.source.location(stated.position),
                 because=because,
-                origin=FactOrigin.OBSERVED if observed else FactOrigin.WRITTEN,
+                origin=FactOrigin.OBSERVED if "OBSERVED" in kinds else FactOrigin.WRITTEN,
+                where_present="WHERE_PRESENT" in kinds,
             )
             for fact in stated.facts
         )
@@ -304,51 +321,21 @@ class Builder(Transformer_NonRecursive[Token, Any]):
     # Values at entry.
 
     def entry(self, word: Token, fact: EntryValue, sign: Token, value: int) -> Stated:
-        comparison = Comparison(str(sign))
-        equal = comparison is Comparison.EQUAL
-        if not equal and comparison not in (Comparison.LESS_EQUAL, Comparison.GREATER_EQUAL):
-            self.error(position_of(sign), f"a value with {sign}", expected="==, <= or >=")
-        least = value if equal or comparison is Comparison.GREATER_EQUAL else None
-        most = value if equal or comparison is Comparison.LESS_EQUAL else None
-        return self._entry(word, fact, least, most)
+        if Comparison(str(sign)) is not Comparison.EQUAL:
+            self.error(
+                position_of(sign),
+                f"a value with {sign}",
+                expected="==",
+                hint="say by `never` or a relation of counts which paths a range leaves out",
+            )
+        if not -(1 << 31) <= value < 1 << 32:
+            self.error(position_of(word), f"{value} does not fit the variable's 4 bytes")
+        return self._stated(word, replace(fact, where=self._where(word), value=value))
 
-    def range(
-        self, word: Token, least: int, first: Token, fact: EntryValue, second: Token, most: int
-    ) -> Stated:
-        for sign in (first, second):
-            if str(sign) != "<=":
-                self.error(position_of(sign), f"a range with {sign}", expected="<=")
-        if least > most:
-            self.error(position_of(word), f"no value lies between {least} and {most}")
-        return self._entry(word, fact, least, most)
-
-    def _entry(self, word: Token, fact: EntryValue, least: int | None, most: int | None) -> Stated:
-        for value in (least, most):
-            if value is not None and not -(1 << 8 * fact.size - 1) <= value < 1 << 8 * fact.size:
-                self.error(
-                    position_of(word),
-                    f"{value} does not fit {fact.size} bytes",
-                    hint="say how many the variable has: 'as 8 bytes'",
-                )
-                break
-        where = self._where(word)
-        return self._stated(word, replace(fact, where=where, minimum=least, maximum=most))
-
-    def variable(
-        self, name: Token, plus: Token | None, offset: Token | None, size: Token | None
-    ) -> EntryValue:
+    def variable(self, name: Token, plus: Token | None, offset: Token | None) -> EntryValue:
         del plus
-        length = 4 if size is None else self._integer(size)
-        if length not in SIZES:
-            assert size is not None
-            self.error(position_of(size), f"{size} bytes", expected="1, 2, 4 or 8 bytes")
-            length = 8
-        return EntryValue(
-            Location(self.source.path),
-            name=str(name),
-            offset=0 if offset is None else self._integer(offset),
-            size=length,
-        )
+        behind = 0 if offset is None else self._integer(offset)
+        return EntryValue(Location(self.source.path), name=str(name), offset=behind)
 
     def integer(self, *tokens: Token) -> int:
         value = self._integer(tokens[-1])
@@ -458,25 +445,40 @@ class Builder(Transformer_NonRecursive[Token, Any]):
             self.errors.append(error)
             return ONE
 
-    def count(self, word: Token, left: Token, place: CodePlace, *rest: Any) -> tuple[Any, ...]:
+    def count(
+        self,
+        word: Token,
+        left: Token,
+        each: Token | None,
+        place: CodePlace,
+        edge: CodePlace | None,
+        right: Token,
+    ) -> _Counted:
         del left
-        edge, right = rest
-        return _Span(position_of(word), _end(right)), place, edge
+        if each is not None and edge is not None:
+            self.error(
+                position_of(each),
+                "each of several ways from one place to another",
+                expected="count(each PLACE)",
+            )
+        whole = _Span(position_of(word), _end(right))
+        return _Counted(whole, place, edge, each is not None)
 
     def factor(self, *parts: Any) -> Any:
-        if len(parts) == 1 and isinstance(parts[0], tuple):
-            return parts[0]
-        if isinstance(parts[-1], tuple):  # a sign before a count
-            span, place, edge, *signs = parts[-1]
-            span = _Span(position_of(parts[0]), span.end)
-            return (span, place, edge) if signs else (span, place, edge, True)
+        counted = parts[-1]
+        if isinstance(counted, _Counted):
+            if len(parts) == 1:
+                return counted
+            span = _Span(position_of(parts[0]), counted.span.end)  # a sign before a count
+            return replace(counted, span=span, negative=not counted.negative)
         return _hull(parts)
 
-    def term(self, *parts: Any) -> tuple[int, bool, Expression, CodePlace | None, CodePlace | None]:
-        counts = [part for part in parts if isinstance(part, tuple)]
-        whole = _hull([part[0] if isinstance(part, tuple) else part for part in parts])
+    def term(self, *parts: Any) -> tuple[int, Signed]:
+        counts = [part for part in parts if isinstance(part, _Counted)]
+        whole = _hull([part.span if isinstance(part, _Counted) else part for part in parts])
         if not counts:
-            return whole.start, False, self._formula(whole), None, None
+            return whole.start, Signed(False, self._formula(whole))
+        one = counts[0]
         if len(counts) > 1:
             self.error(
                 whole.start, "a product of counts", expected="a count times a formula of parameters"
@@ -488,7 +490,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
                 expected="a count times a formula of parameters",
                 hint="multiply the other side",
             )
-            return whole.start, False, ONE, counts[0][1], counts[0][2]
+            return whole.start, Signed(False, ONE, one.place, one.edge, one.each)
         factors = [self._formula(part) for part in parts if isinstance(part, _Span)]
         factor = product_of(factors)
         try:
@@ -497,7 +499,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
             error.where = self.source.location(whole.start)
             self.errors.append(error)
             factor = ONE
-        return whole.start, len(counts[0]) > 3, factor, counts[0][1], counts[0][2]
+        return whole.start, Signed(one.negative, factor, one.place, one.edge, one.each)
 
     def side(self, *parts: Any) -> tuple[int, Side]:
         signed: list[Signed] = []
@@ -506,8 +508,8 @@ class Builder(Transformer_NonRecursive[Token, Any]):
             if isinstance(part, Token):
                 negative = part.type == "MINUS"
                 continue
-            _, flipped, factor, place, edge = part
-            signed.append(Signed(negative != flipped, factor, place, edge))
+            _, one = part
+            signed.append(replace(one, negative=negative != one.negative))
             negative = False
         side = side_of(signed)
         position: int = parts[0][0]
@@ -530,6 +532,8 @@ class Builder(Transformer_NonRecursive[Token, Any]):
                 "a relation without a count",
                 expected="count(PLACE), or count(PLACE -> PLACE)",
             )
+        if sum(term.each for term in (*one.counts, *other.counts)) > 1:
+            self.error(position, "a relation with `each` twice", expected="one count with `each`")
         if str(sign) in ("<=", "=="):
             terms = terms_of(one, other)
         elif str(sign) == ">=":

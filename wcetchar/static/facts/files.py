@@ -9,6 +9,10 @@ from posixpath import normpath
 from wcetchar.errors import InputError, Location
 
 
+class Absent(InputError):
+    """The program lacks what a place names; a fact `where present` is left out then."""
+
+
 def parts_of(name: str) -> tuple[str, ...]:
     return tuple(normpath(name.replace("\\", "/")).lstrip("/").split("/"))
 
@@ -50,7 +54,7 @@ class SourceFiles:
             )
         names = sorted({parts[-1] for parts in self._spellings})
         near = difflib.get_close_matches(wanted[-1], names, 3)
-        raise InputError(
+        raise Absent(
             f"no code comes from a source file {name}",
             where=where,
             expected="a file that the program's line table names" if names else "a line table",

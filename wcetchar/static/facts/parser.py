@@ -27,6 +27,7 @@ _WORDS: Final = {
     "SERVICE": "'service'",
     "IN": "'in'",
     "CALLED": "'called from'",
+    "WHERE_PRESENT": "'where present'",
     "OBSERVED": "'observed'",
     "LOOP": "'loop at'",
     "NEVER": "'never'",
@@ -58,8 +59,6 @@ _WORDS: Final = {
     "_INSIDE": "'in'",
     "_CALLED_FROM": "'called from'",
     "_THROUGH": "'through'",
-    "_AS": "'as'",
-    "_BYTES": "'bytes'",
     "_TOTAL": "'total'",
     "_BECAUSE": "'because'",
     "COLON": "':'",
@@ -72,6 +71,7 @@ _WORDS: Final = {
     "MINUS": "'-'",
     "TIMES": "'*'",
     "OVER": "'/'",
+    "EACH": "'each'",
     "LBRACE": "'{'",
     "RBRACE": "'}'",
     "_NL": "the end of the line",
@@ -83,6 +83,7 @@ _BEGIN: Final = {
     "service": "SERVICE",
     "in": "IN",
     "called": "CALLED",
+    "where": "WHERE_PRESENT",
     "observed": "OBSERVED",
     "loop": "LOOP",
     "never": "NEVER",
@@ -192,7 +193,7 @@ def _position(error: UnexpectedInput, plain: str) -> int:
 
 
 def _unknown_fact(source: Source, start: int, statement: str) -> InputError | None:
-    first = re.match(r"\s*(?:observed\s+)?([A-Za-z_]+)", statement)
+    first = re.match(r"\s*(?:where\s+present\s+)?(?:observed\s+)?([A-Za-z_]+)", statement)
     if first is None or first[1] in _BEGIN or "count" in statement:
         return None
     near = difflib.get_close_matches(first[1].lower(), _BEGIN, 1)

@@ -24,7 +24,7 @@ from wcetchar.model.flow_fact import CodePlace, PlaceKind
 from wcetchar.model.image import Image, Symbol
 from wcetchar.model.instruction import Flow, InstructionTable
 from wcetchar.static.facts.code_lines import CodeLines, Line
-from wcetchar.static.facts.files import parts_of
+from wcetchar.static.facts.files import Absent, parts_of
 from wcetchar.static.facts.loops import described, loops_of_instructions, loops_of_line, steering
 from wcetchar.static.facts.printer import place_text
 
@@ -74,7 +74,7 @@ class Places:
         if place.inside:
             found &= self._inside(place)
         if not found:
-            raise InputError(
+            raise Absent(
                 f"{place_text(place)} does not lie in {place.inside}",
                 where=place.where,
                 expected=f"an instruction of {place.inside}",
@@ -96,7 +96,7 @@ class Places:
             found = self._all_of(place)
         kept = frozenset(i for i in found if self.table.instructions[i].memory is not None)
         if not kept:
-            raise InputError(
+            raise Absent(
                 f"nothing is read or written at {place_text(place)}",
                 where=place.where,
                 expected="an instruction with a data access",
@@ -116,7 +116,7 @@ class Places:
             i for i in found if (memory := rows[i].memory) is not None and memory.writes
         )
         if not calls and not stores:
-            raise InputError(
+            raise Absent(
                 f"nothing asks for a switch at {place_text(place)}",
                 where=place.where,
                 expected="a supervisor call, or a store to what requests an interrupt",
@@ -133,7 +133,7 @@ class Places:
         found = self._all_of(place)
         kept = frozenset(i for i in found if self.table.instructions[i].flow in INDIRECT)
         if not kept:
-            raise InputError(
+            raise Absent(
                 f"there is no indirect call or jump at {place_text(place)}",
                 where=place.where,
                 expected="an instruction that goes where a register or a table says",
@@ -289,7 +289,7 @@ class Places:
         hint = f"did you mean {' or '.join(near)}?" if near else None
         if inlined:
             hint = "it was inlined wherever it is called: name a line of it"
-        return InputError(
+        return Absent(
             f"there is no function {name}",
             where=place.where,
             expected="a function of the program",
@@ -409,7 +409,7 @@ class Places:
         hint = f"no code of {lines[0][0]} lies{scope}"
         if near:
             hint = f"lines with code near there{scope}: " + ", ".join(map(str, sorted(near)))
-        return InputError(
+        return Absent(
             f"{place_text(place)}: {what} of {lines[0][0]} has no code{scope}",
             where=place.where,
             expected="a line that the compiler made code of",

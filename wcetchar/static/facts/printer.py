@@ -56,7 +56,18 @@ _SECTION: Final = re.compile(r"[A-Za-z0-9_.$/-]+")
 _SERVICE: Final = re.compile(r"[A-Za-z0-9_.*?/-]+")
 _WORDS: Final = frozenset(
     {
-        *("service", "in", "called", "observed", "loop", "never", "call", "jump", "recursion"),
+        *(
+            "service",
+            "in",
+            "called",
+            "where",
+            "observed",
+            "loop",
+            "never",
+            "call",
+            "jump",
+            "recursion",
+        ),
         *("exclusive", "no", "access", "read", "write", "switch", "at", "count"),
     }
 )
@@ -131,6 +142,8 @@ def _lines(fact: Fact, sign: str, width: int) -> list[str]:
     body = _body(fact, sign)
     if fact.origin is FactOrigin.OBSERVED:
         body = f"observed {body}"
+    if fact.where_present:
+        body = f"where present {body}"
     if not fact.because:
         return [body]
     reason = f"because {_quoted(fact.because)}"
@@ -187,20 +200,7 @@ def _limit(limit: Expression | None) -> str:
 
 def _entry(fact: EntryValue) -> str:
     variable = _symbol(fact.name) + (f"+0x{fact.offset:x}" if fact.offset else "")
-    if fact.size != 4:
-        variable += f" as {fact.size} byte{'s' if fact.size > 1 else ''}"
-    match fact.minimum, fact.maximum:
-        case None, None:
-            raise InputError(f"nothing is said of the value of {fact.name}")
-        case int(least), None:
-            return f"at entry {variable} >= {least}"
-        case None, int(most):
-            return f"at entry {variable} <= {most}"
-        case least, most if least == most:
-            return f"at entry {variable} == {least}"
-        case least, most:
-            return f"at entry {least} <= {variable} <= {most}"
-    raise AssertionError
+    return f"at entry {variable} == {fact.value}"
 
 
 # Relations.
@@ -237,7 +237,8 @@ _SUMS: Final = (BinaryOperator.ADD, BinaryOperator.SUBTRACT)
 def _count(term: Term) -> str:
     assert term.place is not None
     edge = "" if term.edge is None else f" -> {place_text(term.edge)}"
-    count = f"count({place_text(term.place)}{edge})"
+    each = "each " if term.each else ""
+    count = f"count({each}{place_text(term.place)}{edge})"
     return count if term.factor == ONE else f"{_factor(term.factor)}*{count}"
 
 

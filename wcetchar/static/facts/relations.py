@@ -9,7 +9,7 @@ is read as the same.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wcetchar.model.expression import (
     Binary,
@@ -31,6 +31,7 @@ class Signed:
     factor: Expression
     place: CodePlace | None = None
     edge: CodePlace | None = None
+    each: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def side_of(signed: Iterable[Signed]) -> Side:
             while isinstance(factor, Negate) and isinstance(factor.operand, Negate):
                 factor = factor.operand.operand
             factor = negated(factor) if term.negative else factor
-            counts.append(Term(factor, term.place, term.edge))
+            counts.append(Term(factor, term.place, term.edge, term.each))
         elif constant is None:
             constant = Negate(term.factor) if term.negative else term.factor
         else:
@@ -71,7 +72,7 @@ def negated(factor: Expression) -> Expression:
 def terms_of(left: Side, right: Side) -> tuple[Term, ...]:
     """Of ``left <= right``."""
     counts = [*left.counts]
-    counts += [Term(negated(t.factor), t.place, t.edge) for t in right.counts]
+    counts += [replace(t, factor=negated(t.factor)) for t in right.counts]
     plus: list[Term] = []
     minus: list[Term] = []
     for term in counts:
@@ -98,7 +99,7 @@ def sides_of(terms: Iterable[Term]) -> tuple[Side, Side]:
         if term.place is None:
             constants[right].append(factor)
         else:
-            counts[right].append(Term(factor, term.place, term.edge))
+            counts[right].append(replace(term, factor=factor))
     left, right_side = (
         Side(tuple(found), _sum(added)) for found, added in zip(counts, constants, strict=True)
     )

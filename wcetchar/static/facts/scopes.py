@@ -46,6 +46,18 @@ def with_places(fact: Fact, change: Change) -> Fact:
             return fact
 
 
+def places_of(fact: Fact) -> list[CodePlace]:
+    """What ``with_places`` changes."""
+    found: list[CodePlace] = []
+
+    def look(place: CodePlace) -> CodePlace:
+        found.append(place)
+        return place
+
+    with_places(fact, look)
+    return found
+
+
 def inside(function: str) -> Change:
     """Of a block ``in function``."""
 
