@@ -363,12 +363,6 @@ class PathModels:
                 if having is None or any((function.address, n) in found.reached for n in having):
                     where = f"{resolved.place(end.address)}: {end.why}"
                     yield Gap(end.kind.value, where, resolved.place_of(end.address))
-            for several in function.irreducible:
-                if any((function.address, block) in found.reached for block in several):
-                    at = rows[function.blocks[min(several)].first].address
-                    yield Gap(
-                        "loop with several entries", resolved.place(at), resolved.place_of(at)
-                    )
         for address in sorted(found.missing):
             yield Gap("call of unknown code", resolved.place(address), resolved.place_of(address))
 

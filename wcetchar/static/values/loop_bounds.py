@@ -92,6 +92,8 @@ def derive_bounds(
         return {}
     found = {}
     for number, loop in enumerate(values.graph.loops):
+        if loop.others:
+            continue  # what is counted from one header to the next is not followed
         bound = _Loop(values, loop, names or {}).bound()
         if bound is not None:
             found[number] = bound
