@@ -39,8 +39,6 @@ def _check(target: Target, optimisation: str, kind: Kind, count: int, folder: Pa
     assert all(ratio.bound >= ratio.seen for ratio in ratios)
     said = f"{len(ratios)} {kind.value} programs: median of bound / seen "
     print(said + f"{median(ratio.bound / ratio.seen for ratio in ratios):.3f}")
-    if kind is Kind.RUNTIME:
-        return
     tried = check_facts(ran, models, first, wrong=2)
     assert sum(number for what, number in tried.items() if what.startswith("wrong")) >= count
     if kind is Kind.GENERAL:
