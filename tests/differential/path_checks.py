@@ -37,8 +37,6 @@ from wcetchar.static.facts.places import INDIRECT
 from wcetchar.static.loop_constraints import turned_on, turns
 from wcetchar.static.replay import Astray, Replay
 
-IRREDUCIBLE = "loop with several entries"
-"""Compilers make few of these, by threading jumps into loops; they have no bound."""
 Weight = Callable[[Key], int]
 
 
@@ -321,8 +319,6 @@ def checked(ran: Ran, *, observed: bool) -> tuple[Made, list[Ratio]]:
     ratios = []
     for built in models.built:
         program = by_entry[built.model.service]
-        if any(gap.what == IRREDUCIBLE for gap in built.model.gaps):
-            continue
         assert not built.model.gaps, f"{program.shown()}\n{built.model.gaps}"
         ratios.append(_checked(program, built, ran.target.name))
     return models, ratios
@@ -420,7 +416,7 @@ def check_unseen(ran: Ran, facts: Sequence[Fact], *, depth: int | None = None) -
     for built in models.built:
         program = by_entry[built.model.service]
         if built.model.gaps:
-            known = ("indirect call", "indirect jump", IRREDUCIBLE)
+            known = ("indirect call", "indirect jump")
             assert all(gap.what in known for gap in built.model.gaps), program.shown()
             continue
         if any("goes where traces showed" in one.label for one in built.model.constraints):

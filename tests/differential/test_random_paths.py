@@ -35,13 +35,10 @@ def _check(target: Target, optimisation: str, kind: Kind, count: int, folder: Pa
     ran = run(target, optimisation, programs, folder)
     # What bounds the loops of the compiler's runtime is not known: what was seen is taken.
     models, ratios = checked(ran, observed=kind is not Kind.GENERAL)
-    # The others have cycles with several entries, as libgcc's division for Armv6-M has.
-    assert len(ratios) >= (0.25 if kind is Kind.RUNTIME else 0.5) * count
+    assert len(ratios) == count
     assert all(ratio.bound >= ratio.seen for ratio in ratios)
     said = f"{len(ratios)} {kind.value} programs: median of bound / seen "
     print(said + f"{median(ratio.bound / ratio.seen for ratio in ratios):.3f}")
-    if kind is Kind.RUNTIME:
-        return
     tried = check_facts(ran, models, first, wrong=2)
     assert sum(number for what, number in tried.items() if what.startswith("wrong")) >= count
     if kind is Kind.GENERAL:

@@ -91,15 +91,18 @@ class OpenEnd:
 
 @dataclass(frozen=True)
 class Loop:
-    """A natural loop: what can reach a back edge without passing the header.
+    """A natural loop: what can reach a back edge without passing the header; or, where ``others``
+    are given, a cycle with several entries.
 
     Attributes:
-        header: number of the block that every entry and every back edge goes to.
-        back: edges from inside to the header.
-        entries: edges from outside to the header. A loop whose header is the function's entry is
-            entered by each call as well.
+        header: number of the block that every entry and every back edge goes to; of a cycle with
+            several entries the lowest of these blocks.
+        back: edges from inside to the header, or to one of ``others``.
+        entries: edges from outside to the header, or to one of ``others``. A loop whose header is
+            the function's entry is entered by each call as well.
         members: numbers of its blocks, the header's and those of inner loops among them.
         parent: number of the innermost loop around it, ``None``: there is none.
+        others: the other blocks that it is entered at; empty: it is a natural loop.
     """
 
     header: int
@@ -107,6 +110,12 @@ class Loop:
     entries: tuple[Edge, ...]
     members: frozenset[int]
     parent: int | None = None
+    others: frozenset[int] = frozenset()
+
+    @property
+    def headers(self) -> frozenset[int]:
+        """Blocks that it is entered at."""
+        return self.others | {self.header}
 
 
 @dataclass(frozen=True)
@@ -123,8 +132,6 @@ class FunctionGraph:
         stops: blocks behind which nothing is executed (a breakpoint, a loop without exit is none).
         open: where its flow is not known; empty: the graph is complete.
         loops: outer ones before inner ones.
-        irreducible: blocks of each cycle that has several entries; such a function has no bound
-            unless facts bound these blocks by themselves.
         exception_return: it returns from an exception rather than to a caller.
     """
 
@@ -138,7 +145,6 @@ class FunctionGraph:
     stops: tuple[int, ...] = ()
     open: tuple[OpenEnd, ...] = ()
     loops: tuple[Loop, ...] = ()
-    irreducible: tuple[frozenset[int], ...] = ()
     exception_return: bool = False
 
     @cached_property

@@ -39,6 +39,7 @@ from wcetchar.static.build import Frames, Trail, frames, path_model
 from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.facts import Absent, Places, ReadSource, fact_text, place_text
 from wcetchar.static.flow.graph import program_graph
+from wcetchar.static.given_targets import Given, is_said_by_calls
 from wcetchar.static.history import Histories
 from wcetchar.static.loop_constraints import ZERO, Bound, LoopKey, functions_begun
 from wcetchar.static.masking.follow import ASSUMED as ASSUMED_OF_MASKS
@@ -135,26 +136,21 @@ class PathModels:
             for fact in request.facts
             if isinstance(fact, NoReturn)
         ]
-        said = self._targets()
-        # Targets are given only where the analysis finds none by itself: those of a return, as if
-        # it were a jump, would hide from the analysis that it is one.
-        targets: dict[int, tuple[int, ...]] = {}
+        given = Given(table, self.places.register_calls, self._targets(), observed.targets)
         while True:
-            self._whole = program_graph(image, table, entries, targets=targets, no_return=no_return)
-            ends = {end.address for one in self._whole.functions.values() for end in one.open}
-            more = {
-                at: said.get(at, observed.targets.get(at, ())) for at in sorted(ends - set(targets))
-            }
-            if not any(more.values()):
+            self._whole = program_graph(
+                image, table, entries, targets=given.targets, no_return=no_return
+            )
+            if not given.more(self._whole):
                 break
-            targets.update((at, to) for at, to in more.items() if to)
-        self._only_seen = set(targets) - set(said)
+        self._only_seen = given.only_seen
         """Addresses of indirect calls and jumps whose targets traces alone say."""
         self._returns = frozenset(
             one.blocks[number].last
             for one in self._whole.functions.values()
             for number in one.returns
         )
+        self._check_calls()
         self._values = analysed(self._whole, image, table)
         self._proved_bounds = proved_bounds(self._values)
         self._masks = frozenset(n for n, row in enumerate(table.instructions) if row.masks)
@@ -170,6 +166,7 @@ class PathModels:
             resolved.target_section,
             resolved.place_of,
             observed.misaligned,
+            given.called,
         )
         self._proved_sections = proved_sections(self._values, table, self._sections_of)
         others: dict[int, set[str]] = defaultdict(set)
@@ -426,12 +423,6 @@ class PathModels:
                 if having is None or any((function.address, n) in found.reached for n in having):
                     where = f"{resolved.place(end.address)}: {end.why}"
                     yield Gap(end.kind.value, where, resolved.place_of(end.address))
-            for several in function.irreducible:
-                if any((function.address, block) in found.reached for block in several):
-                    at = rows[function.blocks[min(several)].first].address
-                    yield Gap(
-                        "loop with several entries", resolved.place(at), resolved.place_of(at)
-                    )
         for address in sorted(found.missing):
             yield Gap("call of unknown code", resolved.place(address), resolved.place_of(address))
 
@@ -475,7 +466,7 @@ class PathModels:
         rows = self.program.table.instructions
         for address, number in sorted(found.reached):
             at = rows[self.program.graph.functions[address].blocks[number].last].address
-            if at in self._only_seen:
+            if at in self._only_seen and not is_said_by_calls(found, address):
                 label = f"{self._resolved.place(at)} goes where traces showed"
                 yield FlowConstraint(label, {}, ZERO, Origin.OBSERVED)
 
@@ -519,16 +510,28 @@ class PathModels:
             )
         return found[0].address
 
-    def _targets(self) -> dict[int, tuple[int, ...]]:
-        """By address of an indirect call or jump: where facts say that it goes, in any service."""
+    def _targets(self) -> dict[int, frozenset[int]]:
+        """By table index of an indirect call or jump: where facts say that it goes, in any
+        service."""
         rows = self._resolved.table.instructions
         found: dict[int, set[int]] = defaultdict(set)
         for fact in self._request.facts:
             if isinstance(fact, Targets):
                 sources, to = self._facts.targets(fact)
                 for index in sources:
-                    found[rows[index].address] |= {rows[i].address for i in to}
-        return {address: tuple(sorted(to)) for address, to in found.items()}
+                    found[index] |= {rows[i].address for i in to}
+        return {index: frozenset(to) for index, to in found.items()}
+
+    def _check_calls(self) -> None:
+        """Facts about targets are about more than returns."""
+        for fact in self._request.facts:
+            if isinstance(fact, Targets) and self._facts.targets(fact)[0] <= self._returns:
+                raise InputError(
+                    f"there is no indirect call or jump at {place_text(fact.place)}, but a return",
+                    where=fact.where,
+                    expected="an instruction that goes where a register or a table says",
+                    hint="where control returns to follows from the calls: take the fact out",
+                )
 
     def _frames(self, service: Service) -> Frames | None:
         if service.kind is not ServiceKind.HANDLER:

@@ -279,12 +279,24 @@ class _Explorer:
                             self._linked.add((number, target, edge))
                             self._link(Link(number, target, caller, edge))
 
+    def _is_called(self, context: int, function: int) -> bool:
+        """What a context ends with a jump to is what its caller is said to call through it."""
+        string = self._contexts[context].string
+        if not string or not self._program.called:
+            return True
+        caller, block = string[-1]
+        call = self._program.graph.functions[caller].blocks[block].last
+        said = self._program.called.get(call)
+        return said is None or function in said
+
     def _call(
         self, number: int, step: Step, function: int, tail: bool, history: History, hold: int
     ) -> None:
         graph = self._program.graph.functions.get(function)
         if graph is None:
             self.found.missing.add(function)
+            return
+        if tail and not self._is_called(step.context, function):
             return
         site = (step.context, step.block)
         called = self._contexts.called(site, function, tail)

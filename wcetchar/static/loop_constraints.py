@@ -76,7 +76,7 @@ def turns(found: Expanded) -> dict[tuple[int, int], Turns]:
         block = found.steps[link.target].block
         if link.source != OUTSIDE:
             for loop, known in enumerate(loops[context]):
-                if known.header == block:
+                if block in known.headers:
                     result[context, loop].entries.append(number)
             continue
         for inside, at in _around(found, context, block):

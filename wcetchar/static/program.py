@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,6 +23,8 @@ class Program:
         target_section: the same of a direct branch's target, else the instruction's own.
         misaligned: table indices of accesses that may be misaligned; others are taken to be
             aligned.
+        called: by table index of a call that jumps through a register (``flow.register_calls``):
+            addresses of the functions that it calls, where that is said of this call.
         place_of: where an address is, for people.
     """
 
@@ -33,6 +35,7 @@ class Program:
     target_section: Codes
     place_of: Callable[[int], Place]
     misaligned: frozenset[int] = field(default=frozenset())
+    called: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     @cached_property
     def columns(self) -> Columns:

@@ -59,8 +59,8 @@ def _split(function: FunctionGraph, behind: frozenset[int]) -> FunctionGraph:
                 tuple(map(moved, loop.entries)),
                 pieces(loop.members),
                 loop.parent,
+                frozenset(head[n] for n in loop.others),
             )
             for loop in function.loops
         ),
-        irreducible=tuple(map(pieces, function.irreducible)),
     )

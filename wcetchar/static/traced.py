@@ -23,6 +23,7 @@ from wcetchar.model.path_model import FlowConstraint, Origin, PathModel
 from wcetchar.static.contexts import has_stack
 from wcetchar.static.expand import Expanded
 from wcetchar.static.facts.proposals import Observed, proposal
+from wcetchar.static.flow.register_calls import register_calls
 from wcetchar.static.lines import is_elsewhere, is_line_entry
 from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turned_within, turns
 from wcetchar.static.replay import Astray, Replay
@@ -71,10 +72,17 @@ def check_targets(
     Raises:
         CheckFailed: one does.
     """
+    through = register_calls(table)
     for fact, sources, to in targets:
+        by_call = [index for index in sources if index in through]
         for path in paths:
             here, there = path.index[:-1], path.index[1:]
             goes = np.isin(here, [*sources]) & path.taken[:-1] & ~np.isin(there, [*to])
+            if by_call:
+                # What is called comes behind the routine's jump.
+                calls = np.isin(here, by_call)
+                goes[calls] = False
+                goes[1:] |= calls[:-1] & ~np.isin(there[1:], [*to])
             if goes.any():
                 at = int(np.flatnonzero(goes)[0])
                 one, other = (table.instructions[int(path.index[n])].address for n in (at, at + 1))

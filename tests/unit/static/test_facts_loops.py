@@ -6,6 +6,8 @@ given, and what each block ends with.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wcetchar.errors import InputError, Location
@@ -16,6 +18,7 @@ from wcetchar.model.image import CodeRange, Image, Section, SourceLine, Symbol
 from wcetchar.model.instruction import Flow, Instruction, InstructionTable
 from wcetchar.static.facts import Places
 from wcetchar.static.facts.files import SourceFiles
+from wcetchar.static.flow.loops import find_loops
 
 
 def places(lines: list[int], jumps: dict[int, bool], files: tuple[str, ...] = ("a.c",)) -> Places:
@@ -193,3 +196,30 @@ def test_files_by_the_last_parts_of_their_paths() -> None:
         with pytest.raises(InputError) as caught:
             files.find(name, NOWHERE, {"x.c"})
         assert said in str(caught.value)
+
+
+def test_a_cycle_with_two_entries_is_named_by_instructions_alone() -> None:
+    """Block 0 goes to the first or to the second of two blocks that go to each other."""
+    edges = [(0, 1, NEXT), (0, 2, TAKEN), (1, 2, NEXT), (2, 1, TAKEN), (2, 3, NEXT)]
+    several = graph([(0, 1), (2, 3), (4, 5), (6, 7)], edges, [], (3,))
+    several = replace(several, loops=find_loops(4, several.edges, (0,)))
+    here = places([1, 1, 10, 11, 10, 10, 1, 1], {1: True, 5: True})
+    for number in (1, 10, 11):
+        assert here.loops(line(number), several) == ()
+    for offset, loops in ((2, ()), (4, (0,)), (8, (0,)), (12, ())):
+        place = CodePlace(PlaceKind.FUNCTION, name="f", offset=offset)
+        assert here.loops(place, several) == loops
+    assert here.name_loop(several, 0) == CodePlace(PlaceKind.FUNCTION, name="f", offset=4)
+    assert here.no_loop(line(10), [several]).details == ("f+0x4 (with 2 entries; a.c:10)",)
+
+
+def test_a_line_that_steers_a_cycle_with_two_entries_and_a_loop_around_it_is_refused() -> None:
+    edges = [(0, 1, NEXT), (1, 2, NEXT), (1, 3, TAKEN), (2, 3, NEXT), (3, 2, TAKEN), (3, 1, TAKEN)]
+    several = graph([(0, 1), (2, 3), (4, 4), (5, 6), (7, 7)], [*edges, (3, 4, NEXT)], [], (1, 4))
+    several = replace(several, loops=find_loops(5, several.edges, (0,)))
+    assert [loop.headers for loop in several.loops] == [{1}, {2, 3}]
+    here = places([1, 1, 10, 10, 11, 11, 11, 1], {3: True, 6: True})
+    assert here.loops(line(10), several) == (0,)
+    here = places([1, 1, 11, 11, 11, 11, 11, 1], {3: True, 6: True})
+    with pytest.raises(InputError, match="one inside of it"):
+        here.loops(line(11), several)

@@ -114,6 +114,32 @@ def test_jump_tables(tmp_path: Path) -> None:
             assert program.at("n") in reached
 
 
+def test_an_index_that_is_masked_by_a_register(tmp_path: Path) -> None:
+    masked = {
+        "mov r3, #3\nand r3, r0, r3\n": "abcd",
+        "mov r3, #3\nmov r2, #1\nbic r3, r3, r2\n": "c",
+        "mov r3, #3\nmov r3, r3, lsr r1\n": "abcd",
+        "bic r3, r0, #0xfe\nbic r3, r3, #0xff00\n": "",
+        "mvn r3, #0\nbic r3, r3, #0xfc\nbic r3, r3, #0xff00\nbic r3, r3, #0xff0000\n"
+        "bic r3, r3, #0xff000000\nand r3, r0, r3\n": "abcd",
+        "and r3, r0, r1\n": "",
+        "mov r2, #3\nand r3, r0, r2, lsl r1\n": "",
+        "mov r3, r0, lsr r1\n": "",
+    }
+    for text, goals in masked.items():
+        program = built(
+            tmp_path,
+            "arm",
+            arm("f")
+            + text
+            + "ldr r2, =t\njump: ldr pc, [r2, r3, lsl #2]\n"
+            + "a: nop\nb: nop\nc: nop\nd: bx lr\n.pool\nt: .word a, b, c, d\n",
+        )
+        f = program.function(program.graph("f"), "f")
+        assert bool(f.open) == (not goals), text
+        assert {goal for _, goal in program.goals(f, "jump")} == {*goals}, text
+
+
 def test_exception_returns(tmp_path: Path) -> None:
     program = built(
         tmp_path,

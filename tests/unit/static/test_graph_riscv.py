@@ -117,6 +117,29 @@ def test_an_index_that_is_masked_where_it_is_already_an_offset(tmp_path: Path) -
     assert program.goals(f, "jump") == {("taken", goal) for goal in ("a", "b", "c", "out")}
 
 
+def test_an_index_that_is_masked_by_a_register(tmp_path: Path) -> None:
+    masked = {
+        "li a4, 3\nand a0, a0, a4\n": "abcd",
+        "li a4, 3\nand a4, a4, a0\nmv a0, a4\n": "abcd",
+        "li a4, 2\nsrl a0, a4, a0\n": "abc",
+        "and a0, a0, a1\n": "",
+        "srl a0, a0, a1\n": "",
+    }
+    for text, goals in masked.items():
+        program = built(
+            tmp_path,
+            "riscv",
+            function("f")
+            + text
+            + "slli a0, a0, 2\nla a5, t\nadd a0, a0, a5\nlw a0, 0(a0)\njump: jr a0\n"
+            + "a: nop\nb: nop\nc: nop\nd: ret\n"
+            + ".section .rodata\n.align 2\nt: .word a, b, c, d\n",
+        )
+        f = program.function(program.graph("f"), "f")
+        assert bool(f.open) == (not goals), text
+        assert {goal for _, goal in program.goals(f, "jump")} == {*goals}, text
+
+
 def test_a_table_that_may_change_or_has_no_guard_is_open(tmp_path: Path) -> None:
     for guard, section in (
         ("li a4, 2\nbltu a4, a0, out\n", ".data"),

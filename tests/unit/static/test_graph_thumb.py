@@ -247,6 +247,48 @@ def test_a_table_whose_index_is_not_bounded_is_open(tmp_path: Path) -> None:
         assert program.goals(f, "jump") == {("taken", "on"), ("taken", "out")}
 
 
+@pytest.mark.parametrize("machine", ["v6m", "v7m"])
+def test_an_index_that_is_masked_by_a_register(tmp_path: Path, machine: str) -> None:
+    """As GCC 12 has it for ``switch (x & 3)`` on Armv6-M, where no instruction has the constant.
+    The register that is shifted by, or that is not the constant, may be anything."""
+    masked = {
+        "movs r3, #3\nands r3, r0\n": "abcd",
+        "movs r3, #1\nands r0, r3\nmov r3, r0\n": "ab",
+        "movs r3, #3\nmovs r2, #1\nbics r3, r2\n": "c",
+        "movs r3, #3\nands r3, r0\nmovs r2, #1\nbics r3, r2\n": "ac",
+        "movs r3, #2\nands r3, r0\nands r3, r1\n": "abc",
+        "movs r3, #2\nlsrs r3, r0\n": "abc",
+        "movs r3, #1\nands r3, r0\nbics r3, r1\n": "ab",
+        "mov r3, r0\nands r3, r1\n": "",
+        "mov r3, r0\nbics r3, r1\n": "",
+        "mov r3, r0\nmovs r2, #3\nbics r3, r2\n": "",
+        "mov r3, r0\nmovs r2, #30\nlsrs r3, r2\n": "",
+    }
+    if machine == "v7m":
+        masked |= {
+            "movs r1, #3\nand.w r3, r0, r1\n": "abcd",
+            "bic.w r3, r0, #0xfffffffc\n": "abcd",
+            "movs r1, #2\nlsr.w r3, r1, r0\n": "abc",
+            "mvn r1, #2\nbic.w r3, r0, r1\n": "ac",
+            "movs r1, #1\nand.w r3, r0, r1, lsl #1\n": "",
+            "movs r1, #2\nlsl.w r3, r1, r0\n": "",
+        }
+    for text, goals in masked.items():
+        program = built(
+            tmp_path,
+            machine,
+            function("f")
+            + text
+            + "lsls r3, r3, #2\nldr r2, =t\nldr r3, [r2, r3]\njump: mov pc, r3\n"
+            + "a: nop\nb: nop\nc: nop\nd: bx lr\n.pool\n"
+            + ".section .rodata\n.align 2\nt: .word a, b, c, d\n",
+        )
+        f = program.function(program.graph("f"), "f")
+        assert bool(f.open) == (not goals), text
+        found = {goal for kind, goal in program.goals(f, "jump") if kind == "taken"}
+        assert found == {*goals}, text
+
+
 def test_the_bound_may_come_from_far_away(tmp_path: Path) -> None:
     """Through a spilled copy, a masked value, and a comparison in another block."""
     for text in (

@@ -1,7 +1,10 @@
-"""Loops and irreducible cycles of random graphs, against their definitions by brute force."""
+"""Loops of random graphs, natural ones and others, against their definitions by brute force."""
 
 from __future__ import annotations
 
+from itertools import islice
+
+import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,31 +50,77 @@ def test_by_definition(graph: tuple[int, tuple[Edge, ...], tuple[int, ...]]) -> 
         """Without d, b is not reached."""
         return d == b or b not in reach(entries, pairs, {d})
 
-    loops, irreducible = find_loops(count, edges, entries)
+    loops = find_loops(count, edges, entries)
     back = {(a, b) for a, b in pairs if a in everything and dominates(b, a)}
-    assert {(e.source, e.target) for loop in loops for e in loop.back} == back
-    assert len({loop.header for loop in loops}) == len(loops)
-    for number, loop in enumerate(loops):
-        header = loop.header
-        assert all(edge.target == header for edge in loop.back)
+    natural = {loop.header: loop for loop in loops if not loop.others}
+    assert len(natural) == sum(not loop.others for loop in loops)
+    several = set().union(*(loop.headers for loop in loops if loop.others))
+    # What a block dominates that leads back to it is its loop, or of the cycle entered there.
+    assert {b for _, b in back} - several == set(natural)
+    for header, loop in natural.items():
+        assert header not in several
         sources = {a for a, b in back if b == header}
         # What reaches a back edge's source without passing the header.
         inside = {header} | {
             b for b in everything - {header} if reach([b], pairs, {header}) & sources
         }
         assert loop.members == inside
-        assert {(e.source, e.target) for e in loop.entries} == {
-            (a, b) for a, b in pairs if b == header and a not in inside
-        }
-        around = [other for other in loops if header in other.members and other is not loop]
-        assert all(loop.members < other.members for other in around)
-        smallest = min(around, key=lambda other: len(other.members), default=None)
+        assert of(loop.back) == {(a, b) for a, b in back if b == header}
+
+
+def of(edges: tuple[Edge, ...]) -> set[tuple[int, int]]:
+    return {(edge.source, edge.target) for edge in edges}
+
+
+@given(graphs())
+def test_nested_with_headers_where_they_are_entered(
+    graph: tuple[int, tuple[Edge, ...], tuple[int, ...]],
+) -> None:
+    count, edges, entries = graph
+    pairs = {(edge.source, edge.target) for edge in edges}
+    loops = find_loops(count, edges, entries)
+    for number, loop in enumerate(loops):
+        entered = {(a, b) for a, b in pairs if a not in loop.members and b in loop.members}
+        assert of(loop.entries) == entered
+        assert loop.headers == {b for _, b in entered} | {*entries} & loop.members
+        assert loop.header == min(loop.headers)
+        assert all(a in loop.members and b in loop.headers for a, b in of(loop.back))
+        around = [o for o in loops if loop.members & o.members and o is not loop]
+        assert all(loop.members < o.members or loop.members > o.members for o in around)
+        outer = [o for o in around if loop.members < o.members]
+        assert all(not loop.members & o.headers for o in outer)
+        smallest = min(outer, key=lambda other: len(other.members), default=None)
         assert (None if loop.parent is None else loops[loop.parent]) == smallest
         assert loop.parent is None or loop.parent < number
-    # Without back edges, what is left of cycles is irreducible, and nothing else is.
-    rest = pairs - back
-    cyclic = {b for b in everything if b in reach([t for a, t in rest if a == b], rest, set())}
-    assert cyclic == set().union(*irreducible) if irreducible else not cyclic
-    for part in irreducible:
-        for a in part:
-            assert part <= reach([a], rest, set())
+
+
+@given(graphs())
+def test_each_cycle_takes_a_back_edge_of_its_innermost_loop(
+    graph: tuple[int, tuple[Edge, ...], tuple[int, ...]],
+) -> None:
+    count, edges, entries = graph
+    loops = find_loops(count, edges, entries)
+    drawn = nx.DiGraph((edge.source, edge.target) for edge in edges)
+    for cycle in islice(nx.simple_cycles(drawn), 500):
+        around = [loop for loop in loops if {*cycle} <= loop.members]
+        innermost = min(around, key=lambda loop: len(loop.members))
+        taken = {*zip(cycle, [*cycle[1:], cycle[0]], strict=True)}
+        assert taken & of(innermost.back)
+
+
+def test_a_cycle_with_two_entries() -> None:
+    """By hand: 0 goes to 1 or 2, which go to each other; 2 repeats itself by way of 3."""
+    edges = [Edge(*e, EdgeKind.TAKEN) for e in ((0, 1), (0, 2), (1, 2), (2, 1), (2, 3), (3, 2))]
+    (loop,) = find_loops(5, [*edges, Edge(1, 4, EdgeKind.NEXT)], (0,))
+    assert (loop.header, loop.others, loop.members) == (1, {2}, {1, 2, 3})
+    assert of(loop.back) == {(1, 2), (2, 1), (3, 2)}
+    assert of(loop.entries) == {(0, 1), (0, 2)}
+
+
+def test_a_loop_inside_of_a_cycle_with_two_entries() -> None:
+    """By hand: 3 is in the cycle of 1 and 2, and repeats itself."""
+    edges = [Edge(*e, EdgeKind.TAKEN) for e in ((0, 1), (0, 2), (1, 2), (2, 3), (3, 3), (3, 1))]
+    outer, inner = find_loops(4, edges, (0,))
+    assert (outer.headers, of(outer.back)) == ({1, 2}, {(1, 2), (3, 1)})
+    assert (inner.headers, of(inner.back), inner.parent) == ({3}, {(3, 3)}, 0)
+    assert of(inner.entries) == {(2, 3)}

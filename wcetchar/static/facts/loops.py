@@ -13,6 +13,9 @@ or ends at that line with a jump back to the header for which the line table has
 
 Where a line steers a loop and another one inside of it (``for (...) for (...)`` in one line), which
 of them is meant cannot be told, and that is an error.
+
+A cycle with several entries is named by its instructions alone: what is counted in it are steps
+between its headers, more than the source's loop has rounds.
 """
 
 from __future__ import annotations
@@ -53,9 +56,9 @@ def steering(graph: FunctionGraph, table: InstructionTable) -> dict[int, dict[in
     found: dict[int, dict[int, bool]] = {number: {} for number in range(len(graph.loops))}
     for number, loop in innermost(graph).items():
         after = graph.successors[number]
-        members, header = graph.loops[loop].members, graph.loops[loop].header
+        members, back = graph.loops[loop].members, graph.loops[loop].back
         leaves = number in graph.returns or any(edge.target not in members for edge in after)
-        repeats = any(edge.target == header for edge in after)
+        repeats = any(edge in back for edge in after)
         last = graph.blocks[number].last
         choice = len({edge.target for edge in after}) + (number in graph.returns) > 1
         jumps = table.instructions[last].flow is Flow.JUMP and any(
@@ -69,7 +72,8 @@ def steering(graph: FunctionGraph, table: InstructionTable) -> dict[int, dict[in
 def loops_of_line(
     indices: Collection[int], graph: FunctionGraph, lines: CodeLines, place: CodePlace
 ) -> tuple[int, ...]:
-    """The loops that a line steers, ``indices`` being its instructions; ``place`` for messages.
+    """The natural loops that a line steers, ``indices`` being its instructions; ``place`` for
+    messages.
 
     Raises:
         InputError: one of them is inside another one.
@@ -85,17 +89,19 @@ def loops_of_line(
         for inner in found:
             if inner != outer and graph.loops[inner].header in graph.loops[outer].members:
                 raise _nested(place, graph, lines, (outer, inner))
-    return tuple(found)
+    return tuple(loop for loop in found if not graph.loops[loop].others)
 
 
 def described(graph: FunctionGraph, number: int, lines: CodeLines) -> str:
     """A place that names a loop, and the lines that steer it, for people."""
-    header = graph.blocks[graph.loops[number].header].first
-    address = lines.table.instructions[header].address
+    loop = graph.loops[number]
+    address = lines.table.instructions[graph.blocks[loop.header].first].address
     offset = address - graph.address
     name = f"{graph.name}+0x{offset:x}" if offset else f"0x{address:08x}"
     steered = {lines.line_of(index) for index in steering(graph, lines.table)[number]}
     also = ", ".join(f"{file}:{line}" for file, line in sorted(filter(None, steered)))
+    if loop.others:
+        also = f"with {len(loop.headers)} entries" + (f"; {also}" if also else "")
     return f"{name} ({also})" if also else name
 
 

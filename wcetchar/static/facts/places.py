@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -27,6 +27,7 @@ from wcetchar.static.facts.code_lines import CodeLines, Line
 from wcetchar.static.facts.files import Absent, parts_of
 from wcetchar.static.facts.loops import described, loops_of_instructions, loops_of_line, steering
 from wcetchar.static.facts.printer import place_text
+from wcetchar.static.flow.register_calls import register_calls
 
 ReadSource = Callable[[str], Sequence[str] | None]
 """Lines of a source file, by the name that the image gives it; ``None``: it cannot be read."""
@@ -125,21 +126,25 @@ class Places:
 
     def transferring(self, place: CodePlace) -> frozenset[int]:
         """Table indices of the indirect calls and jumps that a fact about their targets is about:
-        all that a line has.
+        all that a line has, with calls of what calls through a register.
 
         Raises:
             InputError: there are none, or what the place says is ambiguous.
         """
-        found = self._all_of(place)
-        kept = frozenset(i for i in found if self.table.instructions[i].flow in INDIRECT)
+        found, rows = self._all_of(place), self.table.instructions
+        kept = frozenset(i for i in found if rows[i].flow in INDIRECT or i in self.register_calls)
         if not kept:
             raise Absent(
                 f"there is no indirect call or jump at {place_text(place)}",
                 where=place.where,
                 expected="an instruction that goes where a register or a table says",
-                hint="what calls through a register may be a routine of the compiler's",
             )
         return kept
+
+    @cached_property
+    def register_calls(self) -> Mapping[int, int]:
+        """Calls through a register of Thumb code of Armv4T, and the ``bx`` of each."""
+        return register_calls(self.table)
 
     def _all_of(self, place: CodePlace) -> frozenset[int]:
         """The instruction of a place, or all that lines have, not only where runs begin."""

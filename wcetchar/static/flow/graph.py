@@ -215,7 +215,7 @@ class _Program:
     def _function(self, found: Explored, links: Mapping[int, frozenset[int]]) -> FunctionGraph:
         rows, blocks = self._code.rows, found.blocks
         edges = tuple(sorted(Edge(*edge) for edge in set(blocks.edges)))
-        loops, irreducible = find_loops(len(blocks.blocks), edges, blocks.entries)
+        loops = find_loops(len(blocks.blocks), edges, blocks.entries)
         transfers, open_ends = [], set[OpenEnd]()
         exceptional = found.address in self._functions.handlers
         returns, stops = [], []
@@ -251,6 +251,5 @@ class _Program:
             stops=tuple(stops),
             open=tuple(sorted(open_ends, key=lambda e: (e.address, e.kind, e.why))),
             loops=loops,
-            irreducible=irreducible,
             exception_return=exceptional,
         )

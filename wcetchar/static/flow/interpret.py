@@ -199,18 +199,8 @@ class Interpreter:
             case Kind.CONSTANT:
                 return Value(None, step.c & WORD), None
             case Kind.BOUND:
-                if step.a >= 0 and not step.c & step.c + 1:
-                    source = self.read(state, step.a, number)
-                    numbers = state.of(source)
-                    if numbers is not None and highest(numbers) <= step.c:
-                        return source, None
-                    value = low_bits(source, step.c.bit_length())
-                    if value is not None:
-                        return value, None
-                least = step.c & -step.c or 1  # lower bits are not in the mask
-                return None, range(0, step.c + 1, least) if step.c < WORD else None
-            case Kind.AND:
-                return self._masked(state, step, number)
+                source = self.read(state, step.a, number) if step.a >= 0 else UNKNOWN
+                return self._masked(state, source, step.c)
             case Kind.SHIFT_RIGHT:
                 value = shifted_right(self.read(state, step.a, number), step.c)
                 return value, None if value is not None else range((WORD >> step.c) + 1)
@@ -221,6 +211,8 @@ class Interpreter:
                 return None, None
         first = self.read(state, step.a, number)
         match step.kind:
+            case Kind.AND | Kind.CLEAR | Kind.RIGHT_BY:
+                return self._narrowed(state, step.kind, first, self.read(state, step.b, number))
             case Kind.ADD:
                 return plus(first, step.c), None
             case Kind.SHIFT_LEFT:
@@ -230,18 +222,34 @@ class Interpreter:
                 return self._sum(state, first, second)
         return None, None
 
-    def _masked(self, state: State, step: Step, number: int) -> tuple[Value | None, Numbers | None]:
-        """What an ``and`` of two registers gives: not more than either of them."""
-        pairs = ((step.a, step.b), (step.b, step.a))
-        for mask, other in pairs:
-            value = self.read(state, mask, number)
-            if value.token is None:
-                if not value.number:
-                    return ZERO, None
-                one = Step(Kind.BOUND, step.d, other, c=value.number)
-                return self._result(state, one, number)
-        known = [state.of(self.read(state, register, number)) for register in (step.a, step.b)]
-        most = min((highest(one) for one in known if one is not None), default=WORD)
+    def _masked(
+        self, state: State, source: Value, mask: int
+    ) -> tuple[Value | None, Numbers | None]:
+        """``source`` and a constant."""
+        if source.token is None:
+            return Value(None, source.number & mask), None
+        numbers = state.of(source)
+        most = mask if numbers is None else min(mask, highest(numbers))
+        if not mask & mask + 1:
+            if numbers is not None and highest(numbers) <= mask:
+                return source, None
+            value = low_bits(source, mask.bit_length())
+            if value is not None:
+                return value, None
+        least = mask & -mask or 1  # lower bits are not in the mask
+        return None, range(0, most + 1, least) if most < WORD else None
+
+    def _narrowed(
+        self, state: State, kind: Kind, first: Value, second: Value
+    ) -> tuple[Value | None, Numbers | None]:
+        """Some of the bits of ``first``, or all of them further down: no more than it is."""
+        if kind is Kind.AND and first.token is None:
+            first, second = second, first
+        if second.token is None and kind is not Kind.RIGHT_BY:
+            mask = second.number if kind is Kind.AND else ~second.number & WORD
+            return self._masked(state, first, mask)
+        sets = [state.of(first), state.of(second) if kind is Kind.AND else None]
+        most = min((highest(numbers) for numbers in sets if numbers is not None), default=WORD)
         return None, range(most + 1) if most < WORD else None
 
     def _sum(

@@ -1,81 +1,82 @@
-"""Natural loops by dominators, and cycles that are none.
+"""Loops: natural ones, and cycles with several entries.
 
-Block d dominates block b if every way from the function's entry to b passes d. A *back edge* goes
-to a block that dominates its source; its natural loop is that block, the header, and whatever
-reaches the source without passing the header. Loops of the same header are one. A cycle without
-back edge has several entries: it is irreducible. Source: A. Aho, M. Lam, R. Sethi and J. Ullman,
-"Compilers: Principles, Techniques, and Tools", 2nd edition, 9.6.
+Blocks that all reach each other are a strongly connected component. Where it is entered at one
+block, the *header*, it is a natural loop: the header dominates its blocks, and its *back edges* are
+those from inside to the header (A. Aho, M. Lam, R. Sethi and J. Ullman, "Compilers: Principles,
+Techniques, and Tools", 2nd edition, 9.6). Where it is entered at several blocks, it is irreducible;
+then each of these is a header, and edges from inside to any of them are back edges. The components
+that are left without the back edges are the loops inside of it. Source: B. Steensgaard,
+"Sequentializing Program Dependence Graphs for Irreducible Programs", MSR-TR-93-14, 1993; compared
+with others by G. Ramalingam, "On Loops, Dominators, and Dominance Frontiers", TOPLAS 24(5), 2002.
+
+So every cycle has a back edge of the innermost loop that has all its blocks: if each loop's back
+edges are taken so many times for each time that it is entered, a path has an end. No header of a
+loop is in a loop inside of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import networkx as nx
 
 from wcetchar.model.flow import Edge, Loop
 
-_ROOT = -1
-"""Before all entries."""
 
-
-def find_loops(
-    count: int, edges: Iterable[Edge], entries: Iterable[int]
-) -> tuple[tuple[Loop, ...], tuple[frozenset[int], ...]]:
-    """Loops, outer ones before inner ones, and the blocks of each irreducible cycle."""
+def find_loops(count: int, edges: Iterable[Edge], entries: Iterable[int]) -> tuple[Loop, ...]:
+    """Loops, outer ones before inner ones. ``entries``: blocks that the function begins with, of
+    which all others are reached."""
     edges = tuple(edges)
     if not _cyclic(count, edges):
-        return (), ()
-    graph = nx.DiGraph()
-    graph.add_node(_ROOT)
-    graph.add_edges_from((_ROOT, entry) for entry in entries)
-    graph.add_edges_from((edge.source, edge.target) for edge in edges)
-    dominator: dict[int, int] = nx.immediate_dominators(graph, _ROOT)
-    depth = _depths(dominator)
-    back: dict[int, list[Edge]] = {}
-    forward = nx.DiGraph()
-    forward.add_nodes_from(range(count))
+        return ()
+    begins = frozenset(entries)
+    arriving: dict[int, list[Edge]] = {}
     for edge in edges:
-        if edge.source not in dominator:
-            continue
-        if _dominates(edge.target, edge.source, dominator, depth):
-            back.setdefault(edge.target, []).append(edge)
-        else:
-            forward.add_edge(edge.source, edge.target)
-    irreducible = tuple(
-        sorted(
-            (
-                frozenset(part)
-                for part in nx.strongly_connected_components(forward)
-                if len(part) > 1
-            ),
-            key=min,
-        )
-    )
-    before: dict[int, list[int]] = {}
-    for edge in edges:
-        before.setdefault(edge.target, []).append(edge.source)
-    members = {
-        header: _members(header, (edge.source for edge in found), before)
-        for header, found in back.items()
-    }
-    headers = sorted(members, key=lambda header: (-len(members[header]), header))
-    loops = []
-    for number, header in enumerate(headers):
-        inside = members[header]
-        around = [n for n in range(number) if header in members[headers[n]]]
-        loops.append(
-            Loop(
-                header=header,
-                back=tuple(sorted(back[header])),
-                entries=tuple(
-                    sorted(e for e in edges if e.target == header and e.source not in inside)
-                ),
-                members=inside,
-                parent=around[-1] if around else None,
+        arriving.setdefault(edge.target, []).append(edge)
+    found: list[Loop] = []
+    left: list[tuple[Sequence[Edge], int | None]] = [(edges, None)]
+    while left:
+        among, parent = left.pop()
+        for members in _components(among):
+            entering = [e for b in members for e in arriving[b] if e.source not in members]
+            headers = {e.target for e in entering} | begins & members
+            inside = [e for e in among if e.source in members and e.target in members]
+            left.append(([e for e in inside if e.target not in headers], len(found)))
+            header = min(headers)
+            found.append(
+                Loop(
+                    header=header,
+                    back=tuple(sorted(e for e in inside if e.target in headers)),
+                    entries=tuple(sorted(entering)),
+                    members=members,
+                    parent=parent,
+                    others=frozenset(headers - {header}),
+                )
             )
-        )
-    return tuple(loops), irreducible
+    return _ordered(found)
+
+
+def _components(edges: Sequence[Edge]) -> list[frozenset[int]]:
+    """Sets of blocks that reach each other, and themselves."""
+    if not edges:
+        return []
+    graph = nx.DiGraph((edge.source, edge.target) for edge in edges)
+    return [
+        frozenset(part)
+        for part in nx.strongly_connected_components(graph)
+        if len(part) > 1 or any(graph.has_edge(block, block) for block in part)
+    ]
+
+
+def _ordered(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+    """Larger ones first; parents, which are numbers in ``loops``, renumbered."""
+    order = sorted(range(len(loops)), key=lambda n: (-len(loops[n].members), loops[n].header))
+    place = {old: new for new, old in enumerate(order)}
+    return tuple(
+        replace(loop, parent=None if loop.parent is None else place[loop.parent])
+        for loop in (loops[old] for old in order)
+    )
 
 
 def _cyclic(count: int, edges: Iterable[Edge]) -> bool:
@@ -94,37 +95,3 @@ def _cyclic(count: int, edges: Iterable[Edge]) -> bool:
             if not arriving[target]:
                 ready.append(target)
     return left > 0
-
-
-def _depths(dominator: Mapping[int, int]) -> dict[int, int]:
-    """Depth of each block in the tree of dominators."""
-    depth = {_ROOT: 0}
-    for block in dominator:
-        way = []
-        while block not in depth:
-            way.append(block)
-            block = dominator[block]
-        for number, step in enumerate(reversed(way), start=depth[block] + 1):
-            depth[step] = number
-    return depth
-
-
-def _dominates(
-    first: int, second: int, dominator: Mapping[int, int], depth: Mapping[int, int]
-) -> bool:
-    while depth[second] > depth[first]:
-        second = dominator[second]
-    return first == second
-
-
-def _members(
-    header: int, sources: Iterable[int], before: Mapping[int, list[int]]
-) -> frozenset[int]:
-    found = {header}
-    stack = list(sources)
-    while stack:
-        block = stack.pop()
-        if block not in found:
-            found.add(block)
-            stack.extend(before.get(block, ()))
-    return frozenset(found)

@@ -31,6 +31,8 @@ class Kind(Enum):
     """Of an ``and`` with c, an extension, a bit field; where c is 2**n - 1 and a is given, d is the
     lowest bits of a."""
     AND = "d = a & b"
+    CLEAR = "d = a & ~b"
+    RIGHT_BY = "d = a >> b, by whatever bits of b the instruction set takes"
     UPPER = "d = c << 16 | a & 0xffff"
     COMPARE = "flags of a - b"
     COMPARE_CONSTANT = "flags of a - c"

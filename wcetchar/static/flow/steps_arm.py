@@ -20,18 +20,24 @@ def step(row: Instruction) -> Step | None:
         number = code & 0xFF
         number = (number >> rotation | number << 32 - rotation) & WORD
         return _with_constant(operation, n, d, number, row.address)
-    if code >> 25 & 7 != 0 or code & 0x10:
-        return None
+    if code >> 25 & 7 != 0 or code & 0x90 == 0x90:
+        return None  # multiplications, swp, halfwords
     m, amount, shift = code & 15, code >> 7 & 31, code >> 5 & 3
+    if code & 0x10:
+        by = code >> 8 & 15
+        return Step(Kind.RIGHT_BY, d, m, by) if (operation, shift) == (13, _LSR) else None
+    plain = shift == _LSL and amount == 0
     match operation:
+        case 0 if plain:
+            return Step(Kind.AND, d, n, m)
+        case 14 if plain:
+            return Step(Kind.CLEAR, d, n, m)
         case 13 if shift == _LSL:
             return Step(Kind.SHIFT_LEFT, d, m, c=amount)
         case 13 if shift == _LSR and amount == 0:  # stands for 32
             return Step(Kind.CONSTANT, d)
         case 13 if shift == _LSR:
             return Step(Kind.SHIFT_RIGHT, d, m, c=amount)
-        case 0 if shift == _LSL and amount == 0:
-            return Step(Kind.AND, d, n, m)
         case 4 if shift == _LSL:
             return Step(Kind.SUM, d, n, m, amount)
         case 10 if shift == _LSL and amount == 0:
@@ -55,6 +61,8 @@ def _with_constant(operation: int, n: int, d: int, number: int, address: int) ->
             return Step(Kind.ADD, d, n, c=-number)
         case 0:
             return Step(Kind.BOUND, d, n, c=number)
+        case 14:
+            return Step(Kind.BOUND, d, n, c=~number & WORD)
         case 10:
             return Step(Kind.COMPARE_CONSTANT, a=n, c=number)
     return None

@@ -39,6 +39,8 @@ def step(row: Instruction) -> Step | None:
     code = int.from_bytes(row.code, "little")
     if row.length == 4 and code & 0xFE00707F == 0x00005013:  # srli
         return Step(Kind.SHIFT_RIGHT, code >> 7 & 31, code >> 15 & 31, c=code >> 20 & 31)
+    if row.length == 4 and code & 0xFE00707F == 0x00005033:  # srl
+        return Step(Kind.RIGHT_BY, code >> 7 & 31, code >> 15 & 31, code >> 20 & 31)
     if row.length == 2 and code & 0xFC03 == 0x8001:  # c.srli
         register = 8 + (code >> 7 & 7)
         return Step(Kind.SHIFT_RIGHT, register, register, c=code >> 2 & 31)

@@ -68,10 +68,15 @@ def _narrow_step(code: int, address: int) -> Step | None:
             return Step(Kind.CONSTANT, high, c=(address + 4 & ~3) + 4 * byte)
         case 0b10101:
             return Step(Kind.ADD, high, 13, c=4 * byte)
-    if code >> 6 == 0b0100000000:
-        return Step(Kind.AND, low, low, middle)
-    if code >> 6 == 0b0100001010:
-        return Step(Kind.COMPARE, a=low, b=middle)
+    match code >> 6:
+        case 0b0100000000:
+            return Step(Kind.AND, low, low, middle)
+        case 0b0100000011:
+            return Step(Kind.RIGHT_BY, low, low, middle)
+        case 0b0100001010:
+            return Step(Kind.COMPARE, a=low, b=middle)
+        case 0b0100001110:
+            return Step(Kind.CLEAR, low, low, middle)
     to, source = code & 7 | code >> 4 & 8, code >> 3 & 15
     match code >> 8:
         case 0x44:
@@ -158,9 +163,12 @@ def _wide_step(first: int, second: int, address: int) -> Step | None:
         return None
     if first & 0xFE00 == 0xEA00:
         amount, shift = (second >> 12 & 7) << 2 | second >> 6 & 3, second >> 4 & 3
+        plain = shift == 0 and amount == 0 and d != PC
         match first >> 5 & 15:
-            case 0 if shift == 0 and amount == 0 and d != PC:
+            case 0 if plain:
                 return Step(Kind.AND, d, n, m)
+            case 1 if plain:
+                return Step(Kind.CLEAR, d, n, m)
             case 2 if n == PC and shift == 0:
                 return Step(Kind.SHIFT_LEFT, d, m, c=amount)
             case 2 if n == PC and shift == 1:
@@ -170,6 +178,8 @@ def _wide_step(first: int, second: int, address: int) -> Step | None:
             case 13 if d == PC and shift == 0 and amount == 0:
                 return Step(Kind.COMPARE, a=n, b=m)
         return None
+    if second & 0xF0F0 == 0xF000 and first & 0xFFE0 == 0xFA20:
+        return Step(Kind.RIGHT_BY, d, n, m)
     if second & 0xF0F0 == 0xF080 and first in (0xFA1F, 0xFA5F):
         return Step(Kind.BOUND, d, m, c=0xFFFF if first == 0xFA1F else 0xFF)
     return None
@@ -180,6 +190,8 @@ def _modified(operation: int, flags: bool, n: int, d: int, number: int) -> Step 
     match operation:
         case 0 if d != PC:
             return Step(Kind.BOUND, d, n, c=number)
+        case 1 if d != PC:
+            return Step(Kind.BOUND, d, n, c=~number & WORD)
         case 2 if n == PC:
             return Step(Kind.CONSTANT, d, c=number)
         case 3 if n == PC:

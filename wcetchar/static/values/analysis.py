@@ -277,6 +277,8 @@ class _Iteration:
         self._rounds: dict[tuple[int, Tag], int] = {}
         self._inside: dict[int, tuple[set[int], set[int]]] = {}
         for loop in graph.loops:
+            if loop.others:
+                continue
             blocks, indices = self._inside.setdefault(loop.header, (set(), set()))
             blocks |= loop.members
             for member in loop.members:

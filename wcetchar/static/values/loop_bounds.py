@@ -49,6 +49,8 @@ def derive_bounds(
     found: dict[int, DerivedBound] = {}
     counted: dict[int, tuple[LoopCounts, list[Counted]]] = {}
     for number, loop in enumerate(values.graph.loops):
+        if loop.others:
+            continue  # what is counted from one header to the next is not followed
         counts = LoopCounts(values, loop, names or {})
         if not counts.turns:
             found[number] = DerivedBound(Number(0), "it is never gone round again")

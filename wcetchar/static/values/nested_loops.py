@@ -75,7 +75,7 @@ def nested_counts(
     """``found``, ``around``: what the tests of the inner and the outer loop say."""
     if len(inner.entries) != 1 or len(outer.entries) != 1:
         return
-    if any(several & outer.loop.members for several in graph.irreducible):
+    if any(one.others and one.members & outer.loop.members for one in graph.loops):
         return
     for one in found:
         if one.distance is None:
