@@ -235,8 +235,10 @@ def test_it_is_written(
     validate = module(monkeypatch, "validate")
     asked = []
 
-    def results(name: str, cells: list[Any], runs: int, jobs: int, anew: bool) -> list[Any]:
-        asked.append((name, [one.name for one in cells], runs, jobs, anew))
+    def results(
+        name: str, cells: list[Any], runs: int, jobs: int, anew: bool, paths: bool
+    ) -> list[Any]:
+        asked.append((name, [one.name for one in cells], runs, jobs, anew, paths))
         return [result(pages, A, row("s", 10, 9 if unsafe else 10), configuration=name)]
 
     monkeypatch.setattr(validate, "validate", results)
@@ -250,7 +252,7 @@ def test_it_is_written(
         with pytest.raises(SystemExit) as ended:
             validate.main()
         assert ended.value.code == status
-    assert asked == [("basic", [A], 12, 3, True), ("full", [A], 2, 3, True)]
+    assert asked == [("basic", [A], 12, 3, True, False), ("full", [A], 2, 3, True, False)]
     text = file.read_text()
     assert capsys.readouterr().out == f"{text}\n"
     assert f"`python rtl_boards/validate.py --only '{A}' --jobs 3 --anew --write {file}`" in text

@@ -99,15 +99,17 @@ class Masking:
         return self.number(self._entered(hold, function))
 
     def forgotten(self, hold: int) -> int:
-        """Where too much is told apart: the same functions are being executed, and nothing else is
-        known."""
+        """Where too much is told apart: nothing is known any more, nor of the functions that are
+        being executed. So what recursion tells apart ends, and what contexts that share their
+        callers do."""
         one = self.holds[hold]
         masks = one.masks
         for register in MaskRegister:
             masks = masks.written(register, None)
         words = tuple((at, NOTHING) for at, _ in one.words)
-        frames = tuple(Frame((), frame.unlocks) for frame in one.frames)
-        return self.number(replace(one, masks=masks, lock=MOST_LOCKS, words=words, frames=frames))
+        return self.number(
+            replace(one, masks=masks, lock=MOST_LOCKS, words=words, frames=(Frame(),))
+        )
 
     def resumed(self, hold: int, functions: Collection[int]) -> int:
         """Where a thread goes on that was switched away; ``functions``: that it is in, by address.
