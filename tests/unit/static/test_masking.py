@@ -33,6 +33,7 @@ def held(
     lock: tuple[str, ...] = (),
     unlock: tuple[str, ...] = (),
     unnoticed: bool = False,
+    depth: int | None = None,
 ) -> tuple[dict[str, set[Blocking]], Expanded]:
     """By label of an instruction: every form that it is executed under on some path from ``f``."""
     rows = made.table.instructions
@@ -50,7 +51,7 @@ def held(
     )
     known = {made.at(name): value for name, value in (words or {}).items()}
     begin = masking.begin(made.at("f"), MaskState(), 0, False, known)
-    found = expand(program, made.at("f"), masking=masking, holds=[begin])
+    found = expand(program, made.at("f"), masking=masking, holds=[begin], depth=depth)
     exceptions = made.table.exceptions
     of = (
         forms(found, exceptions)
@@ -310,6 +311,29 @@ def test_too_much_to_be_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(graph.steps) < 40
     assert any(form.unknown for form in found["loop"])
     assert FREE in found["end"]
+
+
+def test_recursion_in_contexts_that_share_their_callers(tmp_path: Path) -> None:
+    """As deep as it may go, what each call saved is not told apart for ever."""
+    source = """
+.global f
+.type f, %function
+f:      push {r4, lr}
+        mrs r4, primask
+        cpsid i
+in:     cmp r0, #0
+        beq out
+        subs r0, r0, #1
+        bl f
+        bl f
+out:    msr primask, r4
+back:   pop {r4, pc}
+"""
+    found, graph = held(built(tmp_path, "v7m", source), depth=0)
+    assert {FREE, ALL} <= found["f"]
+    assert ALL in found["in"]
+    assert {FREE, ALL} <= found["back"]
+    assert len(graph.steps) < 10_000
 
 
 def parts(made: Assembled, ask: str) -> tuple[set[str], set[str]]:
