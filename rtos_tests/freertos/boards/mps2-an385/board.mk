@@ -15,5 +15,5 @@ PORT_INCLUDES := portable/GCC/ARM_CM3
 RUN = $(QEMU) -M mps2-an385 -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
 BOARD_MORE := boards/armv7m.yaml boards/critical.yaml
-BOARD_FACTS := boards/armv7m.ff boards/critical.ff
+BOARD_FACTS := boards/armv7m.ff boards/critical.ff $(if $(filter whole full,$(CONFIG)),boards/critical-calls.ff)
 BOARD_HAS_TICKLESS := 1
