@@ -7,14 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from needs import need
 
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
+from wcetchar.model.characterization import Place
 from wcetchar.model.flow import FunctionGraph, ProgramGraph, TransferKind
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.static.flow.graph import program_graph
+from wcetchar.static.program import Program as Analysed
 
 OPTIONS = {
     "v7m": ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
@@ -106,6 +109,16 @@ class Program:
 
     def function(self, graph: ProgramGraph, name: str) -> FunctionGraph:
         return graph.functions[self.at(name)]
+
+
+def analysed_in(
+    made: Program, graph: ProgramGraph, called: Mapping[int, frozenset[int]] | None = None
+) -> Analysed:
+    """What graphs of paths are made from; everything is in one section, and no place is known."""
+    none = np.zeros(len(made.table.instructions), dtype=np.int64)
+    return Analysed(
+        made.table, graph, (".text",), none, none, lambda _: Place(), called=called or {}
+    )
 
 
 def built(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from flow_programs import Program as Made
-from flow_programs import built
+from flow_programs import analysed_in, built
 
 from wcetchar import formula
 from wcetchar.errors import InputError
-from wcetchar.model.characterization import Place
 from wcetchar.model.flow_fact import Targets
 from wcetchar.static.apply_facts import FactsInProgram
 from wcetchar.static.expand import Expanded, expand
 from wcetchar.static.facts import Places, parse_facts
-from wcetchar.static.program import Program
 
 SOURCE = """
 static int (*volatile table[2])(int);
@@ -46,10 +43,7 @@ def facts_in(made: Made, text: str) -> FactsInProgram:
 
 
 def graph_of(made: Made, entry: str) -> Expanded:
-    none = np.zeros(len(made.table.instructions), dtype=np.int64)
-    graph = made.graph(entry)
-    program = Program(made.table, graph, (".text",), none, none, lambda _: Place())
-    return expand(program, made.at(entry))
+    return expand(analysed_in(made, made.graph(entry)), made.at(entry))
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 from flow_programs import Program as Made
-from flow_programs import built
+from flow_programs import analysed_in, built
 
-from wcetchar.model.characterization import Place
 from wcetchar.model.flow import ProgramGraph
 from wcetchar.static.expand import Expanded, expand
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.flow.register_calls import callers, register_calls
 from wcetchar.static.given_targets import Given, is_said_by_calls
-from wcetchar.static.program import Program
 
 
 def function(name: str, text: str) -> str:
@@ -73,11 +70,7 @@ def given(
 
 def called(made: Made, one: Given, graph: ProgramGraph, entry: str) -> tuple[Expanded, set[str]]:
     """What each call through the register calls, as ``c1 a``."""
-    none = np.zeros(len(made.table.instructions), dtype=np.int64)
-    program = Program(
-        made.table, graph, (".text",), none, none, lambda _: Place(), called=one.called
-    )
-    found = expand(program, made.at(entry))
+    found = expand(analysed_in(made, graph, one.called), made.at(entry))
     rows, pairs = made.table.instructions, set()
     for context in {step.context for step in found.steps}:
         string = found.contexts[context].string

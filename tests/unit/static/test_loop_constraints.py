@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from flow_programs import Program as Assembled
-from flow_programs import built
+from flow_programs import analysed_in, built
 
 from wcetchar import formula
-from wcetchar.model.characterization import Place
-from wcetchar.model.expression import Expression, Number
+from wcetchar.model.expression import Number
 from wcetchar.model.path_model import OUTSIDE, FlowConstraint, Origin
 from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.loop_constraints import (
@@ -22,7 +20,6 @@ from wcetchar.static.loop_constraints import (
     turned_within,
     turns,
 )
-from wcetchar.static.program import Program
 from wcetchar.static.split import split
 
 NESTED = """
@@ -55,16 +52,8 @@ def expanded(made: Assembled, cut: str | None = None, depth: int | None = None) 
     """All paths of ``main``, or of the part that begins at a label."""
     rows = made.table.instructions
     index = {row.address: number for number, row in enumerate(rows)}
-    none = np.zeros(len(rows), dtype=np.int64)
     at = frozenset[int]() if cut is None else frozenset({index[made.at(cut)]})
-    program = Program(
-        made.table,
-        split(made.graph("main"), {n - 1 for n in at}),
-        (".text",),
-        none,
-        none,
-        lambda _: Place(),
-    )
+    program = analysed_in(made, split(made.graph("main"), {n - 1 for n in at}))
     cuts = None if cut is None else Cuts(begins=at)
     return expand(program, made.at("main"), cuts, depth=depth)
 
@@ -90,16 +79,9 @@ def first_of(found: Expanded, step: int) -> int:
 
 
 def keeps(trail: list[int], constraint: FlowConstraint) -> bool:
-    total = 0
-    for link in trail:
-        coefficient = constraint.coefficients.get(link)
-        if coefficient is not None:
-            total += value(coefficient)
-    return total <= value(constraint.limit)
-
-
-def value(expression: Expression) -> int:
-    return formula.evaluate(expression, {})
+    weights = {link: formula.evaluate(k, {}) for link, k in constraint.coefficients.items()}
+    total = sum(weights.get(link, 0) for link in trail)
+    return total <= formula.evaluate(constraint.limit, {})
 
 
 def loops_of(found: Expanded, made: Assembled) -> tuple[int, int]:
@@ -119,6 +101,8 @@ def test_rounds_each_time_that_a_loop_around_is_entered(tmp_path: Path, limit: i
     known = {(made.at("f"), inner): [bound], (made.at("f"), outer): []}
     made_of = [one for one in constraints(found, known, str, {}) if isinstance(one, FlowConstraint)]
     assert len(made_of) == 2, "one for each context of f"
+    turned = turns(found)
+    contexts = [n for n in range(len(found.contexts)) if found.function_of(n).name == "f"]
     seen: set[bool] = set()
     most = 0
     for trail, blocks in paths(found, 26):
@@ -126,10 +110,7 @@ def test_rounds_each_time_that_a_loop_around_is_entered(tmp_path: Path, limit: i
         assert len(counts) == 2
         fits = all(count <= limit for count in counts)
         assert all(keeps(trail, one) for one in made_of) == fits
-        contexts = [n for n in range(len(found.contexts)) if found.function_of(n).name == "f"]
-        assert [
-            turned_within(trail, turns(found), inner, (context, outer)) for context in contexts
-        ] == counts
+        assert counts == [turned_within(trail, turned, inner, (one, outer)) for one in contexts]
         seen.add(fits)
         most = max(most, *counts)
     assert seen == {True, False}

@@ -6,19 +6,17 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 from flow_programs import Program as Assembled
-from flow_programs import built
+from flow_programs import analysed_in, built
 
-from wcetchar.model.characterization import Blocking, Place
+from wcetchar.model.characterization import Blocking
 from wcetchar.model.masks import MaskState
 from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static import expand as expanding
 from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.masking.follow import Masking
 from wcetchar.static.masking.forms import forms
-from wcetchar.static.program import Program
 from wcetchar.static.proofs import analysed
 from wcetchar.static.split import split
 
@@ -38,11 +36,10 @@ def held(
     """By label of an instruction: every form that it is executed under on some path from ``f``."""
     rows = made.table.instructions
     index = {row.address: number for number, row in enumerate(rows)}
-    none = np.zeros(len(rows), dtype=np.int64)
     whole = made.graph("f")
     values = analysed(whole, made.image, made.table)
     graph = split(whole, {n for n, row in enumerate(rows) if row.masks})
-    program = Program(made.table, graph, (".text",), none, none, lambda _: Place())
+    program = analysed_in(made, graph)
     masking = Masking(
         program,
         values,
@@ -340,12 +337,11 @@ def parts(made: Assembled, ask: str) -> tuple[set[str], set[str]]:
     """Labels of what the part until the switch ends with, and what the one behind begins with."""
     rows = made.table.instructions
     index = {row.address: number for number, row in enumerate(rows)}
-    none = np.zeros(len(rows), dtype=np.int64)
     whole = made.graph("f")
     masks = {n for n, row in enumerate(rows) if row.masks}
     asks = index[made.at(ask)]
     graph = split(whole, {asks, *masks})
-    program = Program(made.table, graph, (".text",), none, none, lambda _: Place())
+    program = analysed_in(made, graph)
     masking = Masking(program, analysed(whole, made.image, made.table), requests=[asks])
     begin = masking.begin(made.at("f"), MaskState(), 0, False, {})
     where = frozenset({asks, *masks})

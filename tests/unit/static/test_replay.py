@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from flow_programs import built
+from flow_programs import analysed_in, built
 
 from wcetchar.model.access import AccessVector
-from wcetchar.model.characterization import Place
 from wcetchar.model.flow import EdgeKind
 from wcetchar.model.observed import ObservedPath
 from wcetchar.static.expand import expand
-from wcetchar.static.program import Program
 from wcetchar.static.replay import Astray, Replay
 
 SOURCE = """
@@ -45,9 +43,7 @@ def test_control_returns_behind_the_call_that_was_made(tmp_path: Path) -> None:
     graph a way leads from the one ``a`` into ``g`` and back into the other."""
     made = built(tmp_path, "riscv", SOURCE)
     rows = made.table.instructions
-    none = np.zeros(len(rows), dtype=np.int64)
-    program = Program(made.table, made.graph("f"), (".text",), none, none, lambda _: Place())
-    found = expand(program, made.at("f"), depth=1)
+    found = expand(analysed_in(made, made.graph("f")), made.at("f"), depth=1)
     index = {row.address: number for number, row in enumerate(rows)}
     f, a = index[made.at("f")], index[made.at("a")]
     jumped = [f, f + 6, *range(a, a + 2), index[made.at("g")], a + 2, a + 3, index[made.at("h")]]

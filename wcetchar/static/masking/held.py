@@ -43,8 +43,8 @@ class Hold:
         pending: a switch was asked for while it was masked.
         words: variables that are followed, by address, in order; what is not known of one is not
             known.
-        frames: functions that are being executed, as far as the path has entered them; at least
-            one.
+        frames: functions that are being executed, as far as the path has entered them and they
+            are not forgotten; at least one.
     """
 
     masks: MaskState = MaskState()  # noqa: RUF009  (frozen)

@@ -10,5 +10,6 @@ BOARD_LINK := $(HERE)/boards/mps2-an385/link.ld
 RUN = $(QEMU) -M mps2-an386 -display none -monitor none -serial null \
 	-semihosting-config enable=on,target=native -icount shift=5 -kernel
 BOARD_MORE := boards/armv7m.yaml boards/critical.yaml
-BOARD_FACTS := boards/armv7m.ff boards/critical.ff $(if $(filter whole full,$(CONFIG)),boards/critical-calls.ff)
+BOARD_FACTS := boards/armv7m.ff boards/critical.ff
+BOARD_MORE_FACTS := boards/critical-calls.ff
 BOARD_HAS_TICKLESS := 1
