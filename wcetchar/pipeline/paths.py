@@ -151,7 +151,7 @@ class PathModels:
             for number in one.returns
         )
         self._check_calls()
-        self._values = analysed(self._whole, image, table)
+        self._values = analysed(self._whole, image, table, self._facts.switches(everywhere=True))
         self._proved_bounds = proved_bounds(self._values)
         self._masks = frozenset(n for n, row in enumerate(table.instructions) if row.masks)
         self.program = Program(

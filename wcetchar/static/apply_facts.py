@@ -214,9 +214,10 @@ class FactsInProgram:
             return False
         return True
 
-    def switches(self) -> frozenset[int]:
-        """Instructions that ask for a switch, in any service."""
-        return ServiceFacts(self, list(self.facts)).switches()
+    def switches(self, *, everywhere: bool = False) -> frozenset[int]:
+        """Instructions that ask for a switch, in any service; ``everywhere``: in all of them."""
+        facts = [fact for fact in self.facts if not (everywhere and fact.services)]
+        return ServiceFacts(self, facts).switches()
 
     def of(self, service: str) -> ServiceFacts:
         """Those that hold in a service, or a part of one."""

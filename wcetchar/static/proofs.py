@@ -7,7 +7,7 @@ from typing import Final
 
 from wcetchar.model.flow import FunctionGraph, ProgramGraph
 from wcetchar.model.image import Image
-from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.instruction import Flow, InstructionTable
 from wcetchar.model.path_model import Origin
 from wcetchar.model.service import Parameter
 from wcetchar.static.loop_constraints import Bound, LoopKey
@@ -28,15 +28,25 @@ _WIDEST: Final = 1 << 20
 SectionsOf = Callable[[int, int], frozenset[str] | None]
 
 
-def analysed(graph: ProgramGraph, image: Image, table: InstructionTable) -> dict[int, Values]:
+RESUMED: Final = "a thread that was switched away goes on with the registers that it had"
+
+
+def analysed(
+    graph: ProgramGraph,
+    image: Image,
+    table: InstructionTable,
+    switches: Collection[int] = (),
+) -> dict[int, Values]:
     """Values in each function, by its address: of those that are called before those that call
-    them."""
+    them. ``switches``: table indices of what asks for a switch of threads, whoever executes it."""
+    switched = _switched(table, switches)
     read = _constants(image)
     found: dict[int, Values] = {}
     summaries: dict[int, Summary | None] = {}
     for address in _bottom_up(graph):
         one = graph.functions[address]
-        calls: dict[int, Summary] = {}
+        inside = {n for block in one.blocks for n in range(block.first, block.last + 1)}
+        calls = {index: switched[index] for index in inside & switched.keys()}
         for transfer in one.transfers:
             known = [summaries.get(target) for target in transfer.targets]
             if transfer.complete and known and None not in known:
@@ -45,6 +55,15 @@ def analysed(graph: ProgramGraph, image: Image, table: InstructionTable) -> dict
         if address not in graph.recursive:
             summaries[address] = summary_of(found[address])
     return found
+
+
+def _switched(table: InstructionTable, switches: Collection[int]) -> dict[int, Summary]:
+    """What supervisor calls do that ask for a switch: other threads run, and may write wherever
+    they know of; then this one goes on with its registers."""
+    everything = (1 << len(table.registers.names)) - 1
+    summary = Summary(anywhere=True, kept=everything, assumptions=frozenset({RESUMED}))
+    rows = table.instructions
+    return {n: summary for n in switches if rows[n].flow is Flow.SUPERVISOR_CALL}
 
 
 def _bottom_up(graph: ProgramGraph) -> Iterator[int]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from wcetchar.image import load_image
 from wcetchar.isa import decode_image
+from wcetchar.model.instruction import Flow
 from wcetchar.static.flow.graph import program_graph
-from wcetchar.static.proofs import analysed, arguments_by_callers, values_by_callers
+from wcetchar.static.proofs import RESUMED, analysed, arguments_by_callers, values_by_callers
 from wcetchar.static.values import Values
 from wcetchar.static.values.effects import Given, Summary, Written, either
 from wcetchar.static.values.form import Form, Range, Tag
@@ -21,12 +22,14 @@ Assemble = Callable[..., Path]
 
 
 class Program:
-    def __init__(self, elf: Path, *names: str) -> None:
+    def __init__(self, elf: Path, *names: str, switches: bool = False) -> None:
         self.image = load_image(elf)
         self.table = decode_image(self.image)
         entries = [self.image.symbol(name).address for name in names]
         self.graph = program_graph(self.image, self.table, entries)
-        self.values = analysed(self.graph, self.image, self.table)
+        rows = enumerate(self.table.instructions)
+        calls = [n for n, row in rows if switches and row.flow is Flow.SUPERVISOR_CALL]
+        self.values = analysed(self.graph, self.image, self.table, calls)
 
     def of(self, name: str) -> Values:
         return self.values[self.image.symbol(name).address]
@@ -42,12 +45,12 @@ class Program:
         return graph.blocks[graph.transfers[0].block].last
 
 
-def program(assemble: Assemble, **functions: str) -> Program:
+def program(assemble: Assemble, *, switches: bool = False, **functions: str) -> Program:
     text = "".join(
         f".global {name}\n.type {name}, %function\n{name}:\n{body}\n.size {name}, .-{name}\n"
         for name, body in functions.items()
     )
-    return Program(assemble(text), *functions)
+    return Program(assemble(text), *functions, switches=switches)
 
 
 def test_what_a_leaf_does(assemble: Assemble) -> None:
@@ -195,3 +198,32 @@ def test_addresses_that_callers_hand_over(assemble: Assemble) -> None:
     assert where is not None
     assert where.stack
     assert where.interval == between(4, 12, 8)
+
+
+def test_a_switch_of_threads_keeps_registers_and_the_frame(assemble: Assemble) -> None:
+    """And no memory that others know of: here a word of the frame whose address got out."""
+    body = (
+        "push {{r2, r3, r4, lr}}\nmovs r2, #7\nstr r2, [sp]\n{out}\nsvc 0\nldr r1, [sp]\n"
+        "at{n}: nop\npop {{r2, r3, r4, pc}}"
+    )
+    made = program(
+        assemble,
+        switches=True,
+        f=body.format(out="nop", n=1),
+        g=body.format(out="mov r3, sp\nstr r3, [r0]", n=2),
+    )
+    rows = {row.address: number for number, row in enumerate(made.table.instructions)}
+    for name, label, word in (("f", "at1", number(7)), ("g", "at2", between(0, 0xFFFFFFFF))):
+        values = made.of(name)
+        at = rows[made.image.symbol(label).address]
+        assert values.value_before(at, 2) == Range(number(7))
+        assert values.value_before(at, 1) == Range(word)
+        assert RESUMED in values.assumptions
+        assert made.summary(name).anywhere
+
+    other = program(assemble, f=body.format(out="nop", n=1)).of("f")
+    assert RESUMED not in other.assumptions
+    at = next(
+        n for n, row in enumerate(other.table.instructions) if row.flow is Flow.SUPERVISOR_CALL
+    )
+    assert other.value_before(at + 1, 2) == Range(between(0, 0xFFFFFFFF))

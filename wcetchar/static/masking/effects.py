@@ -103,6 +103,13 @@ class Effects:
             self._constants[key] = known
         return known
 
+    def resumes(self, function: int, index: int) -> bool:
+        """A supervisor call behind which the thread goes on with the registers that it had."""
+        values = self._values.get(function)
+        summary = None if values is None else values.calls.get(index)
+        everything = (1 << len(self._table.registers.names)) - 1
+        return summary is not None and summary.kept == everything
+
     def escaped(self, function: int, index: int) -> bool:
         """Before an instruction, the address of the function's frame may be known elsewhere; or it
         is handed to what the instruction calls."""

@@ -278,8 +278,15 @@ class _Walk:
         if compared is not None:
             self.known |= compared
         if row.flow is Flow.SUPERVISOR_CALL:
-            # Its handler passes results in registers, and may write anywhere.
+            self._supervised(index)
+
+    def _supervised(self, index: int) -> None:
+        """A handler passes results in registers, and may write anywhere; but one that switches
+        threads only to what other threads know of."""
+        if not self._effects.resumes(self._function, index):
             self.known = {}
+        elif self._effects.escaped(self._function, index):
+            self.known = {place: bits for place, bits in self.known.items() if place[0] == "r"}
 
     def perhaps(self, row: Instruction) -> None:
         """It is executed or not."""
