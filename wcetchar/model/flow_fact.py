@@ -84,9 +84,13 @@ class LoopBound(Fact):
 
 @dataclass(frozen=True)
 class Never(Fact):
-    """``never PLACE``: it is not executed in this configuration, or in this service."""
+    """``never PLACE``: it is not executed in this configuration, or in this service.
+
+    ``switch``: of all that the place has, only what asks for a switch of threads is not
+    (``never switch at PLACE``)."""
 
     place: CodePlace = CodePlace(PlaceKind.ADDRESS)
+    switch: bool = False
 
 
 @dataclass(frozen=True)

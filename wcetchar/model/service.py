@@ -95,6 +95,15 @@ PARTS: dict[ServiceKind, tuple[Part, ...]] = {
 """Of these a trace must show all but ``BETWEEN_SWITCHES``, which only some calls have."""
 
 
+def parts_before(service: Service, part: Part) -> tuple[str, ...]:
+    """Names of the parts that may have been executed when a part begins."""
+    if part is Part.BETWEEN_SWITCHES:
+        return Part.UNTIL_SWITCH.of(service.name), part.of(service.name)
+    if part is Part.UNTIL_RETURN:
+        return tuple(one.of(service.name) for one in PARTS[service.kind] if one is not part)
+    return ()
+
+
 @dataclass(frozen=True)
 class Service:
     """One kernel service or internal activity.

@@ -26,7 +26,14 @@ from wcetchar.model.flow_fact import (
 )
 from wcetchar.model.observed import Observed, ObservedPath
 from wcetchar.model.path_model import FlowConstraint, Gap, Origin, PathModel
-from wcetchar.model.service import PARTS, FloatContext, Part, Service, ServiceKind
+from wcetchar.model.service import (
+    PARTS,
+    FloatContext,
+    Part,
+    Service,
+    ServiceKind,
+    parts_before,
+)
 from wcetchar.pipeline.flow_facts import (
     PathsRequest,
     check_names,
@@ -203,7 +210,7 @@ class PathModels:
                 for part in PARTS[service.kind]:
                     name = part.of(service.name)
                     if name in self._paths and self._is_entered_at(service, entry):
-                        facts = self._facts.of(name)
+                        facts = self._facts.of(name, parts_before(service, part))
                         yield self._model(service, part, address, facts)
                         used |= facts.used
                         asked.update((id(fact), fact) for fact in facts.facts)
@@ -242,6 +249,7 @@ class PathModels:
             limits={**dict.fromkeys(unlimited, 1), **limits},
             depth=self._request.depth,
             excluded=facts.excluded(self.program.graph),
+            excluded_before=facts.excluded_before(self.program.graph),
             histories=self._histories,
             masking=masking,
             holds=self._begins(masking, service, address, facts),

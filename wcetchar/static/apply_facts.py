@@ -93,7 +93,8 @@ class FactsInProgram:
         if known is None:
             called = tuple(self.address_of(name, fact) for name in place.called)
             rows = self.places.table.instructions
-            found = self.places.indices(place)
+            switch = isinstance(fact, Never) and fact.switch
+            found = self.places.asking(place) if switch else self.places.indices(place)
             # Of an IT block the first instruction is executed whatever the condition is.
             found = frozenset(i for i in found if not rows[i].text.startswith("it"))
             decided = frozenset(i for i in found if not _is_undecided(rows[i]))
@@ -219,10 +220,12 @@ class FactsInProgram:
         facts = [fact for fact in self.facts if not (everywhere and fact.services)]
         return ServiceFacts(self, facts).switches()
 
-    def of(self, service: str) -> ServiceFacts:
-        """Those that hold in a service, or a part of one."""
+    def of(self, service: str, before: Sequence[str] = ()) -> ServiceFacts:
+        """Those that hold in a service, or a part of one. ``before``: parts of it that may have
+        been executed then."""
         holding = [fact for fact in self.facts if holds_in(fact, service)]
-        return ServiceFacts(self, holding, PART_SEPARATOR in service)
+        earlier = [fact for fact in self.facts if all(holds_in(fact, one) for one in before)]
+        return ServiceFacts(self, holding, PART_SEPARATOR in service, earlier if before else None)
 
 
 @dataclass
@@ -231,12 +234,14 @@ class ServiceFacts:
 
     Attributes:
         is_part: of a part of a service that another thread cuts.
+        earlier: those that hold before it; ``None``: the same.
         used: numbers (``id``) of facts whose place the service reaches, as far as it was asked.
     """
 
     program: FactsInProgram
     facts: list[Fact]
     is_part: bool = False
+    earlier: list[Fact] | None = None
     used: set[int] = field(default_factory=set)
 
     @cached_property
@@ -281,6 +286,12 @@ class ServiceFacts:
             return out
 
         return excluded
+
+    def excluded_before(self, graph: ProgramGraph) -> Callable[[Contexts, int, int], bool] | None:
+        """The same of what comes before the part."""
+        if self.earlier is None:
+            return self.excluded(graph)
+        return ServiceFacts(self.program, self.earlier, used=self.used).excluded(graph)
 
     def switches(self) -> frozenset[int]:
         """Instructions that ask for a switch of threads."""

@@ -331,6 +331,7 @@ def expand(
     limits: Mapping[int, int] | None = None,
     depth: int | None = None,
     excluded: Excluded | None = None,
+    excluded_before: Excluded | None = None,
     histories: Histories | None = None,
     masking: Masking | None = None,
     holds: Sequence[int] = (0,),
@@ -343,6 +344,7 @@ def expand(
         limits: how many calls of each recursive function are active at once, at most.
         depth: calls that tell contexts apart; ``None``: all.
         excluded: whether a block is not executed, by a fact.
+        excluded_before: the same of what comes before the part.
         histories: shared by the services of one program.
         masking: follows masks, shared like these; ``None``: they are not followed.
         holds: numbers of what it knows where the service begins.
@@ -362,7 +364,7 @@ def expand(
         explorer.explore(first)
         return _pruned(explorer.found)
     # All that comes before first: it shows in which contexts the part can begin.
-    before = _Explorer(program, contexts, histories, excluded, None, masking, cuts.asked)
+    before = _Explorer(program, contexts, histories, excluded_before, None, masking, cuts.asked)
     before.explore(first)
     starts = before.behind
     for step in () if cuts.asked else before.found.steps:

@@ -11,9 +11,11 @@ from flow_programs import analysed_in, built
 from wcetchar import formula
 from wcetchar.errors import InputError
 from wcetchar.model.flow_fact import Targets
+from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static.apply_facts import FactsInProgram
-from wcetchar.static.expand import Expanded, expand
+from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.facts import Places, parse_facts
+from wcetchar.static.split import split
 
 SOURCE = """
 static int (*volatile table[2])(int);
@@ -114,3 +116,75 @@ def test_a_line_in_pieces(tmp_path: Path, text: str, passed: list[int]) -> None:
     assert values == passed
     assert {formula.to_text(one.limit) for one in found} == {"0 - -N"}
     assert len(facts.used) == 1
+
+
+MAY_ASK = """
+.global f
+.type f, @function
+f:      csrci mstatus, 8
+        beqz a0, wait
+        sw a1, 0(a2)
+.loc 1 7
+        beqz a1, out
+ask:    ecall
+.loc 1 8
+out:    csrsi mstatus, 8
+        ret
+wait:   ecall
+behind: j out
+"""
+
+
+def first_instructions(made: Made, found: Expanded) -> set[int]:
+    blocks = [found.function_of(step.context).blocks[step.block] for step in found.steps]
+    return {made.table.instructions[block.first].address for block in blocks}
+
+
+def test_a_request_for_a_switch_that_is_never_made(tmp_path: Path) -> None:
+    """The line tests whether it is, which goes on being executed."""
+    made = built(tmp_path, "riscv", '.file 1 "program.s"\n' + MAY_ASK)
+    index = {row.address: number for number, row in enumerate(made.table.instructions)}
+    asks = index[made.at("ask")]
+    program = analysed_in(made, split(made.graph("f"), {asks - 1, asks}))
+    for text, reached in [
+        ("never switch at program.s:7", {"f", "wait", "out"}),
+        ("never program.s:7", {"f", "wait", "out"}),
+        (f"never switch at {made.at('wait'):#x}", {"f", "ask", "out"}),
+    ]:
+        facts = facts_in(made, text).of("s")
+        found = expand(program, made.at("f"), excluded=facts.excluded(program.graph))
+        labels = {made.label(address) for address in first_instructions(made, found)}
+        assert reached <= labels
+        assert not {"ask", "wait"} - reached & labels
+
+
+def test_facts_of_a_part_say_nothing_of_what_comes_before(tmp_path: Path) -> None:
+    """Both requests lead into the part; what holds in the part alone excludes what follows it,
+    and what holds before it as well leaves it one beginning."""
+    made = built(tmp_path, "riscv", '.file 1 "program.s"\n' + MAY_ASK)
+    index = {row.address: number for number, row in enumerate(made.table.instructions)}
+    begins = frozenset({index[made.at("out")], index[made.at("behind")]})
+    program = analysed_in(made, split(made.graph("f"), {n - 1 for n in begins}))
+    parts = ("s/call", "s/between")
+
+    def begun(text: str) -> set[str]:
+        facts = facts_in(made, text).of("s/resume", parts)
+        found = expand(
+            program,
+            made.at("f"),
+            Cuts(begins=begins),
+            excluded=facts.excluded(program.graph),
+            excluded_before=facts.excluded_before(program.graph),
+        )
+        first = [found.steps[link.target] for link in found.links if link.source == OUTSIDE]
+        graph = program.graph.functions[made.at("f")]
+        rows = made.table.instructions
+        return {made.label(rows[graph.blocks[step.block].first].address) for step in first}
+
+    wait = hex(made.at("wait"))
+    assert begun("") == {"out", "behind"}
+    assert begun(f"service s/resume {{ never {wait} }}") == {"out", "behind"}
+    assert begun(f"service s/call {{ never {wait} }}") == {"out", "behind"}
+    assert begun(f"service s, !s/resume {{ never {wait} }}") == {"out"}
+    assert begun(f"service s {{ never {wait} }}") == {"out"}
+    assert begun(f"service s/resume {{ never {made.at('behind'):#x} }}") == {"out"}

@@ -59,6 +59,8 @@ A, B = function("A"), function("B")
         ),
         ('never heap_4.c:"xReturn = 0"', Never(HERE, place=text("xReturn = 0"))),
         ("never 0x80001234", Never(HERE, place=CodePlace(PlaceKind.ADDRESS, address=0x80001234))),
+        ("never switch at heap_4.c:3", Never(HERE, place=at(3), switch=True)),
+        ("never switch", Never(HERE, place=function("switch"))),
         (
             "never a/b.c:3 called from A through B # so",
             Never(HERE, place=at(3, "a/b.c", called=("A", "B"))),

@@ -268,8 +268,8 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         fact = LoopBound(self._where(word), place=place, limit=bound, total=total is not None)
         return self._stated(word, fact)
 
-    def never(self, word: Token, place: CodePlace) -> Stated:
-        return self._stated(word, Never(self._where(word), place=place))
+    def never(self, word: Token, switch: Token | None, place: CodePlace) -> Stated:
+        return self._stated(word, Never(self._where(word), place=place, switch=switch is not None))
 
     def targets(self, word: Token, place: CodePlace, *targets: CodePlace) -> Stated:
         for target in targets:

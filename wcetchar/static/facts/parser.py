@@ -39,6 +39,7 @@ _WORDS: Final = {
     "NO": "'no return from'",
     "ACCESS": "'access at', 'read at', 'write at'",
     "SWITCH": "'switch at'",
+    "SWITCH_AT": "'switch at'",
     "AT_ENTRY": "'at entry'",
     "SYMBOL": "a function's or variable's name",
     "FILE": 'a place in a file (FILE:12 or FILE:"text")',

@@ -167,7 +167,7 @@ def _body(fact: Fact, sign: str) -> str:
             total = " in total" if fact.total else ""
             return f"loop at {place_text(fact.place)}: at most {_limit(fact.limit)}{total}"
         case Never():
-            return f"never {place_text(fact.place)}"
+            return f"never {'switch at ' if fact.switch else ''}{place_text(fact.place)}"
         case Targets():
             called = all(t.kind is PlaceKind.FUNCTION and not t.offset for t in fact.targets)
             targets = ", ".join(map(place_text, fact.targets))
