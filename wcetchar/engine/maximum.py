@@ -12,14 +12,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
-from wcetchar.engine.counts import LARGEST_GRID, values_of
+from wcetchar.engine.counts import values_of
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.totals import Totals, total_of
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization, StretchKind
+
+LARGEST_SEARCH: Final = 20_000
+"""Points that are tried. A rendezvous over delayed, woken and waiting tasks has 12,096."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def worst_parameters(
     what may follow it.
 
     Raises:
-        InputError: more than ``LARGEST_GRID`` points, a fixed value out of range, or counts that
+        InputError: more than ``LARGEST_SEARCH`` points, a fixed value out of range, or counts that
             do not hold somewhere in the range.
     """
     names = tuple(parameter.name for parameter in service.parameters)
@@ -55,11 +59,11 @@ def worst_parameters(
     # Refuses what is fixed out of range or unknown before the search starts.
     values_of(service, {**{n: r[0] for n, r in zip(names, ranges, strict=True)}, **fixed})
     size = math.prod(len(values) for values in ranges)
-    if size > LARGEST_GRID:
+    if size > LARGEST_SEARCH:
         free = [name for name in names if name not in fixed]
         raise InputError(
             f"{service.name}: {size} combinations of {', '.join(free)} are too many to try",
-            expected=f"at most {LARGEST_GRID} combinations for --maximum",
+            expected=f"at most {LARGEST_SEARCH} combinations for --maximum",
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
 
