@@ -2,7 +2,8 @@
 
 python docs/generate_paths.py [CONFIG ...]
 
-Configurations are `basic` if none is given. Firmware is made in build/firmware, as by make, and its
+Configurations are `basic` and `whole` if none is given; `whole` takes about half an hour of a core
+for each board. Formulas are looked for in `basic`. Firmware is made in build/firmware, as by make, and its
 trace beside it, unless there is one.
 """
 
@@ -34,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "freertos-paths.md"
 BUILD = ROOT / "build"
 NONE = "–"
+WITH_FORMULAS = ("basic",)
 
 INTRODUCTION = """\
 # FreeRTOS: bounds of all paths
@@ -55,7 +57,7 @@ counts cost most.
 * *bound*: the dearest path that there is; an *estimate* rests on what nobody has proved.
 * *unseen*: of the blocks on that path, how many no trace passed.
 * *formula*: the bound as a formula of the parameters, over their whole ranges, in core cycles; of
-  several pieces how many there are.
+  several pieces how many there are. In `whole` it was not looked for.
 * *masked*, *held off*: the longest stretch of all paths with interrupts masked, and with preemption
   held off, and (in brackets) that of the published counts.
 
@@ -80,12 +82,12 @@ CELLS = (
 @dataclass(frozen=True)
 class Result:
     """Of a cell in a configuration: views, by which each service is a row, and times in seconds;
-    ``formulas``: of all formulas."""
+    ``formulas``: of all formulas, ``None``: they were not looked for."""
 
     views: Sequence[PathView]
     build: float
     solve: float
-    formulas: float
+    formulas: float | None
 
 
 def folder(cell: Cell, config: str) -> Path:
@@ -136,8 +138,10 @@ def result(cell: Cell, config: str) -> Result:
     began_solving = time.perf_counter()
     views = [*worst_paths.run(asked)]
     solved = time.perf_counter()
-    views = [*worst_paths.run(replace(asked, formula=True))]
-    formulas = time.perf_counter() - solved
+    formulas = None
+    if config in WITH_FORMULAS:
+        views = [*worst_paths.run(replace(asked, formula=True))]
+        formulas = time.perf_counter() - solved
     return Result(views, built - began, solved - began_solving, formulas)
 
 
@@ -231,10 +235,18 @@ def summary(cell: Cell, config: str, of: Result) -> str:
         f"{f'{ratios[-1]:.3f}' if ratios else NONE}; at most 1.05: "
         f"{sum(one <= 1.05 for one in ratios)} of {len(ratios)}. Longest stretches, all paths / "
         f"published: masked {longest(of, 0)}; held off {longest(of, 1)}. All graphs and models are "
-        f"made in {of.build:.1f} s, all are solved in {of.solve:.1f} s, and all formulas are found "
-        f"in {of.formulas:.1f} s, by one process. Formulas of one piece: "
-        f"{sum(v.formula is not None and len(v.formula.pieces) == 1 for v in of.views)} of "
-        f"{len(of.views)}.\n"
+        f"made in {of.build:.1f} s, all are solved in {of.solve:.1f} s"
+        f"{formulas_of(of)}, by one process.\n"
+    )
+
+
+def formulas_of(of: Result) -> str:
+    if of.formulas is None:
+        return ""
+    single = sum(v.formula is not None and len(v.formula.pieces) == 1 for v in of.views)
+    return (
+        f", and all formulas are found in {of.formulas:.1f} s ({single} of {len(of.views)} of one "
+        "piece)"
     )
 
 
@@ -252,7 +264,9 @@ def page(configs: Sequence[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    PAGE.write_text("".join(page(sys.argv[1:] or ["basic"])).rstrip() + "\n", encoding="utf-8")
+    PAGE.write_text(
+        "".join(page(sys.argv[1:] or ["basic", "whole"])).rstrip() + "\n", encoding="utf-8"
+    )
     return 0
 
 
