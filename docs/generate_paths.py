@@ -3,8 +3,8 @@
 python docs/generate_paths.py [CONFIG ...]
 
 Configurations are `basic` and `whole` if none is given; `whole` takes about half an hour of a core
-for each board. Formulas are looked for in `basic`. Firmware is made in build/firmware, as by make, and its
-trace beside it, unless there is one.
+for each board. Formulas are looked for in `basic`. Firmware is made in build/firmware, as by make,
+and its trace beside it, unless there is one.
 """
 
 from __future__ import annotations
