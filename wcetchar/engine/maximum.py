@@ -22,8 +22,8 @@ from wcetchar.engine.totals import Totals, total_of
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization, StretchKind
 
-LARGEST_SEARCH: Final = 20_000
-"""Points that are tried. A rendezvous over delayed, woken and waiting tasks has 12,096."""
+LARGEST_SEARCH: Final = 50_000
+"""Points that are tried. A rendezvous over delayed, woken and waiting tasks has 24,192."""
 
 
 @dataclass(frozen=True)

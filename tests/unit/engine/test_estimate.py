@@ -491,8 +491,8 @@ def test_the_worst_values_of_a_table() -> None:
 
 
 def test_a_search_that_would_be_too_long_is_refused() -> None:
-    large = service(Counts((row(1),)), parameter("N", 1, 101), parameter("M", 1, 100))
-    with pytest.raises(InputError, match="10100") as caught:
+    large = service(Counts((row(1),)), parameter("N", 1, 501), parameter("M", 1, 100))
+    with pytest.raises(InputError, match="50100") as caught:
         worst(large)
     assert "--set N=VALUE" in str(caught.value)
     assert worst(large, N=7) == {"N": 7, "M": 1}
