@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wcetchar.analysis.used_lines import APART, DataUse, Touched, published_use
+from wcetchar.analysis.used_lines import DataUse, Touched, published_use
 from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.model.access import LINE_LOADS
-from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.cache import APART, CacheGeometry
 from wcetchar.model.characterization import Counts, DataFootprint, ServiceCharacterization, Word
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState

@@ -28,6 +28,8 @@ and by what is executed later may be loaded at either; then nothing counts as hi
 transfer control, is no barrier and no supervisor call. What p waits for is left out if p enters a
 line first itself: that has waited already where the line is loaded. With a buffer nothing is.
 
+*Behind*: which lines take turns, see ``line_turns``.
+
 Output of counts: packed codes as ``columns.event_code``, by section of the instruction.
 
 Soundness: as that of ``fetch_ahead`` and ``fetch_buffer``, for cores that fetch ahead no further.
@@ -37,13 +39,14 @@ Runs of b bytes take the worst each by itself, which no single address need give
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from wcetchar.analysis.line_turns import Turns, turns
 from wcetchar.counting.columns import FLOW, KIND, Codes, Columns, event_code
 from wcetchar.counting.front_end import is_predicted
 from wcetchar.counting.vain import NO_LINE, FetchedInVain, Range, Vain, wild_lines
@@ -57,6 +60,7 @@ Ranges = frozenset[tuple[int, int, int]]
 First = tuple[EventKind, ...] | int
 """What is hidden when a line is loaded at its first entry: stalls, in order; or, of a line that is
 fetched from in vain alone, how many cycles before control is transferred."""
+Flags = npt.NDArray[np.bool_]
 NOWHERE: Final[Codes] = np.zeros(0, dtype=np.int64)
 NO_SECTION: Final = -1
 NEAR: Final = 64
@@ -74,6 +78,7 @@ class Entered:
         lines: size of a line -> number of the line -> entries.
         wild: transfers that may fetch from anywhere.
         first: size of a line -> number of the line -> what its loading hides.
+        behind: size of a line -> how its lines take turns.
     """
 
     codes: Counter[int]
@@ -81,6 +86,7 @@ class Entered:
     lines: dict[int, Counter[int]]
     wild: int
     first: dict[int, dict[int, First]]
+    behind: dict[int, Turns] = field(default_factory=lambda: defaultdict(Counter))
 
     def include(self, other: Entered) -> None:
         """The largest of both, one by one."""
@@ -89,6 +95,8 @@ class Entered:
         for size, lines in other.lines.items():
             self.lines[size] |= lines
         self.wild = max(self.wild, other.wild)
+        for size, turn in other.behind.items():
+            self.behind[size] |= turn
         for size, firsts in other.first.items():
             mine = self.first[size]
             for line, hidden in firsts.items():
@@ -128,7 +136,7 @@ class LineEntries:
         index: Codes,
         address: Codes,
         end: Codes,
-        taken: npt.NDArray[np.bool_],
+        taken: Flags,
         stalls: Iterable[tuple[EventKind, Codes]],
         apart: Codes = NOWHERE,
     ) -> Entered:
@@ -150,9 +158,10 @@ class LineEntries:
         onwards[1:] = (self._goes_on[index] & ~taken)[:-1]
         onwards[apart[apart < len(index)]] = False
         pair = 2 * index + taken
-        pairs, earliest, often = (
-            one.tolist() for one in np.unique(pair, return_index=True, return_counts=True)
+        distinct, first, which, times = np.unique(
+            pair, return_index=True, return_inverse=True, return_counts=True
         )
+        pairs, earliest, often = (one.tolist() for one in (distinct, first, times))
         vains = [self._vain(one) for one in pairs]
         fetched, tail = self._fetched[pair], self._tail[pair]
         opens = np.ones(len(index), dtype=bool)
@@ -194,6 +203,9 @@ class LineEntries:
             used = np.union1d(address // line, (end - 1) // line)
             if not self.buffered:
                 entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
+                executes = [(address // line, begins), ((end - 1) // line, crosses)]
+                order = _in_order(executes, [vain.lines[number] for vain in vains], which)
+                entered.behind[line] = turns(*order, line)
             else:
                 entered.first[line] = dict.fromkeys((*executed, *in_vain, *used.tolist()), ())
             covered = -(-(run_bytes + line - granule[firsts]) // line)
@@ -255,7 +267,27 @@ def _by_position(stalls: Iterable[tuple[EventKind, Codes]]) -> dict[int, list[Ev
     return found
 
 
-def _first_of(lines: Codes, entered: npt.NDArray[np.bool_]) -> dict[int, int]:
+def _in_order(
+    executed: Iterable[tuple[Codes, Flags]], in_vain: Sequence[Sequence[int]], which: Codes
+) -> tuple[Codes, Flags]:
+    """Lines in the order in which a window enters them, and whether what is executed does.
+
+    Args:
+        executed: by position, a line, and whether it is entered there.
+        in_vain: lines that each of several instructions fetches from in vain.
+        which: of these, the one at each position.
+    """
+    lines = [np.where(entered, line, NO_LINE) for line, entered in executed]
+    certain = len(lines)
+    for number in range(max(map(len, in_vain))):
+        column = [one[number] if number < len(one) else NO_LINE for one in in_vain]
+        lines.append(np.array(column, dtype=np.int64)[which])
+    rows = np.stack(lines, axis=1)
+    is_certain = np.broadcast_to(np.arange(len(lines)) < certain, rows.shape)
+    return rows[rows != NO_LINE], is_certain[rows != NO_LINE]
+
+
+def _first_of(lines: Codes, entered: Flags) -> dict[int, int]:
     """Line -> the first position at which it is entered."""
     where = np.flatnonzero(entered)
     found, at = np.unique(lines[where], return_index=True)
@@ -266,7 +298,7 @@ def _hidden(
     executed: Mapping[int, int],
     in_vain: Mapping[int, tuple[int, int]],
     used: Iterable[int],
-    onwards: npt.NDArray[np.bool_],
+    onwards: Flags,
     waits: Mapping[int, list[EventKind]],
 ) -> dict[int, First]:
     """By line.

@@ -8,6 +8,7 @@ end, say) is counted from the section before it.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -19,6 +20,7 @@ from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.counting.columns import INSTRUCTION_BITS
 from wcetchar.model.access import EventKind
+from wcetchar.model.cache import APART
 from wcetchar.model.characterization import (
     Blocking,
     CodeRange,
@@ -26,6 +28,7 @@ from wcetchar.model.characterization import (
     FetchedLines,
     Footprint,
     HiddenStalls,
+    LineBehind,
     LinesInVain,
     SectionInfo,
 )
@@ -99,10 +102,39 @@ class Places:
             for line, entries in lines.items():
                 if entries < 2:
                     continue
-                for section in self._meeting_in(entered.ranges, line * size, line * size + size):
-                    number = line - self.address[section] // size
+                for section, number in self._numbers(entered, line, size):
                     found.append(EnteredLine(size, section, number, entries))
         return tuple(sorted(found))
+
+    def behind(self, entered: Entered) -> tuple[LineBehind, ...]:
+        """How lines take turns that may share a set, where that says more than how often they are
+        entered. Lines in which two sections meet are left out: where these lie apart, what enters
+        the one no longer enters the other."""
+        found = []
+        for size, lines in entered.lines.items():
+            sets: dict[int, list[int]] = defaultdict(list)
+            for line in lines:
+                sets[line % (APART // size)].append(line)
+            turn = entered.behind.get(size)
+            if turn is None:
+                continue
+            for together in sets.values():
+                for again, other in itertools.permutations(together, 2):
+                    times = turn[again, other]
+                    if lines[again] > 1 and times < lines[other]:
+                        (one, *more), (two, *others) = (
+                            self._numbers(entered, line, size) for line in (again, other)
+                        )
+                        if not more and not others:
+                            found.append(LineBehind(size, one, two, times))
+        return tuple(sorted(found))
+
+    def _numbers(self, entered: Entered, line: int, size: int) -> list[tuple[str, int]]:
+        """Each section that has a part of a line, and how many lines behind its first that is."""
+        return [
+            (section, line - self.address[section] // size)
+            for section in self._meeting_in(entered.ranges, line * size, line * size + size)
+        ]
 
     def _meeting_in(self, ranges: Ranges, first: int, last: int) -> set[str]:
         """Sections that have a part between two addresses, or code that stays with them there."""
@@ -149,7 +181,8 @@ def published_lines(
     for point, entered in sorted(observed.items()):
         ranges, repeated = places.ranges(entered.ranges), places.repeated(entered)
         hidden, in_vain = places.hidden(entered, {one.section for one in ranges})
-        footprint = Footprint((), ranges, repeated, entered.wild, hidden, in_vain)
+        behind = places.behind(entered)
+        footprint = Footprint((), ranges, repeated, entered.wild, hidden, in_vain, behind)
         together[footprint].append(point)
     return FetchedLines(
         entries,

@@ -35,18 +35,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from wcetchar.analysis.cases import Point
 from wcetchar.counting.columns import Codes
-from wcetchar.model.characterization import DataFootprint, LoadedBehind, UsedLine, UsedLines
-
-APART: Final = 1024
-"""Bytes: no way of a cache that is meant is smaller. Lines that are closer share no set of such a
-one as long as they lie to each other as where they were characterized."""
+from wcetchar.model.cache import APART
+from wcetchar.model.characterization import DataFootprint, LineBehind, UsedLine, UsedLines
 
 Words = tuple[int, int, int]
 """Section, how many, and the position at which hardware reads them."""
@@ -178,7 +174,7 @@ def published_use(used: Used, names: Sequence[str], begins: Mapping[str, int]) -
     )
     words = sorted((names[section], many) for section, many in used.words.items())
     behind = sorted(
-        LoadedBehind(
+        LineBehind(
             size,
             (names[section], number(section, line, size)),
             (names[of_other], number(of_other, other, size)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from wcetchar.model.cache import CacheGeometry
 
 Lines = npt.NDArray[np.int64]
+_UNTOLD: Final[Mapping[tuple[int, int], int]] = {}
 
 
 def replay(
@@ -85,35 +87,47 @@ def fitting(geometry: CacheGeometry, lines: Iterable[int]) -> list[int]:
 
 
 def cold_misses(
-    geometry: CacheGeometry, entries: Mapping[int, int], replaced: int = 0
+    geometry: CacheGeometry,
+    entries: Mapping[int, int],
+    replaced: int = 0,
+    behind: Mapping[tuple[int, int], int] = _UNTOLD,
 ) -> dict[int, int]:
     """How often each line misses at most, whatever the cache holds before.
 
     ``entries``: line number -> how often it is entered. A line of a set that all its lines fit
-    into misses once. Else another line of its set must have come in between::
+    into misses once. Else as many other lines of its set as that has ways were entered since::
 
-        misses(a) <= min(entries(a), 1 + sum of entries(b) over the other lines b of its set)
+        misses(a) <= min(entries(a), 1 + sum of behind(a, b) / ways), rounded down
+                     b: the other lines of its set
 
-    ``replaced``: how often something else replaces lines meanwhile; so often more it misses.
+    ``behind``: of two lines, how many entries of the first have the second between them and the one
+    before. There is an entry of b between for each, so never more than entries(b), nor that often
+    if it is not told. ``replaced``: how often something else replaces lines meanwhile; so often
+    more it misses.
     """
     sets = _by_set(geometry, entries)
     found = {}
     for lines in sets.values():
-        together = sum(entries[line] for line in lines)
         fits = len(lines) <= geometry.ways
         for line in lines:
-            others = 0 if fits else together - entries[line]
-            found[line] = min(entries[line], 1 + others + replaced)
+            others = 0
+            if not fits:
+                often = ((other, entries[other]) for other in lines if other != line)
+                others = sum(min(behind.get((line, b), times), times) for b, times in often)
+            found[line] = min(entries[line], 1 + others // geometry.ways + replaced)
     return found
 
 
 def warm_misses(
-    geometry: CacheGeometry, entries: Mapping[int, int], replaced: int = 0
+    geometry: CacheGeometry,
+    entries: Mapping[int, int],
+    replaced: int = 0,
+    behind: Mapping[tuple[int, int], int] = _UNTOLD,
 ) -> dict[int, int]:
     """The same where all lines were used before, and nothing else was since then: what fits is
     there until it is replaced; lines of a set that is too small for them miss as in a cold one."""
     sets = _by_set(geometry, entries)
-    cold = cold_misses(geometry, entries, replaced)
+    cold = cold_misses(geometry, entries, replaced, behind)
     return {
         line: min(entries[line], replaced) if len(lines) <= geometry.ways else cold[line]
         for lines in sets.values()

@@ -379,9 +379,10 @@ class RefillPrices:
                     entries[line] = max(entries[line], number)
         elif not fits(self.geometry, lines):
             return None
+        behind = self._behind(found) if known else {}
         model = warm_misses if self.state is CacheState.WARM else cold_misses
         misses: dict[str, int] = defaultdict(int)
-        for line, number in model(self.geometry, entries, handlers).items():
+        for line, number in model(self.geometry, entries, handlers, behind).items():
             misses[lines[line]] += number
         anywhere = self._anywhere(lines, max((f.wild for f in found), default=0))
         if not fits(self.geometry, lines):
@@ -433,6 +434,23 @@ class RefillPrices:
                 if line.size == self.geometry.line and line.section in self.price:
                     first = self.address[line.section] // line.size
                     yield first + line.number, line.entries
+
+    def _behind(self, footprints: Iterable[Footprint]) -> dict[tuple[int, int], int]:
+        """Lines that take turns, of sections that lie to each other as where they were
+        characterized. What one of several footprints tells need not hold in the others."""
+        footprint, *others = footprints
+        found: dict[tuple[int, int], int] = {}
+        for one in () if others else footprint.behind:
+            sections = {one.again[0], one.other[0]}
+            if one.size != self.geometry.line or not sections <= self.price.keys():
+                continue
+            if self._together(sections):
+                again, other = (
+                    self.address[section] // one.size + number
+                    for section, number in (one.again, one.other)
+                )
+                found[again, other] = one.times
+        return found
 
     def _together(self, sections: Collection[str]) -> bool:
         """They lie to each other as where they were characterized, so that lines are entered in

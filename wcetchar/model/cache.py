@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 LINE_BYTES = (16, 32, 64, 128)
 """Sizes of lines that a characterization counts for."""
+APART: Final = 1024
+"""Bytes: no way of a cache that is meant is smaller. Lines that are closer share no set of such a
+one as long as they lie to each other as where they were characterized."""
 
 
 @dataclass(frozen=True)

@@ -179,9 +179,10 @@ class UsedLine:
 
 
 @dataclass(frozen=True, order=True)
-class LoadedBehind:
-    """Of two lines of ``size`` bytes, each a section and a number as of :class:`UsedLine`: how many
-    ``times`` the line ``again`` is loaded where ``other`` was loaded since its last load."""
+class LineBehind:
+    """Of two lines of ``size`` bytes, each a section and a number as of :class:`UsedLine` or
+    :class:`EnteredLine`: how many ``times`` the line ``again`` is loaded from, or entered, where
+    ``other`` was since the last time."""
 
     size: int
     again: tuple[str, int]
@@ -204,7 +205,7 @@ class UsedLines:
     lines: tuple[UsedLine, ...]
     words: tuple[tuple[str, int], ...] = ()
     apart: int = 0
-    behind: tuple[LoadedBehind, ...] = ()
+    behind: tuple[LineBehind, ...] = ()
 
     def holds(self, other: UsedLines) -> bool:
         """The other one uses nothing that this one does not, and nothing more often."""
@@ -320,6 +321,8 @@ class Footprint:
         hidden: what goes on while lines are loaded that were not there before, where the code was
             characterized; lines in which two sections meet are left out.
         in_vain: of such lines, those that are fetched from in vain alone.
+        behind: of two lines that may share a set of a cache, how they take turns; of what is not
+            told, each entry of the other may be in between.
     """
 
     points: tuple[tuple[int, ...], ...]
@@ -328,6 +331,7 @@ class Footprint:
     wild: int = 0
     hidden: tuple[HiddenStalls, ...] = ()
     in_vain: tuple[LinesInVain, ...] = ()
+    behind: tuple[LineBehind, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 A footprint is text, since there are many: ``0+12 40+8`` is bytes 0..11 and 40..47 of a section, and
 ``3x2 10x5`` says that line 3 is entered twice, line 10 five times. In the same way ``0x3 2x1`` are
-three lines in vain that begin to be loaded with a transfer of control, and one two cycles before::
+three lines in vain that begin to be loaded with a transfer of control, and one two cycles before;
+and ``1:33x0`` says that line 1 is never entered where line 33 was since its last entry::
 
     "footprints": [
       {
@@ -10,7 +11,8 @@ three lines in vain that begin to be loaded with a transfer of control, and one 
         "ranges": {".text": "0+12 40+8"},
         "repeated": {"32": {".text": "1x2"}},
         "hidden": {"32": {".text": {"consecutive access + load-use stall": 1}}},
-        "in_vain": {"32": {".text": "0x1"}}
+        "in_vain": {"32": {".text": "0x1"}},
+        "behind": {"32": {".text": {".text": "1:33x0"}}}
       }
     ]
 """
@@ -20,7 +22,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -36,13 +38,13 @@ from wcetchar.model.characterization import (
     StretchCode,
 )
 from wcetchar.store.checking import Integer, JsonModel, in_place, list_at, mapping_at
+from wcetchar.store.line_pairs import LineSize, PairsBySize, plain_pairs, to_pairs
 from wcetchar.store.source import Source, Steps, shown
 
 _PLACE, _SIZE, _TIMES = "-?[0-9]{1,12}", r"\+[0-9]{1,12}", "x[0-9]{1,18}"
 Ranges = Annotated[str, Field(pattern=f"^{_PLACE}{_SIZE}( {_PLACE}{_SIZE})*$")]
 Lines = Annotated[str, Field(pattern=f"^{_PLACE}{_TIMES}( {_PLACE}{_TIMES})*$")]
 Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
-LineSize = Literal["16", "32", "64", "128"]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
 _T = TypeVar("_T")
 _AND = " + "
@@ -120,6 +122,12 @@ class FootprintDoc(JsonModel):
         description="bytes of a line to section to lines that are fetched from in vain alone: "
         "`2x3` are three, two cycles before control is transferred",
     )
+    behind: PairsBySize = Field(
+        default_factory=dict,
+        description="bytes of a line to section to section: `3:35x2` is line 3 of the first, "
+        "entered twice where line 35 of the second was since its last entry; of two that are not "
+        "told, each entry of the second may be in between",
+    )
 
     def to_model(self) -> Footprint:
         return Footprint(
@@ -147,6 +155,7 @@ class FootprintDoc(JsonModel):
                     for before, lines in _pairs(text)
                 )
             ),
+            to_pairs(self.behind),
         )
 
 
@@ -213,6 +222,8 @@ def _plain(footprint: Footprint) -> dict[str, Any]:
         data["hidden"] = hidden
     if in_vain:
         data["in_vain"] = in_vain
+    if footprint.behind:
+        data["behind"] = plain_pairs(footprint.behind)
     return data
 
 
@@ -262,15 +273,18 @@ def check_lines(source: Source) -> None:
             steps = ("footprints", number)
             _check_ranges(source, (*at, *steps), footprint, placed)
             ranges = mapping_at(footprint, "ranges")
-            for key in ("hidden", "in_vain"):
+            for key in ("hidden", "in_vain", "behind"):
                 for line, sections in mapping_at(footprint, key).items():
                     for section in sections if isinstance(sections, dict) else ():
-                        if section not in ranges:
-                            source.report(
-                                (*at, *steps, key, line, section),
-                                f"nothing is fetched from the section {shown(section)}",
-                                expected="a section of `ranges`",
-                            )
+                        others = mapping_at(sections, section) if key == "behind" else ()
+                        named = [(section,), *((section, other) for other in others)]
+                        for names in named:
+                            if names[-1] not in ranges:
+                                source.report(
+                                    (*at, *steps, key, line, *names),
+                                    f"nothing is fetched from the section {shown(names[-1])}",
+                                    expected="a section of `ranges`",
+                                )
             check_points(source, (*at, *steps), footprint, parameters, seen)
 
 

@@ -29,9 +29,16 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
-from wcetchar.model.characterization import DataFootprint, LoadedBehind, UsedLine, UsedLines
+from wcetchar.model.characterization import DataFootprint, UsedLine, UsedLines
 from wcetchar.store.checking import Integer, JsonModel, in_place, list_at, mapping_at
-from wcetchar.store.fetched_lines import LineSize, Value, check_points
+from wcetchar.store.fetched_lines import Value, check_points
+from wcetchar.store.line_pairs import (
+    LineSize,
+    PairsBySize,
+    line_pairs,
+    plain_pairs,
+    to_pairs,
+)
 from wcetchar.store.source import Source, Steps, shown
 
 _LINE = "(?:0|[1-9][0-9]{0,11})x[0-9]{1,18}(?:/[0-9]{1,18})?"
@@ -64,31 +71,6 @@ Lines = Annotated[str, Field(pattern=_LINES), AfterValidator(in_place(_checked))
 Count = Annotated[Integer, Field(ge=1, le=(1 << 63) - 1)]
 
 
-_PAIR = "(?:0|[1-9][0-9]{0,11}):(?:0|[1-9][0-9]{0,11})x[0-9]{1,18}"
-_PAIRS = f"^{_PAIR}( {_PAIR})*$"
-
-
-def _checked_pairs(text: str) -> str:
-    before = (-1, -1)
-    for again, other, _ in _pairs(text):
-        if (again, other) <= before:
-            raise InputError(
-                f"{again}:{other} stands behind {before[0]}:{before[1]}",
-                expected="each two lines once, in order",
-            )
-        before = again, other
-    return text
-
-
-def _pairs(text: str) -> Iterator[tuple[int, int, int]]:
-    for word in text.split(" "):
-        again, other, times = map(int, re.split("[:x]", word))
-        yield again, other, times
-
-
-Pairs = Annotated[str, Field(pattern=_PAIRS), AfterValidator(in_place(_checked_pairs))]
-
-
 class UsedLinesDoc(JsonModel):
     """Data that are used while something is blocked, at any values of the parameters."""
 
@@ -99,7 +81,7 @@ class UsedLinesDoc(JsonModel):
         "twice; `3x0` is stored to alone; lines are counted from the one that the section begins "
         "in",
     )
-    behind: dict[LineSize, dict[str, dict[str, Pairs]]] = Field(
+    behind: PairsBySize = Field(
         default_factory=dict,
         description="bytes of a line to section to section: `3:7x2` is line 3 of the first, "
         "loaded twice where line 7 of the second was loaded since its last load; two that are not "
@@ -125,15 +107,7 @@ class UsedLinesDoc(JsonModel):
             ),
             tuple(sorted(self.words.items())),
             self.apart,
-            tuple(
-                sorted(
-                    LoadedBehind(int(size), (section, again), (other, number), times)
-                    for size, sections in self.behind.items()
-                    for section, others in sections.items()
-                    for other, text in others.items()
-                    for again, number, times in _pairs(text)
-                )
-            ),
+            to_pairs(self.behind),
         )
 
 
@@ -167,19 +141,8 @@ def plain_used(used: UsedLines) -> dict[str, Any]:
             str(size): {section: " ".join(found) for section, found in sections.items()}
             for size, sections in words.items()
         }
-    pairs: dict[int, dict[str, dict[str, list[str]]]] = {}
-    for one in used.behind:
-        of_size = pairs.setdefault(one.size, {}).setdefault(one.again[0], {})
-        of_both = of_size.setdefault(one.other[0], [])
-        of_both.append(f"{one.again[1]}:{one.other[1]}x{one.times}")
-    if pairs:
-        data["behind"] = {
-            str(size): {
-                section: {other: " ".join(found) for other, found in sorted(others.items())}
-                for section, others in sections.items()
-            }
-            for size, sections in pairs.items()
-        }
+    if used.behind:
+        data["behind"] = plain_pairs(used.behind)
     if used.words:
         data["words"] = dict(used.words)
     if used.apart:
@@ -249,8 +212,6 @@ def _check(
         }
         for section, others in sections.items() if isinstance(sections, dict) else ():
             for other, text in others.items() if isinstance(others, dict) else ():
-                if not isinstance(text, str) or not re.fullmatch(_PAIRS, text):
-                    continue  # reported elsewhere
                 one = _untold(text, told.get(section, set()), told.get(other, set()))
                 if one is not None:
                     of_first, number = one
@@ -262,9 +223,11 @@ def _check(
                     )
 
 
-def _untold(text: str, first: Collection[int], second: Collection[int]) -> tuple[bool, int] | None:
+def _untold(
+    text: object, first: Collection[int], second: Collection[int]
+) -> tuple[bool, int] | None:
     """The first line of two that is not told, and whether it is that which is loaded again."""
-    for again, other, _ in _pairs(text):
+    for again, other in line_pairs(text):
         if again not in first:
             return True, again
         if other not in second:

@@ -146,6 +146,30 @@ def test_entries_by_line_add_up(name: str, assemble_riscv: Assemble) -> None:
         assert sum(found.lines[size].values()) + wild == events(found)[f"line entry {size}"]
 
 
+def test_lines_take_turns_that_may_share_a_set(assemble_riscv: Assemble) -> None:
+    """Two calls of what lies 1024 bytes behind: 0, 10, 1, 10, 2 by lines; all else is near."""
+    nops = "\n".join(507 * ["c.nop"])
+    source = f"jal i510\n jal i510\n c.jr ra\n{nops}\n c.jr ra\n{NOPS}"
+    found = entered(assemble_riscv, source, [0, 510, 1, 510, 2])
+    once = entered(assemble_riscv, source, [0, 510, 1])
+    for size in LINE_BYTES:
+        here, there = BASE // size, (BASE + 1024) // size
+        assert found.behind[size] == {(here, there): 2, (there, here): 1}
+        assert once.behind[size] == {(here, there): 1}
+    once.include(found)
+    assert once.behind == found.behind
+
+
+def test_a_line_that_is_fetched_in_vain_may_have_been_or_not(assemble_riscv: Assemble) -> None:
+    """A branch backwards that falls through; its target, 1024 bytes before, is fetched in vain."""
+    nops = "\n".join(509 * ["c.nop"])
+    source = f"addi a0, a1, 1\n c.nop\n{nops}\n beq a0, a1, i0\n{NOPS}"
+    found = entered(assemble_riscv, source, [0, *sequence(511, 513), *sequence(511, 513)])
+    here, there = BASE // 16, (BASE + 1024) // 16
+    # The first line counts both times, for nothing that is executed enters it in between.
+    assert found.behind[16] == {(here, there): 2, (there, here): 2}
+
+
 def test_the_largest_of_two_windows(assemble_riscv: Assemble) -> None:
     one = entered(assemble_riscv, NOPS, [0])
     two = entered(assemble_riscv, f"{NOPS}\n{NOPS}", sequence(6, 9))

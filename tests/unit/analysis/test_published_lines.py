@@ -15,6 +15,7 @@ from wcetchar.model.characterization import (
     CodeRange,
     EnteredLine,
     HiddenStalls,
+    LineBehind,
     LinesInVain,
 )
 from wcetchar.model.service import SectionKind
@@ -41,6 +42,26 @@ def test_a_line_of_several_sections_is_one_of_each() -> None:
         EnteredLine(64, "a", 1, 3),
         EnteredLine(64, "b", 0, 3),
         EnteredLine(64, "c", 0, 3),
+    )
+
+
+def test_turns_are_told_where_they_say_more_than_entries() -> None:
+    """Of lines of 64 bytes, of which every sixteenth may share a set."""
+    entries = Counter({1: 4, 17: 3, 33: 1, 2: 5, 18: 2, 3: 2})
+    behind = {64: Counter({(1, 17): 2, (1, 33): 1, (17, 1): 3, (33, 1): 1})}
+    entered = Entered(Counter(), frozenset(), {64: entries, 16: Counter({1: 2})}, 0, {}, behind)
+    assert places(a=0, b=64 * 18).behind(entered) == (
+        LineBehind(64, ("a", 1), ("a", 17), 2),  # not behind 33: each entry of that is in between
+        LineBehind(64, ("a", 2), ("b", 0), 0),
+        LineBehind(64, ("a", 17), ("a", 1), 3),
+        LineBehind(64, ("a", 17), ("b", 15), 0),
+        LineBehind(64, ("b", 0), ("a", 2), 0),
+    )
+    # A line in which two sections meet is left out, be it the one or the other.
+    assert places(a=0, b=64 * 18 + 32).behind(entered) == (
+        LineBehind(64, ("a", 1), ("a", 17), 2),
+        LineBehind(64, ("a", 17), ("a", 1), 3),
+        LineBehind(64, ("a", 17), ("b", 15), 0),
     )
 
 

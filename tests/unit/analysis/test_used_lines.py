@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wcetchar.analysis.used_lines import (
-    APART,
     DataUse,
     Touched,
     Used,
@@ -21,7 +20,8 @@ from wcetchar.analysis.used_lines import (
     published_footprints,
     published_use,
 )
-from wcetchar.model.characterization import DataFootprint, LoadedBehind, UsedLine, UsedLines
+from wcetchar.model.cache import APART
+from wcetchar.model.characterization import DataFootprint, LineBehind, UsedLine, UsedLines
 
 LINE = 32
 A, B = 0, 1
@@ -304,12 +304,12 @@ def test_two_lines_are_told_where_that_says_more_than_their_loads() -> None:
     found = published_use(window(accesses).used(0, 12), NAMES, BEGINS).behind
     line, other = ("z", 0), ("a", far - 10)
     assert found == (
-        LoadedBehind(32, other, line, 1),
-        LoadedBehind(32, line, other, 1),
+        LineBehind(32, other, line, 1),
+        LineBehind(32, line, other, 1),
     )
     # One that is never loaded again, or next to nothing that is, needs no other.
     assert published_use(window(loads(8, far, 9, far)).used(0, 9), NAMES, BEGINS).behind == (
-        LoadedBehind(32, ("z", STEP), ("z", 0), 0),
+        LineBehind(32, ("z", STEP), ("z", 0), 0),
     )
 
 
@@ -318,8 +318,8 @@ def test_a_line_in_which_sections_meet_is_told_as_one_of_each() -> None:
     accesses = [(False, 0x140, 4, A), (False, 0x140 + half, 4, B), *loads(far, 1, far)]
     found = published_use(window(accesses).used(0, 9), NAMES, BEGINS).behind
     assert found == (
-        LoadedBehind(32, ("z", far - 8), ("a", 0), 0),
-        LoadedBehind(32, ("z", far - 8), ("z", 2), 0),
+        LineBehind(32, ("z", far - 8), ("a", 0), 0),
+        LineBehind(32, ("z", far - 8), ("z", 2), 0),
     )
 
 
@@ -395,7 +395,7 @@ def test_what_uses_anything_more_is_not_held(other: UsedLines) -> None:
 
 TWO = UsedLines(
     (UsedLine(32, "a", 0, 4, 1), UsedLine(32, "a", 32, 3, 1)),
-    behind=(LoadedBehind(32, ("a", 0), ("a", 32), 2),),
+    behind=(LineBehind(32, ("a", 0), ("a", 32), 2),),
 )
 
 
@@ -403,13 +403,13 @@ TWO = UsedLines(
     ("other", "held"),
     [
         (TWO, True),
-        (replace(TWO, behind=(LoadedBehind(32, ("a", 0), ("a", 32), 1),)), True),
-        (replace(TWO, behind=(LoadedBehind(32, ("a", 0), ("a", 32), 3),)), False),
+        (replace(TWO, behind=(LineBehind(32, ("a", 0), ("a", 32), 1),)), True),
+        (replace(TWO, behind=(LineBehind(32, ("a", 0), ("a", 32), 3),)), False),
         (replace(TWO, behind=()), False),  # three times, for all that is known
         (replace(TWO, lines=(TWO.lines[0], UsedLine(32, "a", 32, 2, 1)), behind=()), True),
         (replace(TWO, lines=TWO.lines[:1], behind=()), True),
         (replace(TWO, lines=(UsedLine(32, "a", 0, 1, 1), TWO.lines[1]), behind=()), True),
-        (replace(TWO, behind=(*TWO.behind, LoadedBehind(32, ("a", 32), ("a", 0), 1))), True),
+        (replace(TWO, behind=(*TWO.behind, LineBehind(32, ("a", 32), ("a", 0), 1))), True),
     ],
 )
 def test_what_is_loaded_behind_another_line_no_more_often_is_held(

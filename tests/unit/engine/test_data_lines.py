@@ -28,7 +28,7 @@ from wcetchar.model.characterization import (
     Characterization,
     Counts,
     DataFootprint,
-    LoadedBehind,
+    LineBehind,
     SectionInfo,
     TraceSection,
     UsedLine,
@@ -56,7 +56,7 @@ def uses(
     words: int = 0,
     blocked: UsedLines | None = None,
     vector: AccessVector = COUNTED,
-    behind: tuple[LoadedBehind, ...] = (),
+    behind: tuple[LineBehind, ...] = (),
 ) -> Characterization:
     """COUNTED has six line loads, eight in what is blocked, which is all of it."""
     plain = characterized(vector)
@@ -118,8 +118,8 @@ def test_two_lines_of_one_set_take_turns() -> None:
     assert misses(third, at(), ways=2) == 3 + 1  # by counts: four with two ways
 
 
-def told(again: int, other: int, times: int, section: str = "heap") -> LoadedBehind:
-    return LoadedBehind(32, ("heap", again), (section, other), times)
+def told(again: int, other: int, times: int, section: str = "heap") -> LineBehind:
+    return LineBehind(32, ("heap", again), (section, other), times)
 
 
 def test_a_line_is_loaded_again_behind_loads_of_its_set_alone() -> None:

@@ -43,6 +43,7 @@ from wcetchar.model.characterization import (
     Footprint,
     HiddenStalls,
     Joint,
+    LineBehind,
     LinesInVain,
     SectionInfo,
     StretchCode,
@@ -183,6 +184,54 @@ def test_lines_of_one_set_miss_as_often_as_they_are_entered_or_the_others_come_i
     assert priced(lines, CacheState.COLD, BASE + 2) == 59 * REFILL
     few = replace(lines, entries=formula(4, 0))
     assert priced(few, CacheState.COLD, BASE) == 4 * REFILL
+
+
+OFTEN = (EnteredLine(32, ".text", 0, 6), EnteredLine(32, ".text", 4, 5))
+
+
+def turns(*rows: tuple[str, int, str, int, int]) -> tuple[LineBehind, ...]:
+    return tuple(LineBehind(32, row[0:2], row[2:4], row[4]) for row in rows)
+
+
+def test_lines_of_one_set_miss_as_often_as_they_take_turns() -> None:
+    once = turns((".text", 0, ".text", 4, 1), (".text", 4, ".text", 0, 0))
+    other_size = (LineBehind(64, (".text", 0), (".text", 4), 0),)
+    lines = FetchedLines(
+        formula(50, 9), (footprint(0, 1, 4, repeated=OFTEN, behind=once + other_size),)
+    )
+    # Line 0 twice, once behind line 4; line 4 once, and line 1.
+    assert priced(lines, CacheState.COLD, BASE) == (2 + 1 + 1) * REFILL
+    assert priced(lines, CacheState.WARM, BASE) == (2 + 1) * REFILL
+    # By whole lines elsewhere it is the same set; by less, how often which is entered is not known.
+    assert priced(lines, CacheState.COLD, BASE + 32 * 7) == 4 * REFILL
+    assert priced(lines, CacheState.COLD, BASE + 2) == 59 * REFILL
+    # Of what is not told each entry counts, and of what is told never more than these.
+    half = footprint(0, 1, 4, repeated=OFTEN, behind=turns((".text", 0, ".text", 4, 9)))
+    assert priced(FetchedLines(formula(50, 9), (half,)), CacheState.COLD, BASE) == 12 * REFILL
+
+
+@pytest.mark.parametrize(("moved", "misses"), [(0, 1 + 2), (32, 6 + 5)])
+def test_lines_of_sections_that_lie_apart_may_take_other_turns(moved: int, misses: int) -> None:
+    """Of 4 sets. What is told of two sections holds while they lie to each other as they did."""
+    often = (EnteredLine(32, ".text", 0, 6), EnteredLine(32, "b", 4, 5))
+    told = turns((".text", 0, "b", 4, 0), ("b", 4, ".text", 0, 1))
+    both = Footprint(
+        ((),), (CodeRange(".text", 0, 32), CodeRange("b", 128, 160)), often, behind=told
+    )
+    lines = FetchedLines(
+        Counts(
+            (TraceSection(Blocking(), entered(40, 0)), TraceSection(Blocking(), entered(9, 0, "b")))
+        ),
+        (both,),
+    )
+    placed = SectionMap(
+        "map",
+        {".text": "flash", "b": "flash"},
+        addresses={".text": BASE, "b": BASE + 128 * moved},
+        instruction_cache=CacheState.COLD,
+    )
+    found = estimate(characterized(lines, "b"), "svc", board(), placed, {})
+    assert found.total.high - 10 == misses * REFILL
 
 
 def test_a_wild_transfer_may_load_a_line_and_replace_another() -> None:

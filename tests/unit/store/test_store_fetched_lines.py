@@ -25,6 +25,7 @@ from wcetchar.model.characterization import (
     FetchedLines,
     Footprint,
     HiddenStalls,
+    LineBehind,
     LinesInVain,
     SectionInfo,
     StretchCode,
@@ -50,6 +51,10 @@ LINES = FetchedLines(
                 HiddenStalls(64, ".text", (USE,), 3),
             ),
             in_vain=(LinesInVain(16, ".text", 0, 4), LinesInVain(16, ".text", 2, 1)),
+            behind=(
+                LineBehind(32, (".text", -1), (".text", 31), 1),
+                LineBehind(32, (".text", 3), (".text", 35), 0),
+            ),
         ),
         Footprint(((3,),), (CodeRange(".text", 0, 2),)),
     ),
@@ -127,6 +132,7 @@ def test_lines_read_back(tmp_path: Path) -> None:
                 "64": {".text": {"load-use stall": 3}},
             },
             "in_vain": {"16": {".text": "0x4 2x1"}},
+            "behind": {"32": {".text": {".text": "-1:31x1 3:35x0"}}},
         },
         {"points": [[3]], "ranges": {".text": "0+2"}},
     ]
@@ -168,12 +174,29 @@ IN_VAIN = st.dictionaries(
 ).map(lambda groups: tuple(sorted(LinesInVain(s, ".text", b, n) for (s, b), n in groups.items())))
 
 
-@given(RANGES, REPEATED, st.integers(0, 9), HIDDEN, IN_VAIN)
+BEHIND = st.dictionaries(
+    st.tuples(st.sampled_from(LINE_BYTES), st.integers(-9, 999), st.integers(-9, 999)),
+    st.integers(0, 2**40),
+    max_size=4,
+).map(
+    lambda pairs: tuple(
+        sorted(LineBehind(s, (".text", a), (".text", b), n) for (s, a, b), n in pairs.items())
+    )
+)
+
+
+@given(RANGES, REPEATED, st.integers(0, 9), HIDDEN, IN_VAIN, BEHIND)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_footprint_reads_back(
-    tmp_path: Path, ranges: Any, repeated: Any, wild: int, hidden: Any, in_vain: Any
+    tmp_path: Path,
+    ranges: Any,
+    repeated: Any,
+    wild: int,
+    hidden: Any,
+    in_vain: Any,
+    behind: Any,
 ) -> None:
-    footprint = Footprint(((1,),), ranges, repeated, wild, hidden, in_vain)
+    footprint = Footprint(((1,),), ranges, repeated, wild, hidden, in_vain, behind)
     lines = replace(LINES, footprints=(footprint,))
     known = with_lines(lines)
     assert read(characterization_json(known), tmp_path).services == known.services
@@ -184,6 +207,11 @@ Change = Callable[[dict[str, Any]], None]
 
 def _lines(document: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = document["services"][0]["lines"]
+    return found
+
+
+def _behind(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = _lines(document)["footprints"][0]["behind"]["32"][".text"]
     return found
 
 
@@ -247,6 +275,18 @@ WRONG: dict[str, tuple[Change, str]] = {
     "lines in vain of a section that is not fetched from": (
         lambda d: _lines(d)["footprints"][0]["in_vain"].update({"32": {".data": "0x1"}}),
         "nothing is fetched from the section",
+    ),
+    "lines that take turns, told twice": (
+        lambda d: _behind(d).update({".text": "3:35x0 3:35x1"}),
+        "3:35 stands behind 3:35",
+    ),
+    "lines that take turns without how often": (
+        lambda d: _behind(d).update({".text": "3:35"}),
+        "match",
+    ),
+    "lines that take turns with those of a section that is not fetched from": (
+        lambda d: _behind(d).update({".data": "3:35x1"}),
+        "nothing is fetched from the section `.data`",
     ),
     "a repetition that is no formula": (
         lambda d: _lines(d)["entries"]["rows"][0].update(repetition="M"),
