@@ -24,6 +24,7 @@ from wcetchar.static.values import interval as sets
 from wcetchar.static.values.effects import Summary
 from wcetchar.static.values.form import Form, Place, Range, Tag, Value
 from wcetchar.static.values.interval import Interval
+from wcetchar.static.values.memory import Read
 from wcetchar.static.values.state import (
     ANYTHING,
     Held,
@@ -32,7 +33,7 @@ from wcetchar.static.values.state import (
     joined,
     joined_ranges,
 )
-from wcetchar.static.values.transfer import Read, Transfer
+from wcetchar.static.values.transfer import Transfer
 
 PLAIN_ROUNDS: Final = 2
 """How often a set at a loop may grow by itself before it is widened to the next constant."""
@@ -155,7 +156,7 @@ class Values:
         if memory is None or not self.settled:
             return []
         found = [
-            self.transfer.address_form(state, memory)[0]
+            self.transfer.memory.address_form(state, memory)[0]
             for state, skipped in self._states(index)
             if not skipped
         ]
@@ -172,7 +173,7 @@ class Values:
         if not self.settled:
             return AbstractAddress(False, sets.ANY, size)
         found = [
-            self.transfer.address(state, memory)
+            self.transfer.memory.address(state, memory)
             for state, skipped in self._states(index)
             if not skipped
         ]
