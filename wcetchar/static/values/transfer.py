@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wcetchar.model.instruction import Flow, Instruction, RegisterRoles
+from wcetchar.model.flow import BasicBlock
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable, RegisterRoles
 from wcetchar.model.term import Comparison, Operation, Operator, RegisterValue, Term
 from wcetchar.static.values.branches import Outcome, flags_say, outcome
 from wcetchar.static.values.calls import CallTransfer
@@ -48,6 +49,20 @@ class Transfer:
 
     def evaluation(self, state: State) -> Evaluation:
         return Evaluation(state, self.assumed)
+
+    def through(
+        self, table: InstructionTable, block: BasicBlock, before: State, until: int | None = None
+    ) -> State | None:
+        """The state behind a block, or before one of its instructions; ``None``: control does not
+        come there."""
+        state: State | None = before.copy()
+        for index in range(block.first, block.last + 1):
+            if state is None or index == until:
+                return state
+            state = self.step(
+                state, index, table.instructions[index], skipped=index in block.skipped
+            )
+        return state
 
     def step(
         self, state: State, index: int, instruction: Instruction, skipped: bool
