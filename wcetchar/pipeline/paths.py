@@ -41,10 +41,11 @@ from wcetchar.pipeline.flow_facts import (
     read_facts,
     source_lines,
 )
-from wcetchar.static.apply_facts import FactsInProgram, ServiceFacts
+from wcetchar.static.apply_facts import ServiceFacts
 from wcetchar.static.build import Frames, Trail, frames, path_model
 from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.facts import Absent, Places, ReadSource, fact_text, place_text
+from wcetchar.static.facts.in_program import FactsInProgram
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.given_targets import Given, is_said_by_calls
 from wcetchar.static.history import Histories
@@ -210,7 +211,7 @@ class PathModels:
                 for part in PARTS[service.kind]:
                     name = part.of(service.name)
                     if name in self._paths and self._is_entered_at(service, entry):
-                        facts = self._facts.of(name, parts_before(service, part))
+                        facts = ServiceFacts.of(self._facts, name, parts_before(service, part))
                         yield self._model(service, part, address, facts)
                         used |= facts.used
                         asked.update((id(fact), fact) for fact in facts.facts)
