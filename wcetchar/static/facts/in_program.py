@@ -6,6 +6,7 @@ fact whose place the program has not is an error, ``Absent`` where the image lac
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -123,6 +124,40 @@ class FactsInProgram:
             )
         to = frozenset(i for one in fact.targets for i in self.places.indices(one))
         return self.places.transferring(fact.place), to
+
+    def all_targets(self) -> dict[int, frozenset[int]]:
+        """By table index of an indirect call or jump: addresses that facts say that it goes to, in
+        any service.
+
+        Raises:
+            InputError: as of :meth:`targets`.
+        """
+        rows = self.places.table.instructions
+        found: dict[int, set[int]] = defaultdict(set)
+        for fact in self.facts:
+            if isinstance(fact, Targets):
+                sources, to = self.targets(fact)
+                for index in sources:
+                    found[index] |= {rows[i].address for i in to}
+        return {index: frozenset(to) for index, to in found.items()}
+
+    def check_sources(self, returns: frozenset[int]) -> None:
+        """Facts about targets are about more than returns.
+
+        Args:
+            returns: table indices of what returns from a function.
+
+        Raises:
+            InputError: one is not.
+        """
+        for fact in self.facts:
+            if isinstance(fact, Targets) and self.targets(fact)[0] <= returns:
+                raise InputError(
+                    f"there is no indirect call or jump at {place_text(fact.place)}, but a return",
+                    where=fact.where,
+                    expected="an instruction that goes where a register or a table says",
+                    hint="where control returns to follows from the calls: take the fact out",
+                )
 
     def variable(self, fact: EntryValue) -> int:
         """The address of what a fact about a value is about.
