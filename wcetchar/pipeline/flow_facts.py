@@ -20,8 +20,8 @@ from wcetchar.model.flow_fact import (
     Relation,
 )
 from wcetchar.model.service import PARTS, Service, ServicesFile
-from wcetchar.static.apply_facts import holds_in
 from wcetchar.static.facts import MAX_CHARACTERS, ReadSource, parse_facts
+from wcetchar.static.facts.scopes import holds_in
 
 _MOST_BYTES: Final = 4 * MAX_CHARACTERS
 

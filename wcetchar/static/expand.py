@@ -108,6 +108,11 @@ class Expanded:
     reached: set[tuple[int, int]] = field(default_factory=set)
     masking: Masking | None = None
 
+    @property
+    def functions(self) -> list[FunctionGraph]:
+        """That the service may execute, by address."""
+        return [self.program.graph.functions[at] for at in sorted({f for f, _ in self.reached})]
+
     def function_of(self, context: int) -> FunctionGraph:
         """That a context is one of."""
         return self.program.graph.functions[self.contexts[context].function]

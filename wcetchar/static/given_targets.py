@@ -8,12 +8,14 @@ facts can speak at its calls; they hold of the routine if all its calls have som
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from wcetchar.model.flow import ProgramGraph
 from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.path_model import FlowConstraint, Origin
 from wcetchar.static.expand import Expanded
 from wcetchar.static.flow.register_calls import callers
+from wcetchar.static.loop_constraints import ZERO
 
 
 class Given:
@@ -90,6 +92,22 @@ class Given:
         if not through or any(call not in self.called for call in through):
             return frozenset()
         return frozenset().union(*(self.called[call] for call in through))
+
+
+def seen_targets(
+    found: Expanded, only_seen: frozenset[int], place: Callable[[int], str]
+) -> Iterator[FlowConstraint]:
+    """Of indirect calls and jumps of a service that go where traces showed, as far as is known.
+
+    Args:
+        only_seen: as of :class:`Given`.
+        place: an address for people.
+    """
+    rows, functions = found.program.table.instructions, found.program.graph.functions
+    for address, number in sorted(found.reached):
+        at = rows[functions[address].blocks[number].last].address
+        if at in only_seen and not is_said_by_calls(found, address):
+            yield FlowConstraint(f"{place(at)} goes where traces showed", {}, ZERO, Origin.OBSERVED)
 
 
 def is_said_by_calls(found: Expanded, function: int) -> bool:

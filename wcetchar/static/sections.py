@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from wcetchar.model.path_model import Origin
+from wcetchar.static.expand import Expanded
 
 STACK: Final = "(stack)"
 """Stands for the stack that a service runs on."""
@@ -78,6 +79,18 @@ def data_sections(
             break
     used = any(STACK in one for one in proved.values())
     return DataSections(found, origins, next(iter(stacks)) if used and len(stacks) == 1 else None)
+
+
+def sets_stack_pointer(found: Expanded) -> bool:
+    """A service does, otherwise than by what it held before."""
+    program = found.program
+    rows, bit = program.table.instructions, program.table.registers.stack_pointer
+    blocks = (program.graph.functions[at].blocks[n] for at, n in found.reached)
+    return any(
+        rows[index].defs >> bit & 1 and not rows[index].uses >> bit & 1
+        for block in blocks
+        for index in range(block.first, block.last + 1)
+    )
 
 
 def _with_stack(sections: frozenset[str], stacks: frozenset[str]) -> frozenset[str]:

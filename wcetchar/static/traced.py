@@ -16,7 +16,7 @@ from wcetchar import formula
 from wcetchar.errors import CheckFailed
 from wcetchar.model.access import UNKNOWN_SECTION, AccessClass, AccessVector, Operation
 from wcetchar.model.expression import Number
-from wcetchar.model.flow_fact import Targets
+from wcetchar.model.flow_fact import Accesses, Targets
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.observed import ObservedPath
 from wcetchar.model.path_model import FlowConstraint, Origin, PathModel
@@ -27,6 +27,7 @@ from wcetchar.static.flow.register_calls import register_calls
 from wcetchar.static.lines import is_elsewhere, is_line_entry
 from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turned_within, turns
 from wcetchar.static.replay import Astray, Replay
+from wcetchar.static.sections import DataSections
 
 Trails = list[tuple[ObservedPath, list[int]]]
 """Observed paths, each with the links that it took, in order."""
@@ -213,6 +214,37 @@ def check_constraints(
                     details=(f"{counted} where {limit} is allowed",),
                     hint="the flow fact is wrong",
                 )
+
+
+def check_sections(
+    service: str,
+    facts: Mapping[int, Accesses],
+    own: Mapping[int, frozenset[str]],
+    told: DataSections,
+    joint: Mapping[str, Collection[str]],
+    place: Callable[[int], str],
+    table: InstructionTable,
+) -> None:
+    """Traced accesses went where facts say, as far as these are what is taken.
+
+    Args:
+        facts, own: by table index, what is said of an access, and where those of the service went.
+        joint: sections that are either of others.
+        place: an address for people.
+
+    Raises:
+        CheckFailed: one went elsewhere.
+    """
+    for index, fact in facts.items():
+        allowed = {*fact.sections}.union(*(joint.get(one, ()) for one in fact.sections))
+        strange = own.get(index, frozenset()) - allowed
+        if strange and told.origins.get(index) is Origin.WRITTEN:
+            at = place(table.instructions[index].address)
+            raise CheckFailed(
+                f"{service}: a trace accesses {', '.join(sorted(strange))} at {at}",
+                expected=f"{', '.join(fact.sections)}, by {fact.where}",
+                hint="the flow fact is wrong, or says it of too much",
+            )
 
 
 def check_counts(

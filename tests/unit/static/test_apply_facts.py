@@ -12,9 +12,10 @@ from wcetchar import formula
 from wcetchar.errors import InputError
 from wcetchar.model.flow_fact import Targets
 from wcetchar.model.path_model import OUTSIDE
-from wcetchar.static.apply_facts import FactsInProgram
+from wcetchar.static.apply_facts import ServiceFacts
 from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.facts import Places, parse_facts
+from wcetchar.static.facts.in_program import FactsInProgram
 from wcetchar.static.split import split
 
 SOURCE = """
@@ -58,7 +59,8 @@ def graph_of(made: Made, entry: str) -> Expanded:
     ],
 )
 def test_several_places_in_one_block(made: Made, text: str, passed: int, limit: int) -> None:
-    (constraint,) = facts_in(made, text).of("s").constraints(graph_of(made, "straight"))
+    facts = ServiceFacts.of(facts_in(made, text), "s")
+    (constraint,) = facts.constraints(graph_of(made, "straight"))
     values = {formula.evaluate(one, {}) for one in constraint.coefficients.values()}
     assert values == {passed}
     assert formula.evaluate(constraint.limit, {}) == limit
@@ -110,7 +112,7 @@ int torn(int n)
 def test_a_line_in_pieces(tmp_path: Path, text: str, passed: list[int]) -> None:
     """Its pieces are counted together, or each by itself."""
     made = built(tmp_path, "v7m", TORN, c=True, more=["-O1", "-g"])
-    facts = facts_in(made, f"count({text}program.c:100) <= N").of("s")
+    facts = ServiceFacts.of(facts_in(made, f"count({text}program.c:100) <= N"), "s")
     found = [*facts.constraints(graph_of(made, "torn"))]
     values = [formula.evaluate(k, {}) for one in found for k in one.coefficients.values()]
     assert values == passed
@@ -151,7 +153,7 @@ def test_a_request_for_a_switch_that_is_never_made(tmp_path: Path) -> None:
         ("never program.s:7", {"f", "wait", "out"}),
         (f"never switch at {made.at('wait'):#x}", {"f", "ask", "out"}),
     ]:
-        facts = facts_in(made, text).of("s")
+        facts = ServiceFacts.of(facts_in(made, text), "s")
         found = expand(program, made.at("f"), excluded=facts.excluded(program.graph))
         labels = {made.label(address) for address in first_instructions(made, found)}
         assert reached <= labels
@@ -168,7 +170,7 @@ def test_facts_of_a_part_say_nothing_of_what_comes_before(tmp_path: Path) -> Non
     parts = ("s/call", "s/between")
 
     def begun(text: str) -> set[str]:
-        facts = facts_in(made, text).of("s/resume", parts)
+        facts = ServiceFacts.of(facts_in(made, text), "s/resume", parts)
         found = expand(
             program,
             made.at("f"),

@@ -11,12 +11,13 @@ from wcetchar.model.instruction import Flow
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.proofs import RESUMED, analysed, arguments_by_callers, values_by_callers
 from wcetchar.static.values import Values
+from wcetchar.static.values.calls import CONVENTION
 from wcetchar.static.values.effects import Given, Summary, Written, either
 from wcetchar.static.values.form import Form, Range, Tag
 from wcetchar.static.values.interval import between, number
 from wcetchar.static.values.loop_bounds import derive_bounds
+from wcetchar.static.values.memory import UNSHARED
 from wcetchar.static.values.summary import summary_of
-from wcetchar.static.values.transfer import CONVENTION, UNSHARED
 
 Assemble = Callable[..., Path]
 

@@ -13,8 +13,10 @@ from lark.exceptions import UnexpectedToken
 
 from wcetchar.errors import InputError, Location, several
 from wcetchar.model.flow_fact import FactsFile
-from wcetchar.static.facts.builder import NO_FUNCTION, Builder, Source, Stated
+from wcetchar.static.facts.builder import NO_FUNCTION, Builder
+from wcetchar.static.facts.fact_rules import Stated
 from wcetchar.static.facts.layout import laid_out, open_block, statement_at
+from wcetchar.static.facts.source import Source
 
 MAX_CHARACTERS: Final = 100_000
 """Longest file."""

@@ -1,8 +1,9 @@
-"""What blocks say of the facts in them."""
+"""What blocks say of the facts in them: which services they hold in, and where."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fnmatch
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +19,7 @@ from wcetchar.model.flow_fact import (
     SwitchedAway,
     Targets,
 )
+from wcetchar.model.service import whole_of
 
 IN_SOURCE: Final = (PlaceKind.LINE, PlaceKind.TEXT)
 """Places that may lie in several functions; the others name one by themselves."""
@@ -72,3 +74,16 @@ def inside(function: str) -> Change:
 def called_from(chain: tuple[str, ...]) -> Change:
     """Of a block ``called from``."""
     return lambda place: replace(place, called=chain + place.called)
+
+
+def holds_in(fact: Fact, service: str) -> bool:
+    """``service``: a published name. A fact names it, or the service that it is a part of, or
+    either by a pattern; behind ``!`` what it does not hold in."""
+    names = (service, whole_of(service))
+
+    def named(patterns: Iterable[str]) -> bool:
+        return any(fnmatch.fnmatchcase(name, one) for name in names for one in patterns)
+
+    out = [one.removeprefix("!") for one in fact.services if one.startswith("!")]
+    within = [one for one in fact.services if not one.startswith("!")]
+    return (not within or named(within)) and not named(out)

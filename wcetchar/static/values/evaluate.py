@@ -9,7 +9,9 @@ from wcetchar.model.term import Constant, Operation, Operator, RegisterValue, Te
 from wcetchar.static.values import interval as sets
 from wcetchar.static.values.form import (
     Form,
+    Place,
     Range,
+    Tag,
     Value,
     combined,
     congruent,
@@ -30,6 +32,15 @@ class Result:
 
     form: Form | None
     range: Range
+
+
+def value_of(result: Result, state: State, index: int, place: Place) -> Value:
+    """What a place holds behind the instruction ``index``, which has that result."""
+    form = result.form
+    if form is None:
+        return state.named(Tag("set", index, place), result.range)
+    plain = not form.tags or form.tag is not None
+    return Value(form, None if plain else result.range)
 
 
 class Evaluation:

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from wcetchar.model.expression import Call, Expression, Function, Number
 from wcetchar.static.values.analysis import Values
 from wcetchar.static.values.count import maximum
-from wcetchar.static.values.loop_counts import Counted, LoopCounts
+from wcetchar.static.values.counted import Counted
+from wcetchar.static.values.loop_counts import LoopCounts
 from wcetchar.static.values.nested_loops import Nested, nested_counts
 
 
@@ -52,7 +53,7 @@ def derive_bounds(
         if loop.others:
             continue  # what is counted from one header to the next is not followed
         counts = LoopCounts(values, loop, names or {})
-        if not counts.turns:
+        if not counts.induction.turns:
             found[number] = DerivedBound(Number(0), "it is never gone round again")
             continue
         tests = counts.counted()

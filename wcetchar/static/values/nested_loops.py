@@ -31,8 +31,10 @@ from wcetchar.model.expression import Binary, BinaryOperator, Call, Expression, 
 from wcetchar.model.flow import Edge, FunctionGraph
 from wcetchar.static.values import interval as sets
 from wcetchar.static.values.count import Count, expression_of, sum_of
+from wcetchar.static.values.counted import Counted, Distance
 from wcetchar.static.values.form import Form
-from wcetchar.static.values.loop_counts import Counted, Distance, LoopCounts, form_at, signed_of
+from wcetchar.static.values.induction import form_at, signed_of
+from wcetchar.static.values.loop_counts import LoopCounts
 
 MOST_ADDED: Final = 1 << 16
 """Iterations whose counts are added up one by one."""
@@ -73,9 +75,9 @@ def nested_counts(
     around: Sequence[Counted],
 ) -> Iterator[Nested]:
     """``found``, ``around``: what the tests of the inner and the outer loop say."""
-    if len(inner.entries) != 1 or len(outer.entries) != 1:
+    if len(inner.induction.entries) != 1 or len(outer.induction.entries) != 1:
         return
-    if any(one.others and one.members & outer.loop.members for one in graph.loops):
+    if any(one.others and one.members & outer.induction.loop.members for one in graph.loops):
         return
     for one in found:
         if one.distance is None:
@@ -96,9 +98,10 @@ class _Nest:
         around: Counted,
         distance: Distance,
     ) -> None:
-        self._graph, self._inner, self._outer = graph, inner, outer
+        self._graph, self._inner, self._outer = graph, inner.induction, outer.induction
+        self._parameters = outer.parameters
         self._distance = distance
-        self._state = inner.entries[0]
+        self._state = self._inner.entries[0]
         more = 0 if self._is_behind(around) else 1
         number = around.numeric[0].number
         assert number is not None
@@ -175,7 +178,7 @@ class _Nest:
                 if steps is None or len(steps) != 1 or start is None:
                     return None
                 slope += factor * next(iter(steps))
-            elif self._outer.name(tag) is not None:
+            elif self._parameters.name(tag) is not None:
                 start = Form(0, ((tag, 1),))
             if start is None:
                 ends = [factor * end for end in known.interval.natural]
@@ -183,7 +186,7 @@ class _Nest:
                 continue
             low, high = (end + factor * signed_of(start.constant) for end in (low, high))
             for part, times in start.tags:
-                name = self._outer.name(part)
+                name = self._parameters.name(part)
                 if name is not None:
                     terms[name] += factor * signed_of(times)
                     continue

@@ -109,6 +109,13 @@ class State:
         for place, held in self.memory.items():
             yield place, held.value
 
+    def value_at(self, place: Place) -> Value | None:
+        """What a place holds; ``None``: it is not followed."""
+        if place[0] == "r":
+            return self.registers.get(place[1])
+        held = self.memory.get(place)
+        return None if held is None else held.value
+
     def put(self, place: Place, value: Value) -> None:
         """Replaces what is known of a place; of memory the width stays."""
         if place[0] == "r":

@@ -32,10 +32,10 @@ from wcetchar.model.instruction import Flow, Instruction
 from wcetchar.model.term import Term, registers_of
 from wcetchar.static.values import interval as sets
 from wcetchar.static.values.analysis import Values
+from wcetchar.static.values.calls import CONVENTION
 from wcetchar.static.values.effects import Given, Summary, Written
 from wcetchar.static.values.form import Form, Range
 from wcetchar.static.values.state import State
-from wcetchar.static.values.transfer import CONVENTION
 
 MOST_WRITES: Final = 64
 """Different places; a function that writes to more of them writes anywhere."""
@@ -198,7 +198,7 @@ class _Summing:
         if memory is not None:
             size = memory.width // 8
             through = instruction.uses if memory.address is None else _reads(memory.address)
-            form, first = self._transfer.address_form(state, memory)
+            form, first = self._transfer.memory.address_form(state, memory)
             for number, transfer in enumerate(memory.transfers):
                 is_read = number < memory.reads
                 place = number if is_read or not memory.reads else number - memory.reads
