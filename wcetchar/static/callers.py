@@ -46,7 +46,7 @@ class Callers:
         """
         self._program, self._image, self._values = program, image, values
         self._bounded, self._sections, self._sections_of = bounded, sections, sections_of
-        self._known: dict[tuple[int, tuple[int, ...]], Values | None] = {}
+        self._known: dict[tuple[int, tuple[tuple[int, int], ...]], Values | None] = {}
         self._wanted: dict[int, int] = {}
 
     def values(self, found: Expanded, entry: int) -> dict[int, Values]:
@@ -69,7 +69,8 @@ class Callers:
     def _entered(self, target: int, calls: Sequence[tuple[Values, int]]) -> Values | None:
         """``calls``: values of each caller, and table index of the call; ``None``: these say
         nothing that is of use."""
-        key = (target, tuple(index for _, index in calls))
+        # Functions that share the code of a call may hand over other values.
+        key = (target, tuple((caller.graph.address, index) for caller, index in calls))
         if key not in self._known:
             self._known[key] = None
             base, table = self._values[target], self._program.table
