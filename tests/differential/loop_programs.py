@@ -118,6 +118,8 @@ class _Writer:
             "sink = coin;",
             f"if (coin == {rng.randrange(3)}) break;",
             f"if (coin & 1) continue_{self.name}({counter});",
+            # A hook that is empty: a branch to the instruction behind it.
+            f'if ({counter} {rng.choice("<>")} {rng.randrange(9)}) __asm volatile("" ::: "memory");',
         ]
         if self.local:
             given.append(f"buffer[{counter} & 7] = coin;")

@@ -226,3 +226,25 @@ def test_narrow_counters(assemble: Assemble, setup: str, body: str, expected: st
     graph = one_loop(table, 1, len(table) - 2, len(table) - 1)
     bounds = derive_bounds(analyse(graph, table), {0: "n", 1: "m"})
     assert (to_text(bounds[0].limit) if 0 in bounds else None) == expected
+
+
+def test_both_ways_of_a_branch_to_the_next_instruction_are_one(assemble: Assemble) -> None:
+    """Of an empty hook: nothing follows from its condition, which may hold or not."""
+    table = table_of(
+        assemble,
+        "movs r1, #10\nmovs r2, #3\nloop: subs r1, #1\ncmp r2, r2\nbhi on\non: cmp r1, #0\n"
+        "bne loop\nbx lr",
+    )
+    assert table.instructions[4].target == table.instructions[4].end
+    blocks = tuple(BasicBlock(first, last) for first, last in ((0, 1), (2, 4), (5, 6), (7, 7)))
+    edges = (
+        Edge(0, 1, EdgeKind.NEXT),
+        Edge(1, 2, EdgeKind.TAKEN),
+        Edge(2, 1, EdgeKind.TAKEN),
+        Edge(2, 3, EdgeKind.NEXT),
+    )
+    loop = Loop(1, (edges[2],), (edges[0],), frozenset({1, 2}))
+    graph = FunctionGraph("f", 0, blocks, edges, (0,), returns=(3,), loops=(loop,))
+    values = analyse(graph, table)
+    bound = derive_bounds(values)[0]
+    assert to_text(bound.limit) == "9"

@@ -177,7 +177,8 @@ class FixedPoint:
         behind = self._transfer.through(self._table, content, before)
         if behind is not None:
             behind.sweep()
-        branches = last.flow is Flow.JUMP and last.conditional
+        # Of a branch to what lies behind it there is one edge, whatever its condition.
+        branches = last.flow is Flow.JUMP and last.conditional and last.target != last.end
         changed = []
         for edge in self._graph.successors[block]:
             after = None if behind is None else behind.copy()
