@@ -310,6 +310,18 @@ class RegisterRoles:
     zero: int | None = None
     arguments: tuple[int, ...] = ()
 
+    @property
+    def handed_over(self) -> tuple[int, ...]:
+        """Registers that may hold something for a function that is called: all that it need not
+        preserve. Beside arguments there are the static chain of a nested function (GCC: ip, t2) and
+        what routines of the compiler agree on."""
+        others = {self.stack_pointer, self.program_counter, self.zero}
+        return tuple(
+            number
+            for number in range(len(self.names))
+            if not self.saved_by_callee >> number & 1 and number not in others
+        )
+
 
 ARM_REGISTERS: Final = RegisterRoles(
     names=(*(f"r{n}" for n in range(13)), "sp", "lr", "pc"),

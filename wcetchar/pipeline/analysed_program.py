@@ -37,6 +37,7 @@ class AnalysedProgram:
         facts: those of which the program has what they are about, where they ask for that.
         whole: functions that the services reach.
         only_seen: addresses of indirect calls and jumps whose targets traces alone say.
+        said: table indices of those of which facts say it, in any service.
         returns: table indices of what returns from a function.
         values: in each function, by its address, whoever calls it.
         bounds: of loops, that these prove.
@@ -67,6 +68,7 @@ class AnalysedProgram:
         ]
         said = self.facts.all_targets()
         given = Given(table, self.places.register_calls, said, observed.targets)
+        self.said = frozenset(said)
         while True:
             self.whole = program_graph(
                 image, table, entries, targets=given.targets, no_return=no_return

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wcetchar import formula
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.errors import InputError
 from wcetchar.model.access import UNKNOWN_SECTION
@@ -149,7 +147,7 @@ class PathModels:
         name, resolved, analysed = part.of(service.name), self._resolved, self._analysed
         paths = self._paths[name]
         names = [p.name for p in service.parameters]
-        limits = facts.limits(_corners(service), formula.evaluate)
+        limits = facts.limits({p.name: (p.minimum, p.maximum) for p in service.parameters})
         unlimited = self._program.graph.recursive - set(limits)
         requests = facts.switches()
         masking = analysed.masking(requests)
@@ -171,6 +169,7 @@ class PathModels:
         gaps += floats
         said = [(fact, at - analysed.returns, to) for fact, at, to in facts.targets()]
         check_targets(paths, said, resolved.place, self._program.table)
+        elsewhere = analysed.said - {index for _, sources, _ in said for index in sources}
         trails = replayed(found, paths, resolved.place) if not floats else []
         bounds: dict[LoopKey, list[Bound]] = defaultdict(list)
         by_callers = analysed.callers.values(found, address)
@@ -207,7 +206,7 @@ class PathModels:
             analysed.name_of,
             facts=[
                 *constraints,
-                *seen_targets(found, analysed.only_seen, resolved.place),
+                *seen_targets(found, analysed.only_seen, elsewhere, resolved.place),
                 *cuts.seen,
             ],
             gaps=gaps,
@@ -279,13 +278,6 @@ def _unreached(fact: Fact) -> InputError:
         "what is at most so often",
         hint="take it out; `where present` before it says that some programs have no use for it",
     )
-
-
-def _corners(service: Service) -> list[dict[str, int]]:
-    """The ends of the ranges of the parameters, each with each."""
-    names = [p.name for p in service.parameters]
-    ends = [sorted({p.minimum, p.maximum}) for p in service.parameters]
-    return [dict(zip(names, values, strict=True)) for values in itertools.product(*ends)]
 
 
 def _assumed_of(service: Service) -> Iterator[str]:

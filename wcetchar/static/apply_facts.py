@@ -7,11 +7,16 @@ service reaches in which it holds is an error, told by :attr:`ServiceFacts.used`
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
+from wcetchar import formula
+from wcetchar.errors import InputError
 from wcetchar.model.expression import Expression
 from wcetchar.model.flow import FunctionGraph, ProgramGraph
 from wcetchar.model.flow_fact import (
@@ -37,11 +42,12 @@ from wcetchar.static.fact_constraints import (
     holds_in_parts,
     origin_of,
 )
+from wcetchar.static.facts import fact_text
 from wcetchar.static.facts.in_program import At, FactsInProgram
 from wcetchar.static.facts.scopes import holds_in
 from wcetchar.static.loop_constraints import ZERO, Bound, LoopKey
 
-Evaluate = Callable[[Expression, Mapping[str, int]], int]
+_MOST_VALUES: Final = 100_000
 
 
 @dataclass
@@ -51,6 +57,7 @@ class ServiceFacts:
     Attributes:
         is_part: of a part of a service that another thread cuts.
         earlier: those that hold before it; ``None``: the same.
+        asking: of what asks for a switch, in it or in a part before it.
         used: numbers (``id``) of facts whose place the service reaches, as far as it was asked.
     """
 
@@ -58,6 +65,7 @@ class ServiceFacts:
     facts: list[Fact]
     is_part: bool = False
     earlier: list[Fact] | None = None
+    asking: Sequence[SwitchedAway] = ()
     used: set[int] = field(default_factory=set)
 
     @classmethod
@@ -66,7 +74,14 @@ class ServiceFacts:
         been executed then."""
         holding = [fact for fact in program.facts if holds_in(fact, service)]
         earlier = [fact for fact in program.facts if all(holds_in(fact, one) for one in before)]
-        return cls(program, holding, PART_SEPARATOR in service, earlier if before else None)
+        asking = [
+            fact
+            for fact in program.facts
+            if isinstance(fact, SwitchedAway)
+            and any(holds_in(fact, one) for one in (service, *before))
+        ]
+        is_part = PART_SEPARATOR in service
+        return cls(program, holding, is_part, earlier if before else None, asking)
 
     @cached_property
     def _never(self) -> list[tuple[Fact, At]]:
@@ -118,21 +133,31 @@ class ServiceFacts:
         return ServiceFacts(self.program, self.earlier, used=self.used).excluded(graph)
 
     def switches(self) -> frozenset[int]:
-        """Instructions that ask for a switch of threads."""
-        return frozenset(
-            index
-            for fact in self.facts
-            if isinstance(fact, SwitchedAway)
-            for index in self.program.asking(fact)
-        )
+        """Table indices of the instructions that ask for a switch of threads, in the part or in one
+        before it, behind which it may begin."""
+        return frozenset(index for fact in self.asking for index in self.program.asking(fact))
 
-    def limits(self, points: Sequence[Mapping[str, int]], evaluate: Evaluate) -> dict[int, int]:
-        """Of recursive functions, the largest at any of ``points``: values of the parameters."""
+    def limits(self, ranges: Mapping[str, tuple[int, int]]) -> dict[int, int]:
+        """Of recursive functions, by address, the largest limit at any values of the parameters
+        that are between ``ranges``; of a part, in it and before it.
+
+        Raises:
+            InputError: there are too many values to try them all.
+        """
+        found = self._limits(self.facts, ranges)
+        if self.earlier is not None:
+            before = self._limits(self.earlier, ranges)
+            found = {at: max(found[at], before[at]) for at in found.keys() & before.keys()}
+        return found
+
+    def _limits(
+        self, facts: Iterable[Fact], ranges: Mapping[str, tuple[int, int]]
+    ) -> dict[int, int]:
         found: dict[int, int] = {}
-        for fact in self.facts:
+        for fact in facts:
             if isinstance(fact, Recursion) and fact.limit is not None:
                 address = self.program.address_of(fact.function, fact)
-                limit = max(1, *(evaluate(fact.limit, point) for point in points))
+                limit = max(1, _largest(fact, fact.limit, ranges))
                 found[address] = min(found.get(address, limit), limit)
         return found
 
@@ -212,10 +237,38 @@ class ServiceFacts:
             for constraint in relating:
                 self.used.add(id(fact))
                 yield constraint
-        for fact, _ in self._never:
-            if id(fact) in self.used:
-                yield constraint_of(fact, {}, ZERO)
-        for fact in self.facts:
-            stated = isinstance(fact, Targets | Recursion | NoReturn | Accesses | SwitchedAway)
+        before = [fact for fact in self.earlier or () if isinstance(fact, Never)]
+        for never in {
+            id(fact): fact for fact in [*(fact for fact, _ in self._never), *before]
+        }.values():
+            if id(never) in self.used:
+                yield constraint_of(never, {}, ZERO)
+        for fact in [*self.facts, *(one for one in self.asking if one not in self.facts)]:
+            stated = isinstance(
+                fact, Targets | Recursion | NoReturn | Accesses | SwitchedAway | EntryValue
+            )
             if stated and origin_of(fact) is Origin.OBSERVED:
                 yield constraint_of(fact, {}, ZERO)
+
+
+def _largest(fact: Recursion, limit: Expression, ranges: Mapping[str, tuple[int, int]]) -> int:
+    names = sorted(formula.names(limit))
+    if unknown := [name for name in names if name not in ranges]:
+        raise InputError(
+            f"the service has no parameter {unknown[0]}: {fact_text(fact)}",
+            where=fact.where,
+            expected="a formula of its parameters",
+            hint="say it in a block `service NAME { ... }` of those that have it",
+        )
+    if math.prod(ranges[name][1] - ranges[name][0] + 1 for name in names) > _MOST_VALUES:
+        raise InputError(
+            f"there are more than {_MOST_VALUES:,} values of {', '.join(names)}: {fact_text(fact)}",
+            where=fact.where,
+            expected="a limit whose values can all be tried",
+            hint="say the largest one as a number",
+        )
+    values = (range(ranges[name][0], ranges[name][1] + 1) for name in names)
+    return max(
+        formula.evaluate(limit, dict(zip(names, point, strict=True)))
+        for point in itertools.product(*values)
+    )

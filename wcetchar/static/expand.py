@@ -143,6 +143,8 @@ class _Explorer:
         self._asked = asked
         self.behind: dict[Start, None] = {}
         """Where a thread may go on that was switched away where a switch was asked for."""
+        self._left_behind: set[tuple[int, int]] = set()
+        """Contexts that it may do so behind, each with what is known there."""
         self._program, self._contexts, self._histories = program, contexts, histories
         self._excluded, self._ends = excluded, ends
         self._states: dict[State, tuple[int, ...]] = {}
@@ -242,10 +244,6 @@ class _Explorer:
         hold = self._hold_behind(step)
         if hold is None:
             return
-        if self._asked and switches and isinstance(step.out, Edge) and self._masking is not None:
-            active = self._contexts[step.context].active
-            resumed = self._masking.resumed(hold, active)
-            self.behind[step.context, step.out.target, resumed] = None
         history = self._histories.behind(step.history, block, step.taken)
         if isinstance(step.out, Edge):
             for target in self._at((step.context, step.out.target, history, hold)):
@@ -257,6 +255,37 @@ class _Explorer:
             assert isinstance(step.out, int)
             tail = graph.transfer_of[step.block].kind is TransferKind.TAIL_CALL
             self._call(number, step, step.out, tail, history, hold)
+        if self._asked and switches and self._masking is not None:
+            active = self._contexts[step.context].active
+            self._begin_behind(step, graph, self._masking.resumed(hold, active), self._masking)
+
+    def _begin_behind(self, step: Step, graph: FunctionGraph, hold: int, masking: Masking) -> None:
+        """A part of the service may begin with what follows a step."""
+        if isinstance(step.out, Edge):
+            self.behind[step.context, step.out.target, hold] = None
+        elif isinstance(step.out, int):
+            tail = graph.transfer_of[step.block].kind is TransferKind.TAIL_CALL
+            target = self._program.graph.functions.get(step.out)
+            called = self._contexts.called((step.context, step.block), step.out, tail)
+            if target is None or called is None:
+                return  # as in :meth:`_call`
+            last = graph.blocks[step.block].last
+            hold = masking.called(hold, step.out, tail=tail, caller=graph.address, index=last)
+            for entry in target.entries:
+                self.behind[called[0], entry, hold] = None
+        else:
+            self._left_behind.add((step.context, masking.returned(hold)))
+
+    def begins(self) -> list[Start]:
+        """Where parts of the service may begin, once all is explored."""
+        for context, hold in sorted(self._left_behind):
+            for site in self._contexts.returns_to(context):
+                if site is not None:
+                    caller, block = site
+                    for edge in self.found.function_of(caller).successors[block]:
+                        if edge.kind is EdgeKind.RETURNED:
+                            self.behind[caller, edge.target, hold] = None
+        return [*self.behind]
 
     def _hold_behind(self, step: Step) -> int | None:
         """What is known of masks behind a step; ``None``: it is not left so."""
@@ -371,7 +400,7 @@ def expand(
     # All that comes before first: it shows in which contexts the part can begin.
     before = _Explorer(program, contexts, histories, excluded_before, None, masking, cuts.asked)
     before.explore(first)
-    starts = before.behind
+    starts = dict.fromkeys(before.begins())
     for step in () if cuts.asked else before.found.steps:
         block = before.found.function_of(step.context).blocks[step.block]
         if block.first in cuts.begins:

@@ -46,7 +46,7 @@ def holds_in_parts(fact: Relation) -> bool:
 
 
 def _names_part(fact: Relation) -> bool:
-    return any(PART_SEPARATOR in name for name in fact.services)
+    return any(PART_SEPARATOR in name for name in fact.services if not name.startswith("!"))
 
 
 def _is_upper_bound(fact: Relation) -> bool:

@@ -95,17 +95,26 @@ class Given:
 
 
 def seen_targets(
-    found: Expanded, only_seen: frozenset[int], place: Callable[[int], str]
+    found: Expanded,
+    only_seen: frozenset[int],
+    elsewhere: Collection[int],
+    place: Callable[[int], str],
 ) -> Iterator[FlowConstraint]:
-    """Of indirect calls and jumps of a service that go where traces showed, as far as is known.
+    """Of indirect calls and jumps of a service that go where traces showed, or where it is said of
+    other services, as far as is known.
 
     Args:
         only_seen: as of :class:`Given`.
+        elsewhere: table indices of those of which facts speak, but none that holds in the service.
         place: an address for people.
     """
     rows, functions = found.program.table.instructions, found.program.graph.functions
     for address, number in sorted(found.reached):
-        at = rows[functions[address].blocks[number].last].address
+        index = functions[address].blocks[number].last
+        at = rows[index].address
+        if index in elsewhere:
+            label = f"{place(at)} goes where facts of other services say"
+            yield FlowConstraint(label, {}, ZERO, Origin.OBSERVED)
         if at in only_seen and not is_said_by_calls(found, address):
             yield FlowConstraint(f"{place(at)} goes where traces showed", {}, ZERO, Origin.OBSERVED)
 

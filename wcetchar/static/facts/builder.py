@@ -59,7 +59,7 @@ class Builder(FactRules):
             elif scope.chains:
                 self._limit_to_calls(one, scope)
             elif scope.present:
-                one.facts = tuple(replace(fact, where_present=True) for fact in one.facts)
+                self.where_present(one)
         return stated
 
     def _limit_to_services(self, stated: Stated, scope: _Scope) -> None:

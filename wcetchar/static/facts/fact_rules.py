@@ -68,11 +68,25 @@ class FactRules(SumRules):
                 where=self.source.location(stated.position),
                 because=because,
                 origin=FactOrigin.OBSERVED if "OBSERVED" in kinds else FactOrigin.WRITTEN,
-                where_present="WHERE_PRESENT" in kinds,
             )
             for fact in stated.facts
         )
+        if "WHERE_PRESENT" in kinds:
+            self.where_present(stated)
         return stated
+
+    def where_present(self, stated: Stated) -> None:
+        """Says it of the facts, which may be left out then."""
+        if any(isinstance(fact, SwitchedAway) for fact in stated.facts):
+            self.error(
+                stated.position,
+                "what asks for a switch cannot be left out",
+                expected="`switch at` without `where present`",
+                hint="without a request parts would be missing that begin behind it; put it into a "
+                "file of the programs that have it",
+            )
+            stated.facts = ()
+        stated.facts = tuple(replace(fact, where_present=True) for fact in stated.facts)
 
     def because(self, *strings: Token) -> _Because:
         text = " ".join(map(self._unquoted, strings))

@@ -50,12 +50,14 @@ class Loaded:
 class Store:
     """``size`` bytes at ``place``; ``None``: it is not known where. ``register``: whose value it
     is, where that is a whole word. ``among``: first address that it may go to, and how many bytes
-    from there on, where it is one of these and not on the stack; ``None``: nothing is known."""
+    from there on, where it is one of these; ``None``: nothing is known. ``on_stack``: they are
+    bytes from the stack pointer at the function's entry."""
 
     place: Place | None
     size: int
     register: int | None = None
     among: tuple[int, int] | None = None
+    on_stack: bool = False
 
 
 Source = Term | Loaded | MaskRegister
@@ -121,10 +123,19 @@ class Effects:
                 or values.has_escaped(index)
                 or any(
                     (held := values.value_before(index, register)) is not None and held.stack
-                    for register in self._table.registers.arguments
+                    for register in self._table.registers.handed_over
                 )
+                or self._hands_over_a_slot(values, index)
             )
         return self._escaped[key]
+
+    def _hands_over_a_slot(self, values: Values, index: int) -> bool:
+        """What an instruction calls may find the address of the frame on the stack."""
+        if self._table.instructions[index].flow not in (Flow.CALL, Flow.CALL_INDIRECT):
+            return False
+        summary = values.calls.get(index)
+        reads = summary is None or summary.reads_stack
+        return reads and values.keeps_frame_address(index)
 
     def _effect(self, function: int, row: Instruction, index: int) -> Effect:
         sets: dict[int, Source] = {one.register: one.value for one in row.assignments}
@@ -133,7 +144,7 @@ class Effects:
         stores: list[Store] = []
         memory = row.memory
         if memory is not None:
-            first, among = self._place(function, index)
+            first, among, on_stack = self._place(function, index)
             size = memory.width // 8
             weak = row.issue is EventKind.STORE_EXCLUSIVE
             for number, transfer in enumerate(memory.transfers):
@@ -143,33 +154,34 @@ class Effects:
                 place = None if first is None else (first[0], first[1] + away)
                 register = transfer.register
                 if not is_read:
-                    stores.append(Store(place, size, None if weak else register, among))
+                    stores.append(Store(place, size, None if weak else register, among, on_stack))
                 elif register is not None:
                     sets.pop(register, None)
                     if place is not None and size == 4:
                         sets[register] = Loaded(place)
             if memory.writes and not memory.transfers:
-                stores.append(Store(None, size, None, among))
+                stores.append(Store(None, size, None, among, on_stack))
         forgets = tuple(
             n for n in range(row.defs.bit_length()) if row.defs >> n & 1 and n not in sets
         )
         return Effect(tuple(sets.items()), forgets, tuple(stores))
 
-    def _place(self, function: int, index: int) -> tuple[Place | None, tuple[int, int] | None]:
-        """Of the first element; and among which addresses all of them are."""
+    def _place(
+        self, function: int, index: int
+    ) -> tuple[Place | None, tuple[int, int] | None, bool]:
+        """Of the first element; among which addresses all of them are; whether on the stack."""
         values = self._values.get(function)
         where = None if values is None else values.address_of(index)
         if where is None:
-            return None, None
-        start = where.interval.start
+            return None, None, False
+        start, length = where.interval.start, where.interval.length
+        among = (start, length + where.size) if length < _BOUNDED else None
         if where.stack:
             offset = start - (1 << 32) if start >> 31 else start
-            return ("s", offset) if where.interval.single else None, (start, 0)
+            return ("s", offset) if where.interval.single else None, among, True
         if where.interval.single:
-            return ("m", start), (start, where.size)
-        if where.interval.length < _BOUNDED:
-            return None, (start, where.interval.length + where.size)
-        return None, None
+            return ("m", start), (start, where.size), False
+        return None, among, False
 
 
 def outcome(left: int, right: int, difference: bool, condition: str) -> bool | None:

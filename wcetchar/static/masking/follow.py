@@ -372,12 +372,7 @@ class _Walk:
 
     def _store(self, store: Store, bits: Bits, follows: bool, index: int) -> None:
         if store.place is None:
-            first, count = store.among or (0, 0)
-            for word in self.words if count else ():
-                if (word - first) % (1 << 32) < count or (first - word) % (1 << 32) < 4:
-                    self.words[word] = NOTHING
-            if self._effects.escaped(self._function, index):
-                self.known = {p: b for p, b in self.known.items() if p[0] != "s"}
+            self._store_somewhere(store, index)
             return
         space, at = store.place
         if space == "s":
@@ -391,3 +386,19 @@ class _Walk:
                 self.words[near] = bits if near == at and store.size == 4 else NOTHING
                 if self.words[near].value >= _MOST_OF_A_WORD:
                     self.words[near] = NOTHING
+
+    def _store_somewhere(self, store: Store, index: int) -> None:
+        first, count = store.among or (0, 1 << 32)
+
+        def may_hit(address: int) -> bool:
+            return (address - first) % (1 << 32) < count or (first - address) % (1 << 32) < 4
+
+        if store.on_stack:
+            self.known = {p: b for p, b in self.known.items() if p[0] != "s" or not may_hit(p[1])}
+            return
+        # Of a pointer that may lead anywhere it is taken for granted that it does not lead there.
+        for word in self.words if store.among else ():
+            if may_hit(word):
+                self.words[word] = NOTHING
+        if self._effects.escaped(self._function, index):
+            self.known = {p: b for p, b in self.known.items() if p[0] != "s"}

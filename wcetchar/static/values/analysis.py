@@ -132,6 +132,10 @@ class Values:
         """Before an instruction, the address of the frame may be known elsewhere."""
         return not self.settled or any(state.escaped for state, _ in self._states(index))
 
+    def keeps_frame_address(self, index: int) -> bool:
+        """Before an instruction, a slot of the frame may hold its address."""
+        return not self.settled or any(state.addresses() for state, _ in self._states(index))
+
     def address_forms(self, index: int) -> list[Form]:
         """Sums that are addresses of an instruction's data accesses, as far as they are known."""
         memory = self.table.instructions[index].memory

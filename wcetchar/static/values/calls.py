@@ -49,7 +49,7 @@ class CallTransfer:
         self.assumed.add(CONVENTION)
         if any(
             state.range(state.registers[number]).stack
-            for number in roles.arguments
+            for number in roles.handed_over
             if number in state.registers
         ) or bool(state.addresses()):
             state.escaped = True

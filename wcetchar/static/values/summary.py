@@ -257,15 +257,15 @@ class _Summing:
         fact = _Fact()
         summary = self._transfer.calls.get(index)
         if summary is None:
-            arguments = sum(1 << number for number in self._roles.arguments)
-            results = {number: Given(made_of=arguments) for number in self._roles.arguments[:2]}
+            handed = sum(1 << number for number in self._roles.handed_over)
+            results = {number: Given(made_of=handed) for number in self._roles.arguments[:2]}
             fact.call = (
                 Summary(
                     anywhere=True,
-                    through=arguments,
-                    reads=arguments,
+                    through=handed,
+                    reads=handed,
                     reads_stack=True,
-                    leaks=arguments,
+                    leaks=handed,
                     results=results,
                     kept=self._roles.saved_by_callee | 1 << self._roles.stack_pointer,
                 ),
