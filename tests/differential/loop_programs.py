@@ -37,6 +37,7 @@ PROLOGUE = """
 typedef unsigned int u32; typedef int s32; typedef unsigned short u16; typedef short s16;
 typedef unsigned char u8; typedef signed char s8;
 volatile u32 sink, coin;
+#define HOOK __asm volatile("" ::: "memory");
 u32 table[64]; u8 bytes[256];
 const u32 fixed[16] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3};
 __attribute__((noinline)) u32 leaf(u32 x) { sink = x; return x ^ coin; }
@@ -119,7 +120,7 @@ class _Writer:
             f"if (coin == {rng.randrange(3)}) break;",
             f"if (coin & 1) continue_{self.name}({counter});",
             # A hook that is empty: a branch to the instruction behind it.
-            f'if ({counter} {rng.choice("<>")} {rng.randrange(9)}) __asm volatile("" ::: "memory");',
+            f"if ({counter} {rng.choice('<>')} {rng.randrange(9)}) HOOK",
         ]
         if self.local:
             given.append(f"buffer[{counter} & 7] = coin;")

@@ -264,7 +264,7 @@ class _Maker:
         k, one, two = self.number, self.random.choice(values), self.random.choice(values)
         c = self.random.randrange(1, 300)
         if self.kind is not Kind.EXACT and self.random.random() < 0.1:
-            # A hook that is empty: a branch to the instruction behind it, both ways of which are one.
+            # A hook that is empty: both ways of the branch lead to the next instruction.
             self.line(f'if ({one} {self.random.choice("<>")} {c}) __asm volatile("");')
             return
         self.line(

@@ -182,7 +182,8 @@ def facts(draw: st.DrawFn) -> tuple[Fact, ...]:
             "services": draw(services),
             "because": draw(reasons),
             "origin": draw(st.sampled_from(FactOrigin)),
-            "where_present": draw(st.booleans()),
+            "where_present": draw(st.booleans())
+            and not any(isinstance(fact, SwitchedAway) for fact in group),
         }
         found += [replace(fact, **said) for fact in group]
     return tuple(found)

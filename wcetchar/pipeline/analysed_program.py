@@ -15,6 +15,7 @@ from wcetchar.analysis.resolve import Resolved
 from wcetchar.errors import InputError
 from wcetchar.model.flow_fact import Fact, NoReturn
 from wcetchar.model.observed import Observed
+from wcetchar.model.service import SectionKind
 from wcetchar.pipeline.flow_facts import check_names
 from wcetchar.static.callers import Callers
 from wcetchar.static.cuts import cut_behind
@@ -83,6 +84,7 @@ class AnalysedProgram:
         )
         self.facts.check_sources(self.returns)
         self.values = analysed(self.whole, image, table, self.facts.switches(everywhere=True))
+        self.facts = replace(self.facts, is_request=self._is_request, _known={})
         self.bounds = proved_bounds(self.values)
         self.masks = frozenset(n for n, row in enumerate(table.instructions) if row.masks)
         self.program = Program(
@@ -134,6 +136,25 @@ class AnalysedProgram:
         resolved = self._resolved
         found = np.unique(resolved.sections_of(np.arange(low, high + 1, dtype=np.uint64))).tolist()
         return None if -1 in found else frozenset(resolved.section_names[n] for n in found)
+
+    def _is_request(self, index: int) -> bool:
+        """A store goes to one address, in whatever function, which is a peripheral's or none of a
+        section's."""
+        sections = self._resolved.services.sections
+        memory = {s.name for s in sections if s.kind is not SectionKind.PERIPHERAL}
+        found = [
+            where
+            for one in self.values.values()
+            if any(block.first <= index <= block.last for block in one.graph.blocks)
+            and (where := one.address_of(index)) is not None
+        ]
+        for where in found:
+            if where.stack or not where.interval.single:
+                return False
+            first = where.interval.start
+            if (self._sections_of(first, first + where.size - 1) or frozenset()) & memory:
+                return False
+        return bool(found)
 
     def _address_of(self, function: str, fact: Fact) -> int:
         found = [s for s in self._resolved.image.find(function) if s.kind == "function"]

@@ -17,6 +17,7 @@ from wcetchar.model.service import PARTS, Part, Service, ServiceKind, parts_befo
 from wcetchar.pipeline.analysed_program import AnalysedProgram
 from wcetchar.pipeline.flow_facts import PathsRequest, raise_all, read_facts, source_lines
 from wcetchar.static.apply_facts import ServiceFacts
+from wcetchar.static.begins import assumed, begins, only_seen
 from wcetchar.static.build import Frames, Trail, frames, path_model
 from wcetchar.static.cuts import cuts_of
 from wcetchar.static.expand import Expanded, expand
@@ -26,7 +27,6 @@ from wcetchar.static.given_targets import seen_targets
 from wcetchar.static.history import Histories
 from wcetchar.static.loop_constraints import Bound, LoopKey
 from wcetchar.static.masking.follow import ASSUMED as ASSUMED_OF_MASKS
-from wcetchar.static.masking.follow import Masking
 from wcetchar.static.proofs import bounds_by_arguments
 from wcetchar.static.sections import STACK, DataSections, data_sections, sets_stack_pointer
 from wcetchar.static.traced import (
@@ -145,7 +145,7 @@ class PathModels:
 
     def _model(self, service: Service, part: Part, address: int, facts: ServiceFacts) -> Built:
         name, resolved, analysed = part.of(service.name), self._resolved, self._analysed
-        paths = self._paths[name]
+        paths, whole = self._paths[name], self._paths_of(service)
         names = [p.name for p in service.parameters]
         limits = facts.limits({p.name: (p.minimum, p.maximum) for p in service.parameters})
         unlimited = self._program.graph.recursive - set(limits)
@@ -162,7 +162,7 @@ class PathModels:
             excluded_before=facts.excluded_before(self._program.graph),
             histories=self._histories,
             masking=masking,
-            holds=self._begins(masking, service, address, facts),
+            holds=begins(masking, address, whole, facts.entry_values()),
         )
         gaps = [*open_ends(found, resolved.place), *recursions(found, unlimited)]
         floats = float_frames(service, found, paths, resolved.services.float_context)
@@ -208,6 +208,7 @@ class PathModels:
                 *constraints,
                 *seen_targets(found, analysed.only_seen, elsewhere, resolved.place),
                 *cuts.seen,
+                *only_seen(found, self._other_entries(service, address)),
             ],
             gaps=gaps,
             trails=[Trail(path.values, links, path.vector) for path, links in trails],
@@ -216,6 +217,7 @@ class PathModels:
             exceptions=resolved.table.exceptions,
             assumptions=[
                 ASSUMED_OF_MASKS,
+                assumed(whole),
                 *analysed.assumptions(found),
                 *_assumed_of(service),
                 *([f"it runs on {sections.stack}"] if sections.stack else []),
@@ -224,19 +226,20 @@ class PathModels:
         check_counts(model, trails, joint, self._observed.misaligned)
         return Built(model, found, trails, bounds, sections)
 
-    def _begins(
-        self, masking: Masking, service: Service, address: int, facts: ServiceFacts
-    ) -> list[int]:
-        """What may be known of masks where a service begins: what traces showed, with what facts
-        say of variables."""
-        words = facts.entry_values()
-        seen = {
-            (path.masks, path.lock, path.in_handler)
-            for part in PARTS[service.kind]
-            for path in self._paths.get(part.of(service.name), ())
-        }
-        begins = {masking.begin(address, *one, words): None for one in seen}
-        return sorted(begins)
+    def _paths_of(self, service: Service) -> list[ObservedPath]:
+        """Of all its parts."""
+        names = [part.of(service.name) for part in PARTS[service.kind]]
+        return [path for name in names for path in self._paths.get(name, ())]
+
+    def _other_entries(self, service: Service, address: int) -> list[str]:
+        """Names of functions that a service may begin with, beside the one at ``address``."""
+        rows = self._resolved.table.instructions
+        found = [
+            rows[entry].address
+            for entry, services in self._resolved.entries.items()
+            if any(one.name == service.name for one in services)
+        ]
+        return [self._resolved.place(at) for at in sorted(found) if at != address]
 
     def _bounds_by_arguments(
         self, service: Service, address: int

@@ -162,16 +162,24 @@ class ServiceFacts:
         return found
 
     def entry_values(self) -> dict[int, int]:
-        """By address of a variable of 32 bits: what it holds when the service begins.
+        """By address of a variable of 32 bits: what it holds when the service begins; of a part,
+        the whole service.
 
         Raises:
-            InputError: the image has no such variable.
+            InputError: the image has no such variable, or two facts say otherwise of one.
         """
         found: dict[int, int] = {}
-        for fact in self.facts:
+        for fact in self.facts if self.earlier is None else self.earlier:
             if isinstance(fact, EntryValue):
                 self.used.add(id(fact))
-                found[self.program.variable(fact)] = fact.value & 0xFFFFFFFF
+                address, value = self.program.variable(fact), fact.value & 0xFFFFFFFF
+                if found.setdefault(address, value) != value:
+                    raise InputError(
+                        f"another fact says {found[address]} of {fact.name}: {fact_text(fact)}",
+                        where=fact.where,
+                        expected="one value of a variable in each service",
+                        hint="limit one of the two to other services",
+                    )
         return found
 
     def targets(self) -> list[tuple[Targets, frozenset[int], frozenset[int]]]:
@@ -237,29 +245,24 @@ class ServiceFacts:
             for constraint in relating:
                 self.used.add(id(fact))
                 yield constraint
-        before = [fact for fact in self.earlier or () if isinstance(fact, Never)]
-        for never in {
-            id(fact): fact for fact in [*(fact for fact, _ in self._never), *before]
-        }.values():
-            if id(never) in self.used:
-                yield constraint_of(never, {}, ZERO)
-        for fact in [*self.facts, *(one for one in self.asking if one not in self.facts)]:
-            stated = isinstance(
-                fact, Targets | Recursion | NoReturn | Accesses | SwitchedAway | EntryValue
-            )
-            if stated and origin_of(fact) is Origin.OBSERVED:
+        for fact in self._deciding():
+            if isinstance(fact, Never):
+                if id(fact) in self.used:
+                    yield constraint_of(fact, {}, ZERO)
+            elif origin_of(fact) is Origin.OBSERVED:
                 yield constraint_of(fact, {}, ZERO)
+
+    def _deciding(self) -> Iterable[Fact]:
+        """Facts that decide what the graph of the part is, and no constraint else tells of."""
+        kinds = Never | Targets | Recursion | NoReturn | Accesses | SwitchedAway | EntryValue
+        before = Never | Recursion | EntryValue
+        found = [fact for fact in self.facts if isinstance(fact, kinds)]
+        found += [fact for fact in self.earlier or () if isinstance(fact, before)]
+        return {id(fact): fact for fact in [*found, *self.asking]}.values()
 
 
 def _largest(fact: Recursion, limit: Expression, ranges: Mapping[str, tuple[int, int]]) -> int:
     names = sorted(formula.names(limit))
-    if unknown := [name for name in names if name not in ranges]:
-        raise InputError(
-            f"the service has no parameter {unknown[0]}: {fact_text(fact)}",
-            where=fact.where,
-            expected="a formula of its parameters",
-            hint="say it in a block `service NAME { ... }` of those that have it",
-        )
     if math.prod(ranges[name][1] - ranges[name][0] + 1 for name in names) > _MOST_VALUES:
         raise InputError(
             f"there are more than {_MOST_VALUES:,} values of {', '.join(names)}: {fact_text(fact)}",

@@ -98,6 +98,7 @@ class Expanded:
         reached: addresses of functions, and numbers of their blocks, that the service may execute,
             those that lead to no end among them.
         masking: what the numbers ``hold`` of steps stand for; ``None``: they stand for nothing.
+        by_masks: where control goes is known somewhere from what a mask register had.
     """
 
     program: Program
@@ -107,6 +108,7 @@ class Expanded:
     missing: set[int] = field(default_factory=set)
     reached: set[tuple[int, int]] = field(default_factory=set)
     masking: Masking | None = None
+    by_masks: bool = False
 
     @property
     def functions(self) -> list[FunctionGraph]:
@@ -291,7 +293,9 @@ class _Explorer:
         """What is known of masks behind a step; ``None``: it is not left so."""
         if self._masking is None:
             return step.hold
-        behind = self._masking.through(self.found.function_of(step.context), step.block, step.hold)
+        graph = self.found.function_of(step.context)
+        self.found.by_masks |= self._masking.decides_by_masks(graph, step.block, step.hold)
+        behind = self._masking.through(graph, step.block, step.hold)
         if behind is None or (behind.taken is not None and behind.taken != step.taken):
             return None
         return behind.hold
@@ -411,6 +415,7 @@ def expand(
     explorer = _Explorer(program, contexts, histories, excluded, ends, masking, cuts.asked)
     explorer.explore([*starts])
     explorer.found.missing |= before.found.missing
+    explorer.found.by_masks |= before.found.by_masks
     explorer.found.reached |= before.found.reached
     return _pruned(explorer.found)
 

@@ -213,6 +213,8 @@ def test_long_reasons_are_wrapped_and_read_back() -> None:
         ("}", "1:1", "no block to close"),
         ('never A because ""', "1:17", "an empty reason"),
         ('never A "why"', "1:9", "because"),
+        ("where present switch at A", "1:1", "what asks for a switch cannot be left out"),
+        ("where present { in A { switch at a.c:3 } }", "1:24", "cannot be left out"),
     ],
 )
 def test_mistakes(written: str, where: str, said: str) -> None:

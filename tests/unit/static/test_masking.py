@@ -107,6 +107,51 @@ def test_a_mask_that_is_saved_comes_back(tmp_path: Path) -> None:
     assert found == {label: {form} for label, form in at.items()}
 
 
+OVERWRITTEN = """
+.global f
+.type f, %function
+f:      push {r4, lr}
+        sub sp, #16
+        mrs r1, primask
+        str r1, [sp, #8]
+        cpsid i
+        and r0, r0, #3
+        movs r2, #1
+        {}
+        ldr r3, [sp, #8]
+        msr primask, r3
+maybe:  nop
+        movs r2, #0
+        msr primask, r2
+end:    add sp, #16
+        pop {r4, pc}
+.global g
+.type g, %function
+g:      ldr r0, [sp, #0]
+        movs r1, #1
+        str r1, [r0]
+        bx lr
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "form"),
+    [
+        ("str r2, [sp, r0, lsl #2]", UNKNOWN),  # an array that it may be an element of
+        ("str r2, [sp, #0]", FREE),
+        # Its address is on the stack, where the fifth argument is.
+        ("add r4, sp, #8\nstr r4, [sp, #0]\nmovs r4, #0\nmovs r0, #0\nbl g", UNKNOWN),
+    ],
+)
+def test_a_mask_that_may_be_written_over_on_the_stack(
+    tmp_path: Path, between: str, form: Blocking
+) -> None:
+    made = built(tmp_path, "v7m", OVERWRITTEN.replace("{}", between))
+    found, _ = held(made)
+    assert found["maybe"] == {form}
+    assert found["end"] == {FREE}
+
+
 def test_a_mask_that_is_not_followed_is_not_known(tmp_path: Path) -> None:
     source = """
     .global f
@@ -373,11 +418,14 @@ f:      push {{r4, lr}}
         {mask}
 ask:    str r1, [r0]
 next:   nop
+        nop
+        nop
 let:    cpsie i
-after:  nop
-        cpsid i
-        cpsie i
-        pop {{r4, pc}}
+after:  {between}
+mask:   cpsid i
+        nop
+again:  cpsie i
+last:   pop {{r4, pc}}
 .global first
 .type first, %function
 first:  cpsid i
@@ -394,8 +442,18 @@ def test_a_switch_happens_when_it_is_asked_for_and_not_masked(
     tmp_path: Path, mask: str, end: str, begin: str
 ) -> None:
     """And not where interrupts are let in before it was asked for, or once it has happened."""
-    made = built(tmp_path, "v7m", SWITCH.format(mask=mask))
+    made = built(tmp_path, "v7m", SWITCH.format(mask=mask, between="nop\n nop"))
     assert parts(made, "ask") == ({end}, {begin})
+
+
+def test_a_switch_waits_on_where_a_core_may_not_notice_that_it_is_let_in(tmp_path: Path) -> None:
+    """With one instruction less between letting interrupts in and masking them again, and where
+    they are masked right behind the request."""
+    made = built(tmp_path, "v7m", SWITCH.format(mask="cpsid i", between="nop"))
+    assert parts(made, "ask") == ({"let", "again"}, {"after", "last"})
+    source = SWITCH.format(mask="nop", between="nop\n nop").replace("next:   nop", "next: cpsid i")
+    made = built(tmp_path, "v7m", source)
+    assert parts(made, "ask") == ({"ask", "let"}, {"next", "after"})
 
 
 def test_a_supervisor_call_switches_at_once(tmp_path: Path) -> None:

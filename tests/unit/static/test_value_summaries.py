@@ -228,3 +228,22 @@ def test_a_switch_of_threads_keeps_registers_and_the_frame(assemble: Assemble) -
         n for n, row in enumerate(other.table.instructions) if row.flow is Flow.SUPERVISOR_CALL
     )
     assert other.value_before(at + 1, 2) == Range(between(0, 0xFFFFFFFF))
+
+
+def test_any_register_that_need_not_be_preserved_may_hand_over_the_frame(
+    assemble: Assemble,
+) -> None:
+    """As the static chain of a nested function does; of recursive ones there is no summary."""
+    made = program(
+        assemble,
+        f="push {lr}\nsub sp, #12\nmovs r3, #7\nstr r3, [sp, #4]\nadd r12, sp, #4\nbl g\n"
+        "ldr r2, [sp, #4]\nadd sp, #12\npop {pc}",
+        g="push {lr}\ncbz r0, 1f\nsubs r0, #1\nbl g\n1: str r0, [r12]\npop {pc}",
+        h="push {lr}\nsub sp, #12\nmovs r3, #7\nstr r3, [sp, #4]\nadd r4, sp, #4\nbl g\n"
+        "ldr r2, [sp, #4]\nadd sp, #12\npop {pc}",
+    )
+    for name, expected in [("f", between(0, 0xFFFFFFFF)), ("h", number(7))]:
+        behind = made.call_in(name) + 2  # the call, and the load behind it
+        value = made.of(name).value_before(behind, 2)
+        assert value is not None
+        assert value.interval == expected

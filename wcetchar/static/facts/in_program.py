@@ -46,6 +46,9 @@ class FactsInProgram:
     places: Places
     address_of: Callable[[str, Fact], int]
     """Address of a function, for a fact that names it."""
+    is_request: Callable[[int], bool] = lambda _: True
+    """Of a store, by table index: that it goes to what is no memory, as a request for an interrupt
+    does."""
     _known: dict[tuple[int, int], At] = field(default_factory=dict)
     _accesses: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
@@ -61,7 +64,7 @@ class FactsInProgram:
             called = tuple(self.address_of(name, fact) for name in place.called)
             rows = self.places.table.instructions
             switch = isinstance(fact, Never) and fact.switch
-            found = self.places.asking(place) if switch else self.places.indices(place)
+            found = self._requests(place, fact) if switch else self.places.indices(place)
             # Of an IT block the first instruction is executed whatever the condition is.
             found = frozenset(i for i in found if not rows[i].text.startswith("it"))
             decided = frozenset(i for i in found if not _is_undecided(rows[i]))
@@ -76,6 +79,21 @@ class FactsInProgram:
                 )
             known = self._known[key] = At(decided, called)
         return known
+
+    def _requests(self, place: CodePlace, fact: Fact) -> frozenset[int]:
+        """What asks for a switch, and not what a line stores beside."""
+        asking, rows = self.places.asking(place), self.places.table.instructions
+        found = frozenset(
+            i for i in asking if rows[i].flow is Flow.SUPERVISOR_CALL or self.is_request(i)
+        )
+        if not found:
+            raise InputError(
+                f"no store at {place_text(place)} is known to ask for a switch",
+                where=fact.where,
+                expected="a supervisor call, or a store to one address that is no memory",
+                hint="name what is never executed by its address: never 0x...",
+            )
+        return found
 
     def accesses(self, fact: Accesses) -> tuple[tuple[int, int], ...]:
         """Table indices of what the fact is about, and of each how narrow its place is there: the

@@ -25,7 +25,7 @@ from wcetchar.model.masks import MaskState
 from wcetchar.model.term import Constant, Operation, RegisterValue, Term
 from wcetchar.static.masking import effects
 from wcetchar.static.masking.effects import Effects, Loaded, Store
-from wcetchar.static.masking.held import MOST_LOCKS, Frame, Hold, Place, frame_of
+from wcetchar.static.masking.held import HELD_OFF, MOST_LOCKS, Frame, Hold, Place, frame_of
 from wcetchar.static.masking.liveness import live_registers
 from wcetchar.static.program import Program
 from wcetchar.static.values.analysis import Values
@@ -35,14 +35,20 @@ ASSUMED: Final = (
     "to through pointers"
 )
 _LEFT, _RIGHT, _DIFFERENCE = ("f", 0), ("f", 1), ("f", 2)
+_WORD, _MASK = 1, 2
+"""What a value follows from: a variable that is followed, a mask register."""
 _MOST_OF_A_WORD: Final = 256
 """Beyond, a variable that is followed is not known any more: so a loop that counts it up ends."""
 
 
 @dataclass(frozen=True)
 class Through:
-    """Behind a block. ``taken``: whether the branch at its end is, where that is known.
-    ``switches``: another thread may run right here."""
+    """Behind a block.
+
+    Attributes:
+        taken: whether the branch at its end is, where that is known.
+        switches: another thread may run right here.
+    """
 
     hold: int
     taken: bool | None = None
@@ -76,6 +82,9 @@ class Masking:
         self.holds: list[Hold] = []
         self._numbers: dict[Hold, int] = {}
         self._through: dict[tuple[int, int, int], Through | None] = {}
+        self._by_masks: set[tuple[int, int, int]] = set()
+        self._late = program.table.exceptions.unnoticed + 1
+        """Instructions that a core may execute before an interrupt that was let in."""
         self._live: dict[int, tuple[frozenset[int], ...]] = {}
         kept = self._roles.saved_by_callee
         self._kept = frozenset(n for n in range(kept.bit_length()) if kept >> n & 1)
@@ -116,8 +125,8 @@ class Masking:
         A lock is over then, but for that of a lock function that is being executed."""
         one = self.holds[hold]
         locking = sum(self._first(function) in self._lock for function in functions)
-        frames = tuple(Frame(frame.known) for frame in one.frames)
-        return self.number(replace(one, lock=locking, frames=frames, pending=False))
+        frames = tuple(replace(frame, unlocks=0) for frame in one.frames)
+        return self.number(replace(one, lock=locking, frames=frames, pending=0))
 
     # --- calls ------------------------------------------------------------------------------------
 
@@ -132,7 +141,7 @@ class Masking:
             if place[0] == "r" and place[1] in self._roles.arguments
         }
         if tail:
-            frames = (*outer, frame_of(handed, frame.unlocks))
+            frames = (*outer, frame_of(handed, frame.unlocks, frame.from_masks))
         else:
             escaped = self._effects.escaped(caller, index)
             kept = {
@@ -140,7 +149,11 @@ class Masking:
                 for place, bits in frame.known
                 if (place[0] == "r" and place[1] in self._kept) or (place[0] == "s" and not escaped)
             }
-            frames = (*outer, frame_of(kept, frame.unlocks), frame_of(handed))
+            frames = (
+                *outer,
+                frame_of(kept, frame.unlocks, frame.from_masks),
+                frame_of(handed, from_masks=frame.from_masks),
+            )
         return self.number(self._entered(replace(one, frames=frames), function))
 
     def returned(self, hold: int) -> int:
@@ -154,9 +167,13 @@ class Masking:
             if place[0] == "r" and place[1] in self._roles.arguments[:2]
         }
         if not outer:
-            return self.number(replace(one, lock=lock, frames=(frame_of(results),)))
+            last = frame_of(results, from_masks=frame.from_masks)
+            return self.number(replace(one, lock=lock, frames=(last,)))
         caller = outer[-1]
-        frames = (*outer[:-1], frame_of(dict(caller.known) | results, caller.unlocks))
+        read = {place for place in caller.from_masks if place not in results} | {
+            place for place in frame.from_masks if place in results
+        }
+        frames = (*outer[:-1], frame_of(dict(caller.known) | results, caller.unlocks, read))
         return self.number(replace(one, lock=lock, frames=frames))
 
     def _first(self, function: int) -> int:
@@ -181,11 +198,21 @@ class Masking:
         """Behind a block; ``None``: what is known contradicts the outcomes that it stands for."""
         key = function.address, number, hold
         if key not in self._through:
-            self._through[key] = self._behind(function, number, self.holds[hold])
+            walk = _Walk(self._effects, function.address, self.holds[hold])
+            self._through[key] = self._behind(walk, function, number, self.holds[hold])
+            if walk.by_masks:
+                self._by_masks.add(key)
         return self._through[key]
 
-    def _behind(self, function: FunctionGraph, number: int, hold: Hold) -> Through | None:
-        walk = _Walk(self._effects, function.address, hold)
+    def decides_by_masks(self, function: FunctionGraph, number: int, hold: int) -> bool:
+        """Where control goes behind a block, or what it does, is known from what a mask register
+        had."""
+        self.through(function, number, hold)
+        return (function.address, number, hold) in self._by_masks
+
+    def _behind(
+        self, walk: _Walk, function: FunctionGraph, number: int, hold: Hold
+    ) -> Through | None:
         block = function.blocks[number]
         for index in range(block.first, block.last + 1):
             if not self._step(walk, block, index):
@@ -203,23 +230,34 @@ class Masking:
             if place[0] == "s" or (flags if place[0] == "f" else place[1]) in live
         }
         *outer, frame = hold.frames
-        frames = (*outer, frame_of(known, frame.unlocks))
+        frames = (*outer, frame_of(known, frame.unlocks, walk.from_masks))
         words = tuple(sorted(walk.words.items(), key=lambda pair: pair[0]))
         after = replace(hold, masks=walk.masks, words=words, frames=frames)
-        after, switches = self._switched(after, block)
+        after, switches = self._switched(hold, after, block)
         return Through(self.number(after), taken, switches)
 
-    def _switched(self, after: Hold, block: BasicBlock) -> tuple[Hold, bool]:
-        """Whether another thread may run behind a block, and what is pending then."""
+    def _switched(self, before: Hold, after: Hold, block: BasicBlock) -> tuple[Hold, bool]:
+        """Whether another thread may run behind a block, and what is pending then.
+
+        A core may execute a few instructions more before it takes what was let in. If it is masked
+        again by one of these, the switch waits on; so the path that goes on has it pending for as
+        long as that.
+        """
         asked = block.last in self._requests and block.last not in block.skipped
         if after.handler or not (asked or after.pending):
             return after, False
         if asked and self._rows[block.last].flow is Flow.SUPERVISOR_CALL:
             return after, True
+        left = self._late
+        if not asked and before.pending != HELD_OFF:
+            left = before.pending - (block.last - block.first + 1)
+            if left < 0:
+                return replace(after, pending=0), False  # it has happened
         form = after.masks.blocking(preemption=False)
         if form.interrupts or form.priority is not None:
-            return replace(after, pending=True), False
-        return replace(after, pending=form.unknown), True
+            return replace(after, pending=HELD_OFF), False
+        lets_in = bool(self._rows[block.last].masks)
+        return replace(after, pending=HELD_OFF if form.unknown else left), asked or lets_in
 
     def _live_behind(self, function: FunctionGraph) -> tuple[frozenset[int], ...]:
         known = self._live.get(function.address)
@@ -255,7 +293,11 @@ class _Walk:
         self._effects, self._function = effects, function
         self.masks = hold.masks
         self.known = dict(hold.frames[-1].known)
+        self.from_masks = set(hold.frames[-1].from_masks)
+        """Of these places; and perhaps others, of which nothing is known."""
         self.words = dict(hold.words)
+        self.by_masks = False
+        """Something was decided by what a mask register had."""
 
     def execute(self, row: Instruction, index: int) -> None:
         effect = self._effects.of(self._function, index)
@@ -272,13 +314,22 @@ class _Walk:
         for register, (bits, follows) in found:
             self.known.pop(("r", register), None)
             if follows and bits.known:
-                self.known["r", register] = bits
+                self._know(("r", register), bits, follows)
         if row.sets_flags or row.flow in (Flow.CALL, Flow.CALL_INDIRECT, Flow.SUPERVISOR_CALL):
             self._forget_flags()
         if compared is not None:
-            self.known |= compared
+            flags, kinds = compared
+            for place, one in flags.items():
+                self._know(place, one, kinds)
         if row.flow is Flow.SUPERVISOR_CALL:
             self._supervised(index)
+
+    def _know(self, place: Place, bits: Bits, follows: int) -> None:
+        self.known[place] = bits
+        if follows & _MASK:
+            self.from_masks.add(place)
+        else:
+            self.from_masks.discard(place)
 
     def _supervised(self, index: int) -> None:
         """A handler passes results in registers, and may write anywhere; but one that switches
@@ -308,7 +359,9 @@ class _Walk:
         left, right, difference = flags
         if left is None or right is None or difference is None or not row.condition:
             return None
-        return effects.outcome(left.value, right.value, bool(difference.value), row.condition)
+        found = effects.outcome(left.value, right.value, bool(difference.value), row.condition)
+        self.by_masks |= found is not None and _LEFT in self.from_masks
+        return found
 
     def decided(self, row: Instruction, index: int) -> bool | None:
         """Whether the branch is taken; the walk is behind it, and it has changed no register."""
@@ -317,32 +370,38 @@ class _Walk:
             return self.condition(row)
         left, right = self._value(compared.left, index), self._value(compared.right, index)
         a, b = left[0].whole, right[0].whole
-        if a is None or b is None or not (left[1] or right[1]):
+        if a is None or b is None or not left[1] | right[1]:
             return None
+        self.by_masks |= bool((left[1] | right[1]) & _MASK)
         return effects.holds(a, compared.taken, b)
 
-    def _value(self, source: Term | Loaded | MaskRegister, index: int) -> tuple[Bits, bool]:
-        """What is known of it, and whether it follows from what is followed."""
+    def _value(self, source: Term | Loaded | MaskRegister, index: int) -> tuple[Bits, int]:
+        """What is known of it, and of what kinds of what is followed it follows from; 0: of
+        none."""
         match source:
             case MaskRegister():
-                return self.masks.read(source), True
+                return self.masks.read(source), _MASK
+            case Loaded(("m", at)):
+                return (self.words[at], _WORD) if at in self.words else (NOTHING, 0)
             case Loaded(place):
-                space, at = place
-                bits = self.words.get(at) if space == "m" else self.known.get(place)
-                return (NOTHING, False) if bits is None else (bits, True)
+                return self._known(place) or (NOTHING, 0)
             case Constant(value):
-                return Bits(value), False
+                return Bits(value), 0
             case RegisterValue(number):
-                known = self.known.get(("r", number))
-                if known is not None:
-                    return known, True
-                return self._effects.constant(self._function, index, number), False
+                constant = self._effects.constant(self._function, index, number)
+                return self._known(("r", number)) or (constant, 0)
             case Operation(operator, left, right):
                 if not self._follows(left) and not self._follows(right):
-                    return NOTHING, False
+                    return NOTHING, 0
                 one, two = self._value(left, index), self._value(right, index)
-                return effects.combined(operator, one[0], two[0]), one[1] or two[1]
+                return effects.combined(operator, one[0], two[0]), one[1] | two[1]
         raise AssertionError(source)
+
+    def _known(self, place: Place) -> tuple[Bits, int] | None:
+        bits = self.known.get(place)
+        if bits is None:
+            return None
+        return bits, _MASK if place in self.from_masks else _WORD
 
     def _follows(self, term: Term) -> bool:
         match term:
@@ -352,25 +411,27 @@ class _Walk:
                 return self._follows(left) or self._follows(right)
         return False
 
-    def _compared(self, row: Instruction, index: int) -> dict[Place, Bits] | None:
+    def _compared(self, row: Instruction, index: int) -> tuple[dict[Place, Bits], int] | None:
         compared = row.comparison
         if compared is None or compared.taken is not None:
             return None
         left, right = self._value(compared.left, index), self._value(compared.right, index)
-        if left[0].whole is None or right[0].whole is None or not (left[1] or right[1]):
+        follows = left[1] | right[1]
+        if left[0].whole is None or right[0].whole is None or not follows:
             return None
-        return {_LEFT: left[0], _RIGHT: right[0], _DIFFERENCE: Bits(compared.difference)}
+        bits = {_LEFT: left[0], _RIGHT: right[0], _DIFFERENCE: Bits(compared.difference)}
+        return bits, follows
 
     def _forget_flags(self) -> None:
         for place in (_LEFT, _RIGHT, _DIFFERENCE):
             self.known.pop(place, None)
 
-    def _stored(self, store: Store, index: int) -> tuple[Bits, bool]:
+    def _stored(self, store: Store, index: int) -> tuple[Bits, int]:
         if store.register is None or store.size != 4:
-            return NOTHING, False
+            return NOTHING, 0
         return self._value(RegisterValue(store.register), index)
 
-    def _store(self, store: Store, bits: Bits, follows: bool, index: int) -> None:
+    def _store(self, store: Store, bits: Bits, follows: int, index: int) -> None:
         if store.place is None:
             self._store_somewhere(store, index)
             return
@@ -379,12 +440,13 @@ class _Walk:
             for near in range(at - 3, at + store.size):
                 self.known.pop(("s", near), None)
             if follows and bits.known:
-                self.known["s", at] = bits
+                self._know(("s", at), bits, follows)
             return
         for near in range(at - 3, at + store.size):
             if near in self.words:
                 self.words[near] = bits if near == at and store.size == 4 else NOTHING
-                if self.words[near].value >= _MOST_OF_A_WORD:
+                # What a mask register had is not told apart there from what it is given.
+                if self.words[near].value >= _MOST_OF_A_WORD or follows & _MASK:
                     self.words[near] = NOTHING
 
     def _store_somewhere(self, store: Store, index: int) -> None:

@@ -1,0 +1,302 @@
+"""Models of services that another thread cuts, and what they rest on.
+
+Small programs by hand, where a path that no trace shows is dear. A figure is a bound only where it
+is no less than that path.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hand_paths import Bound, Firmware, firmware
+
+from wcetchar.errors import InputError
+from wcetchar.model.characterization import Word
+
+DEAR = 40 * "nop\n"
+TWO_REQUESTS = f"""
+.global f
+.type f, @function
+f:      beqz a0, other
+ask:    ecall
+after:  nop
+last:   ret
+other:  nop
+wait:   ecall
+behind: {DEAR}
+end:    j last
+"""
+ESTIMATE, BOUND = Word.ESTIMATE, Word.BOUND
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Firmware:
+    return firmware(tmp_path, monkeypatch, "riscv", TWO_REQUESTS)
+
+
+def resume(made: Firmware, facts: str) -> Bound:
+    traced = made.path("s/call", ("f", "ask")), made.path("s/resume", ("after", "last"))
+    return made.bounds(facts, *traced)["s/resume"]
+
+
+def test_a_part_begins_behind_each_request_of_the_parts_before_it(two: Firmware) -> None:
+    both = f"switch at {two.at('wait')}\nswitch at {two.at('ask')}\n"
+    assert resume(two, both) == Bound(42, BOUND)
+    in_call = f"service s/call {{\n{both}}}\n"
+    own = f"service s/resume {{\nswitch at {two.at('ask')}\n}}\n"
+    assert resume(two, in_call + own) == Bound(42, BOUND)
+    observed = in_call.replace("switch at", "observed switch at") + own
+    assert resume(two, observed) == Bound(42, ESTIMATE)
+
+
+def test_what_was_only_observed_before_a_part_makes_it_an_estimate(two: Firmware) -> None:
+    both = f"switch at {two.at('wait')}\nswitch at {two.at('ask')}\n"
+    before = "service s/call, s/between {{\n{} " + two.at("wait") + "\n}}\n"
+    assert resume(two, both + before.format("never")) == Bound(2, BOUND)
+    assert resume(two, both + before.format("observed never")) == Bound(2, ESTIMATE)
+
+
+FALLS_THROUGH = f"""
+.global f
+.type f, @function
+f:      beqz a0, other
+ask:    ecall
+after:  nop
+last:   ret
+other:  nop
+wait:   ecall
+.size f, .-f
+.global g
+.type g, @function
+g:      {DEAR}
+end:    ret
+.size g, .-g
+"""
+
+
+def test_a_part_begins_with_the_function_that_control_falls_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "riscv", FALLS_THROUGH)
+    both = f"switch at {made.at('wait')}\nswitch at {made.at('ask')}\n"
+    assert resume(made, both) == Bound(41, BOUND)
+
+
+RELATED = f"""
+.global f
+.type f, @function
+f:      nop
+one:    nop
+ask:    ecall
+after:  beqz a0, last
+        j two
+two:    {DEAR}
+last:   ret
+"""
+
+
+@pytest.mark.parametrize("services", ["s", "s, !other/call", "!other/call"])
+def test_what_whole_services_relate_says_nothing_of_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, services: str
+) -> None:
+    """The one place is passed before the switch, the other one behind it. That a block names parts
+    in which it does not hold changes nothing."""
+    made = firmware(tmp_path, monkeypatch, "riscv", RELATED)
+    traced = (
+        made.path("s/call", ("f", "ask")),
+        made.path("s/resume", ("after", "after"), ("last", "last")),
+    )
+    related = f"count({made.at('two')}) <= count({made.at('one')})"
+    facts = f"switch at {made.at('ask')}\nservice {services} {{\n{related}\n}}\n"
+    with pytest.raises(InputError, match="no service that the fact holds in reaches its place"):
+        made.bounds(facts, *traced)
+    assert made.bounds(facts.split("service")[0], *traced)["s/resume"].time == 43
+
+
+MASKED = f"""
+.global f
+.type f, %function
+f:      mrs r1, primask
+test:   cbz r1, last
+        {DEAR}
+last:   bx lr
+"""
+ONE = "  s: {mark: 1, kind: call, entries: [f]}\n"
+
+
+def test_where_control_hangs_on_masks_at_the_beginning_there_is_no_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "v7m", MASKED, ONE)
+    traced = made.path("s", ("f", "f"), ("test", "test"), ("last", "last"))
+    (model,) = made.models("", traced).values()
+    assert "it begins as traces showed, with nothing held off" in model.assumptions
+    assert made.bounds("", traced)["s"] == Bound(3, ESTIMATE)
+
+
+NESTING = f"""
+.global f
+.type f, %function
+f:      ldr r0, =wcet_mark
+        ldr r1, [r0, #4]
+test:   cbz r1, last
+        {DEAR}
+last:   bx lr
+.pool
+"""
+
+
+@pytest.mark.parametrize(("said", "word"), [("", BOUND), ("observed ", ESTIMATE)])
+def test_what_a_variable_was_observed_to_hold_makes_no_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, word: Word
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "v7m", NESTING, ONE)
+    traced = made.path("s", ("f", "test"), ("last", "last"))
+    assert made.bounds(f"{said}at entry wcet_mark+4 == 0", traced)["s"] == Bound(4, word)
+    assert made.bounds("", traced)["s"] == Bound(44, BOUND)
+
+
+def test_two_values_of_one_variable_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "v7m", NESTING, ONE)
+    traced = made.path("s", ("f", "test"), ("last", "last"))
+    twice = "at entry wcet_mark+4 == 0\nservice s { at entry wcet_mark+4 == 1 }"
+    with pytest.raises(InputError, match="another fact says 0 of wcet_mark"):
+        made.bounds(twice, traced)
+
+
+INDIRECT = f"""
+.global f
+.type f, %function
+f:      ldr r3, =wcet_mark
+        ldr r3, [r3]
+call:   bx r3
+.global g
+.type g, %function
+g:      movs r0, #1
+go:     b f
+.global cheap
+.type cheap, %function
+cheap:  bx lr
+.global dear
+.type dear, %function
+dear:   {DEAR}
+        bx lr
+.pool
+"""
+TWO = ONE + "  t: {mark: 2, kind: call, entries: [g]}\n"
+
+
+@pytest.mark.parametrize(
+    ("facts", "word"),
+    [
+        ("call at {0}: cheap", BOUND),
+        ("service s {{ call at {0}: cheap }}", ESTIMATE),
+        ("service s {{ observed call at {0}: cheap }}", ESTIMATE),
+        ("service s, t {{ call at {0}: cheap }}", BOUND),
+    ],
+)
+def test_where_a_call_goes_in_one_service_is_not_said_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, facts: str, word: Word
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "v7m", INDIRECT, TWO)
+    traced = made.path("s", ("f", "call"), ("cheap", "cheap"))
+    other = made.path("t", ("g", "go"), ("f", "call"), ("cheap", "cheap"))
+    found = made.bounds(facts.format(made.at("call")), traced, other)
+    assert found["t"] == Bound(6, word)
+    assert found["s"] == Bound(4, ESTIMATE if "observed" in facts else BOUND)
+
+
+RECURSIVE = """
+.global f
+.type f, %function
+f:      push {lr}
+call:   bl g
+back:   pop {pc}
+.global g
+.type g, %function
+g:      cbz r0, out
+        push {lr}
+        subs r0, #1
+        bl g
+        pop {pc}
+out:    bx lr
+"""
+DEEP = """  s:
+    mark: 1
+    kind: call
+    entries: [f]
+    parameters: {X: {kind: state, range: 0..RANGE, meaning: any}}
+"""
+
+
+def test_a_depth_of_recursion_is_the_largest_at_any_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at the ends of the range alone, where this formula has its least."""
+    made = firmware(tmp_path, monkeypatch, "v7m", RECURSIVE, DEEP.replace("RANGE", "63"), 64)
+    flat = made.path("s", ("f", "call"), ("g", "g"), ("out", "out"), ("back", "back"), values=[0])
+    most = made.bounds("recursion of g: at most 6", flat, X=20)["s"]
+    found = made.bounds("recursion of g: at most min(6, 1 + X, 64 - X)", flat, X=20)["s"]
+    assert found == most == Bound(3 + 5 * 5 + 2, BOUND)
+
+
+def test_a_depth_of_recursion_that_cannot_be_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = firmware(
+        tmp_path, monkeypatch, "v7m", RECURSIVE, DEEP.replace("RANGE", "100000"), 1 << 17
+    )
+    flat = made.path("s", ("f", "call"), ("g", "g"), ("out", "out"), ("back", "back"), values=[0])
+    with pytest.raises(InputError, match="more than 100,000 values of X"):
+        made.bounds("recursion of g: at most X", flat, X=1)
+
+
+SEVERAL = f"""
+.global f
+.type f, %function
+f:      nop
+last:   bx lr
+.global g
+.type g, %function
+g:      {DEAR}
+        bx lr
+"""
+
+
+def test_a_function_that_a_service_may_begin_with_and_no_trace_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = ONE.replace("[f]", "[f, g]")
+    made = firmware(tmp_path, monkeypatch, "v7m", SEVERAL, services)
+    assert made.bounds("", made.path("s", ("f", "last")))["s"] == Bound(2, ESTIMATE)
+
+
+NOTED = f"""
+.global f
+.type f, %function
+f:      ldr r3, =wcet_mark
+test:   cbz r0, ask
+note:   str r0, [r3]
+        {DEAR}
+noted:  bx lr
+ask:    ldr r3, =0xe000ed04
+icsr:   str r0, [r3]
+last:   bx lr
+.pool
+"""
+
+
+def test_what_a_line_stores_beside_a_request_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the function is one line, and one of its stores goes to what is no memory."""
+    source = '.file 1 "program.s"\n' + NOTED.replace("f:  ", ".loc 1 7\nf:")
+    made = firmware(tmp_path, monkeypatch, "v7m", source, ONE)
+    noted = made.path("s", ("f", "test"), ("note", "noted"))
+    found = made.bounds("never switch at program.s:7", noted)["s"]
+    assert found == Bound(44, BOUND)
+    with pytest.raises(InputError, match=r"no store at .* is known to ask for a switch"):
+        made.bounds(f"never switch at {made.at('note')}", noted)
