@@ -252,7 +252,6 @@ def test_what_another_program_has(place: Place) -> None:
         "access at nothing: data",
         "write at start: data",
         "jump at work: work",
-        "switch at start",
         "at entry nothing == 0",
     )
     shared = "where present {\n" + "\n".join(others) + "\n}\n"
