@@ -190,7 +190,7 @@ class PathModels:
         check_constraints(trails, names, constraints)
         own = self._observed.sections.get(name, {})
         joint = {s.name: s.either_of for s in resolved.services.sections if s.either_of}
-        proved = analysed.callers.sections(found, by_callers)
+        proved = analysed.callers.sections(by_callers)
         if sets_stack_pointer(found):
             # Which stack it is on then is not known beforehand: traces say it, or facts.
             proved = {index: one for index, one in proved.items() if STACK not in one}

@@ -213,7 +213,7 @@ class ServiceFacts:
             for fact in facts:
                 if fact.limit is None:
                     continue
-                for loop in self.program.places.loops(fact.place, function):
+                for loop in self.program.loops(fact, function):
                     self.used.add(id(fact))
                     found[function.address, loop].append(
                         Bound(

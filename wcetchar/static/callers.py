@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 
 from wcetchar.model.image import Image
 from wcetchar.static.expand import Expanded
@@ -98,19 +99,24 @@ class Callers:
             found.update(bounds_by_callers(one))
         return found
 
-    def sections(
-        self, found: Expanded, values: Mapping[int, Values]
-    ) -> Mapping[int, frozenset[str]]:
+    def sections(self, values: Mapping[int, Values]) -> Mapping[int, frozenset[str]]:
         """By table index, sections of accesses of the service's functions, with those that hold
         whoever calls; code that several of them share is left out. ``values`` as of
         :meth:`values`."""
         if not values:
             return self._sections
-        owners: dict[int, set[int]] = defaultdict(set)
-        for address, number in found.reached:
-            block = self._program.graph.functions[address].blocks[number]
-            for index in range(block.first, block.last + 1):
-                owners[index].add(address)
         more = proved_sections(values, self._program.table, self._sections_of)
-        own = {index: one for index, one in more.items() if len(owners[index]) == 1}
+        own = {index: one for index, one in more.items() if index not in self._shared}
         return {**own, **self._sections}
+
+    @cached_property
+    def _shared(self) -> frozenset[int]:
+        """Table indices of code that several functions of the program share."""
+        owners: dict[int, int] = {}
+        shared = set()
+        for address, function in self._program.graph.functions.items():
+            for block in function.blocks:
+                for index in range(block.first, block.last + 1):
+                    if owners.setdefault(index, address) != address:
+                        shared.add(index)
+        return frozenset(shared)

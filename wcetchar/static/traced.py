@@ -14,7 +14,7 @@ import numpy as np
 
 from wcetchar import formula
 from wcetchar.errors import CheckFailed
-from wcetchar.model.access import UNKNOWN_SECTION, AccessClass, AccessVector, Operation
+from wcetchar.model.access import UNKNOWN_SECTION, AccessClass, Key, Operation
 from wcetchar.model.expression import Number
 from wcetchar.model.flow_fact import Accesses, Targets
 from wcetchar.model.instruction import InstructionTable
@@ -33,6 +33,7 @@ Trails = list[tuple[ObservedPath, list[int]]]
 """Observed paths, each with the links that it took, in order."""
 Point = tuple[tuple[str, int], ...]
 """Values of parameters, by name."""
+Counts = Counter[Key]
 
 
 def replayed(found: Expanded, paths: Sequence[ObservedPath], place: Callable[[int], str]) -> Trails:
@@ -265,12 +266,11 @@ def check_counts(
     for path, trail in trails:
         targets = (model.edges[link].target for link in trail)
         total = Counter(model.nodes[target].vector for target in targets if target >= 0)
-        counted = AccessVector(
-            pair
-            for vector, number in total.items()
-            for pair in model.vectors[vector].scaled(number).items()
-        )
-        seen = path.vector
+        counted: Counts = Counter()
+        for vector, number in total.items():
+            for key, count in model.vectors[vector].items():
+                counted[key] += count * number
+        seen: Counts = Counter(path.vector)
         counted, seen = _without_elsewhere(model, path, counted, seen)
         if counted == seen:
             continue
@@ -296,8 +296,8 @@ def check_counts(
 
 
 def _without_elsewhere(
-    model: PathModel, path: ObservedPath, counted: AccessVector, seen: AccessVector
-) -> tuple[AccessVector, AccessVector]:
+    model: PathModel, path: ObservedPath, counted: Counts, seen: Counts
+) -> tuple[Counts, Counts]:
     """Without entries of lines that there can be at another address, of which a model may count
     more; and of traces without any that the model does not count.
 
@@ -305,7 +305,7 @@ def _without_elsewhere(
         CheckFailed: it counts fewer.
     """
     if not model.lines:
-        return counted, AccessVector(p for p in seen.items() if not is_line_entry(p[0]))
+        return counted, Counter({k: n for k, n in seen.items() if not is_line_entry(k)})
     for key, number in seen.items():
         if is_elsewhere(key) and counted.get(key, 0) < number:
             raise CheckFailed(
@@ -314,33 +314,27 @@ def _without_elsewhere(
                 expected="at least as many",
             )
     one, other = (
-        AccessVector(p for p in vector.items() if not is_elsewhere(p[0]))
-        for vector in (counted, seen)
+        Counter({key: number for key, number in counts.items() if not is_elsewhere(key)})
+        for counts in (counted, seen)
     )
     return one, other
 
 
-def _joined(vector: AccessVector, parts: Mapping[str, str]) -> AccessVector:
+def _joined(counts: Counts, parts: Mapping[str, str]) -> Counts:
     """Accesses to parts of a joint section as ones to that."""
-    return AccessVector(
-        (
-            replace(key, section=parts.get(key.section, key.section))
-            if isinstance(key, AccessClass)
-            else key,
-            number,
-        )
-        for key, number in vector.items()
-    )
+    found: Counts = Counter()
+    for key, number in counts.items():
+        if isinstance(key, AccessClass) and key.section in parts:
+            key = replace(key, section=parts[key.section])
+        found[key] += number
+    return found
 
 
-def _blind(vector: AccessVector) -> AccessVector:
+def _blind(counts: Counts) -> Counts:
     """Data accesses of no section: which they reach is not known of all."""
-    return AccessVector(
-        (
-            replace(key, section=UNKNOWN_SECTION)
-            if isinstance(key, AccessClass) and key.operation is not Operation.FETCH
-            else key,
-            number,
-        )
-        for key, number in vector.items()
-    )
+    found: Counts = Counter()
+    for key, number in counts.items():
+        if isinstance(key, AccessClass) and key.operation is not Operation.FETCH:
+            key = replace(key, section=UNKNOWN_SECTION)
+        found[key] += number
+    return found

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 
 from wcetchar.errors import InputError
 from wcetchar.model.access import Operation
+from wcetchar.model.flow import FunctionGraph
 from wcetchar.model.flow_fact import (
     Accesses,
     CodePlace,
     EntryValue,
     Fact,
+    LoopBound,
     Never,
     NoReturn,
     Recursion,
@@ -51,6 +53,7 @@ class FactsInProgram:
     does."""
     _known: dict[tuple[int, int], At] = field(default_factory=dict)
     _accesses: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    _loops: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
 
     def at(self, place: CodePlace, fact: Fact) -> At:
         """Where a place of a fact is.
@@ -78,6 +81,18 @@ class FactsInProgram:
                     hint="name the branch or the access that it belongs to",
                 )
             known = self._known[key] = At(decided, called)
+        return known
+
+    def loops(self, fact: LoopBound, function: FunctionGraph) -> tuple[int, ...]:
+        """Numbers of the loops of a function that the fact is about.
+
+        Raises:
+            InputError: as of :meth:`Places.loops`.
+        """
+        key = (id(fact), function.address)
+        known = self._loops.get(key)
+        if known is None:
+            known = self._loops[key] = self.places.loops(fact.place, function)
         return known
 
     def _requests(self, place: CodePlace, fact: Fact) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from wcetchar.model.term import Operator, Relation
@@ -125,9 +125,16 @@ class State:
 
     # --- tags ---
 
-    def forget(self, stale: Callable[[Tag], bool], site: int, kind: str) -> None:
-        """Tags that are about to get another value: places that hold one get tags of their own."""
-        gone = {tag for tag in self.ranges if any(stale(part) for part in tag.basic())}
+    def forget(self, kinds: Collection[str], site: int, kind: str) -> None:
+        """Tags of a site that are about to get another value, of these ``kinds``: places that hold
+        one get tags of their own, of the ``kind``."""
+        gone = set()
+        for tag in self.ranges:
+            if tag[0] in ("low", "ext"):
+                if any(part.site == site and part.kind in kinds for part in tag.basic()):
+                    gone.add(tag)
+            elif tag[1] == site and tag[0] in kinds:
+                gone.add(tag)
         if not gone:
             return
         if self.flags is not None and any(

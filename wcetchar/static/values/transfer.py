@@ -97,9 +97,7 @@ class Transfer:
         return state.assume(left, relation if holds else relation.opposite, right)
 
     def _execute(self, state: State, index: int, instruction: Instruction) -> State:
-        state.forget(
-            lambda tag: tag.site == index and tag.kind in ("set", "old", "either"), index, "old"
-        )
+        state.forget(("set", "old", "either"), index, "old")
         evaluation = self.evaluation(state)
         new: dict[int, Value] = {}
         made: dict[Term, Value] = {}
