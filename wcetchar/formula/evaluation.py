@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from operator import eq, ge, gt, index, le, lt, ne
+from typing import Final
 
 from wcetchar.errors import InputError
 from wcetchar.formula.rules import check
@@ -30,6 +31,9 @@ _COMPARISONS: dict[Comparison, Callable[[Fraction | int, Fraction | int], bool]]
     Comparison.GREATER_EQUAL: ge,
     Comparison.GREATER: gt,
 }
+_MOST_CHECKED: Final = 100_000
+_checked: dict[int, tuple[Expression, frozenset[str]]] = {}
+"""By ``id``, which stays that of the expression as long as it is here."""
 
 
 def evaluate(expression: Expression, values: Mapping[str, int]) -> int:
@@ -39,8 +43,9 @@ def evaluate(expression: Expression, values: Mapping[str, int]) -> int:
         InputError: a name of the formula has no value (or none that is an integer), or the tree
             is no formula.
     """
-    used = check(expression)
-    require(used, values)
+    used = _names(expression)
+    if not used <= values.keys():
+        require(used, values)
     try:
         exact = {name: index(values[name]) for name in used}
     except TypeError:
@@ -51,6 +56,18 @@ def evaluate(expression: Expression, values: Mapping[str, int]) -> int:
     result = _value(expression, exact)
     assert isinstance(result, int)  # check() saw to it: rationals stay inside ceil and floor
     return result
+
+
+def _names(expression: Expression) -> frozenset[str]:
+    """As of :func:`check`, once for each expression: these never change."""
+    known = _checked.get(id(expression))
+    if known is not None and known[0] is expression:
+        return known[1]
+    used = check(expression)
+    if len(_checked) >= _MOST_CHECKED:
+        _checked.clear()
+    _checked[id(expression)] = expression, used
+    return used
 
 
 def require(used: frozenset[str], given: Mapping[str, object]) -> None:
