@@ -50,7 +50,7 @@ class Contexts:
         """``limits``: of functions that can call themselves: how many calls of each are active at
         once, at most. ``depth``: calls of a string that tell contexts apart."""
         self._limits = {} if limits is None else limits
-        self._depth = depth
+        self.depth = depth
         self.all: list[Context] = [Context(entry, (entry,), (), (entry,))]
         self._known: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {(entry, ()): ROOT}
         self.callers: dict[int, dict[Site, bool]] = defaultdict(dict)
@@ -75,11 +75,11 @@ class Contexts:
         limit = self._limits.get(function)
         active = (*(context.active[:-1] if tail else context.active), function)
         # Contexts that several callers share do not know how many calls are active.
-        if limit is not None and self._depth is None and active.count(function) > limit:
+        if limit is not None and self.depth is None and active.count(function) > limit:
             return None
         string = (*context.string, (context.function, block))
-        if self._depth is not None:
-            string = string[len(string) - self._depth :]
+        if self.depth is not None:
+            string = string[len(string) - self.depth :]
         number = self._known.get((function, string))
         if number is None:
             if len(self.all) >= MOST_CONTEXTS:

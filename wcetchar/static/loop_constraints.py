@@ -148,7 +148,7 @@ def constraints(
     ``name_of``: a loop as a place in a flow fact; ``seen``: how often traces went round it.
     """
     open_loops: dict[LoopKey, None] = {}
-    by_loop = turns(found)
+    by_loop, recursive = turns(found), found.program.graph.recursive
     for (context, loop), turned in sorted(by_loop.items()):
         if not turned.back:
             continue
@@ -157,6 +157,8 @@ def constraints(
         holding = [b for b in bounds.get(key, ()) if b.holds(one.stack)]
         if not holding:
             open_loops[key] = None
+        # Of activations that share a context, one may begin between the rounds of another one.
+        nested = found.contexts.depth is not None and one.function in recursive
         for bound in holding:
             coefficients: dict[int, Expression] = dict.fromkeys(turned.back, ONE)
             if not bound.total:
@@ -170,7 +172,7 @@ def constraints(
                 bound.origin,
                 bound.because,
                 bound.place,
-                each=not bound.total,
+                each=not bound.total and not nested,
             )
     for key in open_loops:
         name = name_of(key)
