@@ -1,11 +1,12 @@
 """Writes the tables of docs/reference/zephyr.md from summaries of `wcetchar characterize --json`.
 
 python docs/generate_zephyr.py [PAGE.md] BOARD DUMB.json [MULTIQ.json [SCALABLE.json]]
-    [OPTION=SUMMARY.json ...] [BOARD ...]
+    [OPTION=SUMMARY.json ...] [[--counted] BOARD ...]
 
 The summaries are those of rtos_tests/zephyr on a board with the three schedulers, and with options
 of the kernel; whoever has a Zephyr workspace can make them, see the page. Later boards with the
-dumb scheduler alone are only counted. PAGE.md is another page of docs/reference.
+dumb scheduler alone, and those behind --counted, are only counted. PAGE.md is another page of
+docs/reference.
 """
 
 from __future__ import annotations
@@ -215,10 +216,10 @@ def brought(board: str, options: dict[str, Summary]) -> list[str]:
     return [*lines, ""] if options else []
 
 
-def tables(boards: Boards, options: Options) -> str:
+def tables(boards: Boards, options: Options, only_counted: set[str]) -> str:
     lines = [*counted(boards, options), "", CALLS, calls()]
     for number, (board, summaries) in enumerate(boards.items()):
-        if number == 0 or len(summaries) > 1:
+        if number == 0 or (len(summaries) > 1 and board not in only_counted):
             for scheduler, summary in zip(NAMES, summaries, strict=False):
                 lines += longest(board, scheduler, summary)
             lines += services(board, summaries) + brought(board, options.get(board, {}))
@@ -236,8 +237,11 @@ def main(arguments: list[str]) -> None:
     _, after = rest.split(END)
     boards: Boards = {}
     options: Options = {}
-    board = ""
-    for argument in arguments:
+    board, only_counted = "", set[str]()
+    for at, argument in enumerate(arguments):
+        if argument == "--counted":
+            only_counted |= set(arguments[at + 1 :])
+            continue
         option, _, path = argument.rpartition("=")
         if not path.endswith(".json"):
             board = argument
@@ -248,7 +252,9 @@ def main(arguments: list[str]) -> None:
             options.setdefault(board, {})[option] = summary
         else:
             boards[board].append(summary)
-    page.write_text(before + BEGIN + tables(boards, options) + END + after, encoding="utf-8")
+    page.write_text(
+        before + BEGIN + tables(boards, options, only_counted) + END + after, encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
