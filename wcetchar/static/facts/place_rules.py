@@ -20,7 +20,7 @@ from wcetchar.static.facts.source import Source, position_of
 
 MAX_CHAIN: Final = 64
 """Most functions of a chain of calls."""
-MAX_LINE: Final = 10_000_000
+MOST_LINES: Final = 10_000_000
 
 
 @v_args(inline=True)
@@ -69,8 +69,8 @@ class PlaceRules(Transformer_NonRecursive[Token, Any]):
         return position_of(name), CodePlace(PlaceKind.FUNCTION, name=str(name), offset=value)
 
     def at_line(self, file: tuple[int, str], line: Token) -> tuple[int, CodePlace]:
-        number = int(line) if len(line) <= 8 else MAX_LINE + 1
-        if number > MAX_LINE:
+        number = int(line) if len(line) <= 8 else MOST_LINES + 1
+        if number > MOST_LINES:
             self.error(position_of(line), "no file has so many lines", expected="a line's number")
             number = 1
         return file[0], CodePlace(PlaceKind.LINE, file=file[1], line=number)

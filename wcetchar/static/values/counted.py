@@ -15,7 +15,6 @@ from wcetchar.model.term import Relation
 from wcetchar.static.values import interval as sets
 from wcetchar.static.values.count import Count
 from wcetchar.static.values.form import Form, Tag
-from wcetchar.static.values.induction import signed_of
 from wcetchar.static.values.state import State
 
 _USELESS: Final = 1 << 20
@@ -84,10 +83,10 @@ class Parameters:
         of the form's own sum; ``None``: it has others. Where that is not negative, the sum is at
         least what the form's 32 bits say, however they are read."""
         terms: list[tuple[str, int]] = []
-        constant = signed_of(form.constant)
+        constant = sets.signed_of(form.constant)
         least = constant
         for tag, factor in form.tags:
-            factor = signed_of(factor)
+            factor = sets.signed_of(factor)
             low, high = _natural(state, tag)
             name = self.name(tag if factor < 0 else _not_less(tag, high))
             if name is None:

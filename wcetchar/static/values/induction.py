@@ -96,7 +96,7 @@ class Induction:
         if form is None or tag is None:
             return None
         if tag == head:
-            return frozenset({signed_of(form.constant)})
+            return frozenset({sets.signed_of(form.constant)})
         values, header = self.values, self.header
         block = tag.site
         if tag.kind != "met" or block not in self.loop.members or block in passed:
@@ -111,7 +111,7 @@ class Induction:
             found = self._away(head, form_at(state, tag), passed | {block}, width)
             if found is None:
                 return None
-            total |= {signed_of(step + form.constant) for step in found}
+            total |= {sets.signed_of(step + form.constant) for step in found}
         return total
 
     def steps_of(self, form: Form, width: int = 32) -> frozenset[int] | None:
@@ -126,7 +126,9 @@ class Induction:
             if len(varying) > 1 and any(len(step) > 1 for step in varying):
                 return None
             total = frozenset(
-                signed_of((one + two * factor) % sets.MODULUS) for one in total for two in steps
+                sets.signed_of((one + two * factor) % sets.MODULUS)
+                for one in total
+                for two in steps
             )
         return total
 
@@ -162,9 +164,3 @@ def form_at(state: State, tag: Tag) -> Form | None:
     """What a place holds that a tag of a header names."""
     value = state.value_at(tag.place)
     return None if value is None else value.form
-
-
-def signed_of(number: int) -> int:
-    """A residue modulo 2^32 as the number from -2^31 to 2^31 - 1 that it is of."""
-    number %= sets.MODULUS
-    return number - sets.MODULUS if number >= sets.SIGN else number

@@ -373,3 +373,9 @@ def _without(a: Interval, value: int) -> Interval | None:
     if a.last == value:
         return make(a.start, a.length - a.step, a.step)
     return a
+
+
+def signed_of(number: int) -> int:
+    """A residue modulo 2^32 as the number from -2^31 to 2^31 - 1 that it is of."""
+    number %= MODULUS
+    return number - MODULUS if number >= SIGN else number

@@ -99,7 +99,7 @@ class MemoryTransfer:
                 state.escaped = True
             if value is not None and memory.width < 32:
                 evaluation = Evaluation(state, self.assumed)
-                slot = ("s", _offset(where.interval.start))
+                slot = ("s", sets.signed_of(where.interval.start))
                 value = value_of(stored(evaluation, value, state, memory.width), state, index, slot)
             self.store(state, where, memory.width, value, certain=not weak)
 
@@ -187,7 +187,7 @@ class MemoryTransfer:
             if place[0] == space and _hit(place[1], held.width // 8, where, size):
                 self._lose(state, place)
         if space == "s" and where.single and certain:
-            first = _offset(where.start)
+            first = sets.signed_of(where.start)
             state.hidden = frozenset(
                 (offset, length)
                 for offset, length in state.hidden
@@ -217,18 +217,16 @@ class MemoryTransfer:
     def drop_below_stack(self, state: State) -> None:
         """What lies below the stack pointer may be overwritten at any time."""
         found = state.range(state.registers[self.registers.stack_pointer])
-        low = _offset(found.interval.start) if found.stack and found.interval.single else None
+        low = (
+            sets.signed_of(found.interval.start) if found.stack and found.interval.single else None
+        )
         self.keep(state, lambda place: place[0] != "s" or (low is not None and place[1] >= low))
 
 
 def _place(where: Range) -> Place:
     if where.stack:
-        return ("s", _offset(where.interval.start))
+        return ("s", sets.signed_of(where.interval.start))
     return ("m", where.interval.start)
-
-
-def _offset(number: int) -> int:
-    return number - sets.MODULUS if number >= sets.SIGN else number
 
 
 def _hit(first: int, length: int, where: sets.Interval, size: int) -> bool:

@@ -33,7 +33,7 @@ from wcetchar.static.values import interval as sets
 from wcetchar.static.values.count import Count, expression_of, sum_of
 from wcetchar.static.values.counted import Counted, Distance
 from wcetchar.static.values.form import Form
-from wcetchar.static.values.induction import form_at, signed_of
+from wcetchar.static.values.induction import form_at
 from wcetchar.static.values.loop_counts import LoopCounts
 
 MOST_ADDED: Final = 1 << 16
@@ -163,11 +163,11 @@ class _Nest:
     # --- the line ---
 
     def _line(self, form: Form) -> _Line | None:
-        low = high = signed_of(form.constant)
+        low = high = sets.signed_of(form.constant)
         slope = 0
         terms: Counter[str] = Counter()
         for tag, coefficient in form.tags:
-            factor = signed_of(coefficient)
+            factor = sets.signed_of(coefficient)
             known = self._state.range_of_form(Form(0, ((tag, 1),)))
             if known.stack:
                 return None
@@ -184,16 +184,16 @@ class _Nest:
                 ends = [factor * end for end in known.interval.natural]
                 low, high = low + min(ends), high + max(ends)
                 continue
-            low, high = (end + factor * signed_of(start.constant) for end in (low, high))
+            low, high = (end + factor * sets.signed_of(start.constant) for end in (low, high))
             for part, times in start.tags:
                 name = self._parameters.name(part)
                 if name is not None:
-                    terms[name] += factor * signed_of(times)
+                    terms[name] += factor * sets.signed_of(times)
                     continue
                 value = self._outer.entries[0].range_of_form(Form(0, ((part, 1),)))
                 if value.stack:
                     return None
-                ends = [factor * signed_of(times) * end for end in value.interval.natural]
+                ends = [factor * sets.signed_of(times) * end for end in value.interval.natural]
                 low, high = low + min(ends), high + max(ends)
         named = tuple(sorted((name, factor) for name, factor in terms.items() if factor))
         return _Line(low, high, named, slope)

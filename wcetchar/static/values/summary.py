@@ -125,7 +125,7 @@ class _Masks:
         if not where.interval.single:
             self.blurred |= mask
             return
-        first = _offset(where.interval.start)
+        first = sets.signed_of(where.interval.start)
         for offset, width in list(self.slots):
             if first <= offset and offset + width <= first + size:
                 del self.slots[offset, width]
@@ -425,10 +425,6 @@ def _of_entry(form: Form) -> bool:
 
 def _reads(term: Term) -> int:
     return sum(1 << number for number in set(registers_of(term)))
-
-
-def _offset(number: int) -> int:
-    return number - sets.MODULUS if number >= sets.SIGN else number
 
 
 def _overlap(where: Range, size: int, offset: int, width: int) -> bool:
