@@ -5,7 +5,7 @@
 #              at every place, every access against QEMU's register dumps, every masked stretch of a run,
 #              each instruction of a run on the board in RTL against its price, a thousand random programs'
 #              path models against runs with every input
-# make validate  FreeRTOS on boards in RTL, every service measured, against its published figures
+# make validate  FreeRTOS on boards in RTL, every service measured, against its published figures and bounds
 # make fit     a profile that fits itself: micro-benchmarks on a board in RTL, then FreeRTOS against it
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
@@ -93,12 +93,17 @@ test-long: system $(VENV)/.installed
 		echo "tests that need the board in RTL will be skipped"
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m long
 
-# FreeRTOS on the boards in RTL against its published figures.
+# FreeRTOS on the boards in RTL against its published figures, and against its bounds.
+OVER_ALL_PATHS := $(foreach state,A~ideal B~ideal C~ideal A~cold B~cold C~cold,\
+	--only "imc, board $(word 1,$(subst ~, ,$(state))), caches $(word 2,$(subst ~, ,$(state)))") \
+	--only "imac, board D, caches ideal" \
+	--only "imac-cached, board D, caches ideal; as if no load hit"
 .PHONY: validate
 validate: system $(VENV)/.installed
 	$(MAKE) -s -C rtl_boards CORE="$(CORES)" PYTHON=$(abspath $(BIN)/python) \
 		BUILD=$(abspath $(BUILD))/rtl
 	$(BIN)/python rtl_boards/validate.py --write docs/reference/rtl-validation.md
+	$(BIN)/python rtl_boards/validate.py --config basic --runs 1 --paths $(OVER_ALL_PATHS)
 
 # A hardware profile fitted to micro-benchmarks on board A, and FreeRTOS held against it.
 .PHONY: fit
