@@ -277,14 +277,15 @@ def _in_order(
         in_vain: lines that each of several instructions fetches from in vain.
         which: of these, the one at each position.
     """
-    lines = [np.where(entered, line, NO_LINE) for line, entered in executed]
+    lines = [np.where(here, line, NO_LINE) for line, here in executed]
     certain = len(lines)
     for number in range(max(map(len, in_vain))):
         column = [one[number] if number < len(one) else NO_LINE for one in in_vain]
         lines.append(np.array(column, dtype=np.int64)[which])
     rows = np.stack(lines, axis=1)
     is_certain = np.broadcast_to(np.arange(len(lines)) < certain, rows.shape)
-    return rows[rows != NO_LINE], is_certain[rows != NO_LINE]
+    entered = rows != NO_LINE
+    return rows[entered], is_certain[entered]
 
 
 def _first_of(lines: Codes, entered: Flags) -> dict[int, int]:

@@ -111,13 +111,11 @@ class Places:
         entered. Lines in which two sections meet are left out: where these lie apart, what enters
         the one no longer enters the other."""
         found = []
-        for size, lines in entered.lines.items():
+        for size, turn in entered.behind.items():
+            lines = entered.lines[size]
             sets: dict[int, list[int]] = defaultdict(list)
             for line in lines:
                 sets[line % (APART // size)].append(line)
-            turn = entered.behind.get(size)
-            if turn is None:
-                continue
             for together in sets.values():
                 for again, other in itertools.permutations(together, 2):
                     times = turn[again, other]

@@ -28,6 +28,7 @@ from wcetchar.model.term import (
 )
 from wcetchar.static.masking.held import Place
 from wcetchar.static.values.analysis import Values
+from wcetchar.static.values.interval import signed_of
 
 _BOUNDED = 1 << 24
 """An address among so many bytes is taken to be one of something in particular."""
@@ -177,8 +178,7 @@ class Effects:
         start, length = where.interval.start, where.interval.length
         among = (start, length + where.size) if length < _BOUNDED else None
         if where.stack:
-            offset = start - (1 << 32) if start >> 31 else start
-            return ("s", offset) if where.interval.single else None, among, True
+            return ("s", signed_of(start)) if where.interval.single else None, among, True
         if where.interval.single:
             return ("m", start), (start, where.size), False
         return None, among, False

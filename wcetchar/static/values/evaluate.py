@@ -17,7 +17,7 @@ from wcetchar.static.values.form import (
     congruent,
     low_bits,
 )
-from wcetchar.static.values.interval import ANY, MODULUS, SIGN, WORD, Interval
+from wcetchar.static.values.interval import ANY, MODULUS, WORD, Interval
 from wcetchar.static.values.state import ANYTHING, State, constant
 
 STACK_ALIGNMENT: Final = 4
@@ -186,7 +186,7 @@ def _divided(form: Form | None, unit: int) -> Form | None:
     numbers = [form.constant, *(factor for _, factor in form.tags)]
     if any(number % unit for number in numbers):
         return None
-    parts = [_signed(number) // unit for number in numbers]
+    parts = [sets.signed_of(number) // unit for number in numbers]
     return Form(
         parts[0] % MODULUS,
         tuple((tag, part % MODULUS) for (tag, _), part in zip(form.tags, parts[1:], strict=True)),
@@ -197,10 +197,6 @@ def _amount(b: Result) -> int | None:
     """Of a shift."""
     single = b.range.interval.single and not b.range.stack
     return b.range.interval.start if single and b.range.interval.start < 32 else None
-
-
-def _signed(number: int) -> int:
-    return number - MODULUS if number >= SIGN else number
 
 
 def _keeps(by: Range, found: Range) -> bool:
