@@ -133,25 +133,14 @@ class Labeller:
             InputError: control went where no instruction sends it, accesses that the table does
                 not explain, an address that no logical section claims.
         """
-        kind = np.concatenate([p.kind for p in window.pieces])
-        address = np.concatenate([p.address for p in window.pieces]).astype(np.int64)
-        size = np.concatenate([p.size for p in window.pieces]).astype(np.int64)
-        index = np.concatenate([p.index for p in window.pieces]).astype(np.int64)
-        form = np.repeat(
-            np.array([self.blocking_number(p.blocking) for p in window.pieces], dtype=np.int64),
-            [len(p.kind) for p in window.pieces],
-        )
-        at = np.flatnonzero(index >= 0)
-        executed = Executed(window, index[at], address[at], size[at], form[at], self._program)
+        executed, accesses = self._events(window)
         rows = Rows(executed.blocking, executed.index)
-        data = np.flatnonzero((kind >= Event.READ) & (kind <= Event.ACCESS))
-        owner = np.searchsorted(at, data) - 1
-        accesses = Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
         seen = self._data.add(window, executed, accesses, rows)
         cuts = _cuts(window)
         made = rows.so_far() if self.successions is not None else None
         taken = executed.taken()
-        accessed = seen.made > 0 if self._program.has_addresses else np.ones(len(at), dtype=bool)
+        last = len(executed.index) - 1
+        accessed = seen.made > 0 if self._program.has_addresses else np.ones(last + 1, dtype=bool)
         columns, section = self._columns, executed.section
         for event in issue_events(
             columns, executed.index, taken, accessed, section, self._target_section
@@ -160,6 +149,10 @@ class Labeller:
         stalls = [*self._stalls.of(executed.index, executed.address, executed.end, taken)]
         for kind_, where in stalls:
             rows.add(event_code(section[where], KIND[kind_]), where)
+        # Before anything else is held: this needs the most memory.
+        entered = self.lines.count(
+            executed.index, executed.address, executed.end, taken, stalls, cuts
+        )
         fetches = fetches_of(
             columns,
             executed.index,
@@ -170,23 +163,36 @@ class Labeller:
         )
         for event in fetches.events(section):
             rows.add(*event)
-        lasts, more = fetches.realigned(0, len(at) - 1)
+        lasts, more = fetches.realigned(0, last)
         realigned = np.repeat(lasts, more)
         rows.add(fetches.code[realigned], realigned)
         if window.exception is not None:
-            self._frame(window, rows, len(at))
+            self._frame(window, rows, last + 1)
         self._float_frames(window, rows)
         found = None
         if made is not None:
             found = self._gaps(window, executed, taken, made, cuts, rows)
-            rows.add(*found.within(0, len(at) - 1))
+            rows.add(*found.within(0, last))
         use = None
         if self._loads is not None:
             use = self._load_lines(self._loads, window, executed, taken, seen, cuts, rows)
-        entered = self.lines.count(
-            executed.index, executed.address, executed.end, taken, stalls, cuts
-        )
         return rows.finish(taken, fetches, entered, found, use)
+
+    def _events(self, window: Window) -> tuple[Executed, Accesses]:
+        """Instructions of a window, and what they accessed."""
+        kind = np.concatenate([p.kind for p in window.pieces])
+        address = np.concatenate([p.address for p in window.pieces]).astype(np.int64)
+        size = np.concatenate([p.size for p in window.pieces]).astype(np.int64)
+        index = np.concatenate([p.index for p in window.pieces]).astype(np.int64)
+        form = np.repeat(
+            np.array([self.blocking_number(p.blocking) for p in window.pieces], dtype=np.int64),
+            [len(p.kind) for p in window.pieces],
+        )
+        at = np.flatnonzero(index >= 0)
+        executed = Executed(window, index[at], address[at], size[at], form[at], self._program)
+        data = np.flatnonzero((kind >= Event.READ) & (kind <= Event.ACCESS))
+        owner = np.searchsorted(at, data) - 1
+        return executed, Accesses(owner, kind[data].astype(np.int64), address[data], size[data])
 
     def _gaps(
         self,

@@ -117,6 +117,7 @@ def characterize(
                 paths.add(window, labelled, labeller.blockings)
             if progress is not None:
                 progress(collector.traced + cut.finder.traced)
+            del window, labelled  # may be long, and so may be the next one
         collector.take(cut.finder)
     if blocking_labeller is None:
         raise InputError("there is no trace", expected="at least one trace file")

@@ -200,7 +200,7 @@ class LineEntries:
             executed = _first_of(address // line, begins)
             for one, at in _first_of((end - 1) // line, crosses).items():
                 executed[one] = min(at, executed.get(one, at))
-            used = np.union1d(address // line, (end - 1) // line)
+            used = np.union1d(np.unique(address // line), np.unique((end - 1) // line))
             if not self.buffered:
                 entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
                 executes = [(address // line, begins), ((end - 1) // line, crosses)]

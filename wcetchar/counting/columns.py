@@ -112,6 +112,14 @@ def pack(blocking: Codes, code: Codes, instruction: Codes) -> Codes:
     return (blocking << (CODE_BITS + INSTRUCTION_BITS)) | (code << INSTRUCTION_BITS) | instruction
 
 
+def pack_onto(code: Codes, blocking: Codes) -> Codes:
+    """As :func:`pack`, of table index 0, in the memory of ``code``: windows may be long."""
+    code <<= INSTRUCTION_BITS
+    blocking <<= CODE_BITS + INSTRUCTION_BITS
+    code |= blocking
+    return code
+
+
 def unpack(packed: int) -> tuple[int, int, int]:
     """Inverse of :func:`pack`."""
     return (
