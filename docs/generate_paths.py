@@ -1,10 +1,10 @@
 """Writes docs/reference/freertos-paths.md: path models of the FreeRTOS services, and their bounds.
 
-python docs/generate_paths.py [CONFIG ...]
+python docs/generate_paths.py [CONFIG[@BOARD] ...]
 
-Configurations are `basic` and `whole` if none is given; `whole` takes about half an hour of a core
-for each board. Formulas are looked for in `basic`. Firmware is made in build/firmware, as by make,
-and its trace beside it, unless there is one.
+Configurations are `basic` and `whole`; what is not named stays on the page as it is. `whole` takes
+about half an hour of a core for each board. Formulas are looked for in `basic`. Firmware is made in
+build/firmware, as by make, and its trace beside it, unless there is one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "freertos-paths.md"
 BUILD = ROOT / "build"
 NONE = "–"
+CONFIGS = ("basic", "whole")
 WITH_FORMULAS = ("basic",)
 
 INTRODUCTION = """\
@@ -250,23 +251,38 @@ def formulas_of(of: Result) -> str:
     )
 
 
-def page(configs: Sequence[str]) -> Iterator[str]:
-    yield INTRODUCTION
-    for config in configs:
-        for cell in CELLS:
-            of = result(cell, config)
-            yield f"## {cell.name}, `{config}`\n\n{summary(cell, config, of)}\n"
-            yield (
-                "| service | at | facts | accesses | mark | traced | bound | bound / mark | unseen "
-                "| masked | held off | formula | word |\n" + "|---" * 13 + "|\n"
-            )
-            yield "".join(row(view) + "\n" for view in of.views) + "\n"
+def section(cell: Cell, config: str) -> str:
+    """Of a cell in a configuration, without its heading."""
+    of = result(cell, config)
+    head = (
+        "| service | at | facts | accesses | mark | traced | bound | bound / mark | unseen "
+        "| masked | held off | formula | word |\n" + "|---" * 13 + "|\n"
+    )
+    return f"{summary(cell, config, of)}\n{head}" + "".join(row(view) + "\n" for view in of.views)
+
+
+def sections(page: str) -> dict[str, str]:
+    """Of a page that this wrote: heading -> what stands below it."""
+    parts = (part.partition("\n") for part in page.split("\n## ")[1:])
+    return {heading: text.strip() + "\n" for heading, _, text in parts}
 
 
 def main() -> int:
-    PAGE.write_text(
-        "".join(page(sys.argv[1:] or ["basic", "whole"])).rstrip() + "\n", encoding="utf-8"
-    )
+    asked = sys.argv[1:] or CONFIGS
+    written = sections(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else {}
+    chosen = [
+        (f"{cell.name}, `{config}`", cell, config, {config, f"{config}@{cell.board}"})
+        for config in CONFIGS
+        for cell in CELLS
+    ]
+    if unknown := set(asked) - {name for *_, names in chosen for name in names}:
+        print(f"unknown: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    for heading, cell, config, names in chosen:
+        if names & set(asked):
+            written[heading] = section(cell, config)
+            page = (f"## {one}\n\n{written[one]}\n" for one, *_ in chosen if one in written)
+            PAGE.write_text((INTRODUCTION + "".join(page)).rstrip() + "\n", encoding="utf-8")
     return 0
 
 
