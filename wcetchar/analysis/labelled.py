@@ -15,7 +15,7 @@ from wcetchar.analysis.line_entries import Entered
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Gaps
 from wcetchar.analysis.used_lines import DataUse
-from wcetchar.counting.columns import Codes, is_realigned, pack, pack_onto
+from wcetchar.counting.columns import Codes, is_realigned, pack
 from wcetchar.counting.fetches import Fetches
 
 
@@ -95,10 +95,8 @@ class Rows:
         """The collected rows; nothing may be added any more."""
         positions, self._positions = np.concatenate(self._positions), []
         codes, self._codes = np.concatenate(self._codes), []
-        packed = pack_onto(codes, self._blocking[positions])
-        packed |= self._index[positions]
         return Labelled(
-            packed,
+            pack(self._blocking[positions], codes, self._index[positions]),
             positions,
             self._blocking,
             self._index,

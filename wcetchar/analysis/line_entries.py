@@ -178,14 +178,15 @@ class LineEntries:
             (v, n, at) for v, n, at in zip(vains, often, earliest, strict=True) if any(v.lines)
         ]
         for number, line in enumerate(LINE_BYTES):
+            starts, ends = address // line, (end - 1) // line  # lines of each instruction
             before = np.full(len(index), NO_LINE)
             left_at = self._left_at[number, pair]
-            before[1:] = np.where(fetched, left_at, (end - 1) // line)[:-1]
-            begins, crosses = address // line != before, (end - 1) // line != address // line
+            before[1:] = np.where(fetched, left_at, ends)[:-1]
+            begins, crosses = starts != before, ends != starts
             begins[1:] |= section[1:] != section[:-1]  # which may share a line only here
             here = begins.astype(np.int64) + crosses + self._in_vain[number, pair]
-            each = Counter((address[begins] // line).tolist())
-            each.update(((end - 1)[crosses] // line).tolist())
+            each = Counter(starts[begins].tolist())
+            each.update(ends[crosses].tolist())
             if number == 0 and self.buffered and len(inside):
                 # What ran there may have replaced anything, and need not be a supervisor call: as
                 # many lines from anywhere as are entered at all, so that each counts as a miss.
@@ -197,13 +198,13 @@ class LineEntries:
                     known_at, least = in_vain.get(one, (at, sooner))
                     in_vain[one] = min(at, known_at), min(sooner, least)
             entered.lines[line] = each
-            executed = _first_of(address // line, begins)
-            for one, at in _first_of((end - 1) // line, crosses).items():
+            executed = _first_of(starts, begins)
+            for one, at in _first_of(ends, crosses).items():
                 executed[one] = min(at, executed.get(one, at))
-            used = np.union1d(np.unique(address // line), np.unique((end - 1) // line))
+            used = np.union1d(np.unique(starts), np.unique(ends))
             if not self.buffered:
                 entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
-                executes = [(address // line, begins), ((end - 1) // line, crosses)]
+                executes = [(starts, begins), (ends, crosses)]
                 order = _in_order(executes, [vain.lines[number] for vain in vains], which)
                 entered.behind[line] = turns(*order, line)
             else:

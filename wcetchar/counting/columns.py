@@ -109,15 +109,11 @@ def key_of(
 
 def pack(blocking: Codes, code: Codes, instruction: Codes) -> Codes:
     """(blocking number, code, table index) in one integer."""
-    return (blocking << (CODE_BITS + INSTRUCTION_BITS)) | (code << INSTRUCTION_BITS) | instruction
-
-
-def pack_onto(code: Codes, blocking: Codes) -> Codes:
-    """As :func:`pack`, of table index 0, in the memory of ``code``: windows may be long."""
-    code <<= INSTRUCTION_BITS
-    blocking <<= CODE_BITS + INSTRUCTION_BITS
-    code |= blocking
-    return code
+    packed = blocking << CODE_BITS  # and on in its memory: windows may be long
+    packed |= code
+    packed <<= INSTRUCTION_BITS
+    packed |= instruction
+    return packed
 
 
 def unpack(packed: int) -> tuple[int, int, int]:
