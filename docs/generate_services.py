@@ -194,10 +194,12 @@ def total(service: ServiceCharacterization, count: Callable[[TraceSection], int]
 
 
 def longest(service: ServiceCharacterization, kind: StretchKind) -> int:
-    """Instructions of the longest stretch; of one with a formula, at the largest parameters, in the
-    case in which it is longest."""
+    """Instructions of the longest stretch; of one with a formula, at the ends of the parameters'
+    ranges, in the case in which it is longest."""
     values = [
-        range(p.minimum, p.maximum + 1) if p.kind is ParameterKind.CASE else (p.maximum,)
+        range(p.minimum, p.maximum + 1)
+        if p.kind is ParameterKind.CASE
+        else sorted({p.minimum, p.maximum})
         for p in service.parameters
     ]
     points = [
@@ -221,8 +223,10 @@ def result(service: ServiceCharacterization) -> str:
     if service.counts.is_formula:
         counts = [f"`{total(service, what)}`" for what in (instructions, data)]
     else:
-        last = service.counts.points[-1]
-        counts = [f"table; at most {sum(map(what, last.rows))}" for what in (instructions, data)]
+        counts = [
+            f"table; at most {max(sum(map(what, point.rows)) for point in service.counts.points)}"
+            for what in (instructions, data)
+        ]
     blocked = [str(longest(service, kind) or "") for kind in StretchKind]
     return "| " + " | ".join([f"`{service.name}`", *counts, *blocked]) + " |"
 

@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from counted_calls import CHARACTERIZED, NOT, Group, calls_table
+from counted_calls import BY_ANOTHER, CHARACTERIZED, NOT, Group, calls_table
 from ruamel.yaml import YAML
 
 from wcetchar.report.summary import published, share
@@ -33,8 +33,9 @@ NAMES = ("dumb", "multiq", "scalable")
 CALLS = """\
 *Not at all* are services that a run should show and does not. Functions of
 `include/zephyr/kernel.h` that no service calls stand in
-[`not-characterized.yaml`](../../rtos_tests/zephyr/not-characterized.yaml), each with its reason;
-all of its functions, counted:
+[`not-characterized.yaml`](../../rtos_tests/zephyr/not-characterized.yaml), or with the service that
+stands for them in [`stands-for.yaml`](../../rtos_tests/zephyr/stands-for.yaml), each with its
+reason; all of its functions, counted:
 """
 
 Summary = dict[str, Any]
@@ -146,9 +147,9 @@ def calls() -> str:
             entries.update(service.get("entries", ()))
     driver = "".join(path.read_text(encoding="utf-8") for path in SUITE.glob("src/*.[ch]"))
     read = YAML(typ="safe", pure=True).load
-    listed = read(SUITE / "not-characterized.yaml")["left out"]
-    listed += read(SUITE / "stands-for.yaml")["stands for"]
-    left_out = {name for group in listed for name in group["calls"]}
+    listed = [(NOT, group) for group in read(SUITE / "not-characterized.yaml")["left out"]]
+    listed += [(BY_ANOTHER, group) for group in read(SUITE / "stands-for.yaml")["stands for"]]
+    left_out = {name for _, group in listed for name in group["calls"]}
     driven = {
         call
         for call in re.findall(r"\b(k_[a-z0-9_]+)\(", driver)
@@ -156,7 +157,7 @@ def calls() -> str:
         or any(name == call or name.startswith(f"{call}_") for name in names)
     }
     groups = [Group(CHARACTERIZED, "a service calls it", len(driven - left_out))]
-    groups += [Group(NOT, group["because"], len(group["calls"])) for group in listed]
+    groups += [Group(fate, group["because"], len(group["calls"])) for fate, group in listed]
     return calls_table(groups)
 
 

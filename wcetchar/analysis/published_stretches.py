@@ -1,26 +1,26 @@
 """The blocking stretches of a service as they are published.
 
-Of the stretches that were observed, one that another one exceeds at every point of the parameters
-in every class, that fetches nothing and uses no data which that one does not, and that goes on from
-and in no more than it, is left out: its price is never higher. What handlers go on with, and what
+Of the stretches that were observed, one that another one exceeds in every class at all declared
+values of the parameters (:mod:`wcetchar.analysis.dominance`), that fetches nothing and uses no data
+which that one does not, and that goes on from and in no more than it, is left out: its price is
+never higher. What handlers go on with, and what
 the traces show outside of all services, is only known when all traces were read.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import cache
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import held_off
-from wcetchar.analysis.cases import Point
 from wcetchar.analysis.collector import Code, Collector, StretchKey
+from wcetchar.analysis.dominance import cover, observed_as_much, published_as_much
 from wcetchar.analysis.published_lines import Places
-from wcetchar.analysis.repetition import Packed, publish
+from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.used_lines import published_use
-from wcetchar.counting.columns import unpack
-from wcetchar.model.characterization import BlockingStretch, Joint, StretchCode
+from wcetchar.model.characterization import BlockingStretch, Counts, Joint, StretchCode
 from wcetchar.model.service import Service
 
 
@@ -54,15 +54,32 @@ def published_stretches(
             and (not used or used[one].holds(used[two]))
         )
 
-    def before(one: StretchKey, two: StretchKey) -> bool:
-        """Of two that are equal in everything else, ``one`` stays."""
-        return one < two or not joined(two, one)
+    all_seen = cover(points, service.parameters)
 
-    kept: list[StretchKey] = []
-    for key in sorted(everywhere):
-        others = [k for k in everywhere if k != key and k[0] == key[0] and joined(k, key)]
-        if not any(_dominates(everywhere[o], everywhere[key], before(o, key)) for o in others):
-            kept.append(key)
+    @cache
+    def counts(key: StretchKey) -> Counts:
+        return publish(
+            everywhere[key],
+            service.parameters,
+            labeller.blockings,
+            resolved.section_names,
+            labeller.successions,
+        )
+
+    def exceeds(one: StretchKey, two: StretchKey) -> bool:
+        return (
+            one[0] == two[0]
+            and joined(one, two)
+            and observed_as_much(everywhere[one], everywhere[two])
+            and (all_seen or published_as_much(counts(one), counts(two), service.parameters))
+        )
+
+    # One at a time, and only if another one that still stands exceeds it: of equals, the first
+    # stays.
+    kept = sorted(everywhere)
+    for key in reversed(tuple(kept)):
+        if any(exceeds(other, key) for other in kept if other != key):
+            kept.remove(key)
     return tuple(
         BlockingStretch(
             kind=kind,
@@ -70,13 +87,7 @@ def published_stretches(
             end=_place(resolved, end, left, reached[key][1]),
             begin_place=resolved.place_of(resolved.table.instructions[begin].address),
             end_place=resolved.place_of(resolved.table.instructions[end].address),
-            counts=publish(
-                everywhere[key],
-                service.parameters,
-                labeller.blockings,
-                resolved.section_names,
-                labeller.successions,
-            ),
+            counts=counts(key),
             goes_on_from=goes_on[key][0],
             goes_on_in=goes_on[key][1],
             code=codes[key],
@@ -136,22 +147,3 @@ def _place(resolved: Resolved, index: int, call: int, reached: Collection[int]) 
     if function is None or all(table[one].address != function.address for one in reached):
         return place
     return f"{place}, called at {resolved.place(table[call].address)}"
-
-
-def _dominates(one: dict[Point, Packed], two: dict[Point, Packed], stays: bool) -> bool:
-    """At every point ``one`` counts at least as much of every class as ``two``. Of equals, ``one``
-    does only if it ``stays``."""
-    equal = True
-    for point, counts in two.items():
-        larger, smaller = _by_class(one[point]), _by_class(counts)
-        if any(larger.get(code, 0) < count for code, count in smaller.items()):
-            return False
-        equal = equal and larger == smaller
-    return not equal or stays
-
-
-def _by_class(counts: Packed) -> Counter[int]:
-    summed: Counter[int] = Counter()
-    for packed, count in counts.items():
-        summed[unpack(packed)[1]] += count
-    return summed

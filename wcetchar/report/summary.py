@@ -17,8 +17,10 @@ from wcetchar.errors import one_line
 from wcetchar.formula import to_text
 from wcetchar.model.characterization import (
     Characterization,
+    Counts,
     ServiceCharacterization,
     StretchKind,
+    TablePoint,
     Word,
 )
 from wcetchar.report.longest import LongStretch, longest_stretches
@@ -30,7 +32,8 @@ JSON_SCHEMA_VERSION = 1
 @dataclass(frozen=True)
 class ServiceRow:
     """``form`` is ``formula`` or ``table``, ``word`` what counts are; ``sections`` are its trace
-    sections as (repetition, blocking, instructions for one repetition)."""
+    sections as (repetition, blocking, instructions for one repetition); of a table, those of its
+    largest point."""
 
     service: str
     parameters: tuple[str, ...]
@@ -125,8 +128,7 @@ def summary_of(characterization: Characterization) -> Summary:
 
 def _row(service: ServiceCharacterization) -> ServiceRow:
     counts = service.counts
-    # A table has no repetitions: its largest point stands for it.
-    rows = counts.rows if counts.is_formula else counts.points[-1].rows
+    rows = counts.rows if counts.is_formula else largest_point(counts).rows
     return ServiceRow(
         service=one_line(service.name),
         parameters=tuple(
@@ -143,6 +145,12 @@ def _row(service: ServiceCharacterization) -> ServiceRow:
         held_out=len(service.evidence.held_out),
         notes=tuple(one_line(note) for note in service.notes),
     )
+
+
+def largest_point(counts: Counts) -> TablePoint:
+    """The point of a table with the most instructions, of equals the last: a table has no
+    repetitions, so this point stands for it. It need not be the last."""
+    return max(counts.points, key=lambda p: (sum(r.vector.instructions for r in p.rows), p.values))
 
 
 def json_of(summary: Summary) -> str:

@@ -116,6 +116,30 @@ def test_what_the_sweep_is_too_short_for() -> None:
             assert _fit(points, lambda n: n + n // 2) is None
 
 
+@pytest.mark.parametrize(
+    ("points", "ranges", "text"),
+    [
+        ([(1,), (9,)], [(1, 9)], None),  # nothing checks it
+        ([(1,), (5,), (9,)], [(1, 9)], "7"),
+        ([(0,), (1,)], [(0, 1)], "7"),  # that is all there is
+        ([()], [], "7"),
+        ([(3,), (3,)], [(3, 3)], "7"),
+        ([(4,)] * 3, [(1, 9)], None),
+        # One parameter at a time: what both together do was never seen.
+        ([(0, 0), (0, 4), (0, 8), (4, 0), (8, 0)], [(0, 8), (0, 8)], None),
+        ([(0, 0), (0, 8), (8, 0), (8, 8)], [(0, 8), (0, 8)], "7"),
+        ([(0, 0), (0, 1), (1, 0)], [(0, 1), (0, 1)], None),
+        ([(0, 0), (0, 1), (1, 0), (1, 1)], [(0, 1), (0, 1)], "7"),
+    ],
+)
+def test_a_constant_is_checked_or_all_there_is(
+    points: list[Point], ranges: list[tuple[int, int]], text: str | None
+) -> None:
+    names = ("N", "q")[: len(ranges)]
+    found = fit(names, points, [7] * len(points), ranges=ranges)
+    assert text == (None if found is None else to_text(found))
+
+
 def test_noise_is_no_formula() -> None:
     line = [3 * n + 5 for (n,) in N]
     for at in range(1, len(N)):

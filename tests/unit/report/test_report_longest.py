@@ -123,6 +123,15 @@ def test_the_summary_counts_calls_that_are_left_out_by_their_reasons() -> None:
     assert "no services" not in summary.render(summary.summary_of(kernel(service("f"))))
 
 
+def test_the_largest_point_of_a_table_stands_for_it_not_the_last() -> None:
+    points = tuple(
+        TablePoint((n,), rows)
+        for n, rows in ((1, (row(7),)), (2, (row(9), row(2))), (3, (row(10),)))
+    )
+    (found,) = summary.summary_of(kernel(service("t", counts=Counts(points=points)))).services
+    assert [instructions for _, _, instructions in found.sections] == [9, 2]
+
+
 def test_the_summary_counts_every_wanted_service() -> None:
     table = Counts(points=(TablePoint((1,), (row(9),)),))
     missing = (NotCharacterized("gone", "no \x1btrace shows it"),)

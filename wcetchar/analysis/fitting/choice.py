@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import lcm
+from math import lcm, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,11 @@ class Fitter:
         ]
 
     @cached_property
+    def _all_observed(self) -> bool:
+        """Whether every declared combination of values was observed."""
+        return len(self._points) == prod(high - low + 1 for low, high in self._ranges)
+
+    @cached_property
     def _covers(self) -> bool:
         """Every parameter was varied, and every two of them together."""
         varied = all(
@@ -139,10 +144,12 @@ class Fitter:
         return Screen(self._table[1])
 
     def _search(self, counts: tuple[int, ...]) -> Expression | None:
+        if len(set(counts)) == 1 and self._all_observed:
+            return Number(counts[0])
+        if len(counts) < 1 + _CHECKS or not self._covers:
+            return None
         if len(set(counts)) == 1:
             return Number(counts[0])
-        if len(counts) < 2 + _CHECKS or not self._covers:
-            return None
         y = np.array(counts, dtype=np.int64)
         for terms in range(1, _MOST_TERMS + 1):
             if len(counts) < terms + 1 + _CHECKS:

@@ -15,7 +15,8 @@ A formula is refused, and the answer is ``None``, unless
   at least, whichever two points are left out, the rest still determine it, and thresholds leave
   three values at least before, between and after them. A single exception: the first value of a
   declared range may be a case of its own (size 0, an empty list), since that value is itself
-  observed. One count, or a few equal ones, allow only the constant;
+  observed. Where every declared combination of values was observed, equal counts are the constant,
+  however few; else that takes three counts, two of which check it;
 * each parameter it uses took enough values by the same measure, or every value of its range; every
   parameter with more than one value was varied; and no two parameters were varied only one at a
   time (their interaction would be a guess);
