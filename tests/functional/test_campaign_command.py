@@ -22,7 +22,7 @@ from terminal import on_terminal
 from wcetchar.model.campaign import expand
 from wcetchar.pipeline import characterize as characterizing
 from wcetchar.pipeline.campaign import cores
-from wcetchar.store import characterization_json, load_campaign
+from wcetchar.store import characterization_json, load_campaign, services_path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "howto" / "vendor-example"
@@ -306,6 +306,28 @@ def test_a_dry_run_lists_and_touches_nothing(example: Path, tmp_path: Path) -> N
     assert second["values"] == {"board": "mps2-an385", "optimize": "Os"}
     assert second["build"][-1] == "OPTIMIZE=-Os"
     assert second["services"] == [str(example / "services.yaml")]
+
+
+def test_shipped_parts_of_services_files_are_given_by_their_names(
+    example: Path, tmp_path: Path
+) -> None:
+    old, new = "services: [services.yaml]", "services: [services.yaml, zephyr-cortex-m]"
+    campaign, _ = changed(example, tmp_path, (old, new))
+
+    def services() -> list[str]:
+        document = json.loads(run("campaign", campaign, "--dry-run", "--json").stdout)
+        found: list[str] = document["cells"][0]["services"]
+        return found
+
+    first, second = services()
+    assert first == str(example / "services.yaml")
+    assert second == services_path("zephyr-cortex-m")
+    assert Path(second).is_file()
+    # A file of that name beside the campaign comes first.
+    own = example / "zephyr-cortex-m"
+    own.write_text("")
+    assert services() == [first, str(own)]
+    own.unlink()
 
 
 def test_only_knows_axes_values_and_names(example: Path) -> None:

@@ -126,7 +126,8 @@ def _corners(ranges: Sequence[Range]) -> list[Point]:
 def _sample(
     sides: Sequence[Side], ranges: Sequence[Range], names: tuple[str, ...], corners: list[Point]
 ) -> list[Point]:
-    """The corners, and every point that a side with all parameters observed."""
+    """The corners, and every point that a side with all parameters observed. Of too many the
+    corners stay, and of the others as many as there is room for, evenly spread."""
     found = set(corners)
     for side in sides:
         own = tuple(p.name for p in side.service.parameters)
@@ -139,7 +140,10 @@ def _sample(
             point = tuple(values[i] for i in order)
             if all(r.minimum <= v <= r.maximum for r, v in zip(ranges, point, strict=True)):
                 found.add(point)
-    return sorted(found)[:LARGEST_GRID]
+    if len(found) <= LARGEST_GRID:
+        return sorted(found)
+    others, room = sorted(found.difference(corners)), LARGEST_GRID - len(set(corners))
+    return sorted({*corners, *(others[i * len(others) // room] for i in range(room))})
 
 
 class _Curve:

@@ -206,7 +206,9 @@ def _plans(request: Request, campaign: Campaign) -> tuple[cells.Plan, ...]:
                 values=tuple(cell.values.items()),
                 folder=str(output / cell.name),
                 firmware=str(home / filled(campaign.firmware)),
-                services=tuple(str(home / filled(path)) for path in campaign.services_of(cell)),
+                services=tuple(
+                    store.services_path(filled(path), home) for path in campaign.services_of(cell)
+                ),
                 machine=machine,
                 build_lock=str(output / ".build.lock"),
                 tool=tool,

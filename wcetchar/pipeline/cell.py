@@ -14,8 +14,10 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,15 +103,26 @@ class Outcome:
 
 
 def tool_identity() -> str:
-    """SHA-256 over the package's own files that a cell depends on."""
+    """SHA-256 over the package's own files that a cell depends on, and the versions of the
+    libraries that it requires: a disassembler's next version may decode what this one did not."""
     root = Path(wcetchar.__file__).resolve().parent
     digest = hashlib.sha256()
+    for library in sorted(_required()):
+        digest.update(f"{library} {metadata.version(library)}\n".encode())
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root)
         if name.parts[0] in _UNUSED_ROOMS or path.suffix not in (".py", ".c", ".lark"):
             continue
         digest.update(f"{name.as_posix()} {_sha256(path)}\n".encode())
     return digest.hexdigest()
+
+
+def _required() -> Iterator[str]:
+    """Names of the libraries that the package needs, its extras left out."""
+    for requirement in metadata.requires("wcetchar") or ():
+        name = re.match(r"[A-Za-z0-9._-]+", requirement)
+        if name is not None and "extra ==" not in requirement:
+            yield name[0]
 
 
 def make(plan: Plan, say: Callable[[str], None]) -> Outcome:

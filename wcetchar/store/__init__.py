@@ -17,6 +17,7 @@ from wcetchar.store.names import (
     maps_of,
     profile_names,
     section_rule_names,
+    services_path,
 )
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
@@ -48,5 +49,6 @@ __all__ = [
     "profile_names",
     "read_text",
     "section_rule_names",
+    "services_path",
     "write_atomically",
 ]

@@ -57,12 +57,14 @@ def section_rule_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SECTION_RULES.glob("*.yaml")))
 
 
-def services_path(name_or_path: str) -> str:
-    """Path of a services file; of the shipped ones by their names, as :func:`profile_path`. What is
-    neither is left to whoever opens it."""
+def services_path(name_or_path: str, folder: str | Path = "") -> str:
+    """Path of a services file, from ``folder``; of the shipped ones by their names, as
+    :func:`profile_path`. What is neither is left to whoever opens it."""
     shipped = SECTION_RULES / f"{name_or_path}.yaml"
-    known = name_or_path in section_rule_names() and not Path(name_or_path).is_file()
-    return str(shipped) if known else name_or_path
+    path = Path(folder) / name_or_path if folder else Path(name_or_path)
+    if name_or_path in section_rule_names() and not path.is_file():
+        return str(shipped)
+    return str(path) if folder else name_or_path
 
 
 def profile_path(name_or_path: str) -> str:

@@ -130,6 +130,20 @@ def test_one_point_of_a_range_decides() -> None:
     assert found.best == (11, 10)
 
 
+def test_of_too_many_observed_points_the_highest_are_not_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """More than can be tried, and the one is slower from N = 185 on alone."""
+    monkeypatch.setattr("wcetchar.engine.versus.LARGEST_GRID", 20)
+    ranges = {"N": (0, 200)}
+    seen = table({n: 6 if n >= 185 else 1 for n in range(201)})
+    found = total(service(rows(("1", 5)), ranges=ranges), service(seen, ranges=ranges))
+    (against,) = found.against
+    assert against.checked == 20
+    assert (against.verdict, against.slower, against.faster) == (Verdict.DEPENDS, 2, 18)
+    assert against.worst.times == (50, 60)
+
+
 def test_crossing_lines_depend_on_the_parameter() -> None:
     found = total(service(rows(("1", 20))), service(rows(("N", 4))))
     (against,) = found.against

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -327,3 +328,11 @@ def test_what_cannot_be_done_is_told(
 def test_the_tool_is_known_by_its_code() -> None:
     assert cells.tool_identity() == cells.tool_identity()
     assert len(cells.tool_identity()) == 64
+
+
+@pytest.mark.parametrize("library", ["capstone", "numpy", "pyelftools"])
+def test_the_tool_is_known_by_its_libraries(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    before = cells.tool_identity()
+    version = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda n: "99" if n == library else version(n))
+    assert cells.tool_identity() != before
