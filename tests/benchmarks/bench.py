@@ -2,8 +2,8 @@
 
 Prints a Markdown table for each group of measurements, or for those that are named; ``--write
 FILE`` also puts each between its markers in a page. Absolute figures depend on the machine; the
-ratios hold much better, since both sides ran moments apart. ``matrix`` makes build/bench-campaign
-anew, of which the pages about the matrix and its services can be generated then.
+ratios hold much better, since both sides ran moments apart. ``matrix`` makes every firmware of
+the campaign, in build/bench-campaign.
 """
 
 from __future__ import annotations
