@@ -156,11 +156,15 @@ def arguments_by_callers(
 
 
 def _handed_over(values: Values, index: int, register: int) -> Range | None:
-    held = values.value_before(index, register)
+    """What a function finds in a register. The instruction may set it itself: where control falls
+    through into the function, any can be the last one before it."""
+    defs = values.table.instructions[index].defs
+    held = None if defs >> register & 1 else values.value_before(index, register)
     if held is None or not held.stack:
         return held
-    pointer = values.value_before(index, values.table.registers.stack_pointer)
-    if pointer is None or not pointer.stack:
+    stack_pointer = values.table.registers.stack_pointer
+    pointer = values.value_before(index, stack_pointer)
+    if pointer is None or not pointer.stack or defs >> stack_pointer & 1:
         return None
     away = sets.add(held.interval, sets.negative(pointer.interval))
     return Range(away, stack=True)

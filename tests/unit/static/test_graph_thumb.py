@@ -117,6 +117,7 @@ def test_predicated_instructions_have_one_outcome_together(tmp_path: Path) -> No
         "v7m",
         function("f")
         + """
+        push {r4, lr}
         cmp r0, #0
         it ne
         addne r1, #1

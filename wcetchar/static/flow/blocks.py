@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import product
 
-from wcetchar.model.flow import EdgeKind, OpenEnd
+from wcetchar.model.flow import EdgeKind, OpenEnd, OpenKind
 from wcetchar.model.instruction import Flow
 from wcetchar.static.flow.code import NUMBER_OF, Code
 
@@ -155,14 +155,21 @@ class Finder:
         if through is None:
             return None
         rest = _without(found)
+        row = self._code.rows[number]
+        tails, falls = through.tails, through.open
+        if tails and (rest.calls is not None or row.flow is Flow.SUPERVISOR_CALL):
+            # Two functions one after the other, of which the second returns for this one: a block
+            # ends with one of the two.
+            why = "a call is its last instruction, and comes back to where another function begins"
+            tails, falls = (), (OpenEnd(OpenKind.FALLS_OUT, row.address, why),)
         return Exit(
             taken=rest.taken,
             calls=rest.calls,
-            tails=(*rest.tails, *through.tails),
+            tails=(*rest.tails, *tails),
             returns=rest.returns,
             stops=rest.stops,
-            complete=rest.complete and through.complete,
-            open=(*rest.open, *through.open),
+            complete=rest.complete and through.complete and not falls,
+            open=(*rest.open, *falls),
             kind=rest.kind,
         )
 

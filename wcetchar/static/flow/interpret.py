@@ -3,7 +3,8 @@
 Taken for granted: a called function preserves the stack pointer and the registers that the
 procedure call standard says it does, and neither it nor a store through a pointer writes where a
 function has saved registers of its caller. Every other word in memory is forgotten at calls and at
-stores whose place is not known.
+stores whose place is not known, arguments among them: they may be variables whose address somebody
+has. An exception return goes to what was interrupted, or to another thread.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from wcetchar.static.flow.state import (
     ENTRY,
     UNKNOWN,
     ZERO,
+    Slot,
     State,
     Token,
     Value,
     at_entry,
+    chain,
     low_bits,
     plus,
     shifted,
@@ -82,6 +85,12 @@ class Interpreter:
         self._steps: dict[int, Step | None] = {}
         self._accesses: dict[int, Access | None] = {}
         self._saved = code.table.registers.saved_by_callee | 1 << code.stack_pointer
+        self._kept_for_caller = {
+            register
+            for register in range(len(code.table.registers.names))
+            if code.table.registers.saved_by_callee >> register & 1
+            and register != code.stack_pointer
+        } | set(code.links)
         self._arguments = code.table.registers.arguments[:2]
         self._count = 32 if code.riscv else 16
 
@@ -315,6 +324,7 @@ class Interpreter:
             return
         start, starts = self.address(state, access, number)
         loaded: list[tuple[int, Value | None, Numbers | None]] = []
+        unknown: list[tuple[int, Slot]] = []
         for place, transfer in enumerate(memory.transfers):
             where = None if start is None else plus(start, place * size)
             if memory.writes:
@@ -326,6 +336,9 @@ class Interpreter:
                 moves = starts if place == 0 else None
                 found = self._load(state, where, moves, size, access)
                 loaded.append((transfer.register, *found))
+                slot = self._slot(state, where)
+                if found == (None, None) and size == 4 and slot is not None:
+                    unknown.append((transfer.register, slot))
         mask = row.defs
         for register, _, _ in loaded:
             mask &= ~(1 << register)
@@ -336,6 +349,19 @@ class Interpreter:
         self._forget(state, number, mask, used)
         for register, value, numbers in loaded:
             self._set(state, register, number, value, numbers, used)
+        for register, slot in unknown:
+            # Whatever it is, the next load finds the same.
+            held = state.registers[register]
+            if held.token is not None and slot[0] not in chain(held.token):
+                state.slots[slot] = held
+
+    def _slot(self, state: State, where: Value | None) -> Slot | None:
+        """The place on the stack that an address is, as slots are counted."""
+        if where is None or where.token is None or where.shift:
+            return None
+        on_stack = state.registers[self.code.stack_pointer].token
+        known = where.token in (on_stack, (ENTRY, self.code.stack_pointer))
+        return (where.token, where.number) if known and where.token != UNKNOWN.token else None
 
     def address(
         self, state: State, access: Access, number: int
@@ -382,32 +408,42 @@ class Interpreter:
         return None, frozenset(found)
 
     def _store(self, state: State, where: Value | None, size: int, value: Value) -> None:
-        on_stack = state.registers[self.code.stack_pointer].token
-        token = None if where is None else where.token
-        if where is not None and token is None:
+        if where is not None and where.token is None:
             return
-        if where is None or token is None or token == UNKNOWN.token or where.shift:
+        place = self._slot(state, where)
+        if place is None:
             self._store_anywhere(state)
             return
-        if token not in (on_stack, (ENTRY, self.code.stack_pointer)):
-            self._store_anywhere(state)
-            return
-        slots = state.slots
-        for near in range(where.number - 3, where.number + size):
+        token, start = place
+        # The same place of the stack may be counted from the stack pointer at the entry, and from
+        # what it was made to be since (aligned, say).
+        slots = state.slots = {
+            slot: known
+            for slot, known in state.slots.items()
+            if slot[0] == token or self._is_saved(known)
+        }
+        for near in range(start - 3, start + size):
             slots.pop((token, near & WORD), None)
         if size == 4 and value.token != UNKNOWN.token:
-            slots[token, where.number] = value
+            slots[token, start] = value
 
     def _store_anywhere(self, state: State, *, everything: bool = False) -> None:
-        """A store through a pointer: what is kept are registers of the caller."""
+        """A store through a pointer: what is kept are registers that were saved for the caller. An
+        argument in memory is a variable, and may have its address taken."""
         if everything:
             state.slots = {}
         elif state.slots:
             state.slots = {
-                slot: value
-                for slot, value in state.slots.items()
-                if value.token is not None and value.token[0] == ENTRY
+                slot: value for slot, value in state.slots.items() if self._is_saved(value)
             }
+
+    def _is_saved(self, value: Value) -> bool:
+        """What the caller's register held that a called function gives back, or the return
+        address."""
+        token = value.token
+        if token is None or token[0] != ENTRY or value.number or value.shift:
+            return False
+        return token[1] in self._kept_for_caller
 
     # --- behind what ends a block -----------------------------------------------------------------
 

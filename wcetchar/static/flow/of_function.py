@@ -21,6 +21,9 @@ from wcetchar.static.flow.interpret import Interpreter
 from wcetchar.static.flow.jump_tables import CALCULATED, NOT_REACHED, Resolved, Resolver
 from wcetchar.static.flow.jump_values import Values
 
+_RESTORE: Final = "__riscv_restore_"
+"""Of the compiler's library (-msave-restore): each is the end of the functions that jump to it, and
+loads the return address that ``__riscv_save_`` put into their frame."""
 _ROUNDS: Final = 30
 _INDIRECT: Final = frozenset({Flow.JUMP_INDIRECT, Flow.JUMP_TABLE, Flow.CALL_INDIRECT})
 
@@ -114,6 +117,7 @@ class _Exploration:
         self._quick = set[int]()
         self._asked = set[int]()
         self._inlined = False
+        self._mode_written = False
 
     def run(self) -> Explored:
         entry = self._code.at[self._address]
@@ -153,6 +157,7 @@ class _Exploration:
         wanted = self._wanted(blocks)
         if not wanted:
             return {}
+        self._mode_written = self._writes_mode(blocks)
         values = Values(self._explorer._interpreter, blocks.blocks, blocks.edges, blocks.entries)
         found: dict[int, list[Resolved]] = {}
         resolver = self._explorer._resolver
@@ -174,51 +179,30 @@ class _Exploration:
 
     def _wanted(self, blocks: Blocks) -> set[int]:
         """Last instructions whose targets depend on what registers hold."""
-        rows, code = self._code.rows, self._code
-        wanted, returns = set[int](), list[int]()
+        rows = self._code.rows
+        wanted = set[int]()
         for block in blocks.blocks:
             row = rows[block.last]
             if row.flow in _INDIRECT:
                 if block.last not in self._quick:
                     wanted.add(block.last)
             elif row.flow is Flow.RETURN:
-                returns.append(block.last)
+                # All but mret, whose target no register of these holds.
+                if row.uses or row.memory is not None:
+                    wanted.add(block.last)
             elif row.flow is Flow.CALL and row.target in self._functions.helpers:
                 wanted.add(block.last)
-        if not returns:
-            return wanted
-        changed, stored = self._link_changes(blocks)
-        for number in returns:
-            row = rows[number]
-            if not row.uses and row.memory is None:
-                continue  # mret
-            if row.memory is None:
-                register = steps_riscv.jump(row)[0] if code.riscv else code.links[0]
-                if changed >> register & 1 or register != code.links[0] or self._inlined:
-                    wanted.add(number)
-            elif not stored or self._inlined:
-                wanted.add(number)
         return wanted
 
-    def _link_changes(self, blocks: Blocks) -> tuple[int, bool]:
-        """Link registers that are calculated, rather than left by calls or loaded; and whether the
-        usual one is saved in memory."""
-        rows, links = self._code.rows, self._code.links
-        mask = sum(1 << link for link in links)
-        changed, stored = 0, False
-        calls = (Flow.CALL, Flow.CALL_INDIRECT)
-        for block in blocks.blocks:
-            for number in range(block.first, block.last + 1):
-                row = rows[number]
-                if row.memory is not None:
-                    if row.memory.writes and row.uses >> links[0] & 1:
-                        stored = True
-                elif row.defs & mask and row.flow not in calls:
-                    after = rows[number + 1] if number < block.last else None
-                    written = 0 if after is None or after.flow not in calls else after.defs
-                    # ``auipc ra`` right before ``jalr ra, ra``: the call writes it anew.
-                    changed |= row.defs & mask & ~written
-        return changed, stored
+    def _writes_mode(self, blocks: Blocks) -> bool:
+        """In Arm state a write to CPSR may be one to another mode, which has a link register and a
+        stack pointer of its own (DDI 0100I, A2.3): what these hold is not known behind it."""
+        rows, link = self._code.rows, self._code.links[0]
+        return self._code.interworks and any(
+            rows[number].masks and rows[number].defs >> link & 1
+            for block in blocks.blocks
+            for number in range(block.first, block.last + 1)
+        )
 
     def _links(self, blocks: Blocks) -> set[int]:
         """Registers that the function returns through."""
@@ -324,6 +308,8 @@ class _Exploration:
             return False
         if target not in self._range or target == self._range.start:
             return False
+        if target in self._functions.boundaries:
+            return False  # another function, within the size that a symbol says
         number = code.at.get(target)
         if number is None or not self._is_thumb1:
             return False
@@ -391,10 +377,11 @@ class _Exploration:
         if self._address in self._functions.helpers or row.masks:
             return Exit(returns=True)
         misled = resolved.why == CALCULATED or "caller's return address" in resolved.why
-        if misled or self._inlined or "wrong state" in resolved.why:
-            return self._open_jump(row, resolved.why)
-        # Loaded: what was saved, or an exception return. A return by its form counts as one.
-        return Exit(returns=True)
+        misled = misled or self._inlined or "wrong state" in resolved.why
+        restores = self._functions.name(self._address).startswith(_RESTORE)
+        if not misled and (self._mode_written or restores):
+            return Exit(returns=True)  # by its form
+        return self._open_jump(row, resolved.why)
 
     def _open_jump(self, row: Instruction, why: str) -> Exit:
         return Exit(complete=False, open=(OpenEnd(OpenKind.JUMP, row.address, why),))
