@@ -381,6 +381,9 @@ class _Exploration:
         restores = self._functions.name(self._address).startswith(_RESTORE)
         if not misled and (self._mode_written or restores):
             return Exit(returns=True)  # by its form
+        given = self._explorer._targets.get(row.address)
+        if given is not None:
+            return self._jump(row, tuple(sorted(set(given))))
         return self._open_jump(row, resolved.why)
 
     def _open_jump(self, row: Instruction, why: str) -> Exit:
