@@ -10,6 +10,7 @@ from wcetchar.model.image import Image
 from wcetchar.model.instruction import Flow, InstructionTable
 from wcetchar.model.path_model import Origin
 from wcetchar.model.service import Parameter
+from wcetchar.static.constants import READ_ONLY, constants, note_stores, reads_constants
 from wcetchar.static.loop_constraints import Bound, LoopKey
 from wcetchar.static.sections import STACK
 from wcetchar.static.values import interval as sets
@@ -24,6 +25,8 @@ from wcetchar.static.values.summary import summary_of
 _LARGEST: Final = (1 << 32) - 1
 _WIDEST: Final = 1 << 20
 """Bytes of an address range that is looked at."""
+_MOST_ROUNDS: Final = 4
+"""Of all functions, after which a section that is stored to is not constant as a whole."""
 
 SectionsOf = Callable[[int, int], frozenset[str] | None]
 
@@ -38,9 +41,29 @@ def analysed(
     switches: Collection[int] = (),
 ) -> dict[int, Values]:
     """Values in each function, by its address: of those that are called before those that call
-    them. ``switches``: table indices of what asks for a switch of threads, whoever executes it."""
+    them. ``switches``: table indices of what asks for a switch of threads, whoever executes it.
+
+    What a store of known address goes to is not constant, whatever its section says. Stores are
+    known by the values, so that these are calculated again without what such stores have changed.
+    """
+    rounds = 0
+    while True:
+        found = _analysed(graph, image, table, switches)
+        rounds += 1
+        if not note_stores(found.values(), image, whole=rounds > _MOST_ROUNDS):
+            break
+    read = constants(image)
+    for one in found.values():
+        if reads_constants(one, read):
+            one.transfer.assumed.add(READ_ONLY)
+    return found
+
+
+def _analysed(
+    graph: ProgramGraph, image: Image, table: InstructionTable, switches: Collection[int]
+) -> dict[int, Values]:
     switched = _switched(table, switches)
-    read = _constants(image)
+    read = constants(image)
     found: dict[int, Values] = {}
     summaries: dict[int, Summary | None] = {}
     for address in _bottom_up(graph):
@@ -129,7 +152,7 @@ def bounds_by_arguments(
             register: (p.minimum, _LARGEST if is_open else p.maximum)
             for register, p in arguments.items()
         }
-        values = analyse(function, table, read=_constants(image), arguments=ranges, calls=calls)
+        values = analyse(function, table, read=constants(image), arguments=ranges, calls=calls)
         for loop, bound in derive_bounds(values, names).items():
             known = found.setdefault((function.address, loop), [])
             known += [one for one in _bounds(bound) if one not in known]
@@ -178,7 +201,7 @@ def values_by_callers(
     calls: Mapping[int, Summary],
 ) -> Values:
     """Values in a function that is entered with these arguments."""
-    return analyse(function, table, read=_constants(image), arguments=arguments, calls=calls)
+    return analyse(function, table, read=constants(image), arguments=arguments, calls=calls)
 
 
 def bounds_by_callers(values: Values) -> dict[LoopKey, list[Bound]]:
@@ -227,17 +250,3 @@ def proved_sections(
                 elif found:
                     proved[index] = proved.get(index, frozenset()) | found
     return {index: found for index, found in proved.items() if index not in differing}
-
-
-def _constants(image: Image) -> Callable[[int, int], int | None]:
-    """Contents of sections that nothing writes to."""
-
-    def read(address: int, size: int) -> int | None:
-        section = image.section_at(address)
-        if section is None or section.writable:
-            return None
-        offset = address - section.address
-        data = section.data[offset : offset + size]
-        return int.from_bytes(data, "little") if len(data) == size else None
-
-    return read
