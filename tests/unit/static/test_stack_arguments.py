@@ -10,6 +10,7 @@ from flow_programs import built
 from wcetchar.formula import to_text
 from wcetchar.static.proofs import analysed
 from wcetchar.static.values import Values
+from wcetchar.static.values.calls import CONVENTION
 from wcetchar.static.values.loop_bounds import derive_bounds
 from wcetchar.static.values.summary import summary_of
 
@@ -126,6 +127,13 @@ def test_what_reads_it_may_find_an_address_there(tmp_path: Path) -> None:
     g = "push {r4, lr}\nadd r0, sp, #8\nbl through\npop {r4, pc}"
     values = values_of(tmp_path, f=f, g=g)
     assert bounds(values) == []
+
+
+def test_who_keeps_it_is_taken_not_to_use_it_later(tmp_path: Path) -> None:
+    g = "push {r4, lr}\nadd r0, sp, #8\nbl keep\nmovs r0, #0\npop {r4, pc}"
+    f = FIRST.replace("movs r3, #5", "bl g\nmovs r3, #5").replace("1: bl g", "1: bl anywhere")
+    values = values_of(tmp_path, f=f, g=g)
+    assert bounds(values) == [] or CONVENTION in values.assumptions
 
 
 def test_where_the_frame_is_and_what_is_saved_in_it(tmp_path: Path) -> None:

@@ -424,9 +424,13 @@ class _Summing:
     def _note_above(self, results: Mapping[int, Given]) -> None:
         """What becomes of addresses of arguments on the stack."""
         given = [results[n] for n in self._roles.arguments[:2] if n in results]
-        away = self._through | (self._leaks if self._anywhere else 0)
+        back = 0
         for one in given:
-            away |= one.made_of if one.form is None else 0
+            back |= one.made_of if one.form is None else 0
+        away = self._through | back | (self._leaks if self._anywhere else 0)
+        if (self._leaks | back) & self._above:
+            # That nobody uses it when this function has returned.
+            self._assumed.add(CONVENTION)
         self._reads_stack |= bool((self._leaks | self._reads) & self._above)
         if self._writes_above or away & self._above:
             # Beyond so much it is no address in a stack any more.
