@@ -104,8 +104,8 @@ class Gap:
 
     ``what``: e.g. ``loop without a bound``, ``indirect call``; ``place`` and ``where`` say where,
     for programs and for people; ``fact``: a flow fact that would close it, to be filled in: of a
-    loop, without its bound. ``observed``: values of parameters (name, value), and how often traces
-    went round the loop there at most, for one entry.
+    loop, without its bound; of a jump, without its targets. ``observed``: values of parameters
+    (name, value), and how often traces went round the loop there at most, for one entry.
     """
 
     what: str
@@ -113,6 +113,20 @@ class Gap:
     place: Place = NOWHERE
     fact: str = ""
     observed: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Unproved:
+    """What traces alone say, or nobody: with it a figure is an estimate, or dearer than need be.
+
+    ``fact``: the flow fact that would say it, without what follows the place, e.g. ``access at
+    xQueueReceive+0xe``. ``seen``: what would follow, as far as traces showed: logical sections, or
+    places of code.
+    """
+
+    fact: str
+    place: Place = NOWHERE
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +156,8 @@ class PathModel:
         proved_accesses, written_accesses, observed_accesses: instructions whose data accesses go to
             the section that ``vectors`` name by the value analysis, by a flow fact, and as far as
             traces showed; with one of the last a figure is no bound.
+        unproved: data accesses and indirect calls and jumps of which no flow fact says where they
+            go, nor the analysis.
         stalls, successions: what ``vectors`` count, as of ``Characterization``.
         lines: bytes of a cache's line, for each of which ``vectors`` count line entries.
         follows_masks: nodes say what is held off on every path; otherwise nobody looked.
@@ -160,6 +176,7 @@ class PathModel:
     proved_accesses: int = 0
     written_accesses: int = 0
     observed_accesses: int = 0
+    unproved: tuple[Unproved, ...] = ()
     stalls: int = 0
     successions: bool = False
     lines: tuple[int, ...] = ()

@@ -29,6 +29,7 @@ from wcetchar.static.masking.follow import Masking
 from wcetchar.static.program import Program
 from wcetchar.static.proofs import analysed, proved_bounds, proved_sections
 from wcetchar.static.split import split
+from wcetchar.static.unproved import fact_of_targets
 
 
 class AnalysedProgram:
@@ -118,6 +119,22 @@ class AnalysedProgram:
             function = self.whole.functions[key[0]]
             self._names[key] = place_text(self.places.name_loop(function, key[1]))
         return self._names[key]
+
+    def spell(self, address: int) -> str:
+        """An instruction as a place in a flow fact."""
+        return place_text(self.places.name_instruction(address))
+
+    def fact_of_targets(self, address: int) -> str:
+        """The fact, without its targets, that would say where control goes from there; empty: there
+        is none."""
+        place = self.places.name_instruction(address)
+        try:
+            (index, *_) = self.places.transferring(place)
+        except Absent:
+            return ""
+        if index in self.returns:
+            return ""
+        return fact_of_targets(self._resolved.table.instructions[index].flow, place_text(place))
 
     def masking(self, requests: frozenset[int]) -> Masking:
         """Shared by the services in which the instructions of these table indices ask for a

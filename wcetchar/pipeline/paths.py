@@ -41,6 +41,7 @@ from wcetchar.static.traced import (
     replayed,
     turned_in,
 )
+from wcetchar.static.unproved import unproved_accesses, unproved_targets
 from wcetchar.static.vectors import Vectors
 
 
@@ -164,7 +165,10 @@ class PathModels:
             masking=masking,
             holds=begins(masking, address, whole, facts.entry_values()),
         )
-        gaps = [*open_ends(found, resolved.place), *recursions(found, unlimited)]
+        gaps = [
+            *open_ends(found, resolved.place, analysed.fact_of_targets),
+            *recursions(found, unlimited),
+        ]
         floats = float_frames(service, found, paths, resolved.services.float_context)
         gaps += floats
         said = [(fact, at - analysed.returns, to) for fact, at, to in facts.targets()]
@@ -211,6 +215,17 @@ class PathModels:
                 *only_seen(found, self._other_entries(service, address)),
             ],
             gaps=gaps,
+            unproved=[
+                *unproved_accesses(found, sections, own, self._others, analysed.spell),
+                *unproved_targets(
+                    found,
+                    analysed.only_seen,
+                    elsewhere,
+                    self._observed.targets,
+                    analysed.places.register_calls,
+                    analysed.spell,
+                ),
+            ],
             trails=[Trail(path.values, links, path.vector) for path, links in trails],
             turned=by_loop(found, turned),
             frames=self._frames(service),

@@ -27,9 +27,9 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.estimate import Estimate
-from wcetchar.model.flow_fact import LoopBound, Recursion
+from wcetchar.model.flow_fact import Accesses, LoopBound, Recursion, Targets
 from wcetchar.model.path_bound import PathBound
-from wcetchar.model.path_model import PathModel
+from wcetchar.model.path_model import PathModel, Unproved
 from wcetchar.pipeline import estimate as estimates
 from wcetchar.pipeline.path_formulas import formula_of
 from wcetchar.report.paths_formula import formula_rows
@@ -38,7 +38,14 @@ from wcetchar.report.paths_view import PathView
 from wcetchar.solver import lp_text
 from wcetchar.static.facts import parse_facts
 from wcetchar.static.facts.proposals import Observed
-from wcetchar.static.facts.template import Missing, MissingLoop, MissingRecursion
+from wcetchar.static.facts.template import (
+    FILL_IN,
+    Missing,
+    MissingAccess,
+    MissingLoop,
+    MissingRecursion,
+    MissingTargets,
+)
 from wcetchar.static.facts.template import template as facts_template
 
 _MOST_BYTES: Final = 1 << 22
@@ -179,8 +186,14 @@ def template(request: Request) -> str:
     models = models_of(request.characterization, characterization, asked)
     missing: list[Missing] = []
     for name, model in models.items():
+        for one in model.unproved:
+            missing.append(_unproved(name, one, request.characterization))
         for gap in model.gaps:
             if not gap.fact:
+                continue
+            if gap.fact.startswith(("call at ", "jump at ")):
+                one = Unproved(gap.fact, gap.place)
+                missing.append(_unproved(name, one, request.characterization))
                 continue
             (fact,) = parse_facts(f"{gap.fact}: at most 0", request.characterization).facts
             seen = tuple(Observed(dict(point), count) for point, count in gap.observed)
@@ -190,6 +203,23 @@ def template(request: Request) -> str:
             elif isinstance(fact, Recursion):
                 missing.append(MissingRecursion((name,), fact.function, observed=seen))
     return facts_template(missing)
+
+
+def _unproved(service: str, one: Unproved, path: str) -> Missing:
+    function = one.place.function
+    text = f"{one.fact}: {', '.join(one.seen or (FILL_IN,))}"
+    (fact,) = parse_facts(text, path).facts
+    if isinstance(fact, Targets):
+        to = fact.targets if one.seen else ()
+        return MissingTargets((service,), function, place=fact.place, seen=to)
+    if isinstance(fact, Accesses):
+        into = fact.sections if one.seen else ()
+        return MissingAccess((service,), function, place=fact.place, seen=into)
+    raise InputError(
+        f"no fact about what goes somewhere: {one.fact}",
+        where=Location(path),
+        expected="`access at`, `call at` or `jump at` a place",
+    )
 
 
 def models_of(

@@ -26,6 +26,7 @@ from wcetchar.model.path_model import (
     PathModel,
     PathNode,
     TracedPath,
+    Unproved,
 )
 from wcetchar.static.expand import Expanded
 from wcetchar.static.history import BEGIN, NO_RUN
@@ -101,6 +102,7 @@ def path_model(
     *,
     facts: Iterable[FlowConstraint] = (),
     gaps: Iterable[Gap] = (),
+    unproved: Iterable[Unproved] = (),
     trails: Sequence[Trail] = (),
     turned: Mapping[LoopKey, Mapping[tuple[tuple[str, int], ...], int]],
     frames: Frames | None = None,
@@ -114,6 +116,7 @@ def path_model(
         bounds, name_of, turned: of loops, see ``loop_constraints``.
         facts: constraints over the links of ``found``, by number.
         gaps: why there is no bound, beside loops without one.
+        unproved: what traces alone say, or nobody.
         trails: of traced paths.
         assumptions: beside those of every model.
         frames: of a handler; what it returns from is an exception.
@@ -147,7 +150,7 @@ def path_model(
         form = blockings.setdefault(held[number], len(blockings))
         into, out = runs.of(number) if held[number].holds_preemption else (None, None)
         nodes.append(PathNode(own, form, place, end, number in passed, into, out))
-    told = sections.told(_accessing(found))
+    told = sections.told(accessing(found))
     edges = tuple(
         PathEdge(link.source, link.target, seen=number in seen)
         for number, link in enumerate(found.links)
@@ -178,6 +181,7 @@ def path_model(
         told[Origin.AUTOMATIC],
         told[Origin.WRITTEN],
         told[Origin.OBSERVED],
+        tuple(unproved),
         stalls=STALL_EDITION,
         lines=vectors.lines,
         follows_masks=found.masking is not None,
@@ -235,7 +239,7 @@ def _holds(one: AccessVector, other: AccessVector) -> bool:
     return all(one.get(key, 0) >= count for key, count in other.items())
 
 
-def _accessing(found: Expanded) -> set[int]:
+def accessing(found: Expanded) -> set[int]:
     """Table indices of the instructions that make data accesses."""
     rows = found.program.table.instructions
     blocks = {found.function_of(step.context).blocks[step.block] for step in found.steps}

@@ -19,9 +19,14 @@ from wcetchar.static.expand import Expanded
 _OF_FLOAT_FRAMES: Final = (EventKind.FLOAT_CONTEXT_SAVE, EventKind.FLOAT_CONTEXT_RESTORE)
 
 
-def open_ends(found: Expanded, place: Callable[[int], str]) -> Iterator[Gap]:
-    """What the control flow of the service's functions leaves open; ``place``: an address for
-    people."""
+def open_ends(
+    found: Expanded, place: Callable[[int], str], fact: Callable[[int], str]
+) -> Iterator[Gap]:
+    """What the control flow of the service's functions leaves open.
+
+    ``place``: an address for people; ``fact``: the fact that would say where control goes from
+    there, without its targets; empty: there is none.
+    """
     program = found.program
     rows = program.table.instructions
     for function in found.functions:
@@ -32,10 +37,12 @@ def open_ends(found: Expanded, place: Callable[[int], str]) -> Iterator[Gap]:
         for end in function.open:
             having = held.get(end.address)
             if having is None or any((function.address, n) in found.reached for n in having):
-                where = f"{place(end.address)}: {end.why}"
-                yield Gap(end.kind.value, where, program.place_of(end.address))
+                at = end.address
+                where = f"0x{at:08x}, {place(at)}: {end.why}"
+                yield Gap(end.kind.value, where, program.place_of(at), fact(at))
     for address in sorted(found.missing):
-        yield Gap("call of unknown code", place(address), program.place_of(address))
+        where = f"0x{address:08x}, {place(address)}"
+        yield Gap("call of unknown code", where, program.place_of(address))
 
 
 def recursions(found: Expanded, unlimited: frozenset[int]) -> Iterator[Gap]:

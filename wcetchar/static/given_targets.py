@@ -121,9 +121,14 @@ def seen_targets(
 
 def is_said_by_calls(found: Expanded, function: int) -> bool:
     """Wherever a service calls a routine, it is said what is called through it."""
+    calls = calls_of(found, function)
+    return bool(calls) and calls <= set(found.program.called)
+
+
+def calls_of(found: Expanded, function: int) -> frozenset[int]:
+    """Table indices of a service's calls of a function; nothing where it is not always called."""
     functions = found.program.graph.functions
     strings = [one.string for one in found.contexts.all if one.function == function]
     if not all(strings):
-        return False
-    calls = {functions[caller].blocks[block].last for *_, (caller, block) in strings}
-    return bool(calls) and calls <= set(found.program.called)
+        return frozenset()
+    return frozenset(functions[caller].blocks[block].last for *_, (caller, block) in strings)

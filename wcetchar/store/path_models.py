@@ -57,6 +57,7 @@ from wcetchar.model.path_model import (
     PathModel,
     PathNode,
     TracedPath,
+    Unproved,
 )
 from wcetchar.store.access_doc import (
     BlockingDoc,
@@ -163,6 +164,20 @@ class GapDoc(JsonModel):
         )
 
 
+class UnprovedDoc(JsonModel):
+    """What traces alone say, or nobody."""
+
+    fact: str = Field(description="the flow fact that would say it, up to its place")
+    place: PlaceDoc | None = Field(None, description="for programs; absent: not known")
+    seen: list[str] = Field(
+        default_factory=list, description="what would follow, as far as traces showed"
+    )
+
+    def to_model(self) -> Unproved:
+        place = self.place.to_model() if self.place else NOWHERE
+        return Unproved(self.fact, place, tuple(self.seen))
+
+
 class PathModelDoc(JsonModel):
     """Every path that a service, or a part of it, can take."""
 
@@ -187,6 +202,9 @@ class PathModelDoc(JsonModel):
         default=[0, 0, 0],
         description="instructions whose accesses go to a known section: by proof, by a flow fact, "
         "as far as traces showed",
+    )
+    unproved: list[UnprovedDoc] = Field(
+        default_factory=list, description="accesses and jumps that go where only traces say"
     )
     stalls: Annotated[Integer, Field(ge=0, le=STALL_EDITION)] = Field(
         0, description="edition of the definitions by which stalls are counted"
@@ -228,6 +246,7 @@ class PathModelDoc(JsonModel):
             proved_accesses=self.accesses[0],
             written_accesses=self.accesses[1],
             observed_accesses=self.accesses[2],
+            unproved=tuple(one.to_model() for one in self.unproved),
             stalls=self.stalls,
             successions=self.successions,
             lines=tuple(self.lines),
@@ -324,6 +343,14 @@ def _plain(model: PathModel, vectors: list[int]) -> dict[str, Any]:
         "assumptions": [*model.assumptions],
         "unknown_accesses": [*model.unknown_accesses],
         "accesses": accesses if any(accesses) else [],
+        "unproved": [
+            sparse(
+                {"fact": one.fact, "place": plain_place(one.place), "seen": [*one.seen]},
+                "place",
+                "seen",
+            )
+            for one in model.unproved
+        ],
         "stalls": model.stalls,
         "successions": model.successions,
         "lines": [*model.lines],

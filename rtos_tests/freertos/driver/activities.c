@@ -30,7 +30,7 @@ static TimerHandle_t sooner;
 static unsigned commands;
 
 /* The application's callback, which is part of what is measured: it does nothing. */
-CALLER_TEXT static void does_nothing(TimerHandle_t unused)
+CALLER_TEXT static void activity_timer_expired(TimerHandle_t unused)
 {
     (void)unused;
 }
@@ -50,9 +50,9 @@ static void stop(TimerHandle_t timer)
 static void create_timers(void)
 {
     for (unsigned i = 0; i < EXPIRED_MAX; i++)
-        timers[i] = xTimerCreateStatic("timer", 1, pdTRUE, NULL, does_nothing, &controls[i]);
+        timers[i] = xTimerCreateStatic("timer", 1, pdTRUE, NULL, activity_timer_expired, &controls[i]);
     for (unsigned i = 0; i < OTHERS_MAX; i++)
-        others[i] = xTimerCreateStatic("other", 1, pdTRUE, NULL, does_nothing, &other_controls[i]);
+        others[i] = xTimerCreateStatic("other", 1, pdTRUE, NULL, activity_timer_expired, &other_controls[i]);
 }
 
 static void stop_timers(unsigned count, unsigned active)
@@ -213,7 +213,7 @@ void measure_timer_task(void)
     const TickType_t before = xTaskGetTickCount();
 
     create_timers();
-    sooner = xTimerCreateStatic("sooner", 1, pdTRUE, NULL, does_nothing, &sooner_control);
+    sooner = xTimerCreateStatic("sooner", 1, pdTRUE, NULL, activity_timer_expired, &sooner_control);
     for (unsigned count = 1; count <= configTIMER_QUEUE_LENGTH; count++)
         for (unsigned active = 0; active <= OTHERS_MAX; active++)
             for (unsigned delayed = 0; delayed <= DELAYED_TASKS_MAX; delayed++)

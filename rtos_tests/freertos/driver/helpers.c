@@ -251,7 +251,7 @@ void pass_time(TickType_t ticks)
 #if configUSE_TIMERS == 1
 static StaticTimer_t timer_control KERNEL_OBJECT;
 
-static void does_nothing(TimerHandle_t unused)
+static void far_timer_expired(TimerHandle_t unused)
 {
     (void)unused;
 }
@@ -261,7 +261,7 @@ void timers_task_delayed(BaseType_t wanted)
     static TimerHandle_t timer;
 
     if (timer == NULL)
-        timer = xTimerCreateStatic("far away", 100000, pdTRUE, NULL, does_nothing, &timer_control);
+        timer = xTimerCreateStatic("far away", 100000, pdTRUE, NULL, far_timer_expired, &timer_control);
     CHECK((wanted ? xTimerStart(timer, 0) : xTimerStop(timer, 0)) == pdPASS);
 }
 #else

@@ -266,7 +266,7 @@ static void measure_heap_own(void)
 /* ---- what only some configurations have -------------------------------------------------------- */
 
 #if configUSE_APPLICATION_TASK_TAG == 1
-CALLER_TEXT static BaseType_t hook(void *unused)
+CALLER_TEXT static BaseType_t task_hook(void *unused)
 {
     (void)unused;
     return 7;
@@ -278,7 +278,7 @@ static void tag_from_isr(void)
 
     MEASURE(SERVICE_XTASKGETAPPLICATIONTASKTAGFROMISR,
             tag = xTaskGetApplicationTaskTagFromISR(NULL));
-    CHECK(tag == hook);
+    CHECK(tag == task_hook);
 }
 
 static void measure_tags(void)
@@ -286,9 +286,9 @@ static void measure_tags(void)
     TaskHookFunction_t tag;
     BaseType_t result;
 
-    MEASURE(SERVICE_VTASKSETAPPLICATIONTASKTAG, vTaskSetApplicationTaskTag(NULL, hook));
+    MEASURE(SERVICE_VTASKSETAPPLICATIONTASKTAG, vTaskSetApplicationTaskTag(NULL, task_hook));
     MEASURE(SERVICE_XTASKGETAPPLICATIONTASKTAG, tag = xTaskGetApplicationTaskTag(NULL));
-    CHECK(tag == hook);
+    CHECK(tag == task_hook);
     in_interrupt(tag_from_isr);
     MEASURE(SERVICE_XTASKCALLAPPLICATIONTASKHOOK,
             result = xTaskCallApplicationTaskHook(NULL, NULL));
@@ -314,7 +314,7 @@ static StaticTimer_t timer_control KERNEL_OBJECT;
 static StaticTimer_t *found_timer CALLER_DATA;
 static const char timer_name[] CALLER_CONSTANT = "asked for its name";
 
-static void does_nothing(TimerHandle_t unused)
+static void queried_timer_expired(TimerHandle_t unused)
 {
     (void)unused;
 }
@@ -322,7 +322,7 @@ static void does_nothing(TimerHandle_t unused)
 static void measure_timers_own(void)
 {
     TimerHandle_t timer =
-        xTimerCreateStatic(timer_name, 100, pdTRUE, NULL, does_nothing, &timer_control);
+        xTimerCreateStatic(timer_name, 100, pdTRUE, NULL, queried_timer_expired, &timer_control);
     const char *name;
     TaskHandle_t task;
     BaseType_t result;

@@ -33,7 +33,7 @@ static TimerHandle_t ends;
 static EventGroupHandle_t group;
 
 /* The application's callback, which is part of what is measured: it does nothing. */
-CALLER_TEXT static void does_nothing(TimerHandle_t unused)
+CALLER_TEXT static void timer_expired(TimerHandle_t unused)
 {
     (void)unused;
 }
@@ -214,7 +214,7 @@ static void measure_calls(void)
         wcet_param(0, state);
         MEASURE(SERVICE_XTIMERCREATESTATIC,
                 timer = xTimerCreateStatic("timer", LONG, state == 0 ? pdTRUE : pdFALSE, &control,
-                                           does_nothing, &control));
+                                           timer_expired, &control));
         CHECK(timer != NULL);
     }
     MEASURE(SERVICE_XTIMERSTART, result = xTimerStart(timer, 0));
@@ -262,7 +262,7 @@ static void measure_create(void)
             wcet_param(2, both % HEAP_MINIMA);
             MEASURE(SERVICE_XTIMERCREATE,
                     made = xTimerCreate("timer", LONG, state == 0 ? pdTRUE : pdFALSE, NULL,
-                                        does_nothing));
+                                        timer_expired));
             CHECK(made != NULL && heap_free_blocks() == n);
             CHECK(n == 1 || (char *)made > (char *)holes.guard[n - 2]);
             CHECK(xTimerDelete(made, 0) == pdPASS);
@@ -433,7 +433,7 @@ static void measure_delete(unsigned n, unsigned wraps)
     TimerHandle_t made;
 
     holes_take(&holes, n, 0);
-    made = xTimerCreate("timer", LONG, pdTRUE, NULL, does_nothing);
+    made = xTimerCreate("timer", LONG, pdTRUE, NULL, timer_expired);
     CHECK((char *)made > (char *)holes.small[n - 1]);
     holes_open(&holes);
     CHECK(heap_free_blocks() == n + 1);
@@ -624,10 +624,10 @@ void measure_timers(void)
     measure_create();
     measure_calls();
     for (unsigned i = 0; i < OTHERS_MAX; i++)
-        others[i] = xTimerCreateStatic("other", LONG, pdTRUE, NULL, does_nothing,
+        others[i] = xTimerCreateStatic("other", LONG, pdTRUE, NULL, timer_expired,
                                        &other_controls[i]);
     for (unsigned i = 0; i < THERE_MAX; i++)
-        there[i] = xTimerCreateStatic("there", LONG, pdTRUE, NULL, does_nothing,
+        there[i] = xTimerCreateStatic("there", LONG, pdTRUE, NULL, timer_expired,
                                       &there_controls[i]);
     begins = xTimerCreateStatic("begins", 1, pdFALSE, NULL, callback_begins, &begin_control);
     ends = xTimerCreateStatic("ends", 1, pdFALSE, NULL, callback_ends, &end_control);

@@ -14,7 +14,14 @@ from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.access import AccessVector, CoreEvent, EventKind
 from wcetchar.model.characterization import Blocking, Place
 from wcetchar.model.expression import Name, Negate, Number
-from wcetchar.model.path_model import FlowConstraint, Origin, PathEdge, PathModel, PathNode
+from wcetchar.model.path_model import (
+    FlowConstraint,
+    Origin,
+    PathEdge,
+    PathModel,
+    PathNode,
+    Unproved,
+)
 from wcetchar.store import characterization_json, load_characterization
 from wcetchar.store.schema_files import FOLDER
 
@@ -37,6 +44,14 @@ PATHS: dict[str, Any] = {
                     "origin": "written",
                     "each": True,
                 }
+            ],
+            "unproved": [
+                {
+                    "fact": "access at pvPortMalloc+0x4",
+                    "place": {"function": "pvPortMalloc", "offset": 4},
+                    "seen": ["heap"],
+                },
+                {"fact": "call at pvPortMalloc+0x6"},
             ],
         }
     ],
@@ -74,6 +89,10 @@ MODEL = PathModel(
         FlowConstraint(
             "loop", {1: Negate(Name("N")), 2: Number(1)}, Number(0), Origin.WRITTEN, each=True
         ),
+    ),
+    unproved=(
+        Unproved("access at pvPortMalloc+0x4", Place("pvPortMalloc", 4), ("heap",)),
+        Unproved("call at pvPortMalloc+0x6"),
     ),
 )
 

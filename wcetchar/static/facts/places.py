@@ -239,6 +239,21 @@ class Places:
                 continue
         return CodePlace(PlaceKind.ADDRESS, address=address)
 
+    def name_instruction(self, address: int) -> CodePlace:
+        """A place that names the instruction at an address, and no other."""
+        symbol = self.image.function_at(address)
+        if symbol is not None:
+            same = self._functions(symbol.name)
+            name = symbol.name if len(same) == 1 else f"{symbol.name}@0x{symbol.address:x}"
+            place = CodePlace(PlaceKind.FUNCTION, name=name, offset=address - symbol.address)
+            try:
+                place_text(place)
+            except InputError:
+                pass  # a name that is none of the language's
+            else:
+                return place
+        return CodePlace(PlaceKind.ADDRESS, address=address)
+
     def no_loop(self, place: CodePlace, graphs: Iterable[FunctionGraph]) -> InputError:
         """For a place that names no loop in any of ``graphs``: says which loops there are."""
         details: list[str] = []

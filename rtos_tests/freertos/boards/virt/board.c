@@ -110,13 +110,13 @@ void board_interrupt(void)
     raise(driver_interrupt);
 }
 
-CALLER_TEXT static void does_nothing(void)
+CALLER_TEXT static void interrupt_does_nothing(void)
 {
 }
 
 void board_minimal_interrupt(void)
 {
-    raise(does_nothing);
+    raise(interrupt_does_nothing);
 }
 
 CALLER_TEXT static void asks_for_switch(void)
