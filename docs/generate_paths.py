@@ -2,9 +2,10 @@
 
 python docs/generate_paths.py [CONFIG[@BOARD] ...]
 
-Configurations are `basic` and `whole`; what is not named stays on the page as it is. `whole` takes
-about half an hour of a core for each board. Formulas are looked for in `basic`. Firmware is made in
-build/firmware, as by make, and its trace beside it, unless there is one.
+Configurations are `basic`, `whole` and `full`; what is not named stays on the page as it is.
+`whole` and `full` take about half an hour of a core for each board. Formulas are looked for in
+`basic`. Firmware is made in build/firmware, as by make, and its trace beside it, unless there is
+one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "freertos-paths.md"
 BUILD = ROOT / "build"
 NONE = "–"
-CONFIGS = ("basic", "whole")
+CONFIGS = ("basic", "whole", "full")
 WITH_FORMULAS = ("basic",)
 
 INTRODUCTION = """\
@@ -58,7 +59,7 @@ counts cost most.
 * *bound*: the dearest path that there is; an *estimate* rests on what nobody has proved.
 * *unseen*: of the blocks on that path, how many no trace passed.
 * *formula*: the bound as a formula of the parameters, over their whole ranges, in core cycles; of
-  several pieces how many there are. In `whole` it was not looked for.
+  several pieces how many there are. In `whole` and `full` it was not looked for.
 * *masked*, *held off*: the longest stretch of all paths with interrupts masked, and with preemption
   held off, and (in brackets) that of the published counts.
 

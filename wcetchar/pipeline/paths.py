@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.errors import InputError
 from wcetchar.model.access import UNKNOWN_SECTION
@@ -20,7 +22,7 @@ from wcetchar.static.apply_facts import ServiceFacts
 from wcetchar.static.begins import assumed, begins, only_seen
 from wcetchar.static.build import Frames, Trail, frames, path_model
 from wcetchar.static.cuts import cuts_of
-from wcetchar.static.expand import Expanded, expand
+from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.facts import ReadSource, fact_text
 from wcetchar.static.gaps import float_frames, open_ends, recursions
 from wcetchar.static.given_targets import seen_targets
@@ -120,7 +122,10 @@ class PathModels:
                     name = part.of(service.name)
                     if name in self._paths and self._is_entered_at(service, entry):
                         facts = ServiceFacts.of(
-                            self._analysed.facts, name, parts_before(service, part)
+                            self._analysed.facts,
+                            name,
+                            parts_before(service, part),
+                            activation=service.kind is ServiceKind.ACTIVATION,
                         )
                         yield self._model(service, part, address, facts)
                         used |= facts.used
@@ -152,7 +157,8 @@ class PathModels:
         unlimited = self._program.graph.recursive - set(limits)
         requests = facts.switches()
         masking = analysed.masking(requests)
-        cuts = cuts_of(service, part, paths, requests, analysed.masks)
+        start = int(resolved.table.index_of(np.array([address], dtype=np.uint64))[0])
+        cuts = cuts_of(service, part, paths, requests, analysed.masks, start)
         found = expand(
             self._program,
             address,
@@ -234,7 +240,7 @@ class PathModels:
                 ASSUMED_OF_MASKS,
                 assumed(whole),
                 *analysed.assumptions(found),
-                *_assumed_of(service),
+                *_assumed_of(service, cuts.cuts),
                 *([f"it runs on {sections.stack}"] if sections.stack else []),
             ],
         )
@@ -298,9 +304,11 @@ def _unreached(fact: Fact) -> InputError:
     )
 
 
-def _assumed_of(service: Service) -> Iterator[str]:
+def _assumed_of(service: Service, cuts: Cuts | None) -> Iterator[str]:
     if service.kind is ServiceKind.HANDLER:
         yield "the exception interrupts a thread, on whose stack its frame is"
+    if service.kind is ServiceKind.ACTIVATION and cuts is not None and not cuts.starts:
+        yield "the thread has been switched away before: its start is no such activation"
 
 
 def with_paths(characterization: Characterization, built: Sequence[Built]) -> Characterization:

@@ -55,7 +55,7 @@ class ServiceFacts:
     """Facts of one service.
 
     Attributes:
-        is_part: of a part of a service that another thread cuts.
+        is_part: of a part of a service that another thread cuts, or an activation of a thread.
         earlier: those that hold before it; ``None``: the same.
         asking: of what asks for a switch, in it or in a part before it.
         used: numbers (``id``) of facts whose place the service reaches, as far as it was asked.
@@ -69,19 +69,33 @@ class ServiceFacts:
     used: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, program: FactsInProgram, service: str, before: Sequence[str] = ()) -> ServiceFacts:
-        """Those that hold in a service, or a part of one. ``before``: parts of it that may have
-        been executed then."""
+    def of(
+        cls,
+        program: FactsInProgram,
+        service: str,
+        before: Sequence[str] = (),
+        *,
+        activation: bool = False,
+    ) -> ServiceFacts:
+        """Those that hold in a service, or a part of one.
+
+        Args:
+            before: parts of it that may have been executed then.
+            activation: it is one of a thread, before which may have been any other, so that
+                nothing holds there but what holds in every service.
+        """
         holding = [fact for fact in program.facts if holds_in(fact, service)]
         earlier = [fact for fact in program.facts if all(holds_in(fact, one) for one in before)]
+        if activation:
+            earlier = [fact for fact in program.facts if not fact.services]
         asking = [
             fact
             for fact in program.facts
             if isinstance(fact, SwitchedAway)
             and any(holds_in(fact, one) for one in (service, *before))
         ]
-        is_part = PART_SEPARATOR in service
-        return cls(program, holding, is_part, earlier if before else None, asking)
+        is_part = activation or PART_SEPARATOR in service
+        return cls(program, holding, is_part, earlier if before or activation else None, asking)
 
     @cached_property
     def _never(self) -> list[tuple[Fact, At]]:

@@ -42,13 +42,16 @@ def cuts_of(
     paths: Sequence[ObservedPath],
     requests: frozenset[int],
     masks: frozenset[int],
+    start: int,
 ) -> PartCuts:
-    """Where a part begins and ends.
+    """Where a part begins and ends. The activation in which a thread starts is taken for one of a
+    service where traces show that it is.
 
     Args:
         paths: of the part, that traces showed.
         requests: table indices of instructions that ask for a switch, as flow facts say.
         masks: those that write masks, behind which it happens that was masked.
+        start: table index of the service's first instruction.
     """
     begins = frozenset(int(path.index[0]) for path in paths)
     ends = frozenset(int(path.index[-1]) for path in paths)
@@ -56,11 +59,13 @@ def cuts_of(
     begun, ended = both or part is Part.UNTIL_RETURN, both or part is Part.UNTIL_SWITCH
     if not begun and not ended:
         return PartCuts(None)
-    if requests and service.kind is not ServiceKind.ACTIVATION:
+    if requests:
         where = requests | masks
         behind = frozenset(index + 1 for index in where)
         none = frozenset[int]()
-        return PartCuts(Cuts(behind if begun else none, where if ended else none, asked=True))
+        starts = service.kind is ServiceKind.ACTIVATION and start in begins
+        cuts = Cuts(behind if begun else none, where if ended else none, asked=True, starts=starts)
+        return PartCuts(cuts)
     cuts = Cuts(begins if begun else frozenset(), ends if ended else frozenset())
     label = "another thread runs where traces showed it to, and nowhere else"
     return PartCuts(cuts, (FlowConstraint(label, {}, ZERO, Origin.OBSERVED),))

@@ -82,11 +82,13 @@ class Cuts:
         ends: instructions that the part ends with; empty: with the service's return.
         asked: only where a switch was asked for (``Masking.switched``), and not behind every
             passage of these instructions.
+        starts: or with the service.
     """
 
     begins: frozenset[int] = frozenset()
     ends: frozenset[int] = frozenset()
     asked: bool = False
+    starts: bool = False
 
 
 @dataclass
@@ -404,7 +406,7 @@ def expand(
     # All that comes before first: it shows in which contexts the part can begin.
     before = _Explorer(program, contexts, histories, excluded_before, None, masking, cuts.asked)
     before.explore(first)
-    starts = dict.fromkeys(before.begins())
+    starts = dict.fromkeys([*first, *before.begins()] if cuts.starts else before.begins())
     for step in () if cuts.asked else before.found.steps:
         block = before.found.function_of(step.context).blocks[step.block]
         if block.first in cuts.begins:

@@ -302,3 +302,52 @@ def test_what_a_line_stores_beside_a_request_is_not_left_out(
     assert found == Bound(44, BOUND)
     with pytest.raises(InputError, match=r"no store at .* is known to ask for a switch"):
         made.bounds(f"never switch at {made.at('note')}", noted)
+
+
+ACTIVATION = f"""
+.global f
+.type f, @function
+f:      nop
+again:  beqz a0, other
+ask:    ecall
+after:  nop
+goes:   j again
+other:  nop
+wait:   ecall
+behind: {DEAR}
+end:    j again
+"""
+THREAD = "  s: {mark: 1, kind: activation, entries: [f]}\n"
+
+
+def test_an_activation_begins_and_ends_where_a_switch_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "riscv", ACTIVATION, THREAD)
+    again = made.path("s", ("after", "goes"), ("again", "ask"))
+    round_ = f"loop at {made.at('again')}: at most 1\n"
+    assert made.bounds(round_, again)["s"] == Bound(4, ESTIMATE)
+    both = f"{round_}switch at {made.at('wait')}\nswitch at {made.at('ask')}\n"
+    # From behind the wait that no trace shows: 40 nops, the jump, and to the wait again.
+    (model,) = made.models(both, again).values()
+    assert any("its start is no such activation" in one for one in model.assumptions)
+    assert made.bounds(both, again)["s"] == Bound(40 + 1 + 3, BOUND)
+    # What never happens in such an activation may have happened before it.
+    never = f"service s {{ never {made.at('other')} }}\n"
+    assert made.bounds(both + never, again)["s"] == Bound(40 + 1 + 2, BOUND)
+    # What never happens at all has not.
+    assert made.bounds(f"{both}never {made.at('other')}\n", again)["s"] == Bound(4, BOUND)
+
+
+def test_a_thread_that_starts_with_an_activation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = ACTIVATION.replace("f:      nop", "f:      nop\n" + 60 * "nop\n")
+    made = firmware(tmp_path, monkeypatch, "riscv", source, THREAD)
+    both = f"switch at {made.at('wait')}\nswitch at {made.at('ask')}\n"
+    both += f"loop at {made.at('again')}: at most 1\n"
+    again = made.path("s", ("after", "goes"), ("again", "ask"))
+    assert made.bounds(both, again)["s"] == Bound(40 + 1 + 3, BOUND)
+    # The thread may go on behind the first request: nobody else need be ready.
+    starts = made.path("s", ("f", "ask"))
+    assert made.bounds(both, again, starts)["s"] == Bound(61 + 3 + 40 + 1 + 3, BOUND)
