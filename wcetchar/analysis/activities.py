@@ -106,7 +106,7 @@ class Activities(Recorder):
     def _apply_masks(self, writes: tuple[MaskWrite, ...]) -> None:
         """What the hardware itself writes to the mask registers."""
         for write in writes:
-            self._masks = self._masks.after(write)
+            self._write_masks(write)
 
     def _forget_banked(self) -> None:
         """The processor mode may be another one."""

@@ -26,6 +26,8 @@ from wcetchar.model.trace import Event
 
 _REMEMBERED = 4 * HISTORY_EVENTS
 """Events of the latest pieces, at least; twice as many at most, but for one piece."""
+_AT_ONCE = 64
+"""Events of a piece that are made steps at once."""
 # Looking at the members of an enumeration takes long.
 _INSTRUCTION, _WRITE = int(Event.INSTRUCTION), int(Event.WRITE)
 _DATA = (int(Event.READ), _WRITE, int(Event.ACCESS))
@@ -41,22 +43,24 @@ class Timeline:
         self._complete_from = 0
         self._long_ago = LastWrites()
         self._owners: WeakValueDictionary[int, Context] = WeakValueDictionary()
-        """By their numbers, those of pieces long ago among them."""
+        """By their numbers, those of pieces long ago."""
 
     def add(self, context: Context, piece: Piece) -> None:
         """A piece that ran after all others."""
         piece.serial = self._next
         self._next += 1
         self._pieces.append((context, piece))
-        self._owners[context.number] = context
         self._events += len(piece.kind)
         if self._events <= 2 * _REMEMBERED:
             return
         oldest = []
+        owners: dict[int, Context] = {}
         while self._events > _REMEMBERED and len(self._pieces) > 1:
             owner, old = self._pieces.popleft()
             self._events -= len(old.kind)
             oldest.append((owner.number, old))
+            owners[owner.number] = owner
+        self._owners.update(owners)
         self._long_ago.add(oldest)
 
     @property
@@ -165,35 +169,38 @@ def steps(
             number -= int(np.count_nonzero(piece.kind == _INSTRUCTION))
             newer.append(piece)
             continue
-        kinds, addresses = piece.kind.tolist(), piece.address.tolist()
-        sizes, indices = piece.size.tolist(), piece.index.tolist()
-        newest = len(kinds) - 1
+        end = len(piece.kind)
         if start is not None:
             if piece.serial < start[0]:
                 return
-            newest = start[1]
-            while newest + 1 < len(kinds) and kinds[newest + 1] in _DATA:
-                newest += 1
-            if newest + 1 == len(kinds):
+            end = start[1] + 1
+            while end < len(piece.kind) and piece.kind[end] in _DATA:
+                end += 1
+            if end == len(piece.kind):
                 accesses = _accesses_first(reversed(newer))
-            number -= kinds[newest + 1 :].count(_INSTRUCTION)
+            number -= int(np.count_nonzero(piece.kind[end:] == _INSTRUCTION))
             start = None
-        for i in range(newest, -1, -1):
-            if indices[i] >= 0:
-                number -= 1
-                accesses.reverse()
-                yield Step(
-                    table.instructions[indices[i]],
-                    accesses,
-                    context.mask_reads.get(number),
-                    piece.serial,
-                    i,
-                )
-                accesses = []
-            elif indices[i] == -2:
-                return
-            elif kinds[i] in _DATA:
-                accesses.append((addresses[i], sizes[i], kinds[i] == _WRITE))
+        # Few steps are asked for in most cases, of pieces that may be long.
+        for low in range((end - 1) // _AT_ONCE * _AT_ONCE, -1, -_AT_ONCE):
+            part = slice(low, min(low + _AT_ONCE, end))
+            kinds, addresses = piece.kind[part].tolist(), piece.address[part].tolist()
+            sizes, indices = piece.size[part].tolist(), piece.index[part].tolist()
+            for i in range(len(kinds) - 1, -1, -1):
+                if indices[i] >= 0:
+                    number -= 1
+                    accesses.reverse()
+                    yield Step(
+                        table.instructions[indices[i]],
+                        accesses,
+                        context.mask_reads.get(number),
+                        piece.serial,
+                        low + i,
+                    )
+                    accesses = []
+                elif indices[i] == -2:
+                    return
+                elif kinds[i] in _DATA:
+                    accesses.append((addresses[i], sizes[i], kinds[i] == _WRITE))
 
 
 def _accesses_first(pieces: Iterable[Piece]) -> list[Access]:

@@ -30,12 +30,27 @@ class Place:
     lost: bool = False
 
 
+@dataclass(frozen=True)
+class _Writes:
+    """Of a batch: positions of its writes, and the bytes that each is to."""
+
+    at: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, batch: EventBatch) -> _Writes:
+        at = np.flatnonzero((batch.kind == Event.WRITE) | (batch.kind == Event.ACCESS))
+        start = batch.address[at].astype(np.int64)
+        return cls(at, start, start + np.maximum(batch.size[at], 1))
+
+
 class Overwriting:
     """Tells which places are written over."""
 
     def __init__(self) -> None:
         self._batch: EventBatch | None = None
-        self._writes: npt.NDArray[np.int64] | None = None
+        self._writes: _Writes | None = None
 
     def begin(self, batch: EventBatch, places: list[Place]) -> None:
         """A new batch of events; ``places`` are all that were known before it."""
@@ -51,15 +66,11 @@ class Overwriting:
         if place.lost or batch is None or place.since >= position:
             return
         if self._writes is None:
-            kind = batch.kind
-            self._writes = np.flatnonzero((kind == Event.WRITE) | (kind == Event.ACCESS))
-        low, high = np.searchsorted(self._writes, (place.since, position))
-        at = self._writes[low:high]
-        address = batch.address[at].astype(np.int64)
-        inside = address < place.end
-        if inside.any():
-            size = np.maximum(batch.size[at], 1).astype(np.int64)
-            place.lost = bool((inside & (address + size > place.start)).any())
+            self._writes = _Writes.of(batch)
+        low, high = self._writes.at.searchsorted((place.since, position))
+        over = self._writes.start[low:high] < place.end
+        over &= self._writes.end[low:high] > place.start
+        place.lost = bool(over.any())
 
 
 @dataclass

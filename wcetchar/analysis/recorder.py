@@ -33,8 +33,9 @@ from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.stops import stops_of
 from wcetchar.analysis.threads import Threads
 from wcetchar.errors import InputError, Location
+from wcetchar.model.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking, Joint
-from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.instruction import InstructionTable, MaskWrite
 from wcetchar.model.masks import MaskState
 from wcetchar.model.run import RunValues
 from wcetchar.model.service import Part, ServiceKind
@@ -120,6 +121,10 @@ class Recorder:
         """Final calls whose thread is gone; another one leaves the end mark."""
         self._done: list[Window] = []
         self._blocking_cache: dict[tuple[MaskState, bool], Blocking] = {}
+        self._mask_states: dict[MaskState, MaskState] = {}
+        """Each once: the same masks come back time and again."""
+        self._after_writes: dict[tuple[MaskState, int, int, int], MaskState] = {}
+        """By the state before, a write of the table (its id), and what is known of its value."""
         self._floats: FloatContexts | None = None
         if uses_floating_point(resolved.table):
             self._floats = FloatContexts(
@@ -144,6 +149,11 @@ class Recorder:
         else:
             self._flush()
             self._run = (low, high)
+
+    def _pending(self) -> int:
+        """Instructions of the run that is not yet given to the current context."""
+        low, high = self._run
+        return int(self._counted[high]) - int(self._counted[low])
 
     def _flush(self) -> None:
         """Gives the pending run of events to the current context."""
@@ -210,6 +220,17 @@ class Recorder:
         """The masks, the lock or the context changed: what follows has another blocking form."""
         self._flush()
         self._blocking = self._form()
+
+    def _write_masks(self, write: MaskWrite, held: Bits = NOTHING) -> None:
+        """An instruction, or the hardware, does this to a mask register; as of
+        ``MaskState.after``."""
+        key = (self._masks, id(write), held.value, held.known)
+        found = self._after_writes.get(key)
+        if found is None:
+            found = self._masks.after(write, held)
+            found = self._mask_states.setdefault(found, found)
+            self._after_writes[key] = found
+        self._masks = found
 
     def _masked(self) -> bool:
         """Interrupts are, for all that is known."""

@@ -284,7 +284,6 @@ class WindowFinder(Activations):
                 break
         else:
             return
-        self._flush()
         del stack[depth:]
         unlocked = False
         while context.locking and len(stack) < context.locking[-1]:
@@ -306,10 +305,8 @@ class WindowFinder(Activations):
     def _read_mask(self, context: Context, instruction: Instruction) -> None:
         assert instruction.copy is not None
         assert instruction.copy.mask_register is not None
-        self._flush()
-        context.mask_reads[context.instructions - 1] = self._masks.read(
-            instruction.copy.mask_register
-        )
+        number = context.instructions + self._pending() - 1
+        context.mask_reads[number] = self._masks.read(instruction.copy.mask_register)
         if len(context.mask_reads) > SEARCH_LIMIT:
             oldest = next(iter(context.mask_reads))
             del context.mask_reads[oldest]
@@ -322,11 +319,11 @@ class WindowFinder(Activations):
                 # Whether it took effect is not in the trace, or what entry did to the other one.
                 self._masks = self._masks.written(write.register, None)
             elif write.source is None:
-                self._masks = self._masks.after(write)
+                self._write_masks(write)
             else:
                 if write.source not in followed:
                     followed[write.source] = self._value(at, context, instruction, write.source)
-                self._masks = self._masks.after(write, followed[write.source])
+                self._write_masks(write, followed[write.source])
         banked = self._table.exceptions.banked
         if any(w.register not in banked and not w.mask_register for w in instruction.masks):
             self._forget_banked()

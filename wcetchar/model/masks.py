@@ -11,6 +11,7 @@ masked until a known value is written.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from wcetchar.model.bits import NOTHING, WORD, Bits, calculated
 from wcetchar.model.characterization import Blocking
@@ -70,6 +71,14 @@ class MaskState:
 
     values: tuple[Bits, ...] = tuple(_AT_FIRST.values())
     let_in: int = 0
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.values, self.let_in))
+
+    def __hash__(self) -> int:
+        """Kept: states are looked up at each event that may change one."""
+        return self._hash
 
     def __getitem__(self, register: MaskRegister) -> Bits:
         return self.values[_REGISTERS.index(_target(register))]
