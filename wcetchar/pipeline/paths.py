@@ -178,7 +178,8 @@ class PathModels:
         floats = float_frames(service, found, paths, resolved.services.float_context)
         gaps += floats
         said = [(fact, at - analysed.returns, to) for fact, at, to in facts.targets()]
-        check_targets(paths, said, resolved.place, self._program.table)
+        through = analysed.places.register_calls
+        check_targets(paths, said, resolved.place, self._program.table, through)
         elsewhere = analysed.said - {index for _, sources, _ in said for index in sources}
         trails = replayed(found, paths, resolved.place) if not floats else []
         bounds: dict[LoopKey, list[Bound]] = defaultdict(list)
@@ -228,7 +229,7 @@ class PathModels:
                     analysed.only_seen,
                     elsewhere,
                     self._observed.targets,
-                    analysed.places.register_calls,
+                    through,
                     analysed.spell,
                 ),
             ],

@@ -23,7 +23,6 @@ from wcetchar.model.path_model import FlowConstraint, Origin, PathModel
 from wcetchar.static.contexts import has_stack
 from wcetchar.static.expand import Expanded
 from wcetchar.static.facts.proposals import Observed, proposal
-from wcetchar.static.flow.register_calls import register_calls
 from wcetchar.static.lines import is_elsewhere, is_line_entry
 from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turned_within, turns
 from wcetchar.static.replay import Astray, Replay
@@ -66,15 +65,17 @@ def check_targets(
     targets: Iterable[tuple[Targets, Collection[int], Collection[int]]],
     place: Callable[[int], str],
     table: InstructionTable,
+    through: Mapping[int, int],
 ) -> None:
     """No traced path goes from an indirect call or jump to where facts say that it does not.
 
-    ``targets``: facts, with table indices of what goes and of where to.
+    Args:
+        targets: facts, with table indices of what goes and of where to.
+        through: as of ``register_calls``.
 
     Raises:
         CheckFailed: one does.
     """
-    through = register_calls(table)
     for fact, sources, to in targets:
         by_call = [index for index in sources if index in through]
         for path in paths:

@@ -18,6 +18,7 @@ from wcetchar.model.flow_fact import Targets
 from wcetchar.model.observed import ObservedPath
 from wcetchar.model.path_model import FlowConstraint, Origin, PathEdge, PathModel, PathNode
 from wcetchar.static.facts import parse_facts
+from wcetchar.static.flow.register_calls import register_calls
 from wcetchar.static.traced import check_constraints, check_counts, check_targets
 
 
@@ -89,7 +90,7 @@ def test_a_trace_that_goes_elsewhere(tmp_path: Path) -> None:
         index, none = np.array([f, to]), np.zeros(2, dtype=bool)
         seen = ObservedPath("walk", (), index, ~none, none, AccessVector())
         if goes:
-            check_targets([seen], [(fact, {f}, {g})], hex, table)
+            check_targets([seen], [(fact, {f}, {g})], hex, table, register_calls(table))
             continue
         with pytest.raises(CheckFailed, match="goes from 0x1000 to 0x1004"):
-            check_targets([seen], [(fact, {f}, {g})], hex, table)
+            check_targets([seen], [(fact, {f}, {g})], hex, table, register_calls(table))
