@@ -14,29 +14,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from hand_traces import AT_RESET, BEGIN, SCRIPT, instruction, registers_of
 from stall_count import KINDS
 
 from wcetchar.cli import main
 from wcetchar.image import load_image
 
-SCRIPT = """
-SECTIONS {
-  .vectors 0x0 : { *(.vectors) }
-  .text 0x100 : { *(.text*) }
-  .ram 0x20000000 (NOLOAD) : { *(.ram) }
-}
-"""
-SOURCE = """
-.section .vectors,"a"
-  .word 0x20001000, start+1
-.section .ram,"aw",%nobits
-  .space 4096
-.text
-.macro function name
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+SOURCE = f"""{BEGIN}
 function start
   nop
 2: movs r0, #1
@@ -110,12 +94,10 @@ def renode(elf: Path, turns: list[int], registers: bool = True) -> str:
     """With an access near the beginning, which shows that accesses are tracked."""
     lines = []
     for at, code, held in executed(elf, turns):
-        halves = [int.from_bytes(code[i : i + 2], "little") for i in range(0, len(code), 2)]
-        lines.append(f"0x{at:X}: 0x{''.join(f'{half:04X}' for half in halves)}\n")
+        lines.append(instruction(at, code))
         if registers:
-            lines.append(f" Pre: R0: 0x{held:X} | SP / R13: 0x20001000\n")
-            lines.append("Post: R0: 0xDEAD | SP / R13: 0x20001000\n")
-    lines.insert(1, "MemoryRead with address 0x100, value 0x2001\n")
+            lines += registers_of(held)
+    lines.insert(1, AT_RESET)
     return "".join(lines)
 
 

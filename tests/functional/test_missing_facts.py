@@ -13,31 +13,17 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from hand_traces import AT_RESET, BEGIN, SCRIPT, instruction
 
 from wcetchar.cli import main
 from wcetchar.image import load_image
 
-SCRIPT = """
-SECTIONS {
-  .vectors 0x0 : { *(.vectors) }
-  .text 0x100 : { *(.text*) }
-  .ram 0x20000000 (NOLOAD) : { *(.ram) }
-  .heap 0x20002000 (NOLOAD) : { *(.heap) }
-}
-"""
-SOURCE = """
-.section .vectors,"a"
-  .word 0x20001000, start+1
-.section .ram,"aw",%nobits
-  .space 4096
+SOURCE = (
+    BEGIN
+    + """
 .section .heap,"aw",%nobits
   .space 64
 .text
-.macro function name
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
 function start
   movs r0, #0
   bl work
@@ -63,6 +49,7 @@ function second
   bx lr
 .size second, .-second
 """
+)
 SERVICES = """schema: wcetchar/services/1
 kernel: {name: calls, version: "1"}
 sections:
@@ -76,6 +63,8 @@ services:
 """
 PROFILE = "cortex-m3/zero-wait-sram"
 CYCLE_NS = 40
+RAM = "  .ram 0x20000000 (NOLOAD) : { *(.ram) }\n"
+HEAP = "  .heap 0x20002000 (NOLOAD) : { *(.heap) }\n"
 MAP = """schema: wcetchar/section-map/1
 name: m
 sections: {.text: code sram, .vectors: code sram, stack: data sram, heap: data sram}
@@ -103,7 +92,7 @@ class Program:
         at = {s.name: s.address for s in image.symbols}
         start, work = at["start"], at["work"]
         steps: list[tuple[int, int, list[str]]] = [
-            (start, 2, ["MemoryRead with address 0x100, value 0x2001"]),
+            (start, 2, [AT_RESET.strip()]),
             (start + 2, 4, []),
             (
                 work,
@@ -130,10 +119,10 @@ class Program:
         ]
         lines = []
         for address, length, accesses in steps:
-            code = image.read(address, length)
-            halves = [int.from_bytes(code[i : i + 2], "little") for i in range(0, length, 2)]
-            lines.append(f"0x{address:X}: 0x{''.join(f'{half:04X}' for half in halves)}\n")
-            lines += [f"{one}\n" for one in accesses]
+            lines += [
+                instruction(address, image.read(address, length)),
+                *(f"{one}\n" for one in accesses),
+            ]
         return self.write("run.log", "".join(lines))
 
     def run(self, *arguments: str) -> Result:
@@ -164,7 +153,7 @@ class Program:
 
 @pytest.fixture
 def program(tmp_path: Path, assemble: Callable[..., Path]) -> Program:
-    return Program(tmp_path, assemble(SOURCE, SCRIPT))
+    return Program(tmp_path, assemble(SOURCE, SCRIPT.replace(RAM, RAM + HEAP)))
 
 
 def test_open_ends_say_where_and_which_fact_is_missing(program: Program) -> None:

@@ -14,29 +14,13 @@ from typing import Any
 import highspy
 import pytest
 from click.testing import CliRunner, Result
+from hand_traces import AT_RESET, BEGIN, SCRIPT, instruction, registers_of
 
 from wcetchar import formula
 from wcetchar.cli import main
 from wcetchar.image import load_image
 
-SCRIPT = """
-SECTIONS {
-  .vectors 0x0 : { *(.vectors) }
-  .text 0x100 : { *(.text*) }
-  .ram 0x20000000 (NOLOAD) : { *(.ram) }
-}
-"""
-SOURCE = """
-.section .vectors,"a"
-  .word 0x20001000, start+1
-.section .ram,"aw",%nobits
-  .space 4096
-.text
-.macro function name
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+SOURCE = f"""{BEGIN}
 function start
   movs r1, #0
 2: bl work
@@ -97,12 +81,8 @@ class Place:
             steps += [(work + 24, 2, 0), (start + 6, 2, 0)]
         lines = []
         for address, length, held in steps:
-            code = image.read(address, length)
-            halves = [int.from_bytes(code[i : i + 2], "little") for i in range(0, length, 2)]
-            lines.append(f"0x{address:X}: 0x{''.join(f'{half:04X}' for half in halves)}\n")
-            lines.append(f" Pre: R0: 0x{held:X} | SP / R13: 0x20001000\n")
-            lines.append("Post: R0: 0xDEAD | SP / R13: 0x20001000\n")
-        lines.insert(1, "MemoryRead with address 0x100, value 0x2001\n")
+            lines += [instruction(address, image.read(address, length)), *registers_of(held)]
+        lines.insert(1, AT_RESET)
         return self.write(f"n{n}.log", "".join(lines))
 
     def run(self, *arguments: str) -> Result:
