@@ -40,6 +40,8 @@ from wcetchar.static.fact_constraints import (
     FactConstraints,
     constraint_of,
     holds_in_parts,
+    is_upper_bound,
+    names_services,
     origin_of,
 )
 from wcetchar.static.facts import fact_text
@@ -55,7 +57,8 @@ class ServiceFacts:
     """Facts of one service.
 
     Attributes:
-        is_part: of a part of a service that another thread cuts, or an activation of a thread.
+        is_part: of a part of a service that another thread cuts.
+        is_activation: of an activation of a thread.
         earlier: those that hold before it; ``None``: the same.
         asking: of what asks for a switch, in it or in a part before it.
         used: numbers (``id``) of facts whose place the service reaches, as far as it was asked.
@@ -64,6 +67,7 @@ class ServiceFacts:
     program: FactsInProgram
     facts: list[Fact]
     is_part: bool = False
+    is_activation: bool = False
     earlier: list[Fact] | None = None
     asking: Sequence[SwitchedAway] = ()
     used: set[int] = field(default_factory=set)
@@ -94,8 +98,9 @@ class ServiceFacts:
             if isinstance(fact, SwitchedAway)
             and any(holds_in(fact, one) for one in (service, *before))
         ]
-        is_part = activation or PART_SEPARATOR in service
-        return cls(program, holding, is_part, earlier if before or activation else None, asking)
+        is_part = PART_SEPARATOR in service
+        any_before = bool(before) or activation
+        return cls(program, holding, is_part, activation, earlier if any_before else None, asking)
 
     @cached_property
     def _never(self) -> list[tuple[Fact, At]]:
@@ -241,6 +246,13 @@ class ServiceFacts:
                     )
         return found
 
+    def _is_of_all_of_it(self, fact: Relation) -> bool:
+        """It says something of what is executed of a part, or an activation, alone. Of activations,
+        facts that name them do; others are of services that a thread calls."""
+        if self.is_activation:
+            return names_services(fact) or is_upper_bound(fact)
+        return not self.is_part or holds_in_parts(fact)
+
     def constraints(self, found: Expanded) -> Iterator[FlowConstraint]:
         """Relations and exclusions as constraints over links.
 
@@ -252,7 +264,7 @@ class ServiceFacts:
         for fact in self.facts:
             relating: Iterable[FlowConstraint] = ()
             if isinstance(fact, Relation):
-                if not self.is_part or holds_in_parts(fact):
+                if self._is_of_all_of_it(fact):
                     relating = made.of_relation(fact)
             elif isinstance(fact, Exclusive):
                 relating = made.of_exclusion(fact)

@@ -65,7 +65,12 @@ def constraint_of(
 
 def holds_in_parts(fact: Relation) -> bool:
     """It says something of parts of a service that another thread cuts, too."""
-    return _names_part(fact) or _is_upper_bound(fact)
+    return _names_part(fact) or is_upper_bound(fact)
+
+
+def names_services(fact: Relation) -> bool:
+    """It says which services it holds in, and not only in which it does not."""
+    return any(not name.startswith("!") for name in fact.services)
 
 
 def _names_part(fact: Relation) -> bool:
@@ -74,7 +79,7 @@ def _names_part(fact: Relation) -> bool:
     return bool(names) and all(PART_SEPARATOR in name for name in names)
 
 
-def _is_upper_bound(fact: Relation) -> bool:
+def is_upper_bound(fact: Relation) -> bool:
     """Of a part it holds, too: there is nothing that a part passes more often than the whole."""
     return all(_is_never_negative(term.factor) for term in fact.terms if term.place is not None)
 

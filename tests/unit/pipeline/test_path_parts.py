@@ -351,3 +351,20 @@ def test_a_thread_that_starts_with_an_activation(
     # The thread may go on behind the first request: nobody else need be ready.
     starts = made.path("s", ("f", "ask"))
     assert made.bounds(both, again, starts)["s"] == Bound(61 + 3 + 40 + 1 + 3, BOUND)
+
+
+def test_relations_of_activations_are_of_facts_that_name_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a one may begin behind the one place, and pass the other alone."""
+    made = firmware(tmp_path, monkeypatch, "riscv", ACTIVATION, THREAD)
+    facts = f"switch at {made.at('wait')}\nswitch at {made.at('ask')}\n"
+    facts += f"loop at {made.at('again')}: at most 1\n"
+    again = made.path("s", ("after", "goes"), ("again", "ask"))
+    related = f"count({made.at('behind')}) <= count({made.at('other')})"
+    with pytest.raises(InputError, match="no service that the fact holds in reaches its place"):
+        made.bounds(f"{facts}service !other {{ {related} }}\n", again)
+    named = made.bounds(f"{facts}service s {{ {related} }}\n", again)["s"]
+    assert named == Bound(40 + 1 + 3, BOUND)
+    none = f"service s {{ count({made.at('behind')}) <= count({made.at('f')}) }}\n"
+    assert made.bounds(facts + none, again)["s"] == Bound(2 + 3, BOUND)
