@@ -223,6 +223,8 @@ class Activities(Recorder):
 
     def _lost(self) -> None:
         """Instructions ran that the trace does not show, calls and returns perhaps among them."""
+        # What ran before belongs to before: it is forgotten.
+        self._flush()
         context = self._context
         self._timeline.cut()
         self._kept.forget()

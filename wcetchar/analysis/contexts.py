@@ -333,10 +333,10 @@ class Context:
             piece.detach()
 
     def forget(self) -> None:
-        """What was executed before is no longer known without a gap."""
+        """What was executed before is no longer known without a gap. (Reads of mask registers are
+        told by the numbers of their instructions, which do not come again.)"""
         self.recent.clear()
         self.recent_events = 0
-        self.mask_reads.clear()
 
     def note_frame(self, address: int) -> None:
         """Takes an access of a register save or restore."""

@@ -19,7 +19,7 @@ from wcetchar.model.service import PARTS, Part, Service, ServiceKind, parts_befo
 from wcetchar.pipeline.analysed_program import AnalysedProgram
 from wcetchar.pipeline.flow_facts import PathsRequest, raise_all, read_facts, source_lines
 from wcetchar.static.apply_facts import ServiceFacts
-from wcetchar.static.begins import assumed, begins, only_seen
+from wcetchar.static.begins import assumed, begins, only_seen, states
 from wcetchar.static.build import Frames, Trail, frames, path_model
 from wcetchar.static.cuts import cuts_of
 from wcetchar.static.expand import Cuts, Expanded, expand
@@ -159,6 +159,7 @@ class PathModels:
         masking = analysed.masking(requests)
         start = int(resolved.table.index_of(np.array([address], dtype=np.uint64))[0])
         cuts = cuts_of(service, part, paths, requests, analysed.masks, start)
+        started = states(whole, thread=start if service.kind is ServiceKind.ACTIVATION else None)
         found = expand(
             self._program,
             address,
@@ -169,7 +170,7 @@ class PathModels:
             excluded_before=facts.excluded_before(self._program.graph),
             histories=self._histories,
             masking=masking,
-            holds=begins(masking, address, whole, facts.entry_values()),
+            holds=begins(masking, address, started, facts.entry_values()),
         )
         gaps = [
             *open_ends(found, resolved.place, analysed.fact_of_targets),
@@ -180,7 +181,7 @@ class PathModels:
         said = [(fact, at - analysed.returns, to) for fact, at, to in facts.targets()]
         through = analysed.places.register_calls
         check_targets(paths, said, resolved.place, self._program.table, through)
-        elsewhere = analysed.said - {index for _, sources, _ in said for index in sources}
+        elsewhere = analysed.said - facts.told_before()
         trails = replayed(found, paths, resolved.place) if not floats else []
         bounds: dict[LoopKey, list[Bound]] = defaultdict(list)
         by_callers = analysed.callers.values(found, address)
@@ -239,7 +240,7 @@ class PathModels:
             exceptions=resolved.table.exceptions,
             assumptions=[
                 ASSUMED_OF_MASKS,
-                assumed(whole),
+                assumed(started),
                 *analysed.assumptions(found),
                 *_assumed_of(service, cuts.cuts),
                 *([f"it runs on {sections.stack}"] if sections.stack else []),

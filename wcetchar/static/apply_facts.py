@@ -96,7 +96,8 @@ class ServiceFacts:
             fact
             for fact in program.facts
             if isinstance(fact, SwitchedAway)
-            and any(holds_in(fact, one) for one in (service, *before))
+            # Of a thread also what asks for a switch in its other activations.
+            and (activation or any(holds_in(fact, one) for one in (service, *before)))
         ]
         is_part = PART_SEPARATOR in service
         any_before = bool(before) or activation
@@ -182,12 +183,14 @@ class ServiceFacts:
 
     def entry_values(self) -> dict[int, int]:
         """By address of a variable of 32 bits: what it holds when the service begins; of a part,
-        the whole service.
+        the whole service. Of an activation nothing: what is followed begins with the thread.
 
         Raises:
             InputError: the image has no such variable, or two facts say otherwise of one.
         """
         found: dict[int, int] = {}
+        if self.is_activation:
+            return found
         for fact in self.facts if self.earlier is None else self.earlier:
             if isinstance(fact, EntryValue):
                 self.used.add(id(fact))
@@ -200,6 +203,14 @@ class ServiceFacts:
                         hint="limit one of the two to other services",
                     )
         return found
+
+    def told_before(self) -> frozenset[int]:
+        """Table indices of the indirect calls and jumps of which facts say where they go, in the
+        service and before it."""
+        held = self.facts if self.earlier is None else self.earlier
+        own = {index for _, sources, _ in self.targets() for index in sources}
+        before = (self.program.targets(fact)[0] for fact in held if isinstance(fact, Targets))
+        return frozenset(own).intersection(index for sources in before for index in sources)
 
     def targets(self) -> list[tuple[Targets, frozenset[int], frozenset[int]]]:
         """Of indirect calls and jumps, by table indices: where they go."""

@@ -10,32 +10,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from wcetchar.model.masks import MaskState
 from wcetchar.model.observed import ObservedPath
 from wcetchar.model.path_model import FlowConstraint, Origin
 from wcetchar.static.expand import Expanded
 from wcetchar.static.loop_constraints import ZERO
 from wcetchar.static.masking.follow import Masking
 
+State = tuple[MaskState, int, bool]
+"""Mask registers, how often the scheduler is locked, whether it is in a handler."""
+
+
+def states(paths: Iterable[ObservedPath], thread: int | None = None) -> frozenset[State]:
+    """That the service begins in.
+
+    Args:
+        paths: of all parts of the service, that traces showed.
+        thread: of an activation the table index that its thread starts with. What is followed
+            begins there: with nothing held off, and as traces showed.
+    """
+    if thread is None:
+        return frozenset((path.masks, path.lock, path.in_handler) for path in paths)
+    starts = (path for path in paths if int(path.index[0]) == thread)
+    return states(starts) | {(MaskState(), 0, False)}
+
 
 def begins(
-    masking: Masking, address: int, paths: Iterable[ObservedPath], words: Mapping[int, int]
+    masking: Masking, address: int, seen: Iterable[State], words: Mapping[int, int]
 ) -> list[int]:
     """Numbers of what may be known of masks where a service begins with the function at
     ``address``.
 
     Args:
-        paths: of all parts of the service.
+        seen: as of :func:`states`.
         words: by address, what variables hold.
     """
-    seen = {(path.masks, path.lock, path.in_handler) for path in paths}
     return sorted({masking.begin(address, *one, words) for one in seen})
 
 
-def assumed(paths: Iterable[ObservedPath]) -> str:
-    """For people, what is held off when the service begins."""
+def assumed(seen: Iterable[State]) -> str:
+    """For people, what is held off when the service begins; ``seen``: as of :func:`states`."""
     forms = {
-        (path.in_handler, str(path.masks.blocking(path.lock > 0 and not path.in_handler)))
-        for path in paths
+        (in_handler, str(masks.blocking(lock > 0 and not in_handler)))
+        for masks, lock, in_handler in seen
     }
     words = [
         f"{'nothing' if form == 'none' else form} held off" + " in a handler" * handler

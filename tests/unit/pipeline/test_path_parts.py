@@ -6,6 +6,7 @@ is no less than that path.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from hand_paths import Bound, Firmware, firmware
 
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import Word
+from wcetchar.model.instruction import MaskRegister
+from wcetchar.model.masks import MaskState
 
 DEAR = 40 * "nop\n"
 TWO_REQUESTS = f"""
@@ -368,3 +371,143 @@ def test_relations_of_activations_are_of_facts_that_name_them(
     assert named == Bound(40 + 1 + 3, BOUND)
     none = f"service s {{ count({made.at('behind')}) <= count({made.at('f')}) }}\n"
     assert made.bounds(facts + none, again)["s"] == Bound(2 + 3, BOUND)
+
+
+OTHERS = (
+    "  t: {mark: 2, kind: activation, entries: [f]}\n"
+    "  call: {mark: 3, kind: blocking call, entries: [f]}\n"
+)
+
+
+@pytest.mark.parametrize("who", ["s", "t", "call"])
+def test_an_activation_begins_behind_requests_of_other_services(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    """Another activation of the thread may have ended there."""
+    made = firmware(tmp_path, monkeypatch, "riscv", ACTIVATION, THREAD + OTHERS)
+    again = made.path("s", ("after", "goes"), ("again", "ask"))
+    facts = f"loop at {made.at('again')}: at most 1\nswitch at {made.at('ask')}\n"
+    facts += f"service {who} {{ switch at {made.at('wait')} }}\n"
+    assert made.bounds(facts, again)["s"] == Bound(40 + 1 + 3, BOUND)
+
+
+TARGETS = f"""
+.global f
+.type f, @function
+f:      nop
+again:  lw a5, 0(a4)
+call:   jalr a5
+back:   nop
+ask:    ecall
+after:  nop
+goes:   j again
+.size f, .-f
+.global cheap
+.type cheap, @function
+cheap:  ret
+.size cheap, .-cheap
+.global dear
+.type dear, @function
+dear:   nop
+wait:   ecall
+behind: {DEAR}
+end:    ret
+.size dear, .-dear
+"""
+
+
+def test_where_a_call_goes_in_an_activation_says_nothing_of_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "riscv", TARGETS, THREAD)
+    runs = (("after", "goes"), ("again", "call"), ("cheap", "cheap"), ("back", "ask"))
+    facts = f"loop at {made.at('again')}: at most 1\n"
+    facts += f"switch at {made.at('ask')}\nswitch at {made.at('wait')}\n"
+
+    def found(more: str) -> Bound:
+        return made.bounds(
+            facts + more.format(f"call at {made.at('call')}"), made.path("s", *runs)
+        )["s"]
+
+    assert found("{}: cheap\n") == Bound(7, BOUND)
+    assert found("service s {{ {}: cheap }}\n") == Bound(7, ESTIMATE)
+    # From behind the wait in `dear`, back, round, and through all of it.
+    assert found("{}: cheap, dear\n") == Bound(41 + 4 + 2 + 43 + 2, BOUND)
+    never = f"service s {{ never {made.at('dear')} }}\n"
+    assert found("{}: cheap, dear\n" + never.replace("{", "{{").replace("}", "}}")).word is BOUND
+
+
+def test_where_a_call_goes_in_a_part_says_nothing_of_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = TARGETS.replace("f:      nop", "f:      addi sp, sp, -16\nsw ra, 12(sp)")
+    source = source.replace("after:  nop", "after:  lw ra, 12(sp)\naddi sp, sp, 16")
+    made = firmware(tmp_path, monkeypatch, "riscv", source.replace("j again", "ret"))
+    call = made.path("s/call", ("f", "call"), ("cheap", "cheap"), ("back", "ask"))
+    facts = f"switch at {made.at('ask')}\nswitch at {made.at('wait')}\n"
+    goes = f"call at {made.at('call')}: cheap"
+    resumed = (call, made.path("s/resume", ("after", "goes")))
+    assert made.bounds(f"{facts}{goes}\n", *resumed)["s/resume"].word is BOUND
+    own = f"{facts}service s/resume {{ {goes} }}\n"
+    assert made.bounds(own, *resumed)["s/resume"].word is ESTIMATE
+
+
+STARTS = f"""
+.global f
+.type f, @function
+f:      nop
+first:  li a5, 0x02000000
+req:    sw a4, 0(a5)
+behind: {DEAR}
+again:  csrci mstatus, 8
+ask:    ecall
+after:  csrsi mstatus, 8
+goes:   j again
+.size f, .-f
+"""
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_what_is_masked_where_an_activation_begins_is_not_where_its_thread_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, masked: bool
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "riscv", STARTS, THREAD)
+    facts = f"loop at {made.at('again')}: at most 1\n"
+    facts += f"switch at {made.at('ask')}\nswitch at {made.at('req')}\n"
+    enabled = MaskRegister.MSTATUS_MIE.bits
+    masks = MaskState().written(MaskRegister.MSTATUS_MIE, 0 if masked else enabled)
+    again = replace(made.path("s", ("after", "goes"), ("again", "ask")), masks=masks)
+    assert made.bounds(facts, again)["s"].time >= 40 + 2
+
+
+ENTERED = f"""
+.global f
+.type f, %function
+f:      ldr r0, =wcet_mark
+        ldr r1, [r0, #4]
+test:   cbz r1, again
+        movs r2, #0
+        str r2, [r0, #4]
+req:    svc #0
+behind: {DEAR}
+again:  nop
+ask:    svc #0
+after:  nop
+goes:   b again
+.pool
+"""
+
+
+@pytest.mark.parametrize(
+    "fact", ["at entry wcet_mark == 0", "service s { at entry wcet_mark == 0 }"]
+)
+def test_what_a_variable_holds_at_entry_is_not_said_of_where_a_thread_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact: str
+) -> None:
+    source = ENTERED.replace("#4]", "#0]")
+    made = firmware(tmp_path, monkeypatch, "v7m", source, THREAD)
+    one = made.path("s", ("after", "goes"), ("again", "ask"))
+    facts = f"loop at {made.at('again')}: at most 1\n"
+    facts += f"switch at {made.at('ask')}\nswitch at {made.at('req')}\n"
+    assert made.bounds(facts, one) == made.bounds(f"{facts}{fact}\n", one)
+    assert made.bounds(facts, one)["s"].time >= 40 + 2
