@@ -157,6 +157,17 @@ class MaskState:
 
     def blocking(self, preemption: bool) -> Blocking:
         """The blocking form under this state."""
+        return self._held_off if preemption else self._masked
+
+    @cached_property
+    def _masked(self) -> Blocking:
+        return self._blocking(preemption=False)
+
+    @cached_property
+    def _held_off(self) -> Blocking:
+        return self._blocking(preemption=True)
+
+    def _blocking(self, *, preemption: bool) -> Blocking:
         held = [
             (self[register].clear if register.enables else self[register].value) != 0
             for register in _WHOLLY

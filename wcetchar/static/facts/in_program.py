@@ -79,6 +79,7 @@ class FactsInProgram:
     _known: dict[tuple[int, int], At] = field(default_factory=dict)
     _accesses: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     _loops: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    _asked: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def at(
         self, place: CodePlace, fact: Fact, *, fewest: bool = True, all_of_it: bool = False
@@ -364,6 +365,12 @@ class FactsInProgram:
         return addresses.pop() + fact.offset
 
     def asking(self, fact: SwitchedAway) -> frozenset[int]:
+        """As of :meth:`_asking`, looked up once."""
+        if id(fact) not in self._asked:
+            self._asked[id(fact)] = self._asking(fact)
+        return self._asked[id(fact)]
+
+    def _asking(self, fact: SwitchedAway) -> frozenset[int]:
         """Table indices of what asks for a switch at a place: the supervisor calls that it has, or
         else its stores.
 
