@@ -167,3 +167,46 @@ sub:    bx lr
     f = program.function(program.graph("f"), "f")
     assert program.calls(f) == {("f", "call", "sub")}
     assert ("f", "returned", "back") in program.edges(f)
+
+
+def test_an_index_is_not_forgotten_with_the_slot_that_it_came_from(tmp_path: Path) -> None:
+    """The index is scaled outside of the loop that compares it. At first its argument's slot is
+    known, until the call that is handed its address is looked at."""
+    source = """
+        push {r0, r1, r2, r4, r5, r6, r7, lr}
+    outer:
+        ldr r3, [sp]
+        and r4, r3, #15
+        subs r4, #1
+        lsls r5, r4, #2
+        ldr r6, =words
+    inner:
+        cmp r4, #1
+        bhi skip
+        ldr pc, [r6, r5]
+    zero:
+        nop
+        b skip
+    one:
+        nop
+    skip:
+        mov r0, sp
+        bl g
+        subs r7, #1
+        bne inner
+        cmp r0, #0
+        bne outer
+        pop {r0, r1, r2, r4, r5, r6, r7, pc}
+        .pool
+        .balign 4
+    words:
+        .word zero + 1, one + 1, other + 1, other + 1, other + 1, other + 1, other + 1, other + 1
+        .word other + 1, other + 1, other + 1, other + 1, other + 1, other + 1, other + 1, other + 1
+        .size f, . - f
+    """
+    elsewhere = thumb("g") + "push {r4, lr}\nother: pop {r4, pc}\n.size g, . - g\n"
+    program = built(tmp_path, "v7m", thumb("f") + source + elsewhere)
+    f = program.function(program.graph("f"), "f")
+    assert not f.open
+    rows = program.table.instructions
+    assert max(rows[block.last].address for block in f.blocks) < program.at("g")

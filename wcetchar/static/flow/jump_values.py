@@ -19,14 +19,13 @@ from typing import Final
 import networkx as nx
 
 from wcetchar.model.flow import EdgeKind
+from wcetchar.model.instruction import Flow
 from wcetchar.static.flow.blocks import Block
 from wcetchar.static.flow.interpret import Interpreter
 from wcetchar.static.flow.junctions import merge
-from wcetchar.static.flow.state import (
-    State,
-    Token,
-)
+from wcetchar.static.flow.state import Slot, State, Token
 
+INDIRECT_JUMPS: Final = (Flow.JUMP_INDIRECT, Flow.JUMP_TABLE)
 _VISITS: Final = 60
 """So often on average a block is looked at before the function is given up."""
 
@@ -61,9 +60,32 @@ class Values:
             for number in part
             if len(part) > 1 or graph.has_edge(number, number)
         }
+        self._kept: list[frozenset[Slot]] | None = None
+        self._lost = False
         self.given_up = not self._solve()
+        if self._lost and not self.given_up and self._has_jumps():
+            self._solve_anew()
         if self.given_up:
             self.before = [None] * len(blocks)
+
+    def _has_jumps(self) -> bool:
+        rows = self._interpreter.code.rows
+        return any(rows[block.last].flow in INDIRECT_JUMPS for block in self._blocks)
+
+    def _solve_anew(self) -> None:
+        """Once more, without the stack slots that turned out not to be known. Registers that were
+        loaded from these had other tokens before, and a register that ever differed where ways meet
+        has a token of its own there: what an index is calculated from would stay forgotten.
+
+        Sound: the same iteration, which knows less of slots.
+        """
+        first = self.before
+        self._kept = [
+            frozenset() if state is None else frozenset(state.slots) for state in self.before
+        ]
+        self.before = [None] * len(self._blocks)
+        if not self._solve():
+            self.before = first
 
     def _order(self) -> Mapping[int, int]:
         """Numbers in reverse postorder, so that most predecessors come first."""
@@ -116,10 +138,14 @@ class Values:
                 state = states[0]
             else:
                 state = merge(states, place, sticky.setdefault(number, set()), counts)
+            if self._kept is not None and not state.slots.keys() <= self._kept[number]:
+                state = state.copy()
+                state.slots = {s: v for s, v in state.slots.items() if s in self._kept[number]}
             before = self.before[number]
             if before is not None:
                 if before.same(state):
                     continue
+                self._lost |= not before.slots.keys() <= state.slots.keys()
                 for token, numbers in before.numbers.items():
                     if state.numbers.get(token) != numbers:
                         name = token if token[:-1] == place else (*place, token)
