@@ -210,3 +210,34 @@ def test_an_index_is_not_forgotten_with_the_slot_that_it_came_from(tmp_path: Pat
     assert not f.open
     rows = program.table.instructions
     assert max(rows[block.last].address for block in f.blocks) < program.at("g")
+
+
+def test_a_return_behind_a_write_of_the_mode_stays_one_when_targets_become_known(
+    tmp_path: Path,
+) -> None:
+    """A function is looked at once more when its calls are known to return."""
+    source = """
+        push {r4, lr}
+        mov r4, r0
+        tst r0, #4
+        beq last
+        ldr r3, [r1]
+        mov lr, pc
+    call:
+        bx r3
+    last:
+        mrs r2, cpsr
+        msr cpsr_c, r2
+        pop {r4, lr}
+        bx lr
+        .size f, . - f
+    """
+    program = built(
+        tmp_path,
+        "arm",
+        riscv("f").replace("@", "%") + source + riscv("g").replace("@", "%") + "bx lr\n",
+    )
+    graph = program.graph("f", targets={"call": ("g",)})
+    f = program.function(graph, "f")
+    assert not f.open
+    assert len(f.returns) == 1

@@ -86,6 +86,8 @@ class Explorer:
         self._interpreter = Interpreter(code)
         self._resolver = Resolver(code, self._interpreter)
         self._resolutions: dict[int, dict[int, Resolved]] = {}
+        self._mode_writers: dict[int, bool] = {}
+        """Of functions that were explored before."""
 
     def explore(self, address: int) -> Explored:
         """The flow of the function that begins at an address."""
@@ -117,7 +119,7 @@ class _Exploration:
         self._quick = set[int]()
         self._asked = set[int]()
         self._inlined = False
-        self._mode_written = False
+        self._mode_written = explorer._mode_writers.get(address, False)
 
     def run(self) -> Explored:
         entry = self._code.at[self._address]
@@ -138,8 +140,9 @@ class _Exploration:
             ):
                 break  # what was found of them holds
             former = blocks
+            wrote_mode = self._mode_written
             found = self._resolve(blocks)
-            if found == self._resolved:
+            if found == self._resolved and wrote_mode == self._mode_written:
                 break
             if number == _ROUNDS - 1:
                 why = "its targets depend on each other too much"
@@ -148,6 +151,7 @@ class _Exploration:
                 break
             self._resolved = found
         self._explorer._resolutions[self._address] = self._resolved
+        self._explorer._mode_writers[self._address] = self._mode_written
         return Explored(self._address, blocks, set(self._asked), self._links(blocks))
 
     # --- what has to be followed ------------------------------------------------------------------
