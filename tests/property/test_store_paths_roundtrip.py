@@ -37,6 +37,7 @@ from wcetchar.model.path_model import (
     PathModel,
     PathNode,
     TracedPath,
+    Unproved,
 )
 from wcetchar.model.service import Kernel, Parameter, ParameterKind, SectionKind, ServiceKind
 from wcetchar.store import characterization_json, load_characterization
@@ -118,6 +119,7 @@ def models(draw: st.DrawFn, service: str) -> PathModel:
         draw(few(TEXT)),
         draw(few(TEXT)),
         *draw(st.tuples(NATURAL, NATURAL, NATURAL)),
+        draw(few(st.builds(Unproved, TEXT, places, few(TEXT)), 2)),
         draw(st.integers(0, 2)),
         draw(st.booleans()),
         draw(few(st.sampled_from((16, 32)), 2)),
