@@ -120,7 +120,6 @@ class Recorder:
         self._ended: dict[str, Armed] = {}
         """Final calls whose thread is gone; another one leaves the end mark."""
         self._done: list[Window] = []
-        self._blocking_cache: dict[tuple[MaskState, bool], Blocking] = {}
         self._mask_states: dict[MaskState, MaskState] = {}
         """Each once: the same masks come back time and again."""
         self._after_writes: dict[tuple[MaskState, int, int, int], MaskState] = {}
@@ -252,11 +251,7 @@ class Recorder:
     def _form(self) -> Blocking:
         """The blocking form that the masks, the lock and the context make now."""
         locked = self._lock > 0 or self._context.exception is not None
-        key = (self._masks, locked)
-        blocking = self._blocking_cache.get(key)
-        if blocking is None:
-            blocking = self._blocking_cache[key] = self._masks.blocking(locked)
-        return blocking
+        return self._masks.blocking(locked)
 
     def _unlocking(self) -> int:
         """Unlock functions that are being executed."""

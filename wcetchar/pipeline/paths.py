@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.errors import InputError
 from wcetchar.model.access import UNKNOWN_SECTION
@@ -116,7 +114,6 @@ class PathModels:
         used: set[int] = set()
         asked: dict[int, Fact] = {}
         for entry, services in sorted(self._resolved.entries.items()):
-            address = self._resolved.table.instructions[entry].address
             for service in services:
                 for part in PARTS[service.kind]:
                     name = part.of(service.name)
@@ -127,7 +124,7 @@ class PathModels:
                             parts_before(service, part),
                             activation=service.kind is ServiceKind.ACTIVATION,
                         )
-                        yield self._model(service, part, address, facts)
+                        yield self._model(service, part, entry, facts)
                         used |= facts.used
                         asked.update((id(fact), fact) for fact in facts.facts)
         functions = self._program.graph.functions.values()
@@ -149,17 +146,18 @@ class PathModels:
         seen = {int(path.index[0]) for path in self._paths[first]}
         return len(service.entries) == 1 or not seen or entry in seen
 
-    def _model(self, service: Service, part: Part, address: int, facts: ServiceFacts) -> Built:
+    def _model(self, service: Service, part: Part, entry: int, facts: ServiceFacts) -> Built:
+        """``entry``: table index of the service's first instruction."""
         name, resolved, analysed = part.of(service.name), self._resolved, self._analysed
+        address = resolved.table.instructions[entry].address
         paths, whole = self._paths[name], self._paths_of(service)
         names = [p.name for p in service.parameters]
         limits = facts.limits({p.name: (p.minimum, p.maximum) for p in service.parameters})
         unlimited = self._program.graph.recursive - set(limits)
         requests = facts.switches()
         masking = analysed.masking(requests)
-        start = int(resolved.table.index_of(np.array([address], dtype=np.uint64))[0])
-        cuts = cuts_of(service, part, paths, requests, analysed.masks, start)
-        started = states(whole, thread=start if service.kind is ServiceKind.ACTIVATION else None)
+        cuts = cuts_of(service, part, paths, requests, analysed.masks, entry)
+        started = states(whole, thread=entry if service.kind is ServiceKind.ACTIVATION else None)
         found = expand(
             self._program,
             address,

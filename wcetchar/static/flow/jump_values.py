@@ -25,7 +25,7 @@ from wcetchar.static.flow.interpret import Interpreter
 from wcetchar.static.flow.junctions import merge
 from wcetchar.static.flow.state import Slot, State, Token
 
-INDIRECT_JUMPS: Final = (Flow.JUMP_INDIRECT, Flow.JUMP_TABLE)
+_INDIRECT_JUMPS: Final = (Flow.JUMP_INDIRECT, Flow.JUMP_TABLE)
 _VISITS: Final = 60
 """So often on average a block is looked at before the function is given up."""
 
@@ -70,7 +70,7 @@ class Values:
 
     def _has_jumps(self) -> bool:
         rows = self._interpreter.code.rows
-        return any(rows[block.last].flow in INDIRECT_JUMPS for block in self._blocks)
+        return any(rows[block.last].flow in _INDIRECT_JUMPS for block in self._blocks)
 
     def _solve_anew(self) -> None:
         """Once more, without the stack slots that turned out not to be known. Registers that were
