@@ -19,6 +19,7 @@ from wcetchar.model.observed import ObservedPath
 from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static.contexts import Site
 from wcetchar.static.expand import Expanded, Leave, Link
+from wcetchar.static.masking.held import Hold
 
 _Calls = tuple[Site, "_Calls"] | None
 """The calls that have not returned, the last one and those before it."""
@@ -83,7 +84,8 @@ class Replay:
             for number in blocking[position : position + block.last - block.first + 1]:
                 key = one.hold, number
                 if key not in agree:
-                    agree[key] = _agree(masking.blocking(one.hold), path.forms[number])
+                    hold = masking.holds[one.hold]
+                    agree[key] = _agree(hold, path.forms[number])
                 if not agree[key]:
                     return False
             return True
@@ -158,8 +160,10 @@ class Replay:
         return length
 
 
-def _agree(model: Blocking, trace: Blocking) -> bool:
+def _agree(hold: Hold, trace: Blocking) -> bool:
     """Both say the same, as far as both know it."""
-    if model.preemption != trace.preemption and not (model.unknown and model.preemption):
+    model = hold.blocking
+    assumed = model.preemption and (model.unknown or not hold.lock_known)
+    if model.preemption != trace.preemption and not assumed:
         return False
     return model.unknown or trace.unknown or replace(model, preemption=trace.preemption) == trace

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from flow_programs import Program as Assembled
 from flow_programs import analysed_in, built
 
+from wcetchar.model.access import AccessVector
 from wcetchar.model.characterization import Blocking
 from wcetchar.model.masks import MaskState
+from wcetchar.model.observed import ObservedPath
 from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static import expand as expanding
 from wcetchar.static.expand import Cuts, Expanded, expand
 from wcetchar.static.masking.follow import Masking
 from wcetchar.static.masking.forms import forms
 from wcetchar.static.proofs import analysed
+from wcetchar.static.replay import Astray, Replay
 from wcetchar.static.split import split
 
 FREE, ALL = Blocking(), Blocking(interrupts=True)
@@ -356,6 +361,66 @@ def test_too_much_to_be_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(graph.steps) < 40
     assert any(form.unknown for form in found["loop"])
     assert FREE in found["end"]
+    assert not any(form.preemption for form in found["loop"])  # nothing can lock
+
+
+def test_a_lock_that_is_not_counted_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind what was not told apart masks are known again where they are written; whether the
+    scheduler is locked stays unknown, and a trace where it is not keeps to that."""
+    source = """
+    .global f
+    .type f, @function
+    f:      la t0, nesting
+    loop:   lw t1, 0(t0)
+            addi t1, t1, 1
+            sw t1, 0(t0)
+            addi a0, a0, -1
+            bnez a0, loop
+            sw zero, 0(t0)
+            csrci mstatus, 8
+    in:     csrsi mstatus, 8
+    end:    ret
+    .global lock
+    .type lock, @function
+    lock:   ret
+    .data
+    .global nesting
+    .type nesting, @object
+    .size nesting, 4
+    nesting: .word 0
+    """
+    made = built(tmp_path, "riscv", source)
+    monkeypatch.setattr(expanding, "MOST_HOLDS", 2)
+    found, graph = held(made, {"nesting": 0}, lock=("lock",))
+    locked = replace(ALL, preemption=True)
+    assert found["in"] == {ALL, locked}
+    index = {row.address: n for n, row in enumerate(made.table.instructions)}
+    turn = [*range(index[made.at("loop")], index[made.at("loop")] + 5)]
+    inside = index[made.at("in")]
+    executed = [*range(turn[0]), *turn * 20, *range(turn[-1] + 1, inside + 2)]
+    taken = [n == turn[-1] for n in executed]
+    taken[-5], taken[-1] = False, True
+    forms = [n == inside for n in executed]
+
+    def trail(*held_off: Blocking) -> list[int] | Astray:
+        path = ObservedPath(
+            "f",
+            (),
+            np.array(executed),
+            np.array(taken),
+            np.zeros(len(executed), dtype=bool),
+            AccessVector(),
+            blocking=np.array(forms, dtype=int),
+            forms=held_off,
+        )
+        return Replay(graph).trail(path)
+
+    assert not isinstance(trail(FREE, ALL), Astray)
+    assert not isinstance(trail(FREE, locked), Astray)
+    assert isinstance(trail(FREE, FREE), Astray)
+    assert isinstance(trail(ALL, ALL), Astray)
 
 
 def test_recursion_in_contexts_that_share_their_callers(tmp_path: Path) -> None:

@@ -116,9 +116,8 @@ class Masking:
         for register in MaskRegister:
             masks = masks.written(register, None)
         words = tuple((at, NOTHING) for at, _ in one.words)
-        return self.number(
-            replace(one, masks=masks, lock=MOST_LOCKS, words=words, frames=(Frame(),))
-        )
+        lock = MOST_LOCKS if self._lock or self._unlock else one.lock
+        return self.number(replace(one, masks=masks, lock=lock, words=words, frames=(Frame(),)))
 
     def resumed(self, hold: int, functions: Collection[int]) -> int:
         """Where a thread goes on that was switched away; ``functions``: that it is in, by address.

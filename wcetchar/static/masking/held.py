@@ -62,6 +62,11 @@ class Hold:
     def blocking(self) -> Blocking:
         return self.masks.blocking(self.lock > 0 or self.handler)
 
+    @property
+    def lock_known(self) -> bool:
+        """How often the scheduler is locked is counted, and not only taken to be."""
+        return self.lock < MOST_LOCKS
+
 
 def frame_of(
     known: Mapping[Place, Bits], unlocks: int = 0, from_masks: Collection[Place] = ()
