@@ -141,7 +141,8 @@ def relations(draw: st.DrawFn) -> list[Fact]:
 @st.composite
 def entries(draw: st.DrawFn) -> EntryValue:
     value = draw(st.integers(-(1 << 31), (1 << 32) - 1))
-    return EntryValue(NOWHERE, name=draw(symbols), offset=draw(st.integers(0, 2**32)), value=value)
+    offset, at_start = draw(st.integers(0, 2**32)), draw(st.booleans())
+    return EntryValue(NOWHERE, name=draw(symbols), offset=offset, value=value, at_start=at_start)
 
 
 sections = st.lists(

@@ -166,11 +166,13 @@ class SwitchedAway(Fact):
 @dataclass(frozen=True)
 class EntryValue(Fact):
     """``at entry uxCriticalNesting == 0``: what a variable of 32 bits holds when a service begins:
-    ``name`` of a symbol, ``offset`` bytes behind it."""
+    ``name`` of a symbol, ``offset`` bytes behind it. ``at_start``, written ``at thread start``: of
+    activations, where their thread starts; what switches threads keeps its value for each."""
 
     name: str = ""
     offset: int = 0
     value: int = 0
+    at_start: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from wcetchar import formula, store
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.flow_fact import (
     Accesses,
+    EntryValue,
     Fact,
     LoopBound,
     NoReturn,
     Recursion,
     Relation,
 )
-from wcetchar.model.service import PARTS, Service, ServicesFile
+from wcetchar.model.service import PARTS, Service, ServiceKind, ServicesFile
 from wcetchar.static.facts import MAX_CHARACTERS, ReadSource, parse_facts
 from wcetchar.static.facts.scopes import holds_in
 
@@ -116,6 +117,14 @@ def _strangers(
             "a function returns in all services, or in none",
             where=fact.where,
             expected="a fact outside of a block `service`",
+        )
+    starts = isinstance(fact, EntryValue) and fact.at_start and bool(fact.services)
+    if starts and holding and all(s.kind is not ServiceKind.ACTIVATION for s in holding):
+        yield InputError(
+            f"{holding[0].name} is no activation of a thread",
+            where=fact.where,
+            expected="a block `service` of activations for what holds where their thread starts",
+            hint="say `at entry` of what holds when a service is called",
         )
     for used in sorted(_parameters_of(fact)):
         for service in holding:

@@ -183,16 +183,17 @@ class ServiceFacts:
 
     def entry_values(self) -> dict[int, int]:
         """By address of a variable of 32 bits: what it holds when the service begins; of a part,
-        the whole service. Of an activation nothing: what is followed begins with the thread.
+        the whole service; of an activation, where the thread starts, with which what is followed
+        begins.
 
         Raises:
             InputError: the image has no such variable, or two facts say otherwise of one.
         """
         found: dict[int, int] = {}
-        if self.is_activation:
-            return found
-        for fact in self.facts if self.earlier is None else self.earlier:
-            if isinstance(fact, EntryValue):
+        # What holds where a thread starts holds of it whichever of its activations is asked for.
+        earlier = None if self.is_activation else self.earlier
+        for fact in self.facts if earlier is None else earlier:
+            if isinstance(fact, EntryValue) and fact.at_start == self.is_activation:
                 self.used.add(id(fact))
                 address, value = self.program.variable(fact), fact.value & 0xFFFFFFFF
                 if found.setdefault(address, value) != value:
@@ -295,7 +296,11 @@ class ServiceFacts:
         before = Never | Recursion | EntryValue
         found = [fact for fact in self.facts if isinstance(fact, kinds)]
         found += [fact for fact in self.earlier or () if isinstance(fact, before)]
-        return {id(fact): fact for fact in [*found, *self.asking]}.values()
+        return {
+            id(fact): fact
+            for fact in [*found, *self.asking]
+            if not isinstance(fact, EntryValue) or fact.at_start == self.is_activation
+        }.values()
 
 
 def _largest(fact: Recursion, limit: Expression, ranges: Mapping[str, tuple[int, int]]) -> int:

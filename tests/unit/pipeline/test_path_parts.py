@@ -511,3 +511,61 @@ def test_what_a_variable_holds_at_entry_is_not_said_of_where_a_thread_starts(
     facts += f"switch at {made.at('ask')}\nswitch at {made.at('req')}\n"
     assert made.bounds(facts, one) == made.bounds(f"{facts}{fact}\n", one)
     assert made.bounds(facts, one)["s"].time >= 40 + 2
+
+
+@pytest.mark.parametrize(
+    "fact", ["at thread start wcet_mark == 0", "service s { at thread start wcet_mark == 0 }"]
+)
+def test_what_a_variable_holds_where_a_thread_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact: str
+) -> None:
+    source = ENTERED.replace("#4]", "#0]")
+    made = firmware(tmp_path, monkeypatch, "v7m", source, THREAD)
+    one = made.path("s", ("after", "goes"), ("again", "ask"))
+    facts = f"loop at {made.at('again')}: at most 1\n"
+    facts += f"switch at {made.at('ask')}\nswitch at {made.at('req')}\n"
+    less = made.bounds(f"{facts}{fact}\n", one)["s"]
+    assert less.word is BOUND
+    assert less.time < 40 < made.bounds(facts, one)["s"].time
+    other = made.bounds(f"{facts}{fact.replace('0', '1')}\n", one)["s"]
+    assert other == made.bounds(facts, one)["s"]
+
+
+COUNTED = f"""
+.global f
+.type f, %function
+f:      ldr r0, =wcet_mark
+        movs r1, #1
+        ldr r2, [r0, #4]
+        adds r2, r2, r1
+        str r2, [r0, #4]
+req:    svc #0
+behind: ldr r2, [r0, #4]
+        cbz r2, out
+        {DEAR}
+out:    nop
+ask:    svc #0
+goes:   b f
+.pool
+"""
+
+
+def test_a_thread_keeps_its_variable_over_a_switch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its value comes from the path before the switch, and not from where the thread starts."""
+    made = firmware(tmp_path, monkeypatch, "v7m", COUNTED, THREAD)
+    dear = made.path("s", ("behind", "ask"))
+    facts = f"loop at {made.at('f')}: at most 1\n"
+    facts += f"switch at {made.at('ask')}\nswitch at {made.at('req')}\n"
+    for fact in ("", "at thread start wcet_mark+4 == 0\n"):
+        assert made.bounds(facts + fact, dear)["s"].time >= 40 + 2
+
+
+def test_a_value_where_a_thread_starts_is_said_of_activations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = firmware(tmp_path, monkeypatch, "v7m", ENTERED)
+    one = made.path("s", ("f", "test"), ("again", "ask"))
+    with pytest.raises(InputError, match="s is no activation of a thread"):
+        made.bounds("service s* { at thread start wcet_mark+4 == 0 }", one)

@@ -86,6 +86,7 @@ A, B = function("A"), function("B")
         ("at entry x == 0", EntryValue(HERE, name="x", value=0)),
         ("at entry x+4 == 0xff", EntryValue(HERE, name="x", offset=4, value=255)),
         ("at entry x == -1", EntryValue(HERE, name="x", value=-1)),
+        ("at thread start x == 1", EntryValue(HERE, name="x", value=1, at_start=True)),
         ("where present never A", Never(HERE, place=A, where_present=True)),
         (
             "where present observed never A",
@@ -202,6 +203,7 @@ def test_long_reasons_are_wrapped_and_read_back() -> None:
         ("at entry x == 010", "1:15", "starts with 0"),
         ("at entry x == 0x100000000", "1:1", "does not fit"),
         ("at entry x <= 2", "1:12", "a value with <="),
+        ("at thread start x >= 2", "1:19", "a value with >="),
         ("count(each A) <= count(each B)", "1:1", "`each` twice"),
         ("count(each A -> B) <= 1", "1:7", "each of several ways"),
         ("in A { in B { never a.c:3 } }", "1:1", "around another one"),

@@ -196,7 +196,9 @@ class FactRules(SumRules):
             )
         if not -(1 << 31) <= value < 1 << 32:
             self.error(position_of(word), f"{value} does not fit the variable's 4 bytes")
-        return self._stated(word, replace(fact, where=self._where(word), value=value))
+        at_start = word.type == "AT_START"
+        said = replace(fact, where=self._where(word), value=value, at_start=at_start)
+        return self._stated(word, said)
 
     def variable(self, name: Token, plus: Token | None, offset: Token | None) -> EntryValue:
         del plus

@@ -43,6 +43,7 @@ _WORDS: Final = {
     "SWITCH": "'switch at'",
     "SWITCH_AT": "'switch at'",
     "AT_ENTRY": "'at entry'",
+    "AT_START": "'at thread start'",
     "SYMBOL": "a function's or variable's name",
     "FILE": 'a place in a file (FILE:12 or FILE:"text")',
     "ADDRESS": "an address (0x...)",

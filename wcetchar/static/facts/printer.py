@@ -200,7 +200,7 @@ def _limit(limit: Expression | None) -> str:
 
 def _entry(fact: EntryValue) -> str:
     variable = _symbol(fact.name) + (f"+0x{fact.offset:x}" if fact.offset else "")
-    return f"at entry {variable} == {fact.value}"
+    return f"at {'thread start' if fact.at_start else 'entry'} {variable} == {fact.value}"
 
 
 # Relations.
