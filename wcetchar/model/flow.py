@@ -6,7 +6,7 @@ published of it is a :class:`~wcetchar.model.path_model.PathModel`, which has no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -178,3 +178,14 @@ class ProgramGraph:
 
     functions: Mapping[int, FunctionGraph]
     recursive: frozenset[int] = frozenset()
+
+    @cached_property
+    def passing(self) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """By table index: blocks that execute it, each by its function's address and its number."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for address, function in self.functions.items():
+            for number, block in enumerate(function.blocks):
+                for index in range(block.first, block.last + 1):
+                    if index not in block.skipped:
+                        found.setdefault(index, []).append((address, number))
+        return found

@@ -123,17 +123,10 @@ class ServiceFacts:
         """For ``expand``: whether a block is not executed."""
         if not self._never_at:
             return None
-        in_blocks: dict[tuple[int, int], list[tuple[Fact, At]]] = {}
-        for address, function in graph.functions.items():
-            for number, block in enumerate(function.blocks):
-                here = [
-                    one
-                    for index in range(block.first, block.last + 1)
-                    if index not in block.skipped
-                    for one in self._never_at.get(index, ())
-                ]
-                if here:
-                    in_blocks[address, number] = here
+        in_blocks: dict[tuple[int, int], list[tuple[Fact, At]]] = defaultdict(list)
+        for index, facts in self._never_at.items():
+            for passing in graph.passing.get(index, ()):
+                in_blocks[passing] += facts
 
         def excluded(contexts: Contexts, context: int, block: int) -> bool:
             one = contexts[context]

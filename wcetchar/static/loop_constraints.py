@@ -100,21 +100,38 @@ def turned_on(
 ) -> dict[tuple[int, int], Turned]:
     """Of each loop (context and number) that a path enters; ``trail``: numbers of its links, in
     order, ``loops`` as of :func:`turns`."""
-    entered: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    rounds: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    return turned_along(trail, passes(loops))
+
+
+Passes = Mapping[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]]
+"""By link: loops that it enters, and that it goes round."""
+
+
+def passes(loops: Mapping[tuple[int, int], Turns]) -> Passes:
+    """What each link does to loops; ``loops`` as of :func:`turns`."""
+    found: dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]]
+    found = defaultdict(lambda: ([], []))
     for key, one in loops.items():
         for link in one.entries:
-            entered[link].append(key)
+            found[link][0].append(key)
         for link in one.back:
-            rounds[link].append(key)
+            found[link][1].append(key)
+    return dict(found)
+
+
+def turned_along(trail: Sequence[int], passed: Passes) -> dict[tuple[int, int], Turned]:
+    """The same as :func:`turned_on`, for many paths of the same loops."""
     now: dict[tuple[int, int], int] = {}
     most: dict[tuple[int, int], int] = {}
     total: dict[tuple[int, int], int] = defaultdict(int)
     for link in trail:
-        for key in entered.get(link, ()):
+        if link not in passed:
+            continue
+        entered, rounds = passed[link]
+        for key in entered:
             now[key] = 0
             most.setdefault(key, 0)
-        for key in rounds.get(link, ()):
+        for key in rounds:
             now[key] = now.get(key, 0) + 1
             total[key] += 1
             most[key] = max(most.get(key, 0), now[key])

@@ -54,40 +54,56 @@ class Replay:
         return behind
 
     @cached_property
-    def _predicated(self) -> list[frozenset[int]]:
-        """By step: positions in its block of predicated instructions that have an effect on memory
-        or control here, or have none."""
+    def _shapes(self) -> list[_Shape]:
+        """Of each step."""
         rows = self.found.program.table.instructions
         result = []
         for step in self.found.steps:
             block = self.found.function_of(step.context).blocks[step.block]
-            result.append(
-                frozenset(
-                    n
-                    for n, row in enumerate(rows[block.first : block.last + 1])
-                    if row.conditional and row.memory is not None
-                )
+            predicated = tuple(
+                (n, block.first + n in block.skipped)
+                for n, row in enumerate(rows[block.first : block.last + 1])
+                if row.conditional and row.memory is not None
             )
+            length = block.last - block.first + 1
+            result.append(_Shape(block.first, block.last, length, step.taken, predicated))
         return result
 
-    def _holding(self, path: ObservedPath) -> Callable[[int, int], bool]:
+    @cached_property
+    def _calling(self) -> list[bool]:
+        """Of each link: calls that have not returned may be others behind it, or it may be none of
+        the path's for what they are."""
+        return [
+            link.site is not None
+            or (link.along is not None and link.along.kind is EdgeKind.RETURNED)
+            or link.target == OUTSIDE
+            for link in self.found.links
+        ]
+
+    @cached_property
+    def _agreed(self) -> dict[tuple[int, Blocking], bool]:
+        """What is known of masks, by number, and what a trace holds off: whether these agree."""
+        return {}
+
+    def _holding(self, path: ObservedPath) -> Callable[[int, int, int], bool]:
         """Whether a step of this length holds off what the path holds off at a position."""
         masking = self.found.masking
         if masking is None or not len(path.blocking):
-            return lambda step, position: True
+            return lambda step, position, length: True
         blocking = path.blocking.tolist()
-        agree: dict[tuple[int, int], bool] = {}
+        steps, agreed, forms = self.found.steps, self._agreed, path.forms
 
-        def holds(step: int, position: int) -> bool:
-            one = self.found.steps[step]
-            block = self.found.function_of(one.context).blocks[one.block]
-            for number in blocking[position : position + block.last - block.first + 1]:
-                key = one.hold, number
-                if key not in agree:
-                    hold = masking.holds[one.hold]
-                    agree[key] = _agree(hold, path.forms[number])
-                if not agree[key]:
-                    return False
+        def holds(step: int, position: int, length: int) -> bool:
+            hold, before = steps[step].hold, -1
+            for number in blocking[position : position + length]:
+                if number != before:
+                    before = number
+                    key = hold, forms[number]
+                    agrees = agreed.get(key)
+                    if agrees is None:
+                        agrees = agreed[key] = _agree(masking.holds[hold], key[1])
+                    if not agrees:
+                        return False
             return True
 
         return holds
@@ -97,33 +113,41 @@ class Replay:
         index, taken = path.index.tolist(), path.taken.tolist()
         accessed = path.accessed.tolist()
         holding = self._holding(path)
+        shapes, behind, calling, links = (
+            self._shapes,
+            self._behind,
+            self._calling,
+            self.found.links,
+        )
         end = len(index)
         furthest = 0
         # Where two variants of a block begin alike, the other one is tried when one leads astray.
-        left: list[tuple[int, int, int, int, _Calls]] = [(0, OUTSIDE, -1, 0, None)]
+        left: list[tuple[int, int, int, int, _Calls]] = [
+            (0, target, number, 0, None) for number, target in behind.get(OUTSIDE, ())
+        ]
         trail: list[int] = []
         while left:
             position, step, link, depth, calls = left.pop()
             del trail[depth:]
-            if link >= 0:
-                trail.append(link)
-            if link >= 0:
-                known = self._called(calls, self.found.links[link])
-                if known is _STRAY:
+            trail.append(link)
+            depth += 1
+            if calling[link]:
+                calls = self._called(calls, links[link])
+                if calls is _STRAY:
                     continue
-                calls = known
-            if step == OUTSIDE and link >= 0:
+            if step == OUTSIDE:
                 if position == end:
                     return trail
                 continue
-            if step != OUTSIDE:
-                length = self._fits(step, position, index, taken, accessed)
-                if not length or not holding(step, position):
-                    continue
-                position += length
-                furthest = max(furthest, position)
-            for number, target in self._behind[step]:
-                left.append((position, target, number, len(trail), calls))
+            length = shapes[step].fits(position, index, taken, accessed)
+            if not length or not holding(step, position, length):
+                continue
+            position += length
+            furthest = max(furthest, position)
+            following = index[position] if position < end else None
+            for number, target in behind.get(step, ()):
+                if target == OUTSIDE or shapes[target].first == following:
+                    left.append((position, target, number, depth, calls))
         return Astray(furthest)
 
     def _called(self, calls: _Calls, link: Link) -> _Calls:
@@ -137,27 +161,35 @@ class Replay:
         returns = link.source != OUTSIDE and self.found.steps[link.source].out is Leave.RETURN
         return _STRAY if link.target == OUTSIDE and returns and calls is not None else calls
 
-    def _fits(
-        self,
-        number: int,
-        position: int,
-        index: list[int],
-        taken: list[bool],
-        accessed: list[bool],
-    ) -> int:
-        """Instructions of a step if they are what the path has there, else 0."""
-        step = self.found.steps[number]
-        block = self.found.function_of(step.context).blocks[step.block]
-        length = block.last - block.first + 1
-        last = position + length - 1
-        if last >= len(index) or index[position] != block.first or index[last] != block.last:
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a path has where it passes a step.
+
+    Attributes:
+        first, last: table indices of its instructions; ``length``: how many there are.
+        taken: the last one sends control elsewhere.
+        predicated: positions of predicated instructions with an effect on memory or control, and
+            whether they have none here.
+    """
+
+    first: int
+    last: int
+    length: int
+    taken: bool
+    predicated: tuple[tuple[int, bool], ...]
+
+    def fits(self, position: int, index: list[int], taken: list[bool], accessed: list[bool]) -> int:
+        """Instructions of the step if they are what the path has there, else 0."""
+        last = position + self.length - 1
+        if last >= len(index) or index[position] != self.first or index[last] != self.last:
             return 0
-        if taken[last] != step.taken:
+        if taken[last] != self.taken:
             return 0
-        for at in self._predicated[number]:
-            if accessed[position + at] == (block.first + at in block.skipped):
+        for at, skipped in self.predicated:
+            if accessed[position + at] == skipped:
                 return 0
-        return length
+        return self.length
 
 
 def _agree(hold: Hold, trace: Blocking) -> bool:

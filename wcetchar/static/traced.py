@@ -24,7 +24,14 @@ from wcetchar.static.contexts import has_stack
 from wcetchar.static.expand import Expanded
 from wcetchar.static.facts.proposals import Observed, proposal
 from wcetchar.static.lines import is_elsewhere, is_line_entry
-from wcetchar.static.loop_constraints import Bound, LoopKey, turned_on, turned_within, turns
+from wcetchar.static.loop_constraints import (
+    Bound,
+    LoopKey,
+    passes,
+    turned_along,
+    turned_within,
+    turns,
+)
 from wcetchar.static.replay import Astray, Replay
 from wcetchar.static.sections import DataSections
 
@@ -101,11 +108,11 @@ def turned_in(
 ) -> dict[tuple[int, int], dict[Point, int]]:
     """By context and number of a loop that traces entered: how often they went round it at most,
     for one entry. ``names``: of the service's parameters."""
-    loops = turns(found)
+    passed = passes(turns(found))
     most: dict[tuple[int, int], dict[Point, int]] = defaultdict(dict)
     for path, trail in trails:
         point = tuple(zip(names, path.values, strict=True))
-        for key, turned in turned_on(trail, loops).items():
+        for key, turned in turned_along(trail, passed).items():
             most[key][point] = max(most[key].get(point, 0), turned.each)
     return most
 
@@ -166,9 +173,10 @@ def check_bounds(
         CheckFailed: a path goes round a loop more often than is said of it.
     """
     loops = turns(found)
+    passed = passes(loops)
     for path, trail in trails:
         values = dict(zip(names, path.values, strict=True))
-        for (context, loop), turned in turned_on(trail, loops).items():
+        for (context, loop), turned in turned_along(trail, passed).items():
             one = found.contexts[context]
             for bound in bounds.get((one.function, loop), ()):
                 if not bound.holds(one.stack):
@@ -310,13 +318,20 @@ class _Alike:
     def __init__(self, model: PathModel, parts: Mapping[str, str]) -> None:
         self._model, self._parts = model, parts
         self._columns: dict[Key, int] = {}
-        for vector in model.vectors:
-            for key in vector:
-                self._columns.setdefault(_of_joint(key, parts), len(self._columns))
-        self._matrix = np.zeros((len(model.vectors), len(self._columns)), dtype=np.int64)
+        self._known: dict[Key, int | None] = {}
+        counted: list[tuple[int, int, int]] = []
         for row, vector in enumerate(model.vectors):
             for key, count in vector.items():
-                self._matrix[row, self._columns[_of_joint(key, parts)]] += count
+                column = self._known.get(key)
+                if column is None:
+                    joint = _of_joint(key, parts)
+                    column = self._columns.setdefault(joint, len(self._columns))
+                    self._known[key] = column
+                counted.append((row, column, count))
+        self._matrix = np.zeros((len(model.vectors), len(self._columns)), dtype=np.int64)
+        if counted:
+            rows, columns, counts = np.array(counted, dtype=np.int64).T
+            np.add.at(self._matrix, (rows, columns), counts)
         unknown = [key.section == UNKNOWN_SECTION for key in self._columns]
         self._unknown = np.array(unknown, dtype=np.bool_)
         self._elsewhere = np.array([is_elsewhere(key) for key in self._columns], dtype=np.bool_)
@@ -324,7 +339,6 @@ class _Alike:
             [model.nodes[edge.target].vector if edge.target >= 0 else -1 for edge in model.edges],
             dtype=np.int64,
         )
-        self._known: dict[Key, int | None] = {}
 
     def __call__(self, path: ObservedPath, trail: Sequence[int]) -> bool:
         vectors = self._vector[np.asarray(trail, dtype=np.intp)]
@@ -332,20 +346,20 @@ class _Alike:
         counted = total @ self._matrix
         if counted[self._unknown].any():
             return False
-        seen = np.zeros_like(counted)
+        seen = [0] * len(counted)
+        known = self._known
         for key, count in path.vector.items():
-            column = self._column(key)
+            column = known[key] if key in known else self._column(key)
             if column is not None:
                 seen[column] += count
             elif self._model.lines or not is_line_entry(key):
                 return False
-        more = counted - seen
+        more = counted - np.array(seen, dtype=np.int64)
         return not more[~self._elsewhere].any() and bool((more[self._elsewhere] >= 0).all())
 
     def _column(self, key: Key) -> int | None:
-        if key not in self._known:
-            self._known[key] = self._columns.get(_of_joint(key, self._parts))
-        return self._known[key]
+        column = self._known[key] = self._columns.get(_of_joint(key, self._parts))
+        return column
 
 
 def _of_joint(key: Key, parts: Mapping[str, str]) -> Key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
@@ -79,11 +80,16 @@ def called_from(chain: tuple[str, ...]) -> Change:
 def holds_in(fact: Fact, service: str) -> bool:
     """``service``: a published name. A fact names it, or the service that it is a part of, or
     either by a pattern; behind ``!`` what it does not hold in."""
+    return not fact.services or _names(fact.services, service)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _names(services: tuple[str, ...], service: str) -> bool:
     names = (service, whole_of(service))
 
     def named(patterns: Iterable[str]) -> bool:
         return any(fnmatch.fnmatchcase(name, one) for name in names for one in patterns)
 
-    out = [one.removeprefix("!") for one in fact.services if one.startswith("!")]
-    within = [one for one in fact.services if not one.startswith("!")]
+    out = [one.removeprefix("!") for one in services if one.startswith("!")]
+    within = [one for one in services if not one.startswith("!")]
     return (not within or named(within)) and not named(out)
