@@ -11,8 +11,10 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import reduce
 from typing import Final
+
+import numpy as np
 
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
@@ -68,12 +70,13 @@ def worst_parameters(
         )
 
     def largest(*totals: Totals, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
-        def time(values: tuple[int, ...]) -> Fraction:
-            return max(total(values) for total in totals)
+        points = [*first, *grid]
+        found = [total.at_all(points) for total in totals]
+        per_ns = math.lcm(*(times.per_ns for times in found))
+        longest = reduce(np.maximum, (times.per(per_ns) for times in found))
+        return points[int(np.argmax(longest))]  # the first of equals
 
-        # keeps the first of equals
-        return max(itertools.chain(first, itertools.product(*ranges)), key=time)
-
+    grid = [*itertools.product(*ranges)]
     lines = prices.caches.at(service)
     total = largest(total_of(service, prices, lines))
 

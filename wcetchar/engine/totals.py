@@ -8,8 +8,15 @@ many values are tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wcetchar import formula
 from wcetchar.engine.counts import (
@@ -22,8 +29,27 @@ from wcetchar.engine.counts import (
 )
 from wcetchar.engine.lines import LinesAt
 from wcetchar.engine.prices import PriceVector
+from wcetchar.errors import InputError
 from wcetchar.model.characterization import Counts, ServiceCharacterization
 from wcetchar.model.expression import ONE, Expression
+
+_INT64: Final = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Times:
+    """Exact times, ``ticks / per_ns`` nanoseconds each: of shape (points,), int64, or Python
+    integers where these may not suffice."""
+
+    ticks: NDArray[Any]
+    per_ns: int
+
+    def per(self, per_ns: int) -> NDArray[Any]:
+        """The same in other ticks, of which there is a whole number in each."""
+        factor = per_ns // self.per_ns
+        most = max(abs(int(self.ticks.max())), abs(int(self.ticks.min())), 1)
+        wide = self.ticks.astype(object) if factor * most > _INT64 else self.ticks
+        return wide * factor
 
 
 def total_of(
@@ -89,6 +115,54 @@ class Totals:
             known = self._known[key] = self._time(values)
         return known
 
+    def at_all(self, points: Sequence[tuple[int, ...]]) -> Times:
+        """The times at all of these values: as :meth:`__call__` of each, in columns where the
+        counts are formulas.
+
+        Raises:
+            InputError: the counts do not hold somewhere.
+        """
+        keys: dict[tuple[int, ...], int] = {}
+        chosen = (tuple([values[i] for i in self.used]) for values in points)
+        place = [keys.setdefault(key, len(keys)) for key in chosen]
+        found = self._in_columns(list(keys))
+        if found is not None:
+            return Times(found.ticks[np.array(place, dtype=np.intp)], found.per_ns)
+        times = [self(values) for values in points]
+        per_ns = math.lcm(*(time.denominator for time in times))
+        return Times(np.array([int(time * per_ns) for time in times], dtype=object), per_ns)
+
+    def _in_columns(self, keys: Sequence[tuple[int, ...]]) -> Times | None:
+        """At values of the parameters that are used; ``None``: only one by one."""
+        if not self.counts.is_formula or self.lines is not None or self.prices.rate.recurring:
+            return None
+        names = [self.names[i] for i in self.used]
+        calls: Counter[Expression] = Counter()
+        for row in self.counts.rows:
+            calls[row.repetition] += row.vector.supervisor_calls
+        prices = [*self.coefficients.values(), self.rest, self.per_call]
+        per_ns = math.lcm(*(price.denominator for price in prices))
+        own, called = _Sum(len(keys)), _Sum(len(keys))
+        try:
+            values = np.array(keys, dtype=np.int64).reshape(len(keys), len(names)).T
+            columns = dict(zip(names, values, strict=True))
+            columns[""] = np.zeros(len(keys), dtype=np.int64)  # gives constants their shape
+            for repetition, price in self.coefficients.items():
+                repeated = formula.evaluate_many(repetition, columns)
+                if (repeated < 0).any():
+                    return None  # which refuses, and says why
+                own.add(repeated, int(price * per_ns))
+                called.add(repeated, calls[repetition])
+        except (InputError, OverflowError):
+            return None  # larger than what columns hold
+        if self.rest and not own.total.all():
+            return None  # perhaps nothing is counted there
+        if self.per_call:
+            more = np.maximum(called.total - self.last, 0)
+            own.add(more, int(self.per_call * per_ns))
+        own.add(np.ones(len(keys), dtype=np.int64), int(self.rest * per_ns))
+        return Times(own.total, per_ns)
+
     def _time(self, values: tuple[int, ...]) -> Fraction:
         own, rate = self._own(values), self.prices.rate
         beside = self.rest or self.lines is not None
@@ -132,3 +206,18 @@ class Totals:
 
     def _at(self, values: tuple[int, ...]) -> Counted:
         return count(self.counts, self.names, values, self.what)
+
+
+class _Sum:
+    """Of columns, each times a number: int64 as long as nothing can wrap, then Python integers."""
+
+    def __init__(self, length: int) -> None:
+        self.total: NDArray[Any] = np.zeros(length, dtype=np.int64)
+        self._most = 0
+
+    def add(self, column: NDArray[Any], factor: int) -> None:
+        largest = max(abs(int(column.max())), abs(int(column.min()))) if column.size else 0
+        self._most += max(largest, 1) * abs(factor)
+        if self._most > _INT64:
+            self.total, column = self.total.astype(object), column.astype(object)
+        self.total = self.total + column * factor
