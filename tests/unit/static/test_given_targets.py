@@ -11,7 +11,9 @@ from flow_programs import Program as Made
 from flow_programs import analysed_in, built
 
 from wcetchar.model.flow import ProgramGraph
+from wcetchar.model.flow_fact import CodePlace, PlaceKind
 from wcetchar.static.expand import Expanded, expand
+from wcetchar.static.facts.places import Places
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.flow.register_calls import callers, register_calls
 from wcetchar.static.given_targets import Given, is_said_by_calls
@@ -149,3 +151,29 @@ def test_who_calls_a_routine(tmp_path: Path) -> None:
         assert callers(graph, made.table, index(made, "via")) is None, more
         one, _ = given(made, "f", {"c1": "a"}, {})
         assert via not in one.targets
+
+
+SHARED = """
+int (*volatile p[2])(int);
+int f(int x) { return p[0](x) + 1; }
+int g(int x) { return p[1](x) + 2; }
+"""
+
+
+def test_a_line_before_the_routine_does_not_speak_of_it(tmp_path: Path) -> None:
+    """GCC puts it behind the last function of a file, and the line table counts it to the line of
+    that: a fact about the line would say of all other callers where they go."""
+    made = built(tmp_path, "thumb", SHARED, c=True, more=("-Os", "-g"))
+    places = Places(made.image, made.table, lambda _: None)
+    calls = places.register_calls
+    (via,) = set(calls.values())
+    assert len(calls) == 2
+    of_lines = [
+        places.transferring(CodePlace(PlaceKind.LINE, file="program.c", line=line)) & {*calls, via}
+        for line in (3, 4)
+    ]
+    assert sorted(map(len, of_lines)) == [1, 1]
+    assert of_lines[0] | of_lines[1] == {*calls}
+    # So it is for this compiler.
+    (line,) = {line for line, there in places.lines.at_line.items() if via in there}
+    assert line[1] == 4

@@ -126,13 +126,17 @@ class Places:
 
     def transferring(self, place: CodePlace) -> frozenset[int]:
         """Table indices of the indirect calls and jumps that a fact about their targets is about:
-        all that a line has, with calls of what calls through a register.
+        all that a line has, with calls of what calls through a register. The routine that these
+        share has no line of its own: compilers put it behind the last function of a file, where
+        line tables count it to the line before, which is not what a fact about that line means.
 
         Raises:
             InputError: there are none, or what the place says is ambiguous.
         """
         found, rows = self._all_of(place), self.table.instructions
         kept = frozenset(i for i in found if rows[i].flow in INDIRECT or i in self.register_calls)
+        if place.kind in (PlaceKind.LINE, PlaceKind.TEXT):
+            kept = kept.difference(self.register_calls.values()) or kept
         if not kept:
             raise Absent(
                 f"there is no indirect call or jump at {place_text(place)}",
