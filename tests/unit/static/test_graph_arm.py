@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from flow_programs import built
 
 from wcetchar.model.flow import OpenKind
+from wcetchar.model.instruction import Flow
 
 
 def arm(name: str) -> str:
@@ -240,6 +242,46 @@ def test_switches_of_thumb_code(tmp_path: Path) -> None:
         assert not f.open, name
         assert program.goals(f, "case") == {("returned", goal) for goal in ("a", "b", "out")}
         assert program.calls(f) == {("case", "call", f"__gnu_thumb1_case_{name}")}
+
+
+@pytest.mark.parametrize("target", ["v6m", "thumb"])
+@pytest.mark.parametrize("name", ["uqi", "sqi", "uhi", "shi", "si"])
+def test_what_the_helpers_for_switches_keep(tmp_path: Path, target: str, name: str) -> None:
+    """The mask of the index lives in r1 while the loop goes through the helper; and libgcc's code
+    indeed saves what it uses."""
+    table = {
+        "qi": ".byte (a-t)/2, (b-t)/2, (out-t)/2, (a-t)/2",
+        "hi": ".short (a-t)/2, (b-t)/2, (out-t)/2, (a-t)/2",
+        "si": ".align 2\nt4: .word a-t4, b-t4, out-t4, a-t4",
+    }[name[-2:]]
+    program = built(
+        tmp_path,
+        target,
+        ".thumb\n.global f\n.type f, %function\n.thumb_func\n"
+        "f: push {r4, r5, r6, lr}\nmovs r5, r0\nmovs r1, #3\n"
+        "loop: movs r0, r5\nands r0, r1\n"
+        f"case: bl __gnu_thumb1_case_{name}\nt: {table}\n.align 1\n"
+        "a: adds r5, #1\nb loop\nb: adds r5, #2\nb loop\n"
+        "out: pop {r4, r5, r6}\npop {r1}\nbx r1\n",
+        more=["-lgcc"],
+    )
+    f = program.function(program.graph("f"), "f")
+    assert not f.open
+    assert program.goals(f, "case") == {("returned", goal) for goal in ("a", "b", "out")}
+    rows = program.table.instructions
+    begin = program.at(f"__gnu_thumb1_case_{name}")
+    first = next(n for n, row in enumerate(rows) if row.address == begin)
+    last = next(n for n in range(first, len(rows)) if rows[n].flow is not Flow.NEXT)
+    names = program.table.registers.names
+    sp, lr, r0, r1 = (1 << names.index(name) for name in ("sp", "lr", "r0", "r1"))
+    save, restore = rows[first], rows[last - 1]
+    assert save.text.startswith("push")
+    assert restore.text == save.text.replace("push", "pop")
+    changed = 0
+    for row in rows[first : last + 1]:
+        changed |= row.defs
+    saved = restore.defs & (r0 | r1)
+    assert changed & 0x7FFF & ~(saved | sp | lr) == 0
 
 
 def test_a_vector_that_may_be_rewritten_is_no_constant(tmp_path: Path) -> None:

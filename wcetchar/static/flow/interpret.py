@@ -9,6 +9,8 @@ has. An exception return goes to what was interrupted, or to another thread.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from wcetchar.errors import InputError
 from wcetchar.model.flow import EdgeKind
 from wcetchar.model.image import Image, Symbol
@@ -77,10 +79,12 @@ def _in_code(image: Image, symbol: Symbol) -> bool:
 
 
 class Interpreter:
-    """Executes single instructions on states."""
+    """Executes single instructions on states. ``helpers``: addresses of those of
+    ``functions.CASES``."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, helpers: Collection[int] = ()) -> None:
         self.code = code
+        self._helpers = frozenset(helpers)
         self.memory = Memory(code)
         self._steps: dict[int, Step | None] = {}
         self._accesses: dict[int, Access | None] = {}
@@ -453,6 +457,10 @@ class Interpreter:
         usual = self.code.link_of(number) == self.code.links[0]
         used = state.tokens()
         keep = self._saved if usual else 0
+        if self.code.rows[number].target in self._helpers:
+            # Saves what it uses: its code is inserted in functions that do not take it for a call
+            # (GCC, config/arm/lib1funcs.S and the patterns thumb1_casesi_internal_pic).
+            keep = (1 << self._count) - 1 & ~(1 << self.code.link_of(number))
         self._store_anywhere(state, everything=not usual)
         self._clobber(state, keep, number, used)
         return state

@@ -83,7 +83,7 @@ class Explorer:
         self._targets = targets
         self._never = frozenset(code.at[a] for a in never if a in code.at)
         self._returns = returns
-        self._interpreter = Interpreter(code)
+        self._interpreter = Interpreter(code, functions.helpers)
         self._resolver = Resolver(code, self._interpreter)
         self._resolutions: dict[int, dict[int, Resolved]] = {}
         self._mode_writers: dict[int, bool] = {}
