@@ -169,11 +169,11 @@ class Checked:
         self._totals(graph, bounds, order, given, ended)
         for number in range(len(graph.loops)):
             members = self._members(graph, number)
-            header = self._header(graph, number)
+            headers = self._headers(graph, number)
             counts: list[int] = []
             before = None
             for address in order:
-                if address == header:
+                if address in headers:
                     if before in members:
                         counts[-1] += 1
                     else:
@@ -187,15 +187,17 @@ class Checked:
                 continue
             limit = max(0, evaluate(bound.limit, dict(zip(NAMES, given, strict=True))))
             assert max(counts) <= limit, (
-                f"loop at {header:#x} goes round {max(counts)} times, bound"
+                f"loop at {min(headers):#x} goes round {max(counts)} times, bound"
                 f" {to_text(bound.limit)} = {limit} ({bound.why})"
             )
             if ended:
                 entered.add(number)
                 exact[number] &= max(counts) == limit
 
-    def _header(self, graph: FunctionGraph, number: int) -> int:
-        return self.table.instructions[graph.blocks[graph.loops[number].header].first].address
+    def _headers(self, graph: FunctionGraph, number: int) -> set[int]:
+        """What it is entered at, and goes back to."""
+        blocks = (graph.blocks[one] for one in graph.loops[number].headers)
+        return {self.table.instructions[block.first].address for block in blocks}
 
     def _members(self, graph: FunctionGraph, number: int) -> set[int]:
         return {
@@ -218,20 +220,21 @@ class Checked:
                 continue
             outer, most = bound.total
             members, around = self._members(graph, number), self._members(graph, outer)
-            inner_header, outer_header = self._header(graph, number), self._header(graph, outer)
+            inner_headers = self._headers(graph, number)
+            outer_headers = self._headers(graph, outer)
             counts: list[int] = []
             before = None
             for address in order:
-                if address == outer_header and before not in around:
+                if address in outer_headers and before not in around:
                     counts.append(0)
-                if address == inner_header and before in members:
+                if address in inner_headers and before in members:
                     counts[-1] += 1
                 before = address
             limit = max(0, evaluate(most, dict(zip(NAMES, given, strict=True))))
             for count in counts:
                 assert count <= limit, (
-                    f"loop at {inner_header:#x} goes round {count} times for one entry of that at"
-                    f" {outer_header:#x}, bound {to_text(most)} = {limit}"
+                    f"loop at {min(inner_headers):#x} goes round {count} times for one entry of"
+                    f" that at {min(outer_headers):#x}, bound {to_text(most)} = {limit}"
                 )
             self.seen["totals"] += len(counts)
             self.seen["exact totals"] += ended and limit > 0 and limit in counts
