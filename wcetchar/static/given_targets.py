@@ -43,6 +43,7 @@ class Given:
         self.called = {index: to for index, to in said.items() if index in calls}
         self._said = {rows[i].address: to for i, to in said.items() if i not in calls}
         self._jumps = {rows[jump].address: jump for jump in calls.values()}
+        self._calls = calls
         self._by_calls: set[int] = set()
         self._refused: set[int] = set()
         self.targets: dict[int, tuple[int, ...]] = {}
@@ -83,7 +84,10 @@ class Given:
         if not seen or at not in self._jumps:
             return seen
         jump = self._jumps[at]
-        through = callers(graph, self._table, jump) or ()
+        through: Collection[int] | None = callers(graph, self._table, jump)
+        if through is None:
+            # Something else than calls leads there, too: what is said of each call still holds.
+            through = [call for call, to in self._calls.items() if to == jump]
         return {*seen}.union(*(self.called[call] for call in through if call in self.called))
 
     def _by_facts_of_calls(self, graph: ProgramGraph, at: int) -> frozenset[int]:
@@ -120,9 +124,12 @@ def seen_targets(
 
 
 def is_said_by_calls(found: Expanded, function: int) -> bool:
-    """Wherever a service calls a routine, it is said what is called through it."""
-    calls = calls_of(found, function)
-    return bool(calls) and calls <= set(found.program.called)
+    """Wherever a service calls a routine, it is said what is called through it, and the routine
+    goes to all of that."""
+    calls, called = calls_of(found, function), found.program.called
+    transfers = found.program.graph.functions[function].transfers
+    goes = {target for transfer in transfers for target in transfer.targets}
+    return bool(calls) and all(call in called and called[call] <= goes for call in calls)
 
 
 def calls_of(found: Expanded, function: int) -> frozenset[int]:

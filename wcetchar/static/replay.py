@@ -195,7 +195,7 @@ class _Shape:
 def _agree(hold: Hold, trace: Blocking) -> bool:
     """Both say the same, as far as both know it."""
     model = hold.blocking
-    assumed = model.preemption and (model.unknown or not hold.lock_known)
+    assumed = model.preemption and (model.unknown or not (hold.lock_known or hold.handler))
     if model.preemption != trace.preemption and not assumed:
         return False
     return model.unknown or trace.unknown or replace(model, preemption=trace.preemption) == trace

@@ -10,12 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hand_paths import Bound, Firmware, firmware
+from hand_paths import Bound, Firmware, firmware, longest
 
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import Word
 from wcetchar.model.instruction import MaskRegister
 from wcetchar.model.masks import MaskState
+from wcetchar.model.observed import Observed
+from wcetchar.pipeline.paths import PathModels, Request
+from wcetchar.static.facts import parse_facts
 
 DEAR = 40 * "nop\n"
 TWO_REQUESTS = f"""
@@ -569,3 +572,35 @@ def test_a_value_where_a_thread_starts_is_said_of_activations(
     one = made.path("s", ("f", "test"), ("again", "ask"))
     with pytest.raises(InputError, match="s is no activation of a thread"):
         made.bounds("service s* { at thread start wcet_mark+4 == 0 }", one)
+
+
+def _thumb(name: str, text: str) -> str:
+    return f".thumb\n.global {name}\n.type {name}, %function\n.thumb_func\n{name}: {text}\n"
+
+
+CALLED_AND_NOT = (
+    "  s: {mark: 1, kind: call, entries: [f]}\n  t: {mark: 2, kind: call, entries: [h]}\n"
+)
+
+
+@pytest.mark.parametrize("other", ["b via\nnop\nbx lr", "nop"])
+def test_a_routine_that_is_not_only_called_goes_where_facts_of_calls_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """Of Armv4T: another function jumps to it, or goes on in it; traces saw one of its targets."""
+    source = (
+        _thumb("f", "push {r4, lr}\nc1: bl via\nc2: pop {r4}\npop {r1}\nf9: bx r1")
+        + _thumb("h", other)
+        + _thumb("via", "bx r3")
+        + _thumb("a", "bx lr")
+        + _thumb("b", DEAR + "bx lr")
+    )
+    made = firmware(tmp_path, monkeypatch, "thumb", source, CALLED_AND_NOT)
+    one = made.path("s", ("f", "c1"), ("via", "via"), ("a", "a"), ("c2", "f9"))
+    two = made.path("t", ("h", "h"), ("via", "via"), ("a", "a"))
+    facts = f"call at {made.at('c1')}: {made.at('a')}, {made.at('b')}\n"
+    observed = Observed((one, two), {}, frozenset(), {made.made.at("via"): (made.made.at("a"),)})
+    monkeypatch.setattr("wcetchar.pipeline.paths.check_counts", lambda *_: None)
+    models = PathModels(made.resolved, observed, Request(parse_facts(facts, "x.ff").facts))
+    (found,) = (b.model for b in models.all() if b.model.service == "s")
+    assert longest(found, {}) == Bound(2 + 1 + 41 + 3, BOUND)

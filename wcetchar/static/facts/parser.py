@@ -42,7 +42,7 @@ _WORDS: Final = {
     "ACCESS": "'access at', 'read at', 'write at'",
     "SWITCH": "'switch at'",
     "SWITCH_AT": "'switch at'",
-    "AT_ENTRY": "'at entry'",
+    "AT_ENTRY": "'at entry', 'at thread start'",
     "AT_START": "'at thread start'",
     "SYMBOL": "a function's or variable's name",
     "FILE": 'a place in a file (FILE:12 or FILE:"text")',

@@ -27,7 +27,7 @@ from wcetchar.static.facts.code_lines import CodeLines, Line
 from wcetchar.static.facts.files import Absent, parts_of
 from wcetchar.static.facts.loops import described, loops_of_instructions, loops_of_line, steering
 from wcetchar.static.facts.printer import place_text
-from wcetchar.static.flow.register_calls import register_calls
+from wcetchar.static.flow.register_calls import goes_on, register_calls
 
 ReadSource = Callable[[str], Sequence[str] | None]
 """Lines of a source file, by the name that the image gives it; ``None``: it cannot be read."""
@@ -136,7 +136,9 @@ class Places:
         found, rows = self._all_of(place), self.table.instructions
         kept = frozenset(i for i in found if rows[i].flow in INDIRECT or i in self.register_calls)
         if place.kind in (PlaceKind.LINE, PlaceKind.TEXT):
-            kept = kept.difference(self.register_calls.values()) or kept
+            others = kept.difference(self.register_calls.values())
+            if any(not goes_on(rows[index]) for index in others):
+                kept = others
         if not kept:
             raise Absent(
                 f"there is no indirect call or jump at {place_text(place)}",

@@ -10,6 +10,7 @@ has. An exception return goes to what was interrupted, or to another thread.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from wcetchar.errors import InputError
 from wcetchar.model.flow import EdgeKind
@@ -76,6 +77,10 @@ class Memory:
 def _in_code(image: Image, symbol: Symbol) -> bool:
     section = image.section_at(symbol.address)
     return section is not None and section.executable
+
+
+_IP: Final = 12
+"""The register of Arm that code between a call and what it calls may change (AAPCS, 6.1.1)."""
 
 
 class Interpreter:
@@ -458,9 +463,9 @@ class Interpreter:
         used = state.tokens()
         keep = self._saved if usual else 0
         if self.code.rows[number].target in self._helpers:
-            # Saves what it uses: its code is inserted in functions that do not take it for a call
-            # (GCC, config/arm/lib1funcs.S and the patterns thumb1_casesi_internal_pic).
-            keep = (1 << self._count) - 1 & ~(1 << self.code.link_of(number))
+            # It saves what it uses (GCC, config/arm/lib1funcs.S), but for ip, where a veneer lies
+            # between.
+            keep = (1 << self._count) - 1 & ~(1 << self.code.link_of(number) | 1 << _IP)
         self._store_anywhere(state, everything=not usual)
         self._clobber(state, keep, number, used)
         return state

@@ -18,7 +18,7 @@ _LINK = 14
 
 def register_calls(table: InstructionTable) -> Mapping[int, int]:
     """Table indices: of a direct call of such a routine -> of its ``bx``."""
-    jumps = {row.address: index for index, row in enumerate(table.instructions) if _goes_on(row)}
+    jumps = {row.address: index for index, row in enumerate(table.instructions) if goes_on(row)}
     return {
         index: jumps[row.target]
         for index, row in enumerate(table.instructions)
@@ -26,7 +26,8 @@ def register_calls(table: InstructionTable) -> Mapping[int, int]:
     }
 
 
-def _goes_on(row: Instruction) -> bool:
+def goes_on(row: Instruction) -> bool:
+    """It is such a ``bx``."""
     if row.flow is not Flow.JUMP_INDIRECT or row.conditional or row.length != 2:
         return False
     register = steps_thumb.branch_register(row)
