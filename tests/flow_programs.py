@@ -121,6 +121,10 @@ def analysed_in(
     )
 
 
+def thumb_function(name: str, text: str) -> str:
+    return f".thumb\n.global {name}\n.type {name}, %function\n.thumb_func\n{name}: {text}\n"
+
+
 def built(
     folder: Path, target: str, source: str, *, c: bool = False, more: Iterable[str] = ()
 ) -> Program:

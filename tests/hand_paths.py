@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -92,10 +92,15 @@ class Firmware:
             masks=MaskState(),
         )
 
-    def models(self, facts: str, *paths: ObservedPath) -> dict[str, PathModel]:
-        """By service or part."""
+    def models(
+        self,
+        facts: str,
+        *paths: ObservedPath,
+        targets: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> dict[str, PathModel]:
+        """By service or part; ``targets``: where traces saw indirect calls and jumps go."""
         stated = parse_facts(facts, "x.ff").facts
-        observed = Observed(paths, {}, frozenset(), {})
+        observed = Observed(paths, {}, frozenset(), targets or {})
         # The paths are given without what they count.
         self.monkeypatch.setattr("wcetchar.pipeline.paths.check_counts", lambda *_: None)
         models = PathModels(self.resolved, observed, Request(stated)).all()

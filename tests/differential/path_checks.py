@@ -34,7 +34,7 @@ from wcetchar.model.path_model import OUTSIDE, PathModel
 from wcetchar.pipeline.paths import Built, PathModels, Request
 from wcetchar.static.facts import parse_facts
 from wcetchar.static.facts.places import INDIRECT
-from wcetchar.static.loop_constraints import turned_on, turns
+from wcetchar.static.loop_constraints import passes, turned_on, turns
 from wcetchar.static.replay import Astray, Replay
 
 Weight = Callable[[Key], int]
@@ -135,9 +135,10 @@ class Limited:
 def seen_turns(built: Built) -> list[Limited]:
     """No loop goes round more often, each time, than traces showed it to in its context."""
     loops = turns(built.found)
+    passed = passes(loops)
     most: Counter[tuple[int, int]] = Counter()
     for _, trail in built.trails:
-        for key, one in turned_on(trail, loops).items():
+        for key, one in turned_on(trail, passed).items():
             most[key] = max(most[key], one.each)
     found = []
     for key, links in loops.items():
@@ -470,10 +471,10 @@ class Shown:
 
     def entered(self) -> Iterator[tuple[str, int]]:
         """Loops that were gone round, each by an address, and how often at most."""
-        loops = turns(self.built.found)
+        passed = passes(turns(self.built.found))
         most: Counter[tuple[int, int]] = Counter()
         for _, trail in self.built.trails:
-            for (context, loop), one in turned_on(trail, loops).items():
+            for (context, loop), one in turned_on(trail, passed).items():
                 key = (self.built.found.contexts[context].function, loop)
                 most[key] = max(most[key], one.each)
         for (function, loop), count in sorted(most.items()):
@@ -534,12 +535,8 @@ def wrong_facts(shown: Shown, random: Random) -> list[str]:
         both = [(counts[one], counts[other]) for counts in shown.counts]
         if one != other and any(a and b for a, b in both):
             found.append(f"exclusive {shown.place(one)}, {shown.place(other)}")
-    functions = shown.built.found.program.graph.functions.values()
-    returns = {
-        shown.rows[function.blocks[number].last].address
-        for function in functions
-        for number in function.returns
-    }
+    graph = shown.built.found.program.graph
+    returns = {shown.rows[index].address for index in graph.returns}
     for address, targets in _targets(shown.paths, shown.rows).items():
         # Of a return no fact says where it goes, whichever of its instruction's forms it has.
         if len(targets) > 1 and address not in returns:

@@ -69,6 +69,8 @@ def worst_parameters(
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
 
+    grid = [*itertools.product(*ranges)]
+
     def largest(*totals: Totals, first: tuple[tuple[int, ...], ...] = ()) -> tuple[int, ...]:
         points = [*first, *grid]
         found = [total.at_all(points) for total in totals]
@@ -76,7 +78,6 @@ def worst_parameters(
         longest = reduce(np.maximum, (times.per(per_ns) for times in found))
         return points[int(np.argmax(longest))]  # the first of equals
 
-    grid = [*itertools.product(*ranges)]
     lines = prices.caches.at(service)
     total = largest(total_of(service, prices, lines))
 

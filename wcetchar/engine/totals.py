@@ -30,6 +30,7 @@ from wcetchar.engine.counts import (
 from wcetchar.engine.lines import LinesAt
 from wcetchar.engine.prices import PriceVector
 from wcetchar.errors import InputError
+from wcetchar.formula.columns import magnitude_of
 from wcetchar.model.characterization import Counts, ServiceCharacterization
 from wcetchar.model.expression import ONE, Expression
 
@@ -47,7 +48,7 @@ class Times:
     def per(self, per_ns: int) -> NDArray[Any]:
         """The same in other ticks, of which there is a whole number in each."""
         factor = per_ns // self.per_ns
-        most = max(abs(int(self.ticks.max())), abs(int(self.ticks.min())), 1)
+        most = max(magnitude_of(self.ticks), 1)
         wide = self.ticks.astype(object) if factor * most > _INT64 else self.ticks
         return wide * factor
 
@@ -216,8 +217,7 @@ class _Sum:
         self._most = 0
 
     def add(self, column: NDArray[Any], factor: int) -> None:
-        largest = max(abs(int(column.max())), abs(int(column.min()))) if column.size else 0
-        self._most += max(largest, 1) * abs(factor)
+        self._most += max(magnitude_of(column), 1) * abs(factor)
         if self._most > _INT64:
             self.total, column = self.total.astype(object), column.astype(object)
         self.total = self.total + column * factor

@@ -75,7 +75,7 @@ def evaluate_many(
             )
         shape = array.shape
         values = array.astype(np.int64, copy=False).ravel()
-        flat[name] = _Column(values, _magnitude(values))
+        flat[name] = _Column(values, magnitude_of(values))
     count = math.prod(shape)
     result = _fit(_column(expression, flat, count)).values
     if result.dtype == object:
@@ -95,7 +95,8 @@ class _Column:
     denominator: int = 1
 
 
-def _magnitude(values: NDArray[Any]) -> int:
+def magnitude_of(values: NDArray[Any]) -> int:
+    """The largest absolute value; of none 0."""
     return max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
 
 
@@ -103,7 +104,7 @@ def _fit(column: _Column) -> _Column:
     """As int64, if the actual values allow it."""
     if column.values.dtype != object:
         return column
-    magnitude = _magnitude(column.values)
+    magnitude = magnitude_of(column.values)
     lowest, highest = (column.values.min(), column.values.max()) if column.values.size else (0, 0)
     if lowest < -_LIMIT - 1 or highest > _LIMIT:
         return _Column(column.values, magnitude, column.denominator)

@@ -180,6 +180,13 @@ class ProgramGraph:
     recursive: frozenset[int] = frozenset()
 
     @cached_property
+    def returns(self) -> frozenset[int]:
+        """Table indices of what returns from a function."""
+        return frozenset(
+            one.blocks[number].last for one in self.functions.values() for number in one.returns
+        )
+
+    @cached_property
     def passing(self) -> Mapping[int, Sequence[tuple[int, int]]]:
         """By table index: blocks that execute it, each by its function's address and its number."""
         found: dict[int, list[tuple[int, int]]] = {}

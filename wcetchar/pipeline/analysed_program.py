@@ -78,11 +78,7 @@ class AnalysedProgram:
             if not given.more(self.whole):
                 break
         self.only_seen = given.only_seen
-        self.returns = frozenset(
-            one.blocks[number].last
-            for one in self.whole.functions.values()
-            for number in one.returns
-        )
+        self.returns = self.whole.returns
         self.facts.check_sources(self.returns)
         self.values = analysed(self.whole, image, table, self.facts.switches(everywhere=True))
         self.facts = replace(self.facts, is_request=self._is_request, _known={})

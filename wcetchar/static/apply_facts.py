@@ -88,10 +88,15 @@ class ServiceFacts:
             activation: it is one of a thread, before which may have been any other, so that
                 nothing holds there but what holds in every service.
         """
-        holding = [fact for fact in program.facts if holds_in(fact, service)]
-        earlier = [fact for fact in program.facts if all(holds_in(fact, one) for one in before)]
+        facts = [
+            fact
+            for fact in program.facts
+            if not isinstance(fact, EntryValue) or fact.at_start == activation
+        ]
+        holding = [fact for fact in facts if holds_in(fact, service)]
+        earlier = [fact for fact in facts if all(holds_in(fact, one) for one in before)]
         if activation:
-            earlier = [fact for fact in program.facts if not fact.services]
+            earlier = [fact for fact in facts if not fact.services]
         asking = [
             fact
             for fact in program.facts
@@ -186,7 +191,7 @@ class ServiceFacts:
         # What holds where a thread starts holds of it whichever of its activations is asked for.
         earlier = None if self.is_activation else self.earlier
         for fact in self.facts if earlier is None else earlier:
-            if isinstance(fact, EntryValue) and fact.at_start == self.is_activation:
+            if isinstance(fact, EntryValue):
                 self.used.add(id(fact))
                 address, value = self.program.variable(fact), fact.value & 0xFFFFFFFF
                 if found.setdefault(address, value) != value:
@@ -289,11 +294,7 @@ class ServiceFacts:
         before = Never | Recursion | EntryValue
         found = [fact for fact in self.facts if isinstance(fact, kinds)]
         found += [fact for fact in self.earlier or () if isinstance(fact, before)]
-        return {
-            id(fact): fact
-            for fact in [*found, *self.asking]
-            if not isinstance(fact, EntryValue) or fact.at_start == self.is_activation
-        }.values()
+        return {id(fact): fact for fact in [*found, *self.asking]}.values()
 
 
 def _largest(fact: Recursion, limit: Expression, ranges: Mapping[str, tuple[int, int]]) -> int:

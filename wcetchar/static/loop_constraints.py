@@ -95,14 +95,6 @@ class Turned:
     total: int
 
 
-def turned_on(
-    trail: Sequence[int], loops: Mapping[tuple[int, int], Turns]
-) -> dict[tuple[int, int], Turned]:
-    """Of each loop (context and number) that a path enters; ``trail``: numbers of its links, in
-    order, ``loops`` as of :func:`turns`."""
-    return turned_along(trail, passes(loops))
-
-
 Passes = Mapping[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]]
 """By link: loops that it enters, and that it goes round."""
 
@@ -119,8 +111,9 @@ def passes(loops: Mapping[tuple[int, int], Turns]) -> Passes:
     return dict(found)
 
 
-def turned_along(trail: Sequence[int], passed: Passes) -> dict[tuple[int, int], Turned]:
-    """The same as :func:`turned_on`, for many paths of the same loops."""
+def turned_on(trail: Sequence[int], passed: Passes) -> dict[tuple[int, int], Turned]:
+    """Of each loop (context and number) that a path enters; ``trail``: numbers of its links, in
+    order."""
     now: dict[tuple[int, int], int] = {}
     most: dict[tuple[int, int], int] = {}
     total: dict[tuple[int, int], int] = defaultdict(int)
@@ -142,7 +135,7 @@ def turned_within(
     trail: Sequence[int], loops: Mapping[tuple[int, int], Turns], inner: int, outer: tuple[int, int]
 ) -> int:
     """How often a loop (number) was gone round at most, each time that one around it (context and
-    number) was entered; arguments as of :func:`turned_on`."""
+    number) was entered; ``trail`` as of :func:`turned_on`, ``loops`` of :func:`turns`."""
     back, entries = {*loops[outer[0], inner].back}, {*loops[outer].entries}
     now = most = 0
     for link in trail:

@@ -65,8 +65,7 @@ class Replay:
                 for n, row in enumerate(rows[block.first : block.last + 1])
                 if row.conditional and row.memory is not None
             )
-            length = block.last - block.first + 1
-            result.append(_Shape(block.first, block.last, length, step.taken, predicated))
+            result.append(_Shape(block.first, block.last, step.taken, predicated))
         return result
 
     @cached_property
@@ -94,16 +93,13 @@ class Replay:
         steps, agreed, forms = self.found.steps, self._agreed, path.forms
 
         def holds(step: int, position: int, length: int) -> bool:
-            hold, before = steps[step].hold, -1
-            for number in blocking[position : position + length]:
-                if number != before:
-                    before = number
-                    key = hold, forms[number]
-                    agrees = agreed.get(key)
-                    if agrees is None:
-                        agrees = agreed[key] = _agree(masking.holds[hold], key[1])
-                    if not agrees:
-                        return False
+            hold = steps[step].hold
+            for number in {*blocking[position : position + length]}:
+                key = hold, forms[number]
+                if key not in agreed:
+                    agreed[key] = _agree(masking.holds[hold], key[1])
+                if not agreed[key]:
+                    return False
             return True
 
         return holds
@@ -167,7 +163,7 @@ class _Shape:
     """What a path has where it passes a step.
 
     Attributes:
-        first, last: table indices of its instructions; ``length``: how many there are.
+        first, last: table indices of its instructions.
         taken: the last one sends control elsewhere.
         predicated: positions of predicated instructions with an effect on memory or control, and
             whether they have none here.
@@ -175,13 +171,12 @@ class _Shape:
 
     first: int
     last: int
-    length: int
     taken: bool
     predicated: tuple[tuple[int, bool], ...]
 
     def fits(self, position: int, index: list[int], taken: list[bool], accessed: list[bool]) -> int:
         """Instructions of the step if they are what the path has there, else 0."""
-        last = position + self.length - 1
+        last = position + self.last - self.first
         if last >= len(index) or index[position] != self.first or index[last] != self.last:
             return 0
         if taken[last] != self.taken:
@@ -189,7 +184,7 @@ class _Shape:
         for at, skipped in self.predicated:
             if accessed[position + at] == skipped:
                 return 0
-        return self.length
+        return last - position + 1
 
 
 def _agree(hold: Hold, trace: Blocking) -> bool:

@@ -28,7 +28,7 @@ from wcetchar.static.loop_constraints import (
     Bound,
     LoopKey,
     passes,
-    turned_along,
+    turned_on,
     turned_within,
     turns,
 )
@@ -112,7 +112,7 @@ def turned_in(
     most: dict[tuple[int, int], dict[Point, int]] = defaultdict(dict)
     for path, trail in trails:
         point = tuple(zip(names, path.values, strict=True))
-        for key, turned in turned_along(trail, passed).items():
+        for key, turned in turned_on(trail, passed).items():
             most[key][point] = max(most[key].get(point, 0), turned.each)
     return most
 
@@ -176,7 +176,7 @@ def check_bounds(
     passed = passes(loops)
     for path, trail in trails:
         values = dict(zip(names, path.values, strict=True))
-        for (context, loop), turned in turned_along(trail, passed).items():
+        for (context, loop), turned in turned_on(trail, passed).items():
             one = found.contexts[context]
             for bound in bounds.get((one.function, loop), ()):
                 if not bound.holds(one.stack):

@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from flow_programs import thumb_function
 from hand_paths import Bound, Firmware, firmware, longest
 
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import Word
 from wcetchar.model.instruction import MaskRegister
 from wcetchar.model.masks import MaskState
-from wcetchar.model.observed import Observed
-from wcetchar.pipeline.paths import PathModels, Request
-from wcetchar.static.facts import parse_facts
+from wcetchar.model.observed import ObservedPath
 
 DEAR = 40 * "nop\n"
 TWO_REQUESTS = f"""
@@ -501,17 +500,26 @@ goes:   b again
 """
 
 
-@pytest.mark.parametrize(
-    "fact", ["at entry wcet_mark == 0", "service s { at entry wcet_mark == 0 }"]
-)
-def test_what_a_variable_holds_at_entry_is_not_said_of_where_a_thread_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact: str
-) -> None:
+@pytest.fixture
+def tested_by_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Firmware, ObservedPath, str]:
+    """A thread that looks at a variable when it starts; an activation; and its other facts."""
     source = ENTERED.replace("#4]", "#0]")
     made = firmware(tmp_path, monkeypatch, "v7m", source, THREAD)
     one = made.path("s", ("after", "goes"), ("again", "ask"))
     facts = f"loop at {made.at('again')}: at most 1\n"
     facts += f"switch at {made.at('ask')}\nswitch at {made.at('req')}\n"
+    return made, one, facts
+
+
+@pytest.mark.parametrize(
+    "fact", ["at entry wcet_mark == 0", "service s { at entry wcet_mark == 0 }"]
+)
+def test_what_a_variable_holds_at_entry_is_not_said_of_where_a_thread_starts(
+    tested_by_a_thread: tuple[Firmware, ObservedPath, str], fact: str
+) -> None:
+    made, one, facts = tested_by_a_thread
     assert made.bounds(facts, one) == made.bounds(f"{facts}{fact}\n", one)
     assert made.bounds(facts, one)["s"].time >= 40 + 2
 
@@ -520,13 +528,9 @@ def test_what_a_variable_holds_at_entry_is_not_said_of_where_a_thread_starts(
     "fact", ["at thread start wcet_mark == 0", "service s { at thread start wcet_mark == 0 }"]
 )
 def test_what_a_variable_holds_where_a_thread_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact: str
+    tested_by_a_thread: tuple[Firmware, ObservedPath, str], fact: str
 ) -> None:
-    source = ENTERED.replace("#4]", "#0]")
-    made = firmware(tmp_path, monkeypatch, "v7m", source, THREAD)
-    one = made.path("s", ("after", "goes"), ("again", "ask"))
-    facts = f"loop at {made.at('again')}: at most 1\n"
-    facts += f"switch at {made.at('ask')}\nswitch at {made.at('req')}\n"
+    made, one, facts = tested_by_a_thread
     less = made.bounds(f"{facts}{fact}\n", one)["s"]
     assert less.word is BOUND
     assert less.time < 40 < made.bounds(facts, one)["s"].time
@@ -574,10 +578,6 @@ def test_a_value_where_a_thread_starts_is_said_of_activations(
         made.bounds("service s* { at thread start wcet_mark+4 == 0 }", one)
 
 
-def _thumb(name: str, text: str) -> str:
-    return f".thumb\n.global {name}\n.type {name}, %function\n.thumb_func\n{name}: {text}\n"
-
-
 CALLED_AND_NOT = (
     "  s: {mark: 1, kind: call, entries: [f]}\n  t: {mark: 2, kind: call, entries: [h]}\n"
 )
@@ -589,18 +589,17 @@ def test_a_routine_that_is_not_only_called_goes_where_facts_of_calls_say(
 ) -> None:
     """Of Armv4T: another function jumps to it, or goes on in it; traces saw one of its targets."""
     source = (
-        _thumb("f", "push {r4, lr}\nc1: bl via\nc2: pop {r4}\npop {r1}\nf9: bx r1")
-        + _thumb("h", other)
-        + _thumb("via", "bx r3")
-        + _thumb("a", "bx lr")
-        + _thumb("b", DEAR + "bx lr")
+        thumb_function("f", "push {r4, lr}\nc1: bl via\nc2: pop {r4}\npop {r1}\nf9: bx r1")
+        + thumb_function("h", other)
+        + thumb_function("via", "bx r3")
+        + thumb_function("a", "bx lr")
+        + thumb_function("b", DEAR + "bx lr")
     )
     made = firmware(tmp_path, monkeypatch, "thumb", source, CALLED_AND_NOT)
     one = made.path("s", ("f", "c1"), ("via", "via"), ("a", "a"), ("c2", "f9"))
     two = made.path("t", ("h", "h"), ("via", "via"), ("a", "a"))
     facts = f"call at {made.at('c1')}: {made.at('a')}, {made.at('b')}\n"
-    observed = Observed((one, two), {}, frozenset(), {made.made.at("via"): (made.made.at("a"),)})
-    monkeypatch.setattr("wcetchar.pipeline.paths.check_counts", lambda *_: None)
-    models = PathModels(made.resolved, observed, Request(parse_facts(facts, "x.ff").facts))
-    (found,) = (b.model for b in models.all() if b.model.service == "s")
-    assert longest(found, {}) == Bound(2 + 1 + 41 + 3, BOUND)
+    seen = {made.made.at("via"): (made.made.at("a"),)}
+    assert longest(made.models(facts, one, two, targets=seen)["s"], {}) == Bound(
+        2 + 1 + 41 + 3, BOUND
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from flow_programs import Program as Made
 from flow_programs import analysed_in, built
+from flow_programs import thumb_function as function
 
 from wcetchar.model.flow import ProgramGraph
 from wcetchar.model.flow_fact import CodePlace, PlaceKind
@@ -17,11 +18,6 @@ from wcetchar.static.facts.places import Places
 from wcetchar.static.flow.graph import program_graph
 from wcetchar.static.flow.register_calls import callers, register_calls
 from wcetchar.static.given_targets import Given, is_said_by_calls
-
-
-def function(name: str, text: str) -> str:
-    return f".thumb\n.global {name}\n.type {name}, %function\n.thumb_func\n{name}: {text}\n"
-
 
 LEAVES = "".join(function(name, "bx lr") for name in "abcd")
 SOURCE = (

@@ -334,10 +334,20 @@ def test_what_a_core_may_not_notice(tmp_path: Path, between: int, joined: bool) 
     assert found["end"] == {FREE}
 
 
+NESTING = """
+    .data
+    .global nesting
+    .type nesting, @object
+    .size nesting, 4
+    nesting: .word 0
+"""
+
+
 def test_too_much_to_be_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A counter that a loop counts up: beyond some values it is not known, and the path is
     masked for all that is known."""
-    source = """
+    source = (
+        """
     .global f
     .type f, @function
     f:      csrci mstatus, 8
@@ -349,12 +359,9 @@ def test_too_much_to_be_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             bnez a0, loop
             csrsi mstatus, 8
     end:    ret
-    .data
-    .global nesting
-    .type nesting, @object
-    .size nesting, 4
-    nesting: .word 0
     """
+        + NESTING
+    )
     made = built(tmp_path, "riscv", source)
     monkeypatch.setattr(expanding, "MOST_HOLDS", 4)
     found, graph = held(made, {"nesting": 0})
@@ -369,7 +376,8 @@ def test_a_lock_that_is_not_counted_any_more(
 ) -> None:
     """Behind what was not told apart masks are known again where they are written; whether the
     scheduler is locked stays unknown, and a trace where it is not keeps to that."""
-    source = """
+    source = (
+        """
     .global f
     .type f, @function
     f:      la t0, nesting
@@ -385,12 +393,9 @@ def test_a_lock_that_is_not_counted_any_more(
     .global lock
     .type lock, @function
     lock:   ret
-    .data
-    .global nesting
-    .type nesting, @object
-    .size nesting, 4
-    nesting: .word 0
     """
+        + NESTING
+    )
     made = built(tmp_path, "riscv", source)
     monkeypatch.setattr(expanding, "MOST_HOLDS", 2)
     found, graph = held(made, {"nesting": 0}, lock=("lock",))

@@ -43,6 +43,9 @@ from wcetchar.static.flow.value_sets import (
     highest,
 )
 
+_IP: Final = 12
+"""The register of Arm that code between a call and what it calls may change (AAPCS, 6.1.1)."""
+
 
 class Memory:
     """Contents of an image that do not change while it runs.
@@ -79,15 +82,11 @@ def _in_code(image: Image, symbol: Symbol) -> bool:
     return section is not None and section.executable
 
 
-_IP: Final = 12
-"""The register of Arm that code between a call and what it calls may change (AAPCS, 6.1.1)."""
-
-
 class Interpreter:
     """Executes single instructions on states. ``helpers``: addresses of those of
     ``functions.CASES``."""
 
-    def __init__(self, code: Code, helpers: Collection[int] = ()) -> None:
+    def __init__(self, code: Code, helpers: Collection[int]) -> None:
         self.code = code
         self._helpers = frozenset(helpers)
         self.memory = Memory(code)
