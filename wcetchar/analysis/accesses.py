@@ -59,6 +59,7 @@ from wcetchar.counting.columns import (
     access_code,
     event_code,
 )
+from wcetchar.counting.fetched_again import near
 from wcetchar.counting.fetches import fetches_of
 from wcetchar.counting.issue import issue_events
 from wcetchar.counting.stalls import Stalls
@@ -115,6 +116,11 @@ class Labeller:
     def is_call(self) -> npt.NDArray[np.bool_]:
         """By table index: the instruction calls a function."""
         return np.isin(self._columns.flow, [FLOW[Flow.CALL], FLOW[Flow.CALL_INDIRECT]])
+
+    @cached_property
+    def _near(self) -> npt.NDArray[np.bool_]:
+        """By table index: what is fetched with it once more is still there."""
+        return near(self._resolved.table, self._resolved.code_section.astype(np.int64))
 
     @property
     def exceptions(self) -> ExceptionModel:
@@ -231,7 +237,8 @@ class Labeller:
         begins = np.flatnonzero((held[1:] & ~held[:-1]).any(axis=1)) + 1
         frames = {frame.position for frame in window.float_frames}
         apart = frames | set(cuts.tolist())
-        loads.add(seen.accesses, seen.section, apart, begins.tolist(), taken, rows)
+        near = self._near[executed.index]
+        loads.add(seen.accesses, seen.section, apart, begins.tolist(), taken, near, rows)
         words = [*self._hardware_reads(window, len(executed.index) - 1)]
         for section, number, position in words:
             loads.add_unknown(section, number, position, rows)

@@ -26,7 +26,8 @@ any line.
 
 A load *behind a store* to the same bytes may have to be carried out again by a core that reads its
 cache before the store is over: counted are those of the next instruction, and those of the next but
-one where the one between does not transfer control.
+one where the one between does not transfer control; and apart those with which it fetches no
+instructions again that it may have to load again (``counting.fetched_again``).
 
 Soundness: that data lie in lines as in the trace. Lines may be anywhere, but what shares one there
 has to share one elsewhere, and what does not, not: a promise (``data alignment``), without which
@@ -44,7 +45,12 @@ import numpy.typing as npt
 from wcetchar.analysis.data_accesses import Accesses
 from wcetchar.analysis.labelled import Rows
 from wcetchar.counting.columns import KIND, Codes, event_code
-from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind
+from wcetchar.model.access import (
+    LINE_LOADS,
+    LOADS_BEHIND_STORES,
+    WAYS_OF_LINE_LOADS,
+    EventKind,
+)
 from wcetchar.model.trace import Event
 
 _MOST_WAYS: Final = max(WAYS_OF_LINE_LOADS)
@@ -98,6 +104,7 @@ class LineLoads:
         apart: Iterable[int],
         blocked: Iterable[int],
         transfers: npt.NDArray[np.bool_],
+        near: npt.NDArray[np.bool_],
         rows: Rows,
     ) -> None:
         """Adds what a window loads.
@@ -110,6 +117,7 @@ class LineLoads:
             blocked: positions at which interrupts are masked, or preemption held off, that were
                 not at the one before.
             transfers: by position, whether the instruction transferred control.
+            near: by position, as in ``counting.fetched_again``.
         """
         lists = (
             accesses.owner.tolist(),
@@ -123,7 +131,7 @@ class LineLoads:
         emptied = sorted({*cuts, *blocked})
         for size in self.sizes:
             _add(_line_loads(size, all_accesses, cuts, emptied), rows)
-        _add(_behind_stores(all_accesses, transfers), rows)
+        _add(_behind_stores(all_accesses, transfers, near), rows)
 
     def add_unknown(self, section: int, words: int, position: int, rows: Rows) -> None:
         """Adds words that the hardware reads by itself."""
@@ -172,7 +180,9 @@ def _line_loads(
 
 
 def _behind_stores(
-    accesses: Sequence[_Access], transfers: npt.NDArray[np.bool_]
+    accesses: Sequence[_Access],
+    transfers: npt.NDArray[np.bool_],
+    near: npt.NDArray[np.bool_],
 ) -> Iterator[_Counted]:
     stores: list[tuple[int, int, int]] = []
     for owner, kind, address, size, section in accesses:
@@ -183,10 +193,13 @@ def _behind_stores(
                 for by, first, last in stores
                 if owner - by in (1, 2) and first < end and address < last
             }
+            found = None
             if 1 in behind:
-                yield section, EventKind.LOAD_BEHIND_STORE, owner
+                found = EventKind.LOAD_BEHIND_STORE
             elif 2 in behind and not transfers[owner - 1]:
-                yield section, EventKind.SECOND_LOAD_BEHIND_STORE, owner
+                found = EventKind.SECOND_LOAD_BEHIND_STORE
+            if found is not None:
+                yield section, LOADS_BEHIND_STORES[found] if near[owner] else found, owner
         if kind != Event.READ:
             stores = [s for s in stores if s[0] >= owner - 2]
             stores.append((owner, address, end))

@@ -31,7 +31,13 @@ from functools import cached_property
 from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import in_nanoseconds, span_of
-from wcetchar.model.access import LINE_LOADS, WAYS_OF_LINE_LOADS, EventKind, Operation
+from wcetchar.model.access import (
+    LINE_LOADS,
+    LOADS_BEHIND_STORES,
+    WAYS_OF_LINE_LOADS,
+    EventKind,
+    Operation,
+)
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Region
@@ -155,7 +161,7 @@ class DataCachePrices:
         penalty = self.penalty(region)
         if penalty is None or not self.cold:
             return _NONE
-        if kind in (EventKind.LOAD_BEHIND_STORE, EventKind.SECOND_LOAD_BEHIND_STORE):
+        if kind in (*LOADS_BEHIND_STORES, *LOADS_BEHIND_STORES.values()):
             return self._again()
         if self.by_lines:
             return _NONE

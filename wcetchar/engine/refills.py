@@ -34,7 +34,8 @@ handler comes back to it; else, and in the other states, it has all refills of i
 
 Where a core also carries loads out again that hit in a data cache behind a store, it fetches them
 again, and what it had fetched behind them: ``REFETCHED`` entries more each, which may miss but in
-sets that have room.
+sets that have room, and not of those loads with which all that is fetched again lies near
+(``counting.fetched_again``) where ways have ``APART`` bytes.
 
 A line takes its region's ``line refill``, and waits before for the edge of the region's clock, for
 interference, and for accesses to that memory which go on behind the core. Each access holds up one
@@ -62,8 +63,14 @@ from wcetchar.engine.fetched_ahead import check_fetched_ahead
 from wcetchar.engine.placement import Placement
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
-from wcetchar.model.access import LINE_ENTRIES, CoreEvent, EventKind, Succession
-from wcetchar.model.cache import CacheGeometry
+from wcetchar.model.access import (
+    LINE_ENTRIES,
+    LOADS_BEHIND_STORES,
+    CoreEvent,
+    EventKind,
+    Succession,
+)
+from wcetchar.model.cache import APART, CacheGeometry
 from wcetchar.model.characterization import (
     BlockingStretch,
     Characterization,
@@ -87,7 +94,8 @@ _NOTES: Final = {
 REFETCHED: Final = 5
 """Lines that are entered once more where a load is carried out again: one or two of its own, and of
 the three instructions that may have been fetched behind it."""
-_AGAIN: Final = (EventKind.LOAD_BEHIND_STORE, EventKind.SECOND_LOAD_BEHIND_STORE)
+_AGAIN: Final = frozenset(LOADS_BEHIND_STORES)
+_NEAR: Final = frozenset(LOADS_BEHIND_STORES.values())
 
 
 @dataclass(frozen=True)
@@ -336,17 +344,18 @@ class RefillPrices:
                     continue
                 if key.kind is here or (key.kind is elsewhere and not self.in_place(key.section)):
                     misses[key.section] += number * row.repetitions
-        return self._priced(counted, misses, entries.exact, self._refetched(counted))
+        again = self._refetched(counted, _AGAIN | _NEAR)
+        return self._priced(counted, misses, entries.exact, again)
 
-    def _refetched(self, counted: CountedService) -> int:
-        """Entries of lines by loads that are carried out again."""
+    def _refetched(self, counted: CountedService, kinds: Collection[EventKind]) -> int:
+        """Entries of lines by loads of such kinds, which are carried out again."""
         if not self.refetches:
             return 0
         loads = sum(
             number * row.repetitions
             for row in counted().rows
             for key, number in row.vector.items()
-            if isinstance(key, CoreEvent) and key.kind in _AGAIN
+            if isinstance(key, CoreEvent) and key.kind in kinds
         )
         return loads * REFETCHED
 
@@ -386,7 +395,8 @@ class RefillPrices:
             misses[lines[line]] += number
         anywhere = self._anywhere(lines, max((f.wild for f in found), default=0))
         if not fits(self.geometry, lines):
-            anywhere += self._refetched(counted)
+            small = self.geometry.line * self.geometry.sets < APART
+            anywhere += self._refetched(counted, _AGAIN | _NEAR if small else _AGAIN)
         hidden: list[HiddenLines] = []
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]

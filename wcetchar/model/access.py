@@ -188,6 +188,10 @@ class EventKind(StrEnum):
     # Loads right behind a store to the same bytes, or one instruction further.
     LOAD_BEHIND_STORE = "load behind store"
     SECOND_LOAD_BEHIND_STORE = "second load behind store"
+    # The same, where all that is fetched once more lies near: an instruction cache still has it
+    # (counting/fetched_again.py).
+    LOAD_BEHIND_STORE_NEAR = "load behind store near"
+    SECOND_LOAD_BEHIND_STORE_NEAR = "second load behind store near"
 
     __hash__ = str.__hash__  # as above
 
@@ -302,10 +306,15 @@ LINE_LOADS: Final = {
 }
 """Bytes of a line and lines of a set -> loads that may miss, and those that may miss beside if the
 cache was emptied where what is blocked began."""
-DATA_CACHE_EVENTS: Final = frozenset(one for pair in LINE_LOADS.values() for one in pair) | {
-    EventKind.LOAD_BEHIND_STORE,
-    EventKind.SECOND_LOAD_BEHIND_STORE,
+LOADS_BEHIND_STORES: Final = {
+    EventKind.LOAD_BEHIND_STORE: EventKind.LOAD_BEHIND_STORE_NEAR,
+    EventKind.SECOND_LOAD_BEHIND_STORE: EventKind.SECOND_LOAD_BEHIND_STORE_NEAR,
 }
+"""Loads that a core may carry out again, and those of them with which it fetches nothing again that
+it may have to load."""
+DATA_CACHE_EVENTS: Final = frozenset(
+    one for pair in (*LINE_LOADS.values(), *LOADS_BEHIND_STORES.items()) for one in pair
+)
 _BESIDE = (
     STALLS
     | DATA_CACHE_EVENTS

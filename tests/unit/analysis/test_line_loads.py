@@ -35,6 +35,7 @@ def counted(
     blocked: list[int] | None = None,
     owners: list[int] | None = None,
     transfers: set[int] | None = None,
+    near: bool = False,
 ) -> dict[str, int]:
     owner = owners or list(range(len(accesses)))
     count = max(owner, default=-1) + 1
@@ -46,6 +47,7 @@ def counted(
         apart or [],
         blocked or [],
         np.array([n in (transfers or set()) for n in range(count)], dtype=bool),
+        np.full(count, near),
         rows,
     )
     found: Counter[str] = Counter()
@@ -123,6 +125,11 @@ def test_a_load_behind_a_store_to_the_same_bytes(
 ) -> None:
     found = counted([(WRITE, 8, 4), (READ, 10, 2)], owners=[0, between + 1], transfers=transfers)
     assert {k: v for k, v in found.items() if "behind" in k} == expected
+    found = counted(
+        [(WRITE, 8, 4), (READ, 10, 2)], owners=[0, between + 1], transfers=transfers, near=True
+    )
+    both = {f"{kind} near": times for kind, times in expected.items()}
+    assert {k: v for k, v in found.items() if "behind" in k} == both
     other = counted([(WRITE, 8, 2), (READ, 10, 2)], owners=[0, between + 1])
     assert not any("behind" in kind for kind in other)
 

@@ -570,6 +570,28 @@ def test_loads_that_are_carried_out_again_enter_lines_again() -> None:
     assert beside(crowded, replace(both, core=never), counts) == 10 + 3 * REFILL
 
 
+def test_loads_whose_code_lies_near_fetch_nothing_again_from_long_ways() -> None:
+    """Two lines of one set, 1 KiB from each other in the cache that has just such ways."""
+    again = CoreEvent("heap", EventKind.LOAD_BEHIND_STORE)
+    near = CoreEvent("heap", EventKind.LOAD_BEHIND_STORE_NEAR)
+    second = CoreEvent("heap", EventKind.SECOND_LOAD_BEHIND_STORE_NEAR)
+    data = DataCache(CacheGeometry(32, 4), cycles(7))
+    hardware = with_ram(board())
+    lines = FetchedLines(
+        formula(50, 0), (footprint(0, 32, repeated=(EnteredLine(32, ".text", 0, 2),)),)
+    )
+
+    def taken(sets: int, counts: dict[Key, int]) -> Fraction:
+        core = replace(hardware.core, data_cache=data, instruction_cache=CacheGeometry(32, sets))
+        return beside(lines, replace(hardware, core=replace(core, write_buffer=0)), counts)
+
+    counts: dict[Key, int] = {ALU: 1, near: 2, second: 1, again: 1}
+    missed = 10 + (2 + 1) * REFILL
+    assert taken(32, counts) == missed + 5 * REFILL + 5 * 10
+    # Ways of half that size may hold only one of two lines that are near.
+    assert taken(16, counts) == missed + 4 * (5 * REFILL + 5 * 10)
+
+
 def test_what_goes_on_is_looked_for_among_all_that_its_lines_depend_on() -> None:
     """Accesses and loads that are carried out again tell how long lines take, entries alone do
     not: each value of N counts, or the longest would not be found."""
