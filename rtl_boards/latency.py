@@ -37,11 +37,11 @@ from pathlib import Path
 
 import numpy as np
 import rises
-from cells import CELLS, Cell
+from cells import CELLS, PLACED, Cell
 from entry import LATCHED, STAGES, Entry, entry_of
 from measurements import TRAP_HANDLER, Row, write
 from rises import Stretch
-from validate import wcetchar
+from validate import made_map, wcetchar
 from windows import Codes, Program, Run, Window, cut, load
 
 from wcetchar import store
@@ -52,9 +52,21 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILT = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl"))
 STATES = (
     "imc, board A, caches ideal",
+    "imc, board B, caches ideal, jitter, second master",
     "imc, board C, caches ideal",
+    "imc, board C, caches ideal, refresh",
+    "imc, board C, caches ideal, refresh, second master",
     "imc, board A, caches cold",
+    "imc, board B, caches cold",
+    "imc, board C, caches cold",
+    "imc, board C, caches cold, refresh, second master",
+    "imac, board D, caches ideal",
+    f"imac-cached, board D, caches ideal, empty data; {PLACED}",
+    f"imac-cached, board D, caches cold; {PLACED}",
+    f"imac-cached, board D, caches cold, jitter, second master; {PLACED}",
 )
+"""Those of `validate.py` that are measured if none is named: all that makes an access wait, and
+both caches empty where a service begins."""
 REFERENCE = STATES[0]
 NOT_ENABLED, NEVER_TAKEN = 0, 0xFFFFFFFF
 """What the bench says in the place of a cycle."""
@@ -74,8 +86,13 @@ class Blocking:
     word: str
 
 
+def map_of(cell: Cell, characterization: Path) -> Path | str:
+    return made_map(cell, characterization) if cell.makes_a_map else cell.section_map
+
+
 def blocking(characterization: Path, cell: Cell) -> Blocking:
-    words = ("--profile", cell.profile, "--map", cell.section_map, "--maximum", "--json")
+    words = ("--profile", cell.profile, "--map", map_of(cell, characterization))
+    words = (*words, "--maximum", "--json")
     found = Blocking(0, "none", "none")
     for one in json.loads(wcetchar("estimate", characterization, *words))["estimates"]:
         chain = one["blocking_chains"].get("interrupts", {})
@@ -95,7 +112,7 @@ def bench(cell: Cell, program: str, marks: Path, *options: str | Path) -> None:
     marks.parent.mkdir(parents=True, exist_ok=True)
     board = ROOT / "rtl_boards" / "boards" / f"{cell.board}.yaml"
     core = BUILT / f"bench-{cell.core}"
-    command = [core, board, program, "--caches", cell.caches, "-o", marks, *options]
+    command = [core, board, program, "--caches", cell.caches, *cell.beside, "-o", marks, *options]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
@@ -253,7 +270,8 @@ def hold(options: argparse.Namespace, services: ServicesFile, it: State) -> Held
     names = sorted({p.name for s in services.services for p in s.parameters})
     file = it.folder / "interrupts.csv"
     write(str(file), rows, names, [""])
-    words = ("--profile", it.cell.profile, "--map", it.cell.section_map, "--metric", "interrupts")
+    prices = map_of(it.cell, options.characterization)
+    words = ("--profile", it.cell.profile, "--map", prices, "--metric", "interrupts")
     against = wcetchar(
         *("validate", options.characterization, *words, "--measured", file, "--json"), ok=(0, 1)
     )

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -261,6 +263,19 @@ def test_the_figure(scripts: Any) -> None:
     assert entry.figure(1000) == 1000 + 41
     # Where hardly anything is masked, a division counts.
     assert entry.figure(20) == 3 * 34 + 11 + 10 + 8
+    assert replace(entry, refill=22).figure(1000) == 1000 + 41 + 22
+
+
+def test_others_take_their_turns_beside_a_stretch(scripts: Any) -> None:
+    entry = scripts.entry.Entry(entry=11, lines=10, near=4, any=34)
+    # 41 cycles: one turn at once, and one more each 30 cycles of what that makes: 41 + 7 = 48,
+    # + 7 = 55, and the next turn would be at 60.
+    others = scripts.entry.Rate(((Fraction(7), Fraction(30)),))
+    assert replace(entry, others=others).beside == 41 + 2 * 7
+    # Refresh seldom, and once all the same.
+    others = scripts.entry.Rate(((Fraction(12), Fraction(1024)),))
+    assert replace(entry, others=others).beside == 41 + 12
+    assert replace(entry, others=others).figure(1000) == 1000 + 41 + 12
 
 
 @pytest.mark.parametrize(
@@ -270,24 +285,72 @@ def test_the_figure(scripts: Any) -> None:
         ("imc-zero-wait", EventKind.BRANCH_TAKEN, 1 + 3),
         ("imc-zero-wait", EventKind.INTERRUPT_MASK, 1 + 2),
         ("imc-zero-wait", EventKind.LOAD, 1 + 1 + 1),
+        # Constants from flash, 5, behind a write to RAM that is under way.
+        ("imc-board-b", EventKind.LOAD, 1 + 5 + 1 + 1),
         # (3 + 1) * 2 and an edge, behind a write that is under way.
         ("imc-board-c", EventKind.LOAD, 1 + 2 * 9 + 1),
+        # Refresh is no part of an access, but of the window.
+        ("imc-board-c-refresh", EventKind.LOAD, 1 + 2 * 9 + 1),
+        # Past the cache: 7 from flash, behind two writes of 3.
+        ("imac-board-d-uncached", EventKind.LOAD, 1 + 7 + 2 * 3),
+        # A miss from flash, 1 + 23, behind two writes of 3; one that is carried out again, 7.
+        ("imac-board-d", EventKind.LOAD, 1 + 24 + 2 * 3 + 7),
+        ("imac-board-d", EventKind.STORE, 1 + 24 + 2 * 3),
+        # Jitter: 2 of flash, 1 of each write.
+        ("imac-board-d-shared", EventKind.STORE, 1 + 26 + 2 * 4),
     ],
 )
 def test_instructions_at_most(scripts: Any, name: str, kind: EventKind, expected: int) -> None:
-    profile = store.load_profile(f"vexriscv/{name}")
-    assert scripts.entry.instruction(profile, kind) == expected
+    memories = scripts.entry.Memories.of(store.load_profile(f"vexriscv/{name}"))
+    assert scripts.entry.instruction(memories, kind) == expected
 
 
 def test_an_access_over_a_narrow_bus(scripts: Any) -> None:
-    profile = store.load_profile("vexriscv/imc-board-c")
-    assert scripts.entry.access(profile, profile.regions["external"], Operation.READ) == 9
+    memories = scripts.entry.Memories.of(store.load_profile("vexriscv/imc-board-c"))
+    assert memories.access(memories.profile.regions["external"], Operation.READ) == 9
 
 
-def test_refresh_is_refused(scripts: Any) -> None:
-    profile = store.load_profile("vexriscv/imc-board-c-refresh")
-    with pytest.raises(SystemExit, match="refresh"):
-        scripts.entry.longest_access(profile)
+@pytest.mark.parametrize(
+    ("name", "refill", "shared"),
+    [
+        ("imc-zero-wait", 0, 0),
+        # From the memory of constants.
+        ("imc-cached", 11, 11),
+        # Nothing is written to flash.
+        ("imc-board-b-cached", 22, 22),
+        # 19.5 * 2 and an edge, behind a write of 9.
+        ("imc-board-c-cached", 39 + 1 + 9, 39 + 1 + 9),
+        ("imac-board-d-cached-shared", 24, 24),
+    ],
+)
+def test_lines_at_most(scripts: Any, name: str, refill: int, shared: int) -> None:
+    memories = scripts.entry.Memories.of(store.load_profile(f"vexriscv/{name}"))
+    assert (memories.longest_refill, memories.shared_refill) == (refill, shared)
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("imc-board-b", ()),
+        # In cycles of the core: two in one of the memory.
+        ("imc-board-c-refresh", ((12, 1024),)),
+        ("imc-board-c-shared", ((12, 1024), (36, 236))),
+        ("imac-board-d-cached-shared", ((7, 26),)),
+    ],
+)
+def test_what_others_take(scripts: Any, name: str, others: tuple[tuple[int, int], ...]) -> None:
+    found = scripts.entry.Memories.of(store.load_profile(f"vexriscv/{name}"))
+    assert found.others.recurring == others
+    assert set(found.each.values()) == {0}
+
+
+def test_a_master_that_asks_at_any_time_is_met_by_each_access(scripts: Any) -> None:
+    profile = store.load_profile("vexriscv/imc-board-b-shared")
+    data = profile.regions["data"]
+    asks = replace(data, arbitration=replace(data.arbitration, every=None))
+    found = scripts.entry.Memories.of(replace(profile, regions={**profile.regions, "data": asks}))
+    assert found.others.recurring == ()
+    assert found.access(asks, Operation.READ) == 1 + 4
 
 
 @pytest.mark.parametrize(
