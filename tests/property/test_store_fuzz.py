@@ -19,6 +19,7 @@ from wcetchar.store import (
     load_measurements,
     load_profile,
     load_services,
+    load_working_sets,
 )
 from wcetchar.store.yaml_source import parse_yaml
 
@@ -33,6 +34,7 @@ YAML_LOADERS: dict[str, Callable[[str], object]] = {
     "wcetchar/section-map/1": load_map,
     "wcetchar/services/1": load_services,
     "wcetchar/measured/1": load_measurements,
+    "wcetchar/working-sets/1": load_working_sets,
 }
 
 

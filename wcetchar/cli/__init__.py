@@ -32,6 +32,7 @@ VERBS: Final = (
     "compare",
     "validate",
     "profile",
+    "system",
 )
 
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it

@@ -21,10 +21,12 @@ from wcetchar.store.names import (
 )
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
+from wcetchar.store.quantity import parse_time
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
 from wcetchar.store.source import read_text
+from wcetchar.store.working_sets import WorkingSets, load_working_set, load_working_sets
 
 __all__ = [
     "Locator",
@@ -32,6 +34,7 @@ __all__ = [
     "Measurements",
     "ProfileText",
     "RunsFile",
+    "WorkingSets",
     "characterization_json",
     "characterization_names",
     "load_campaign",
@@ -43,9 +46,12 @@ __all__ = [
     "load_profile_text",
     "load_runs",
     "load_services",
+    "load_working_set",
+    "load_working_sets",
     "locate",
     "map_names",
     "maps_of",
+    "parse_time",
     "profile_names",
     "read_text",
     "section_rule_names",

@@ -20,6 +20,7 @@ HARDWARE: Final = PACKAGE / "hwprofiles"
 PUBLISHED: Final = PACKAGE / "store" / "published"
 SECTION_RULES: Final = PACKAGE / "store" / "section_rules"
 _MEASURED: Final = ".measured.yaml"
+_WORKING_SETS: Final = ".working-sets.yaml"
 
 
 def profile_names() -> tuple[str, ...]:
@@ -49,6 +50,12 @@ def characterization_names() -> tuple[str, ...]:
 def measurement_names() -> tuple[str, ...]:
     """Names of the published measurements, sorted."""
     return tuple(sorted(p.name.removesuffix(_MEASURED) for p in PUBLISHED.glob("*" + _MEASURED)))
+
+
+def working_sets_names() -> tuple[str, ...]:
+    """Names of the published files of working sets, sorted."""
+    suffix = _WORKING_SETS
+    return tuple(sorted(p.name.removesuffix(suffix) for p in PUBLISHED.glob("*" + suffix)))
 
 
 def section_rule_names() -> tuple[str, ...]:
@@ -89,6 +96,12 @@ def characterization_path(name_or_path: str) -> str:
 def measurements_path(name_or_path: str) -> str:
     """Path of a file of measurements, as :func:`profile_path`."""
     return _resolve(name_or_path, measurement_names(), PUBLISHED, _MEASURED, "set of measurements")
+
+
+def working_sets_path(name_or_path: str) -> str:
+    """Path of a file of working sets, as :func:`profile_path`."""
+    names = working_sets_names()
+    return _resolve(name_or_path, names, PUBLISHED, _WORKING_SETS, "file of working sets")
 
 
 def _yaml_names() -> list[str]:

@@ -112,6 +112,29 @@ def parse_size(value: object) -> int:
     return int(low)
 
 
+def parse_time(value: object) -> Fraction:
+    """Text of a time that needs no clock -> nanoseconds at most. Raises :class:`InputError` without
+    a place."""
+    time = parse_quantity(value, Dimension.TIME)
+    if time.unit is not Unit.NANOSECONDS:
+        raise InputError(
+            f"{shown(value)} is in cycles, and there is no clock",
+            expected="a time such as `10 us` or `85 us +- 5 %`",
+        )
+    return time.high
+
+
+def parse_percent(value: object) -> Fraction:
+    """Text of a percentage, ``9 %`` -> 9/100. Raises :class:`InputError` without a place."""
+    text = value if isinstance(value, str) and len(value) <= _MAX_LENGTH else ""
+    match = re.fullmatch(rf"({_NUMBER})\s*%", text.strip())
+    if match is None:
+        raise InputError(
+            f"{shown(value)} is not a percentage", expected="a percentage such as `9 %` or `2.5 %`"
+        )
+    return Fraction(match[1]) / 100
+
+
 def quantity_text(quantity: Quantity) -> str:
     """Text that :func:`parse_quantity` reads back as the same quantity.
 

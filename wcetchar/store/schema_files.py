@@ -23,6 +23,7 @@ from wcetchar.store.profile import ProfileDoc
 from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
 from wcetchar.store.services import ServicesDoc
+from wcetchar.store.working_sets import WorkingSetsDoc
 
 PROFILE: Final = "hardware-profile.json"
 FOLDER: Final = Path(__file__).resolve().parent / "schemas"
@@ -33,6 +34,7 @@ DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
     "services.json": ServicesDoc,
+    "working-sets.json": WorkingSetsDoc,
 }
 PART_OF_SERVICES: Final = "services-part.json"
 

@@ -29,6 +29,7 @@ SCHEMA_OF = {
     "wcetchar/hardware-profile/1": "hardware-profile.json",
     "wcetchar/section-map/1": "section-map.json",
     "wcetchar/measured/1": "measured.json",
+    "wcetchar/working-sets/1": "working-sets.json",
     "wcetchar/services/1": "services.json",
 }
 

@@ -1,0 +1,183 @@
+"""``wcetchar system``: what services and hardware mean for a whole system."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import click
+
+from wcetchar.cli.common import (
+    assignments,
+    check_output,
+    chosen_format,
+    emit,
+    json_option,
+    output_option,
+    table_color,
+    table_width,
+)
+from wcetchar.model.switching import LossModel
+from wcetchar.pipeline import overhead as pipeline
+from wcetchar.report import overhead as report
+
+FORMATS = ("table", "csv", "markdown", "json")
+
+
+def _rates(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Fraction]:
+    for text in texts:
+        if not re.fullmatch(r"(?=.*[1-9])[0-9]{1,12}(\.[0-9]{1,9})?", text):
+            raise click.BadParameter(f"{text!r} is no rate; it needs a number above 0, such as 500")
+    return [Fraction(text) for text in texts]
+
+
+@click.group("system", short_help="From services to systems: what switching takes.")
+def command() -> None:
+    """From services to systems.
+
+    \b
+    Example:
+      wcetchar system overhead --switch 10us --switch 2us --rate 500 --rate 5000
+    """
+
+
+@command.command("overhead", short_help="Share of the processor that context switches take.")
+@click.argument("characterization", required=False)
+@click.option(
+    "rates",
+    "--rate",
+    multiple=True,
+    default=("100", "1000", "10000"),
+    show_default=True,
+    metavar="N",
+    callback=_rates,
+    help="Switches in a second; repeatable.",
+)
+@click.option(
+    "switches",
+    "--switch",
+    multiple=True,
+    metavar="TIME",
+    help="How long a switch takes, such as 10us; of a range the upper end counts; repeatable.",
+)
+@click.option(
+    "profiles",
+    "--profile",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Hardware profile that prices a switch of CHARACTERIZATION; repeatable.",
+)
+@click.option(
+    "maps",
+    "--map",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Section map: one for all profiles or one for each. Default: the profile's own.",
+)
+@click.option(
+    "--service",
+    default=pipeline.SWITCH,
+    show_default=True,
+    metavar="NAME",
+    help="Service or activity of CHARACTERIZATION that switches.",
+)
+@click.option(
+    "values",
+    "--set",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=assignments,
+    help="Value of a parameter, before that of the map; repeatable.",
+)
+@click.option(
+    "--working-set",
+    metavar="FILE:NAME",
+    help="What comes back into caches behind each switch, such as kaiser2008:celeron-64k-dirty.",
+)
+@click.option(
+    "--model",
+    type=click.Choice([one.value for one in LossModel]),
+    default=LossModel.FLOOD.value,
+    show_default=True,
+    help="How progress comes back: flood is never less (hard real time), exponential an average.",
+)
+@click.option(
+    "form",
+    "--format",
+    type=click.Choice(FORMATS),
+    help="How to print the result. Default: table.",
+)
+@json_option
+@output_option
+def overhead(
+    characterization: str | None,
+    rates: list[Fraction],
+    switches: tuple[str, ...],
+    profiles: tuple[str, ...],
+    maps: tuple[str, ...],
+    service: str,
+    values: dict[str, int],
+    working_set: str | None,
+    model: str,
+    form: str | None,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """How much of the processor's time context switches take, at each rate: switches of given
+    times, or the one of CHARACTERIZATION (a name or a file) on hardware profiles. With a working
+    set, beside that what is lost while it comes back into the caches behind each switch.
+
+    \b
+    Examples:
+      wcetchar system overhead --switch 10us --switch 2us --rate 500 --rate 5000
+      wcetchar system overhead --switch 2us --rate 1000 \\
+          --working-set kaiser2008:celeron-64k-dirty
+      wcetchar system overhead kernel.json --profile cortex-m3/flash-3ws \\
+          --map cortex-m3/map-flash-3ws --rate 1000
+    """
+    check_output(output, [name for name in (characterization, *profiles, *maps) if name])
+    chosen = chosen_format(form, as_json)
+    found = pipeline.run(
+        pipeline.Request(
+            tuple(rates),
+            switches,
+            characterization,
+            profiles,
+            maps,
+            service,
+            values,
+            working_set,
+            LossModel(model),
+        )
+    )
+    view = _view(found)
+    if chosen == "json":
+        text = report.as_json(view)
+    elif chosen == "csv":
+        text = report.as_csv(view)
+    elif chosen == "markdown":
+        text = report.markdown(view)
+    else:
+        text = report.terminal(view, table_width(output), table_color(output))
+    emit(text, output)
+
+
+def _view(found: pipeline.Result) -> report.View:
+    rows = tuple(
+        report.Row(
+            one.switch,
+            "" if one.word is None else one.word.value,
+            one.load.rate,
+            one.load.switch,
+            one.load.switching,
+            None if found.working_set is None else one.load.loss,
+        )
+        for one in found.overheads
+    )
+    back = found.working_set
+    behind = (
+        None
+        if back is None
+        else f"{back.name} ({back.machine}, caches {back.before} before), model {found.model.value}"
+    )
+    return report.View(rows, behind, found.notes)

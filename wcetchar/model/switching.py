@@ -1,0 +1,53 @@
+"""What a switch to another task or partition costs beside the switch itself: a working set that has
+to come back into the caches (``engine/switching.py`` has the equations)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+
+class LossModel(StrEnum):
+    """How the progress of what was switched to comes back."""
+
+    FLOOD = "flood"
+    EXPONENTIAL = "exponential"
+
+
+@dataclass(frozen=True)
+class WorkingSet:
+    """One working set on one machine, as measured behind a switch.
+
+    Attributes:
+        size: in bytes; 0: not said.
+        before: what the caches held when it was switched to.
+        least: progress right behind the switch, of the sustained one; above 0, at most 1.
+        settles: nanoseconds until progress is sustained again, as ``flood`` has it.
+        constant: of ``exponential``, 1 / k in nanoseconds; ``None``: ``settles``, with which both
+            models lose the same in the end.
+    """
+
+    name: str
+    machine: str
+    size: int
+    before: str
+    least: Fraction
+    settles: Fraction
+    constant: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What shares the processor in virtual-time round-robin.
+
+    Attributes:
+        share: its weight among all shares, 1 or more.
+        working_set: ``None``: it loses nothing but the switch.
+        model: which of its progress.
+    """
+
+    name: str
+    share: int
+    working_set: WorkingSet | None = None
+    model: LossModel = LossModel.FLOOD

@@ -1,0 +1,122 @@
+"""What switching takes of a processor: times of a switch, given or priced, and rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from wcetchar import store
+from wcetchar.engine.switching import Load, load
+from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.model.characterization import Word
+from wcetchar.model.switching import LossModel, WorkingSet
+from wcetchar.pipeline import estimate
+
+SWITCH = "context_switch"
+"""The activity of a kernel's characterization that switches."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to find the load of.
+
+    Attributes:
+        switches: times of a switch in nanoseconds, as text of a quantity.
+        rates: switches in a second.
+        characterization, profiles, maps, service, values: where a switch is priced instead, or
+            beside; as of ``estimate``.
+        working_set: ``FILE:NAME`` of what comes back into caches behind each switch.
+    """
+
+    rates: tuple[Fraction, ...]
+    switches: tuple[str, ...] = ()
+    characterization: str | None = None
+    profiles: tuple[str, ...] = ()
+    maps: tuple[str, ...] = ()
+    service: str = SWITCH
+    values: Mapping[str, int] = field(default_factory=dict)
+    working_set: str | None = None
+    model: LossModel = LossModel.FLOOD
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """One switch at one rate. ``switch``: whose it is; ``word``: ``None`` where its time was
+    given, and not a figure of ours."""
+
+    switch: str
+    load: Load
+    word: Word | None
+
+
+@dataclass(frozen=True)
+class Result:
+    overheads: tuple[Overhead, ...]
+    working_set: WorkingSet | None
+    model: LossModel
+    notes: tuple[str, ...]
+
+
+def run(request: Request) -> Result:
+    """Each switch at each rate, switch by switch.
+
+    Raises:
+        UsageError: nothing says how long a switch takes.
+        InputError: as of ``estimate``; what is given is no time; there is no such working set.
+    """
+    if not request.switches and request.characterization is None:
+        raise UsageError(
+            "nothing says how long a switch takes",
+            expected="--switch TIME, or a characterization with --profile",
+        )
+    if request.characterization is None and (request.profiles or request.maps):
+        raise UsageError(
+            "a profile prices a characterization, and there is none",
+            expected="CHARACTERIZATION --profile NAME, or --switch TIME alone",
+        )
+    working_set = None
+    if request.working_set is not None:
+        working_set = _working_set(request.working_set)
+    switches: list[tuple[str, Fraction, Word | None]] = [
+        ("given", _time(text), None) for text in request.switches
+    ]
+    notes: list[str] = []
+    if request.characterization is not None:
+        asked = estimate.Request(
+            request.characterization,
+            request.profiles,
+            request.maps,
+            (request.service,),
+            request.values,
+        )
+        for one in estimate.run(asked):
+            switches.append((f"{one.service} on {one.profile}", one.total.high, one.word))
+            notes += one.notes
+    return Result(
+        tuple(
+            Overhead(name, load(rate, time, working_set, request.model), word)
+            for name, time, word in switches
+            for rate in request.rates
+        ),
+        working_set,
+        request.model,
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def _time(text: str) -> Fraction:
+    """The upper end, in nanoseconds."""
+    try:
+        return store.parse_time(text)
+    except InputError as error:
+        error.where = Location("--switch")
+        raise
+
+
+def _working_set(text: str) -> WorkingSet:
+    try:
+        return store.load_working_set(text)
+    except InputError as error:
+        error.where = error.where or Location("--working-set")
+        raise
