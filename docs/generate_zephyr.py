@@ -181,7 +181,8 @@ def longest(board: str, scheduler: str, summary: Summary) -> list[str]:
                 f"`{end['function']}` ({place(end)})" for end in (stretch["begin"], stretch["end"])
             ]
             where = f"{stretch['service']}" + (f" at {at}" if at else "")
-            length = f"{stretch['whole']:,}"
+            # What goes on with it is not all known: what follows is not the most.
+            length = f"{'at least ' if stretch['not_bounded'] else ''}{stretch['whole']:,}"
             if stretch["follows"]:
                 parts = [f"{stretch['instructions']:,}"]
                 parts += [f"{f['instructions']:,} of {f['service']}" for f in stretch["follows"]]

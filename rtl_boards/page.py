@@ -82,19 +82,25 @@ def _summary(result: Result, report: Report) -> str:
     )
 
 
+def _measured(of: Iterable[tuple[Result, Report]]) -> int:
+    """Of a state against which several prices are held each call was measured once."""
+    once = {(result.configuration, result.cell.folder): one for result, one in of}
+    return sum(one["measurements"] for one in once.values())
+
+
 def _total(what: str, configuration: str, of: Sequence[tuple[Result, Report]]) -> str:
     rows = {
         (row["service"], *sorted(row["parameters"].items())) for _, one in of for row in one["rows"]
     }
     return (
         f"| {configuration} | {what} | {len({row[0] for row in rows}):,} | {len(rows):,} | "
-        f"{sum(one['measurements'] for _, one in of):,} | {sum(one['unsafe'] for _, one in of)} | "
+        f"{_measured(of):,} | {sum(one['unsafe'] for _, one in of)} | "
         f"{len(of)} | {sum(not missed(result.cell, one) for result, one in of)} |"
     )
 
 
 def _totals(results: Sequence[Result]) -> Iterator[str]:
-    calls = sum(result.report["measurements"] for result in results)
+    calls = _measured((result, result.report) for result in results)
     unsafe = sum(one["unsafe"] for result in results for one in (result.report, result.masked))
     pairs = [
         ("calls", [(result, result.report) for result in results]),

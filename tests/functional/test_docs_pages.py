@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -86,3 +87,30 @@ def test_counts_of_services_in_text_are_those_of_the_files() -> None:
     yaml = YAML(typ="safe", pure=True)
     (counted,) = stated.findall((zephyr / "README.md").read_text(encoding="utf-8"))
     assert int(counted) == len(yaml.load(zephyr / "services.yaml")["services"])
+
+
+def test_zephyrs_page_says_of_which_stretches_it_has_not_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    place = {"function": "f", "file": "a/f.c", "line": 3}
+    stretch = {
+        "whole": 4360,
+        "instructions": 4320,
+        "service": "tick",
+        "parameters": {"K": 2},
+        "follows": [{"service": "switch", "instructions": 40}],
+        "not_bounded": ["it goes on in the code that called such a service"],
+        "begin": place,
+        "end": place,
+    }
+    summary = {
+        "longest_interrupts": [stretch],
+        "longest_preemption": [stretch | {"not_bounded": []}],
+    }
+    lines = import_module("generate_zephyr").longest("board", "dumb", summary)
+    rows = [line for line in lines if "tick" in line]
+    assert [row.split("|")[1].strip() for row in rows] == [
+        "at least 4,360 = 4,320 + 40 of switch",
+        "4,360 = 4,320 + 40 of switch",
+    ]

@@ -366,7 +366,10 @@ def test_what_is_above(scripts: Any, values: dict[str, int], is_above: bool) -> 
     fits = {"longest": 100, "figure": 100, "beyond": 30, "beside": 30, "above": 0}
     held = scripts.latency.Held(interrupts=1, median=1.0, services=1, **{**fits, **values})
     assert held.is_above is is_above
-    assert held.is_above or "| 100 | 100 | 30 | 30 |" in scripts.latency.table({"a": held})
+    assert (
+        held.is_above
+        or scripts.latency.row("a", held) == "| a | 1 | 1 | 100 | 100 | 30 | 30 | 1 | 0 |"
+    )
 
 
 @pytest.mark.long
@@ -374,14 +377,15 @@ def test_no_interrupt_of_freertos_waits_longer(scripts: Any, tmp_path: Path) -> 
     need("qemu-system-riscv32", "qemu-system-misc")
     need("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf")
     elf = firmware()
-    if not BENCH.exists():
-        pytest.skip(f"the board is not built: make -C rtl_boards CORE=imc ({BENCH})")
+    for core in ("imc", "imac", "imac-cached"):
+        if not BENCH.with_name(f"bench-{core}").exists():
+            pytest.skip(f"the board is not built: make -C rtl_boards CORE={core}")
     suite = ROOT / "rtos_tests" / "freertos"
     files = ("services.yaml", "config/basic.yaml", "boards/virt/image.yaml")
     services = [word for name in files for word in ("--services", str(suite / name))]
     trace, published = tmp_path / "basic.trace", tmp_path / "basic.json"
     scripts.validate.wcetchar("capture", elf, "--machine", "virt", "-o", trace)
-    options = (*services, "--successions", "-o", published)
+    options = (*services, "--successions", "--data-lines", "32", "-o", published)
     scripts.validate.wcetchar("characterize", elf, trace, *options)
     command = [sys.executable, ROOT / "rtl_boards" / "latency.py", published, "--program", elf]
     command += [*services, "--work", tmp_path / "runs", "--each", "2", "--every", "20011"]
@@ -395,5 +399,5 @@ def test_no_interrupt_of_freertos_waits_longer(scripts: Any, tmp_path: Path) -> 
         )
         assert interrupts > 3000
         assert services_held > 500
-        # The worst is hit, so the figure is not far above it.
-        assert figure / 1.3 < longest <= figure
+        # The worst is hit, so the figure is not far above it; a second master is seldom in the way.
+        assert figure / (2.0 if "second master" in row[1] else 1.4) < longest <= figure

@@ -51,7 +51,7 @@ BOTH_CACHES = [
 @pytest.mark.parametrize(
     ("states", "runs"),
     [
-        # of those that differ, two: the page has twelve
+        # of those that differ, two: the page has four
         ([EVERYTHING, "imc, board B, caches cold", WARM, EMPTY_DATA], ["--runs", "2"]),
         # bounds of all paths in the place of the figures
         (["imc, board A, caches ideal", "imc, board B, caches cold"], ["--runs", "1", "--paths"]),
