@@ -300,3 +300,32 @@ def test_a_core_with_caches_asks_for_their_misses(tmp_path: Path, dts: str) -> N
         "sram0": (nine, nine),
         "peripherals 4": (None, None),
     }
+
+
+def test_what_a_core_and_a_region_may_have_beside_is_in_the_comments(tmp_path: Path) -> None:
+    path = _init(tmp_path)
+    text = path.read_text()
+    keys = re.findall(r"^  # +(\w[\w ]*): (\{.*\}|\d+)$", text, re.MULTILINE)
+    names = [name for name, _ in keys]
+    assert names[-3:] == ["clock divider", "refresh", "arbitration"]
+    assert {"write buffer", "least width", "instruction cache", "data cache"} <= {*names}
+    # Each can be written as it stands there.
+    core = [f"  {name}: {value}" for name, value in keys[:-3] if name != "discarded fetches"]
+    region = [f"    {name}: {value}" for name, value in keys[-3:]]
+    text = text.replace("regions:\n", "\n".join([*core, "regions:", ""]), 1).replace(
+        "TODO", "9 cycles"
+    )
+    text = text.replace("clock: 9 cycles", "clock: 9 MHz")
+    path.write_text(
+        text
+        + "\n".join([*region, "    line refill: 9 cycles", "    load miss penalty: 9 cycles", ""])
+    )
+    found = load_profile(str(path))
+    assert found.core.write_buffer == 1
+    assert found.core.instruction_cache is not None
+    assert found.core.data_cache is not None
+    (memory,) = found.regions.values()
+    assert memory.clock_divider == 2
+    assert len(memory.interferences) == 2
+    # What `profile fit` cannot find is not offered to it.
+    assert "write buffer" not in _init(tmp_path, "--to-fit").read_text()

@@ -25,6 +25,24 @@ _OF_CACHES: Final = (
     "  # and `line refill` or `load miss penalty` what one that misses takes more. Leave these out",
     "  # elsewhere.",
 )
+_OF_WAITS: Final = (
+    "  # Beside its times a region may have, and without a word has not:",
+    "  #   clock divider: 2",
+    "  #   refresh: {every: 512 cycles, takes: 6 cycles}",
+    "  #   arbitration: {every: 118 cycles, takes: 18 cycles}",
+    "  # A bus of a fraction of the core's clock, a memory that refreshes itself, another master.",
+    "  # Leave `every` out where it is not known: each access waits then.",
+)
+_OF_CORES: Final = (
+    "  # What the core has beside, and without a word has not. Of what it has, leave out what",
+    "  # only makes it faster and you do not know (a write buffer, caches).",
+    "  # data width: 32",
+    "  # least width: {read: 32}",
+    "  # write buffer: 1",
+    "  # instruction cache: {line: 32, size: 4 KiB, ways: 1}",
+    "  # data cache: {line: 32, size: 4 KiB, ways: 1}",
+)
+"""Keys that a designer would not look for; what `profile fit` cannot find is not among them."""
 
 
 def skeleton(
@@ -78,6 +96,8 @@ def skeleton(
             f"  # From {one_line(', '.join(sources))}. Times are full times of one access of the"
         )
         lines.append("  # bus's width: the first of a burst (or a single one), each further one.")
+    if not to_fit:
+        lines += _OF_WAITS
     if cores.cached_code or cores.cached_data:
         lines += _OF_CACHES
     ranges = memory_map.ranges if each_peripheral else _together(memory_map.ranges)
@@ -155,6 +175,8 @@ def _events(clock: str, to_fit: bool, stalls: bool) -> Iterator[str]:
         yield "  # overlap: {fetch: 1 cycle}"
     yield "  # Fetches that may be under way for nothing when control goes elsewhere."
     yield "  # discarded fetches: {pipeline refill: 1}"
+    if not to_fit:
+        yield from _OF_CORES
 
 
 def _together(ranges: Sequence[MappedRange]) -> tuple[MappedRange, ...]:
