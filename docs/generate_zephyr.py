@@ -23,7 +23,7 @@ from typing import Any
 from counted_calls import BY_ANOTHER, CHARACTERIZED, NOT, Group, calls_table
 from ruamel.yaml import YAML
 
-from wcetchar.report.summary import published, share
+from wcetchar.report.summary import length_text, published, share
 
 SUITE = Path(__file__).resolve().parents[1] / "rtos_tests" / "zephyr"
 PAGES = Path(__file__).parent / "reference"
@@ -181,13 +181,7 @@ def longest(board: str, scheduler: str, summary: Summary) -> list[str]:
                 f"`{end['function']}` ({place(end)})" for end in (stretch["begin"], stretch["end"])
             ]
             where = f"{stretch['service']}" + (f" at {at}" if at else "")
-            # What goes on with it is not all known: what follows is not the most.
-            length = f"{'at least ' if stretch['not_bounded'] else ''}{stretch['whole']:,}"
-            if stretch["follows"]:
-                parts = [f"{stretch['instructions']:,}"]
-                parts += [f"{f['instructions']:,} of {f['service']}" for f in stretch["follows"]]
-                length += f" = {' + '.join(parts)}"
-            lines.append(f"| {length} | {where} | {ends[0]} | {ends[1]} |")
+            lines.append(f"| {length_text(stretch)} | {where} | {ends[0]} | {ends[1]} |")
         lines.append("")
     return lines
 

@@ -12,7 +12,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from wcetchar.cli.common import chosen_format, emit, json_option, say, table_color, table_width
+from wcetchar.cli.common import (
+    chosen_format,
+    emit,
+    format_option,
+    json_option,
+    say,
+    table_color,
+    table_width,
+)
 from wcetchar.errors import UsageError, WcetcharError, one_line
 from wcetchar.pipeline import campaign as pipeline
 from wcetchar.pipeline.cell import Outcome, Plan
@@ -48,9 +56,7 @@ class CellsFailed(WcetcharError):
     help="Cells that are made at a time. Default: the processor's cores.",
 )
 @click.option("--dry-run", is_flag=True, help="List the cells and run nothing.")
-@click.option(
-    "form", "--format", type=click.Choice(FORMATS), help="How to print the result. Default: table."
-)
+@format_option(FORMATS)
 @json_option
 def command(
     campaign: str,

@@ -11,7 +11,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
 import click
@@ -30,6 +30,16 @@ def json_option(function: _F) -> _F:
     return click.option(
         "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
     )(function)
+
+
+def format_option(formats: Sequence[str]) -> Callable[[_F], _F]:
+    """``--format``: one of these, for ``chosen_format``."""
+    return click.option(
+        "form",
+        "--format",
+        type=click.Choice(formats),
+        help="How to print the result. Default: table.",
+    )
 
 
 def output_option(function: _F) -> _F:

@@ -12,6 +12,7 @@ from wcetchar.cli.common import (
     check_output,
     chosen_format,
     emit,
+    format_option,
     json_option,
     output_option,
     progress_bar,
@@ -80,9 +81,7 @@ def _percent(ctx: click.Context, param: click.Parameter, text: str | None) -> Fr
     help="End with exit code 1 if a service is slower or blocks longer than in BASE, by more than "
     "PERCENT (0) anywhere that was checked, or cannot be compared.",
 )
-@click.option(
-    "form", "--format", type=click.Choice(FORMATS), help="How to print the result. Default: table."
-)
+@format_option(FORMATS)
 @json_option
 @output_option
 def command(

@@ -9,6 +9,7 @@ from wcetchar.cli.common import (
     check_output,
     chosen_format,
     emit,
+    format_option,
     json_option,
     output_option,
     table_color,
@@ -58,12 +59,7 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     is_flag=True,
     help="Search parameters that nothing sets for the values with the largest total.",
 )
-@click.option(
-    "form",
-    "--format",
-    type=click.Choice(FORMATS),
-    help="How to print the result. Default: table.",
-)
+@format_option(FORMATS)
 @json_option
 @output_option
 def command(

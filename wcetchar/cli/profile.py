@@ -10,6 +10,7 @@ from wcetchar.cli.common import (
     check_output,
     chosen_format,
     emit,
+    format_option,
     json_option,
     output_option,
     table_color,
@@ -82,12 +83,7 @@ def command() -> None:
     show_default=True,
     help="Find how far each time could be moved without a worse total.",
 )
-@click.option(
-    "form",
-    "--format",
-    type=click.Choice(["table", "markdown", "json"]),
-    help="How to print the result. Default: table.",
-)
+@format_option(["table", "markdown", "json"])
 @json_option
 @click.option(
     "-o", "--output", metavar="FILE", help="Write the profile with the times that were found."
@@ -164,12 +160,7 @@ def fit(
 @command.command("check", short_help="Explain a profile in words, and warn of the implausible.")
 @click.argument("profile")
 @click.option("--strict", is_flag=True, help="End with exit code 1 if anything is implausible.")
-@click.option(
-    "form",
-    "--format",
-    type=click.Choice(["table", "markdown", "json"]),
-    help="How to print the result. Default: table.",
-)
+@format_option(["table", "markdown", "json"])
 @json_option
 @output_option
 def check(profile: str, strict: bool, form: str | None, as_json: bool, output: str | None) -> None:

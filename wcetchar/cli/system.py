@@ -12,6 +12,7 @@ from wcetchar.cli.common import (
     check_output,
     chosen_format,
     emit,
+    format_option,
     json_option,
     output_option,
     table_color,
@@ -101,12 +102,7 @@ def command() -> None:
     show_default=True,
     help="How progress comes back: flood is never less (hard real time), exponential an average.",
 )
-@click.option(
-    "form",
-    "--format",
-    type=click.Choice(FORMATS),
-    help="How to print the result. Default: table.",
-)
+@format_option(FORMATS)
 @json_option
 @output_option
 def overhead(
@@ -164,14 +160,7 @@ def overhead(
 
 def _view(found: pipeline.Result) -> report.View:
     rows = tuple(
-        report.Row(
-            one.switch,
-            "" if one.word is None else one.word.value,
-            one.load.rate,
-            one.load.switch,
-            one.load.switching,
-            None if found.working_set is None else one.load.loss,
-        )
+        report.Row(one.switch, "" if one.word is None else one.word.value, one.load)
         for one in found.overheads
     )
     back = found.working_set

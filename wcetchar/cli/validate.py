@@ -11,6 +11,7 @@ from wcetchar.cli.common import (
     check_output,
     chosen_format,
     emit,
+    format_option,
     json_option,
     output_option,
     progress_bar,
@@ -108,9 +109,7 @@ FORMATS = ("table", "csv", "markdown", "json")
     "figures.",
 )
 @click.option("--plot", metavar="FILE", help="Also write the rows as a picture, SVG.")
-@click.option(
-    "form", "--format", type=click.Choice(FORMATS), help="How to print the result. Default: table."
-)
+@format_option(FORMATS)
 @json_option
 @output_option
 def command(

@@ -32,8 +32,8 @@ from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import in_nanoseconds, span_of
 from wcetchar.model.access import (
+    CARRIED_OUT_AGAIN,
     LINE_LOADS,
-    LOADS_BEHIND_STORES,
     WAYS_OF_LINE_LOADS,
     EventKind,
     Operation,
@@ -161,7 +161,7 @@ class DataCachePrices:
         penalty = self.penalty(region)
         if penalty is None or not self.cold:
             return _NONE
-        if kind in (*LOADS_BEHIND_STORES, *LOADS_BEHIND_STORES.values()):
+        if kind in CARRIED_OUT_AGAIN:
             return self._again()
         if self.by_lines:
             return _NONE

@@ -64,6 +64,7 @@ from wcetchar.engine.placement import Placement
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
 from wcetchar.model.access import (
+    CARRIED_OUT_AGAIN,
     LINE_ENTRIES,
     LOADS_BEHIND_STORES,
     CoreEvent,
@@ -94,8 +95,7 @@ _NOTES: Final = {
 REFETCHED: Final = 5
 """Lines that are entered once more where a load is carried out again: one or two of its own, and of
 the three instructions that may have been fetched behind it."""
-_AGAIN: Final = frozenset(LOADS_BEHIND_STORES)
-_NEAR: Final = frozenset(LOADS_BEHIND_STORES.values())
+_FAR: Final = frozenset(LOADS_BEHIND_STORES)
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ class RefillPrices:
                     continue
                 if key.kind is here or (key.kind is elsewhere and not self.in_place(key.section)):
                     misses[key.section] += number * row.repetitions
-        again = self._refetched(counted, _AGAIN | _NEAR)
+        again = self._refetched(counted, CARRIED_OUT_AGAIN)
         return self._priced(counted, misses, entries.exact, again)
 
     def _refetched(self, counted: CountedService, kinds: Collection[EventKind]) -> int:
@@ -396,7 +396,7 @@ class RefillPrices:
         anywhere = self._anywhere(lines, max((f.wild for f in found), default=0))
         if not fits(self.geometry, lines):
             small = self.geometry.line * self.geometry.sets < APART
-            anywhere += self._refetched(counted, _AGAIN | _NEAR if small else _AGAIN)
+            anywhere += self._refetched(counted, CARRIED_OUT_AGAIN if small else _FAR)
         hidden: list[HiddenLines] = []
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]

@@ -30,40 +30,13 @@ the profile's promises; what was measured on one machine says nothing of another
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.model.switching import LossModel, WorkingSet
+from wcetchar.model.switching import SECOND, Load, LossModel, WorkingSet
 
-SECOND: Final = Fraction(10**9)
 _ABOVE: Final = 1 + Fraction(1, 10**12)
 """More than what ``exp`` is off."""
-
-
-@dataclass(frozen=True)
-class Load:
-    """Of so many switches in a second, each of ``switch`` nanoseconds.
-
-    Attributes:
-        switching: nanoseconds of each second in which switches run.
-        loss: nanoseconds of each second that are lost behind them.
-    """
-
-    rate: Fraction
-    switch: Fraction
-    switching: Fraction
-    loss: Fraction
-
-    @property
-    def lost(self) -> Fraction:
-        """Nanoseconds of each second."""
-        return self.switching + self.loss
-
-    @property
-    def share(self) -> Fraction:
-        """Of the processor's time; 1 or more: nothing is left."""
-        return self.lost / SECOND
 
 
 def progress(working_set: WorkingSet, model: LossModel, time: Fraction) -> Fraction:

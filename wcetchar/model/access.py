@@ -312,9 +312,9 @@ LOADS_BEHIND_STORES: Final = {
 }
 """Loads that a core may carry out again, and those of them with which it fetches nothing again that
 it may have to load."""
-DATA_CACHE_EVENTS: Final = frozenset(
-    one for pair in (*LINE_LOADS.values(), *LOADS_BEHIND_STORES.items()) for one in pair
-)
+CARRIED_OUT_AGAIN: Final = frozenset({*LOADS_BEHIND_STORES, *LOADS_BEHIND_STORES.values()})
+"""All of these."""
+DATA_CACHE_EVENTS: Final = CARRIED_OUT_AGAIN | {one for pair in LINE_LOADS.values() for one in pair}
 _BESIDE = (
     STALLS
     | DATA_CACHE_EVENTS

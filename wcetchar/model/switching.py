@@ -6,6 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Final
+
+SECOND: Final = Fraction(10**9)
+"""In nanoseconds."""
 
 
 class LossModel(StrEnum):
@@ -51,3 +55,28 @@ class Partition:
     share: int
     working_set: WorkingSet | None = None
     model: LossModel = LossModel.FLOOD
+
+
+@dataclass(frozen=True)
+class Load:
+    """Of so many switches in a second, each of ``switch`` nanoseconds.
+
+    Attributes:
+        switching: nanoseconds of each second in which switches run.
+        loss: nanoseconds of each second that are lost behind them.
+    """
+
+    rate: Fraction
+    switch: Fraction
+    switching: Fraction
+    loss: Fraction
+
+    @property
+    def lost(self) -> Fraction:
+        """Nanoseconds of each second."""
+        return self.switching + self.loss
+
+    @property
+    def share(self) -> Fraction:
+        """Of the processor's time; 1 or more: nothing is left."""
+        return self.lost / SECOND

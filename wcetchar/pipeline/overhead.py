@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeVar
 
 from wcetchar import store
-from wcetchar.engine.switching import Load, load
+from wcetchar.engine.switching import load
 from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.model.characterization import Word
-from wcetchar.model.switching import LossModel, WorkingSet
+from wcetchar.model.switching import Load, LossModel, WorkingSet
 from wcetchar.pipeline import estimate
 
+_T = TypeVar("_T")
 SWITCH = "context_switch"
 """The activity of a kernel's characterization that switches."""
 
@@ -77,9 +79,9 @@ def run(request: Request) -> Result:
         )
     working_set = None
     if request.working_set is not None:
-        working_set = _working_set(request.working_set)
+        working_set = _read("--working-set", store.load_working_set, request.working_set)
     switches: list[tuple[str, Fraction, Word | None]] = [
-        ("given", _time(text), None) for text in request.switches
+        ("given", _read("--switch", store.parse_time, text), None) for text in request.switches
     ]
     notes: list[str] = []
     if request.characterization is not None:
@@ -105,18 +107,10 @@ def run(request: Request) -> Result:
     )
 
 
-def _time(text: str) -> Fraction:
-    """The upper end, in nanoseconds."""
+def _read(option: str, read: Callable[[str], _T], text: str) -> _T:
+    """What an option says, whose mistakes are the option's unless a file has them."""
     try:
-        return store.parse_time(text)
+        return read(text)
     except InputError as error:
-        error.where = Location("--switch")
-        raise
-
-
-def _working_set(text: str) -> WorkingSet:
-    try:
-        return store.load_working_set(text)
-    except InputError as error:
-        error.where = error.where or Location("--working-set")
+        error.where = error.where or Location(option)
         raise

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from wcetchar.errors import one_line
 from wcetchar.report.markdown import escaped, table_lines
-from wcetchar.report.summary import published, share, stretch_lines, sum_text
+from wcetchar.report.summary import length_text, published, share, stretch_lines
 from wcetchar.report.terminal import text_of
 
 SCHEMA_VERSION: Final = 2
@@ -263,12 +263,7 @@ def _cells(stretch: Mapping[str, Any]) -> list[str]:
     at = ", ".join(f"{name}={value}" for name, value in stretch["parameters"].items())
     more = f", and in {len(stretch['also_in'])} more" if stretch["also_in"] else ""
     places = [stretch["begin"]["text"], stretch["end"]["text"]]
-    whole = stretch.get("whole", stretch["instructions"])
-    at_least = "at least " if stretch.get("not_bounded") else ""
-    length = f"{at_least}{whole:,}"
-    if stretch.get("follows"):
-        length += f" = {sum_text(stretch)}"
-    return [length, stretch["service"] + more, at, *places]
+    return [length_text(stretch), stretch["service"] + more, at, *places]
 
 
 def _table(index: Index) -> Table:

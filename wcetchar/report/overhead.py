@@ -7,13 +7,13 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from wcetchar.errors import one_line
+from wcetchar.model.switching import Load
 from wcetchar.report.csv import spreadsheet_text
 from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.numbers import for_json, grouped, plain
@@ -25,19 +25,11 @@ _US, _MS = 1000, 1_000_000
 
 @dataclass(frozen=True)
 class Row:
-    """Times in nanoseconds, of each second but ``switch_ns``; ``word``: "" where the time of a
-    switch was given. ``loss_ns``: ``None``: of no working set."""
+    """``word``: "" where the time of a switch was given."""
 
     switch: str
     word: str
-    rate: Fraction
-    switch_ns: Fraction
-    switching_ns: Fraction
-    loss_ns: Fraction | None
-
-    @property
-    def share(self) -> Fraction:
-        return (self.switching_ns + (self.loss_ns or 0)) / 10**9
+    load: Load
 
 
 @dataclass(frozen=True)
@@ -66,10 +58,11 @@ def as_csv(view: View) -> str:
     fields = ("switch", "word", "switches_per_s", "switch_ns", "switching_ns_per_s")
     writer.writerow([*fields, "loss_ns_per_s", "load_percent"])
     for row in view.rows:
-        loss = "" if row.loss_ns is None else plain(row.loss_ns)
-        times = (plain(row.rate), plain(row.switch_ns), plain(row.switching_ns), loss)
+        load = row.load
+        loss = "" if view.behind is None else plain(load.loss)
+        times = (plain(load.rate), plain(load.switch), plain(load.switching), loss)
         writer.writerow(
-            [spreadsheet_text(row.switch), row.word or "given", *times, plain(100 * row.share)]
+            [spreadsheet_text(row.switch), row.word or "given", *times, plain(100 * load.share)]
         )
     return stream.getvalue()
 
@@ -80,11 +73,11 @@ def as_json(view: View) -> str:
         {
             "switch": row.switch,
             "word": row.word or "given",
-            "switches_per_s": for_json(row.rate),
-            "switch_ns": for_json(row.switch_ns),
-            "switching_ns_per_s": for_json(row.switching_ns),
-            "loss_ns_per_s": None if row.loss_ns is None else for_json(row.loss_ns),
-            "load_percent": for_json(100 * row.share),
+            "switches_per_s": for_json(row.load.rate),
+            "switch_ns": for_json(row.load.switch),
+            "switching_ns_per_s": for_json(row.load.switching),
+            "loss_ns_per_s": None if view.behind is None else for_json(row.load.loss),
+            "load_percent": for_json(100 * row.load.share),
         }
         for row in view.rows
     ]
@@ -104,11 +97,11 @@ def _cells(view: View) -> Sequence[Sequence[str]]:
     return [
         [
             one_line(row.switch),
-            grouped(row.rate),
-            grouped(row.switch_ns / _US),
-            grouped(row.switching_ns / _MS),
-            *([] if row.loss_ns is None else [grouped(row.loss_ns / _MS)]),
-            grouped(100 * row.share),
+            grouped(row.load.rate),
+            grouped(row.load.switch / _US),
+            grouped(row.load.switching / _MS),
+            *([] if view.behind is None else [grouped(row.load.loss / _MS)]),
+            grouped(100 * row.load.share),
             row.word or "given",
         ]
         for row in view.rows
@@ -117,6 +110,6 @@ def _cells(view: View) -> Sequence[Sequence[str]]:
 
 def _lines(view: View) -> list[str]:
     lines = [] if view.behind is None else [f"behind each switch: {one_line(view.behind)}"]
-    if any(row.share >= 1 for row in view.rows):
+    if any(row.load.share >= 1 for row in view.rows):
         lines.append("100 % and more: nothing is left for what is switched to")
     return lines + [f"note: {one_line(note)}" for note in view.notes]

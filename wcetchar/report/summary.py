@@ -253,6 +253,16 @@ def stretch_lines(stretch: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield Padding(Text(f"{word} {stretch[key]['text']}"), (0, 0, 0, 15 - len(word)))
 
 
+def length_text(stretch: Mapping[str, Any]) -> str:
+    """How many instructions a stretch is, as far as they are known, and what they are the sum
+    of."""
+    # A campaign's index may be older than what goes on with stretches.
+    whole = stretch.get("whole", stretch["instructions"])
+    at_least = "at least " if stretch.get("not_bounded") else ""
+    parts = f" = {sum_text(stretch)}" if stretch.get("follows") else ""
+    return f"{at_least}{whole:,}{parts}"
+
+
 def sum_text(stretch: Mapping[str, Any]) -> str:
     """What the instructions of a stretch that others go on with are the sum of."""
     parts = [f"{stretch['instructions']:,}"]
