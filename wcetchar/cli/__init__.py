@@ -7,7 +7,6 @@ is called is imported, so that pricing an estimate needs neither a decoder nor a
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import signal
 import sys
@@ -18,7 +17,7 @@ from typing import Any, Final
 import click
 
 from wcetchar import __version__
-from wcetchar.cli.common import discard_output, say
+from wcetchar.cli.common import OnDemand, discard_output, say
 from wcetchar.errors import WcetcharError
 
 VERBS: Final = (
@@ -39,18 +38,8 @@ INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it
 BROKEN_PIPE: Final = 141  # 128 + SIGPIPE
 
 
-class _Verbs(click.Group):
-    """Finds verbs by name and turns errors into messages and exit codes."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        command = importlib.import_module(f"{__name__}.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return command
+class _Verbs(OnDemand):
+    """Turns errors into messages and exit codes."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         _open_standard_descriptors()
@@ -111,7 +100,12 @@ def _cleaning_up_when_ended() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Verbs,
+    package=__name__,
+    verbs=VERBS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="wcetchar")
 def main() -> None:
     """Worst-case execution time of kernel services: characterized once, priced for any hardware.

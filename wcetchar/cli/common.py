@@ -7,6 +7,7 @@ it is used.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import shutil
@@ -23,6 +24,25 @@ TABLE_WIDTH: Final = 120
 """Columns of tables that no terminal shows, so that files are the same on every machine."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class OnDemand(click.Group):
+    """A group of verbs, each a module of ``package`` with a click command named ``command``, of
+    which only the one that is called is imported."""
+
+    def __init__(self, *args: Any, package: str, verbs: Sequence[str], **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self._package, self._verbs = package, verbs
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._verbs:
+            return None
+        command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
 
 
 def json_option(function: _F) -> _F:

@@ -1,4 +1,4 @@
-"""``wcetchar system``: what services and hardware mean for a whole system."""
+"""``wcetchar system overhead``: what switching takes of a processor."""
 
 from __future__ import annotations
 
@@ -32,17 +32,7 @@ def _rates(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     return [Fraction(text) for text in texts]
 
 
-@click.group("system", short_help="From services to systems: what switching takes.")
-def command() -> None:
-    """From services to systems.
-
-    \b
-    Example:
-      wcetchar system overhead --switch 10us --switch 2us --rate 500 --rate 5000
-    """
-
-
-@command.command("overhead", short_help="Share of the processor that context switches take.")
+@click.command("overhead", short_help="Share of the processor that context switches take.")
 @click.argument("characterization", required=False)
 @click.option(
     "rates",
@@ -105,7 +95,7 @@ def command() -> None:
 @format_option(FORMATS)
 @json_option
 @output_option
-def overhead(
+def command(
     characterization: str | None,
     rates: list[Fraction],
     switches: tuple[str, ...],
