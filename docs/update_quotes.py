@@ -1,7 +1,8 @@
 """Brings the numbers in quoted outputs of a page up to date: the page's commands are run as
 tests/functional/test_docs_examples.py runs them, and each quoted part is replaced by the part of
 the output that differs from it in its numbers (and the spaces around them) alone. What differs in
-words is left, and named: a person has to look at that, and at the figures in the prose.
+words is left, and named: a person has to look at that, and at the figures in the prose. Pictures
+that the page shows are replaced by those that its commands write into build/.
 
 make firmware; python docs/update_quotes.py docs/tutorials/xTaskCreate.md
 """
@@ -91,6 +92,9 @@ def main(page: Path) -> int:
                 for line in strange:
                     status = 1
                     print(f"{page}:{block.line}: nothing like: {line}", file=sys.stderr)
+        for picture in examples.PICTURE.findall(text):
+            (page.parent / picture).parent.mkdir(exist_ok=True)
+            shutil.copy(Path(folder) / "build" / Path(picture).name, page.parent / picture)
     page.write_text(text, encoding="utf-8")
     return status
 

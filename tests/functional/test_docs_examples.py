@@ -8,7 +8,8 @@ A page marks what is checked by an HTML comment before a fenced block:
   or for a part of its line that may differ.
 * ``<!-- from: PATH -->``: lines of a source file, in order.
 
-Every figure in ns that a page's prose names must also stand in some output of that page.
+Every figure in ns that a page's prose names must also stand in some output of that page, and every
+picture that it shows is one that its commands write into build/, byte for byte.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ _BLOCK = re.compile(
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _FIGURE = re.compile(r"(?<![\w.,])(\d[\d,]*(?:\.\d+)?) ns\b")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+PICTURE = re.compile(r"!\[[^\]]*\]\(([\w/-]+\.svg)\)")
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,12 @@ def test_what_a_page_quotes_is_what_its_commands_print(
     for figure in _FIGURE.findall(_FENCED.sub("", text)):
         if exact(figure) not in printed:
             problems.append(f"{page.relative_to(ROOT)}: no command prints {figure} ns")
+    for picture in PICTURE.findall(text):
+        written = workplace / "build" / Path(picture).name
+        if not written.exists():
+            problems.append(f"{page.relative_to(ROOT)}: no command writes build/{written.name}")
+        elif written.read_bytes() != (page.parent / picture).read_bytes():
+            problems.append(f"{picture} is another one: python docs/update_quotes.py PAGE")
     assert not problems, "\n\n".join(problems)
 
 

@@ -17,6 +17,7 @@ from wcetchar.store import (
     load_characterization,
     load_map,
     load_measurements,
+    load_partitions,
     load_profile,
     load_services,
     load_working_sets,
@@ -35,6 +36,7 @@ YAML_LOADERS: dict[str, Callable[[str], object]] = {
     "wcetchar/services/1": load_services,
     "wcetchar/measured/1": load_measurements,
     "wcetchar/working-sets/1": load_working_sets,
+    "wcetchar/partitions/1": load_partitions,
 }
 
 

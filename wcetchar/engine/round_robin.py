@@ -23,47 +23,10 @@ It grows with Q as losses shrink: the compromise that a time slice is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from wcetchar.engine.switching import lost
-from wcetchar.model.switching import Partition
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Of one partition over a cycle, in nanoseconds.
-
-    Attributes:
-        time: that its slices take.
-        loss: of it, what the scheduler takes and is lost behind switches.
-        delay: bound of the wait between two of its slices; 0: it is alone.
-    """
-
-    partition: Partition
-    time: Fraction
-    loss: Fraction
-    delay: Fraction
-
-
-@dataclass(frozen=True)
-class Cycle:
-    """All partitions over a cycle of ``order``, by their places, one for each slice."""
-
-    slice: Fraction
-    order: tuple[int, ...]
-    shared: tuple[Shared, ...]
-
-    @property
-    def loss(self) -> Fraction:
-        """Share of the processor's time."""
-        time = sum((one.time for one in self.shared), start=Fraction(0))
-        return sum((one.loss for one in self.shared), start=Fraction(0)) / time
-
-    @property
-    def delay(self) -> Fraction:
-        """The longest of all."""
-        return max(one.delay for one in self.shared)
+from wcetchar.model.switching import Cycle, Partition, Shared
 
 
 def order_of(shares: Sequence[int]) -> tuple[int, ...]:

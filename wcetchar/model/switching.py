@@ -58,6 +58,42 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """Of one partition over a cycle, in nanoseconds.
+
+    Attributes:
+        time: that its slices take.
+        loss: of it, what the scheduler takes and is lost behind switches.
+        delay: bound of the wait between two of its slices; 0: it is alone.
+    """
+
+    partition: Partition
+    time: Fraction
+    loss: Fraction
+    delay: Fraction
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """A cycle of virtual-time round-robin; ``order``: who runs in each slice, by their places."""
+
+    slice: Fraction
+    order: tuple[int, ...]
+    shared: tuple[Shared, ...]
+
+    @property
+    def loss(self) -> Fraction:
+        """Share of the processor's time."""
+        time = sum((one.time for one in self.shared), start=Fraction(0))
+        return sum((one.loss for one in self.shared), start=Fraction(0)) / time
+
+    @property
+    def delay(self) -> Fraction:
+        """The longest of all."""
+        return max(one.delay for one in self.shared)
+
+
+@dataclass(frozen=True)
 class Load:
     """Of so many switches in a second, each of ``switch`` nanoseconds.
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
 
 from wcetchar import store
 from wcetchar.engine.switching import load
-from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.errors import UsageError
 from wcetchar.model.characterization import Word
 from wcetchar.model.switching import Load, LossModel, WorkingSet
 from wcetchar.pipeline import estimate
+from wcetchar.pipeline.options import read_option
 
-_T = TypeVar("_T")
 SWITCH = "context_switch"
 """The activity of a kernel's characterization that switches."""
 
@@ -79,9 +78,10 @@ def run(request: Request) -> Result:
         )
     working_set = None
     if request.working_set is not None:
-        working_set = _read("--working-set", store.load_working_set, request.working_set)
+        working_set = read_option("--working-set", store.load_working_set, request.working_set)
     switches: list[tuple[str, Fraction, Word | None]] = [
-        ("given", _read("--switch", store.parse_time, text), None) for text in request.switches
+        ("given", read_option("--switch", store.parse_time, text), None)
+        for text in request.switches
     ]
     notes: list[str] = []
     if request.characterization is not None:
@@ -105,12 +105,3 @@ def run(request: Request) -> Result:
         request.model,
         tuple(dict.fromkeys(notes)),
     )
-
-
-def _read(option: str, read: Callable[[str], _T], text: str) -> _T:
-    """What an option says, whose mistakes are the option's unless a file has them."""
-    try:
-        return read(text)
-    except InputError as error:
-        error.where = error.where or Location(option)
-        raise

@@ -1,26 +1,16 @@
-"""What switching takes of a processor, as plain rows: terminal, Markdown, CSV and JSON."""
+"""What switching takes of a processor, as a sheet."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from fractions import Fraction
+from typing import Final
 
-from rich.console import RenderableType
-from rich.text import Text
-
-from wcetchar.errors import one_line
 from wcetchar.model.switching import Load
-from wcetchar.report.csv import spreadsheet_text
-from wcetchar.report.markdown import escaped, table_lines
-from wcetchar.report.numbers import for_json, grouped, plain
-from wcetchar.report.terminal import table_of, text_of
+from wcetchar.report.sheet import Column, Sheet, text_column
 
 SCHEMA: Final = "wcetchar/overhead/1"
-_US, _MS = 1000, 1_000_000
+_US, _MS = Fraction(1, 1000), Fraction(1, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -41,75 +31,35 @@ class View:
     notes: tuple[str, ...]
 
 
-def terminal(view: View, width: int, color: bool) -> str:
-    parts: list[RenderableType] = [table_of(_columns(view), _cells(view))]
-    parts += [Text(line) for line in _lines(view)]
-    return text_of(parts, width, color)
-
-
-def markdown(view: View) -> str:
-    lines = table_lines(_columns(view), [[escaped(c) for c in row] for row in _cells(view)])
-    return "\n".join([*lines, "", *(f"* {escaped(line)}" for line in _lines(view))]).rstrip() + "\n"
-
-
-def as_csv(view: View) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    fields = ("switch", "word", "switches_per_s", "switch_ns", "switching_ns_per_s")
-    writer.writerow([*fields, "loss_ns_per_s", "load_percent"])
-    for row in view.rows:
-        load = row.load
-        loss = "" if view.behind is None else plain(load.loss)
-        times = (plain(load.rate), plain(load.switch), plain(load.switching), loss)
-        writer.writerow(
-            [spreadsheet_text(row.switch), row.word or "given", *times, plain(100 * load.share)]
-        )
-    return stream.getvalue()
-
-
-def as_json(view: View) -> str:
-    """One document, with stable keys; times and shares are rounded up."""
-    rows: list[dict[str, Any]] = [
-        {
-            "switch": row.switch,
-            "word": row.word or "given",
-            "switches_per_s": for_json(row.load.rate),
-            "switch_ns": for_json(row.load.switch),
-            "switching_ns_per_s": for_json(row.load.switching),
-            "loss_ns_per_s": None if view.behind is None else for_json(row.load.loss),
-            "load_percent": for_json(100 * row.load.share),
-        }
-        for row in view.rows
-    ]
-    document = {"schema": SCHEMA, "behind": view.behind, "rows": rows, "notes": list(view.notes)}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
-def _columns(view: View) -> list[tuple[str, bool]]:
-    columns = [("switch", False), ("switches/s", True), ("takes us", True)]
-    columns += [("lost ms in 1 s", True)]
-    if view.behind is not None:
-        columns += [("lost behind, ms in 1 s", True)]
-    return [*columns, ("CPU load %", True), ("word", False)]
-
-
-def _cells(view: View) -> Sequence[Sequence[str]]:
-    return [
-        [
-            one_line(row.switch),
-            grouped(row.load.rate),
-            grouped(row.load.switch / _US),
-            grouped(row.load.switching / _MS),
-            *([] if view.behind is None else [grouped(row.load.loss / _MS)]),
-            grouped(100 * row.load.share),
+def sheet(view: View) -> Sheet:
+    with_loss = view.behind is not None
+    columns = (
+        text_column("switch", "switch"),
+        Column("switches/s", "switches_per_s"),
+        Column("takes us", "switch_ns", _US),
+        Column("lost ms in 1 s", "switching_ns_per_s", _MS),
+        Column("lost behind, ms in 1 s" if with_loss else "", "loss_ns_per_s", _MS),
+        Column("CPU load %", "load_percent"),
+        text_column("word", "word"),
+    )
+    rows = tuple(
+        (
+            row.switch,
+            row.load.rate,
+            row.load.switch,
+            row.load.switching,
+            row.load.loss if with_loss else None,
+            100 * row.load.share,
             row.word or "given",
-        ]
+        )
         for row in view.rows
-    ]
+    )
+    document = {"behind": view.behind, "notes": list(view.notes)}
+    return Sheet(SCHEMA, columns, rows, tuple(_lines(view)), document)
 
 
 def _lines(view: View) -> list[str]:
-    lines = [] if view.behind is None else [f"behind each switch: {one_line(view.behind)}"]
+    lines = [] if view.behind is None else [f"behind each switch: {view.behind}"]
     if any(row.load.share >= 1 for row in view.rows):
         lines.append("100 % and more: nothing is left for what is switched to")
-    return lines + [f"note: {one_line(note)}" for note in view.notes]
+    return lines + [f"note: {note}" for note in view.notes]

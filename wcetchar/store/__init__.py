@@ -19,9 +19,10 @@ from wcetchar.store.names import (
     section_rule_names,
     services_path,
 )
+from wcetchar.store.partitions import Partitions, load_partitions
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
-from wcetchar.store.quantity import parse_time
+from wcetchar.store.quantity import parse_percent, parse_time
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
@@ -32,6 +33,7 @@ __all__ = [
     "Locator",
     "MeasuredPlatform",
     "Measurements",
+    "Partitions",
     "ProfileText",
     "RunsFile",
     "WorkingSets",
@@ -42,6 +44,7 @@ __all__ = [
     "load_map",
     "load_measurement_table",
     "load_measurements",
+    "load_partitions",
     "load_profile",
     "load_profile_text",
     "load_runs",
@@ -51,6 +54,7 @@ __all__ = [
     "locate",
     "map_names",
     "maps_of",
+    "parse_percent",
     "parse_time",
     "profile_names",
     "read_text",

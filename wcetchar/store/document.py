@@ -13,6 +13,7 @@ MEASURED = "wcetchar/measured/1"
 CAMPAIGN = "wcetchar/campaign/1"
 RUNS = "wcetchar/runs/1"
 WORKING_SETS = "wcetchar/working-sets/1"
+PARTITIONS = "wcetchar/partitions/1"
 
 
 def read_document(path: str, schema: str) -> Source:

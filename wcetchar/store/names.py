@@ -21,6 +21,7 @@ PUBLISHED: Final = PACKAGE / "store" / "published"
 SECTION_RULES: Final = PACKAGE / "store" / "section_rules"
 _MEASURED: Final = ".measured.yaml"
 _WORKING_SETS: Final = ".working-sets.yaml"
+_PARTITIONS: Final = ".partitions.yaml"
 
 
 def profile_names() -> tuple[str, ...]:
@@ -49,13 +50,17 @@ def characterization_names() -> tuple[str, ...]:
 
 def measurement_names() -> tuple[str, ...]:
     """Names of the published measurements, sorted."""
-    return tuple(sorted(p.name.removesuffix(_MEASURED) for p in PUBLISHED.glob("*" + _MEASURED)))
+    return _published(_MEASURED)
 
 
 def working_sets_names() -> tuple[str, ...]:
     """Names of the published files of working sets, sorted."""
-    suffix = _WORKING_SETS
-    return tuple(sorted(p.name.removesuffix(suffix) for p in PUBLISHED.glob("*" + suffix)))
+    return _published(_WORKING_SETS)
+
+
+def partitions_names() -> tuple[str, ...]:
+    """Names of the published files of partitions, sorted."""
+    return _published(_PARTITIONS)
 
 
 def section_rule_names() -> tuple[str, ...]:
@@ -102,6 +107,16 @@ def working_sets_path(name_or_path: str) -> str:
     """Path of a file of working sets, as :func:`profile_path`."""
     names = working_sets_names()
     return _resolve(name_or_path, names, PUBLISHED, _WORKING_SETS, "file of working sets")
+
+
+def partitions_path(name_or_path: str) -> str:
+    """Path of a file of partitions, as :func:`profile_path`."""
+    names = partitions_names()
+    return _resolve(name_or_path, names, PUBLISHED, _PARTITIONS, "file of partitions")
+
+
+def _published(suffix: str) -> tuple[str, ...]:
+    return tuple(sorted(p.name.removesuffix(suffix) for p in PUBLISHED.glob("*" + suffix)))
 
 
 def _yaml_names() -> list[str]:

@@ -18,6 +18,7 @@ from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
 from wcetchar.store.measured import MeasuredDoc
+from wcetchar.store.partitions import PartitionsDoc
 from wcetchar.store.parts import INSTEAD, ONLY, SETTINGS_INSTEAD
 from wcetchar.store.profile import ProfileDoc
 from wcetchar.store.runs import RunsDoc
@@ -31,6 +32,7 @@ DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "campaign.json": CampaignDoc,
     "characterization.json": CharacterizationDoc,
     "measured.json": MeasuredDoc,
+    "partitions.json": PartitionsDoc,
     "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
     "services.json": ServicesDoc,

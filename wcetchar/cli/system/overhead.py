@@ -21,8 +21,7 @@ from wcetchar.cli.common import (
 from wcetchar.model.switching import LossModel
 from wcetchar.pipeline import overhead as pipeline
 from wcetchar.report import overhead as report
-
-FORMATS = ("table", "csv", "markdown", "json")
+from wcetchar.report.sheet import FORMATS, render
 
 
 def _rates(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Fraction]:
@@ -136,16 +135,8 @@ def command(
             LossModel(model),
         )
     )
-    view = _view(found)
-    if chosen == "json":
-        text = report.as_json(view)
-    elif chosen == "csv":
-        text = report.as_csv(view)
-    elif chosen == "markdown":
-        text = report.markdown(view)
-    else:
-        text = report.terminal(view, table_width(output), table_color(output))
-    emit(text, output)
+    sheets = [report.sheet(_view(found))]
+    emit(render(sheets, chosen, table_width(output), table_color(output)), output)
 
 
 def _view(found: pipeline.Result) -> report.View:

@@ -1,0 +1,99 @@
+"""``wcetchar system slices``: time slices of round-robin, losses against delay."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import click
+
+from wcetchar.cli.common import (
+    check_output,
+    chosen_format,
+    emit,
+    format_option,
+    json_option,
+    output_option,
+    table_color,
+    table_width,
+)
+from wcetchar.errors import CheckFailed, UsageError
+from wcetchar.pipeline import slices as pipeline
+from wcetchar.pipeline.options import read_option
+from wcetchar.report import slices as report
+from wcetchar.report.sheet import FORMATS, render
+from wcetchar.store import parse_percent
+
+
+@click.command(
+    "slices", short_help="What partitions lose at which time slice, and how long they wait."
+)
+@click.argument("partitions")
+@click.option(
+    "slices",
+    "--slice",
+    multiple=True,
+    metavar="TIME",
+    help="A time slice, such as 1ms; repeatable. Default: some of the range.",
+)
+@click.option(
+    "--from",
+    "first",
+    default=pipeline.FIRST,
+    show_default=True,
+    metavar="TIME",
+    help="Of the range.",
+)
+@click.option(
+    "--to", "last", default=pipeline.LAST, show_default=True, metavar="TIME", help="Of the range."
+)
+@click.option(
+    "--limit",
+    metavar="PERCENT",
+    help="Of the time that may be lost: also say from which time slice on no more is, "
+    "in steps of 1 us up to the end of the range; exit 1 if there is none.",
+)
+@click.option("--plot", metavar="FILE", help="Also draw losses and waits over the range, SVG.")
+@format_option(FORMATS)
+@json_option
+@output_option
+def command(
+    partitions: str,
+    slices: tuple[str, ...],
+    first: str,
+    last: str,
+    limit: str | None,
+    plot: str | None,
+    form: str | None,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """What the partitions of a file (a path, or a shipped name such as kaiser2008) lose in
+    virtual-time round-robin behind switches, and how long each waits between two slices at most.
+    Longer slices lose less, and make others wait longer.
+
+    \b
+    Examples:
+      wcetchar system slices kaiser2008 --limit 8% --plot slices.svg
+      wcetchar system slices partitions.yaml --slice 500us --slice 2ms
+    """
+    check_output(output, [partitions])
+    check_output(plot, [partitions])
+    if plot is not None and plot in (output, "-"):
+        raise UsageError("--plot needs a file of its own")
+    chosen = chosen_format(form, as_json)
+    share = None if limit is None else _share(limit)
+    asked = pipeline.Request(partitions, slices, first, last, share, plot is not None)
+    found = pipeline.run(asked)
+    sheet = report.sheet(found.cycles, found.scheduler, share, found.least, found.most)
+    emit(render([sheet], chosen, table_width(output), table_color(output)), output)
+    if plot is not None:
+        emit(report.chart(found.picture, share, found.least), plot)
+    if share is not None and found.least is None:
+        raise CheckFailed(f"more than {limit} is lost at every time slice of the range")
+
+
+def _share(text: str) -> Fraction:
+    share = read_option("--limit", parse_percent, text)
+    if not 0 < share < 1:
+        raise UsageError(f"--limit {text} is no share", expected="more than 0 %, less than 100 %")
+    return share

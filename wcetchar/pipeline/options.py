@@ -1,0 +1,19 @@
+"""What options of the command line say, read by what reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from wcetchar.errors import InputError, Location
+
+_T = TypeVar("_T")
+
+
+def read_option(option: str, read: Callable[[str], _T], text: str) -> _T:
+    """``read(text)``, whose mistakes are the option's unless a file has them."""
+    try:
+        return read(text)
+    except InputError as error:
+        error.where = error.where or Location(option)
+        raise

@@ -1,0 +1,104 @@
+"""Time slices of virtual-time round-robin over a file's partitions: losses against delay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from wcetchar import store
+from wcetchar.engine.round_robin import cycle_of, least_slice
+from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.model.switching import Cycle, Partition
+from wcetchar.pipeline.options import read_option
+
+FIRST: Final = "50 us"
+LAST: Final = "100 ms"
+STEP: Final = Fraction(1000)
+"""Of the slices among which the shortest is looked for, in nanoseconds."""
+_IN_A_DECADE: Final = 20
+"""Slices of a picture."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """``slices``, ``first``, ``last``: times as text; without slices, some from first to last.
+    ``limit``: share of the processor's time that may be lost. ``picture``: as many slices as a
+    line of a picture needs, beside."""
+
+    file: str
+    slices: tuple[str, ...] = ()
+    first: str = FIRST
+    last: str = LAST
+    limit: Fraction | None = None
+    picture: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """``least``: the shortest slice that keeps the limit; ``None``: there is none, or no limit was
+    given. ``most``: where the search for it ended, in nanoseconds."""
+
+    scheduler: Fraction
+    partitions: tuple[Partition, ...]
+    cycles: tuple[Cycle, ...]
+    picture: tuple[Cycle, ...]
+    least: Cycle | None
+    most: Fraction
+
+
+def run(request: Request) -> Result:
+    """Each slice, in the order of their lengths.
+
+    Raises:
+        InputError: as of ``store.load_partitions``; a slice is no time, or the scheduler takes all
+            of it.
+        UsageError: the range is empty.
+    """
+    found = store.load_partitions(request.file)
+    first = read_option("--from", store.parse_time, request.first)
+    last = read_option("--to", store.parse_time, request.last)
+    if not 0 < first < last:
+        raise UsageError(
+            "--from and --to span no time slices", expected="a time above 0, and a longer one"
+        )
+    slices = {read_option("--slice", store.parse_time, text) for text in request.slices}
+    if not slices:
+        slices = set(_between(first, last, (1, 2, 5)))
+        slices = {one for one in slices if one > found.scheduler}
+    for one in slices:
+        if one <= found.scheduler:
+            raise InputError(
+                f"the scheduler takes all of a time slice of {float(one):g} ns",
+                where=Location("--slice"),
+                expected=f"more than the scheduler's {float(found.scheduler):g} ns",
+            )
+    decade = [
+        Fraction(10 ** (n / _IN_A_DECADE)).limit_denominator(100) for n in range(_IN_A_DECADE)
+    ]
+    drawn = [one for one in _between(first, last, decade) if one > found.scheduler]
+    least = None
+    if request.limit is not None:
+        least = least_slice(found.partitions, found.scheduler, request.limit, last, STEP)
+    return Result(
+        found.scheduler,
+        found.partitions,
+        tuple(cycle_of(found.partitions, one, found.scheduler) for one in sorted(slices)),
+        tuple(cycle_of(found.partitions, one, found.scheduler) for one in drawn)
+        if request.picture
+        else (),
+        None if least is None else cycle_of(found.partitions, least, found.scheduler),
+        last,
+    )
+
+
+def _between(
+    first: Fraction, last: Fraction, steps: tuple[int, ...] | list[Fraction]
+) -> list[Fraction]:
+    """Both ends, and what lies between of ``steps`` times powers of ten."""
+    power = Fraction(1, 1000)
+    found = {first, last}
+    while power <= last:
+        found |= {power * step for step in steps if first <= power * step <= last}
+        power *= 10
+    return sorted(found)
