@@ -94,6 +94,53 @@ def run(request: Request) -> tuple[Estimate, ...]:
     )
 
 
+class Opened:
+    """A characterization on one hardware, whose services are priced at one set of values after the
+    other."""
+
+    def __init__(self, request: Request) -> None:
+        """``request.values``: where nothing else is said; of parameters that a service may lack.
+
+        Raises:
+            InputError: as of :func:`run`, but for values.
+        """
+        (pair,) = pairs_of(request)
+        self._request = request
+        self._characterization = store.load_characterization(request.characterization)
+        names = {service.name for service in self._characterization.services}
+        wanted = tuple(
+            name for name in request.services if any(name in (one, whole_of(one)) for one in names)
+        )
+        services = chosen_services(replace(request, services=wanted), self._characterization)
+        self._platform = platform_of(request, self._characterization, services, *pair)
+        self._numbers = {s.name: n for n, s in enumerate(self._characterization.services)}
+        self._known = {p.name for s in self._characterization.services for p in s.parameters}
+        self._models = {model.service: model for model in self._characterization.paths}
+
+    def at(self, service: str, values: Mapping[str, int]) -> tuple[Estimate, ...]:
+        """Estimates of a service, or of all parts of it, at these values and the request's.
+
+        Raises:
+            InputError: there is no such service or parameter, or a value is missing or out of
+                range.
+        """
+        asked = replace(self._request, services=(service,), values=values)
+        parts = chosen_services(asked, self._characterization)
+        _refuse_strangers(asked, parts, self._characterization)
+        having = {parameter.name for part in parts for parameter in part.parameters}
+        common = {n: v for n, v in self._request.values.items() if n in having}
+        asked = replace(asked, values={**common, **values})
+        chosen = [(part, self._numbers[part.name], self._platform) for part in parts]
+        _check_values(asked, chosen)
+        return tuple(
+            self._with_paths(_estimate(asked, *one, self._known), one[0].name) for one in chosen
+        )
+
+    def _with_paths(self, found: Estimate, name: str) -> Estimate:
+        over = _over_all_paths(self._models.get(name), self._platform, found, False)
+        return replace(found, over_all_paths=over)
+
+
 def _over_all_paths(
     model: PathModel | None, platform: Platform, estimate: Estimate, searched: bool
 ) -> OverAllPaths | None:

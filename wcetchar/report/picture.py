@@ -77,14 +77,14 @@ def logarithmic(values: Sequence[float], first: float, last: float, base: int = 
     return Scale(ticks[0], ticks[-1], first, last, ticks, True)
 
 
-def document(style: str = "") -> ElementTree.Element:
+def document(style: str = "", height: int = HEIGHT) -> ElementTree.Element:
     root = ElementTree.Element(
         "svg",
         {
             "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": f"0 0 {WIDTH} {HEIGHT}",
+            "viewBox": f"0 0 {WIDTH} {height}",
             "width": str(WIDTH),
-            "height": str(HEIGHT),
+            "height": str(height),
             "role": "img",
         },
     )

@@ -27,6 +27,7 @@ from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
 from wcetchar.store.source import read_text
+from wcetchar.store.system import load_system
 from wcetchar.store.working_sets import WorkingSets, load_working_set, load_working_sets
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "load_profile_text",
     "load_runs",
     "load_services",
+    "load_system",
     "load_working_set",
     "load_working_sets",
     "locate",

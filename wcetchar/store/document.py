@@ -14,6 +14,7 @@ CAMPAIGN = "wcetchar/campaign/1"
 RUNS = "wcetchar/runs/1"
 WORKING_SETS = "wcetchar/working-sets/1"
 PARTITIONS = "wcetchar/partitions/1"
+SYSTEM = "wcetchar/system/1"
 
 
 def read_document(path: str, schema: str) -> Source:

@@ -24,6 +24,7 @@ from wcetchar.store.profile import ProfileDoc
 from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
 from wcetchar.store.services import ServicesDoc
+from wcetchar.store.system import SystemDoc
 from wcetchar.store.working_sets import WorkingSetsDoc
 
 PROFILE: Final = "hardware-profile.json"
@@ -36,6 +37,7 @@ DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
     "services.json": ServicesDoc,
+    "system.json": SystemDoc,
     "working-sets.json": WorkingSetsDoc,
 }
 PART_OF_SERVICES: Final = "services-part.json"

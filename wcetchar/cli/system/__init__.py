@@ -8,7 +8,7 @@ import click
 
 from wcetchar.cli.common import OnDemand
 
-VERBS: Final = ("overhead", "slices")
+VERBS: Final = ("overhead", "slices", "check")
 
 
 @click.group(

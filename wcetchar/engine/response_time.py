@@ -1,0 +1,298 @@
+"""Response times of tasks and interrupts under preemptive fixed priorities.
+
+Joseph and Pandya 1986; Audsley, Burns, Richardson, Tindell, Wellings, *Applying new scheduling
+theory to static priority pre-emptive scheduling*, 1993; for jitter, and jobs that queue up behind
+each other, Tindell, Burns, Wellings, *An extendible approach for analyzing fixed priority hard
+real-time tasks*, 1994. Of task i, with hp(i) all others that are as urgent or more and all
+interrupts, in a busy period of level i::
+
+    w(q) = (q + 1) E_i - S + B_i + sum over j in hp(i) of ceil((w(q) + J_j) / T_j) E_j
+    R_i  = max over q of  J_i + w(q) - q T_i        q = 0, 1, ... while the busy period lasts
+
+* E_j, what a job takes of the processor: own code, kernel services, the switch to it and away from
+  it (2 S; Burns, Tindell, Wellings 1995), two more for each wait of its own, and for each time that
+  it may find a lock taken. The last switch away, S, is not part of a response.
+* B_i: a less urgent task holds off preemption when i is released, or the processor switches to one
+  (the longest of these; one of them can have begun before, no other can after), and locks that less
+  urgent tasks hold (``locks``).
+* A wait of its own (for I/O, for an answer) counts as if the job ran (Chen and others, *Many
+  suspensions, many problems*, Real-Time Systems 55, 2019, 4.1). Behind each wait a less urgent
+  task can have begun to hold something off again; and where it or a more urgent task waits, also
+  between any two jobs. Then B_i counts 1 + waits times for each of the q + 1 jobs.
+* Tasks that are as urgent count as more urgent, which covers every order among them; where they
+  take turns, each end of a slice is one more switch.
+* The response of the interrupt that releases a task is jitter of it.
+
+Of interrupt k, likewise: E is the handler; B_k the longest stretch in which a task, the switch or a
+less urgent handler masks it, or where handlers are not interrupted, a whole handler. That one that
+is not interrupted cannot be delayed inside is not made use of.
+
+Exact in fractions; where the processor's time is used up by what is as urgent, there is no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.engine import locks
+from wcetchar.model.system import Cause, Interrupt, Part, Response, System, Task
+
+NONE: Final = Fraction(0)
+MOST_STEPS: Final = 1_000_000
+"""Of a search for a fixed point; it ends long before where the load is below 1."""
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """What arrives again and again and takes some time each: a task's jobs, or interrupts."""
+
+    cause: Cause
+    who: str
+    period: Fraction
+    jitter: Fraction
+    time: Fraction
+
+    def demand(self, window: Fraction) -> Fraction:
+        return -(-(window + self.jitter) // self.period) * self.time
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """``load``: share of the processor's time that all take."""
+
+    tasks: tuple[Response, ...]
+    interrupts: tuple[Response, ...]
+    load: Fraction
+
+    @property
+    def met(self) -> bool:
+        return all(one.met for one in (*self.tasks, *self.interrupts))
+
+
+def analyse(system: System) -> Analysis:
+    """Response times of all tasks that have a period, and all interrupts.
+
+    Raises:
+        ValueError: tasks are released by what is no interrupt, lock resources in a circle, a task
+            in the background is as urgent as one with a period, or an interrupt above the kernel
+            is not more urgent than those that the kernel masks: it would make masked stretches
+            longer for these.
+    """
+    _check(system)
+    interrupts = tuple(_interrupt(system, one) for one in system.interrupts)
+    late = {one.name: one.time for one in interrupts}
+    jitters: dict[str, Fraction] = {}
+    for task in system.periodic:
+        by = late[task.released_by] if task.released_by else NONE
+        jitters[task.name] = task.jitter + (NONE if by is None else by)
+    resources = locks.ceilings(system.tasks)
+    tasks = tuple(_task(system, task, jitters, resources) for task in system.periodic)
+    tasks = tuple(
+        Response(one.name, one.deadline, None, load=one.load)
+        if task.released_by and late[task.released_by] is None
+        else one
+        for one, task in zip(tasks, system.periodic, strict=True)
+    )
+    return Analysis(tasks, interrupts, load(system))
+
+
+def load(system: System) -> Fraction:
+    """Share of the processor's time that all tasks with periods and all interrupts take."""
+    found = sum((one.time / one.period for one in system.interrupts), start=NONE)
+    for task in system.periodic:
+        assert task.period is not None
+        found += (demand_of(system, task) - task.suspended) / task.period
+    return found
+
+
+def demand_of(system: System, task: Task) -> Fraction:
+    """E: what a job takes of the processor, waits of its own counted as if it ran."""
+    return task.wcet + task.services + task.suspended + switches_of(system, task) * system.switch
+
+
+def switches_of(system: System, task: Task) -> int:
+    """To a job and away from it, at most."""
+    return 2 + 2 * task.suspensions + locks.lock_switches(task, system.tasks)
+
+
+def _check(system: System) -> None:
+    names = {one.name for one in system.interrupts}
+    for task in system.tasks:
+        if task.released_by and task.released_by not in names:
+            raise ValueError(
+                f"{task.name} is released by {task.released_by}, which is no interrupt"
+            )
+    masked = [one.priority for one in system.interrupts if not one.above_kernel]
+    for one in system.interrupts:
+        if one.above_kernel and masked and one.priority <= max(masked):
+            raise ValueError(f"{one.name} is above the kernel and not above what the kernel masks")
+    found = locks.circle(system.tasks)
+    if found:
+        raise ValueError(f"resources are locked in a circle: {' in '.join(found)}")
+    urgent = min((task.priority for task in system.periodic), default=None)
+    for task in system.tasks:
+        if task.period is None and urgent is not None and task.priority >= urgent:
+            raise ValueError(f"{task.name} runs in the background and is as urgent as another task")
+
+
+def _interrupts(system: System) -> list[_Stream]:
+    return [
+        _Stream(Cause.INTERRUPT, one.name, one.period, one.jitter, one.time)
+        for one in system.interrupts
+    ]
+
+
+def _task(
+    system: System, task: Task, jitters: dict[str, Fraction], resources: dict[str, int]
+) -> Response:
+    assert task.period is not None
+    own = demand_of(system, task)
+    streams = _interrupts(system)
+    urgent = [one for one in system.periodic if one.priority >= task.priority]
+    for other in urgent:
+        if other is not task:
+            assert other.period is not None
+            jitter = jitters[other.name]
+            demand = demand_of(system, other)
+            streams.append(_Stream(Cause.TASK, other.name, other.period, jitter, demand))
+    if system.slice is not None and any(_alike(one, urgent) for one in urgent):
+        streams.append(_Stream(Cause.SLICES, "", system.slice, NONE, system.switch))
+    blocked = [*_held_off(system, task), *locks.blocking(task, system.tasks, resources)]
+    each = any(one.suspensions for one in urgent)
+    times = 1 + task.suspensions
+    itself = [
+        Part(Cause.OWN, "", task.wcet),
+        Part(Cause.SERVICES, "", task.services),
+        Part(Cause.SWITCHES, "", own - task.wcet - task.services - task.suspended - system.switch),
+        Part(Cause.SUSPENDED, "", task.suspended),
+    ]
+    found = _longest(
+        _Own(own, system.switch, task.period, jitters[task.name], tuple(itself)),
+        [Part(part.cause, part.who, part.time * times) for part in blocked if part.time],
+        each,
+        streams,
+    )
+    return _response(task.name, task.deadline, own / task.period, found)
+
+
+def _alike(task: Task, others: Sequence[Task]) -> bool:
+    return any(one is not task and one.priority == task.priority for one in others)
+
+
+def _held_off(system: System, task: Task) -> tuple[Part, ...]:
+    """The longest of what less urgent tasks may have begun."""
+    found = [
+        Part(Cause.HELD_OFF, other.name, max(other.held_off, other.masked, other.masked_all))
+        for other in system.tasks
+        if other.priority < task.priority
+    ]
+    # A switch to a less urgent task, or to none: it is not left for another one before its end.
+    found.append(Part(Cause.HELD_OFF, "a context switch", system.switch))
+    return (max(found, key=lambda part: part.time),)
+
+
+def _interrupt(system: System, one: Interrupt) -> Response:
+    streams = [
+        stream
+        for stream, other in zip(_interrupts(system), system.interrupts, strict=True)
+        if other is not one and other.priority >= one.priority
+    ]
+    maskers = [Part(Cause.HELD_OFF, task.name, task.masked_all) for task in system.tasks]
+    if not one.above_kernel:
+        maskers += [Part(Cause.HELD_OFF, task.name, task.masked) for task in system.tasks]
+        maskers.append(Part(Cause.HELD_OFF, "a context switch", system.switch_masked))
+    for other in system.interrupts:
+        if other is not one and other.priority < one.priority:
+            masked = other.time if not system.nested else NONE
+            if not one.above_kernel:
+                masked = max(masked, other.masked)
+            maskers.append(Part(Cause.HELD_OFF, other.name, masked))
+    blocked = [p for p in [max(maskers, key=lambda p: p.time, default=None)] if p and p.time]
+    itself = (Part(Cause.OWN, "", one.wcet), Part(Cause.SERVICES, "", one.services))
+    own = _Own(one.time, NONE, one.period, one.jitter, itself)
+    found = _longest(own, blocked, False, streams)
+    return _response(one.name, one.deadline, one.time / one.period, found)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """``time``: of a job, of which ``last`` is no part of the last job's response; ``parts``: of
+    ``time`` without ``last``."""
+
+    time: Fraction
+    last: Fraction
+    period: Fraction
+    jitter: Fraction
+    parts: tuple[Part, ...]
+
+
+_Found = tuple[Fraction, tuple[Part, ...], Fraction]
+
+
+def _response(name: str, deadline: Fraction, share: Fraction, found: _Found | None) -> Response:
+    if found is None:
+        return Response(name, deadline, None, load=share)
+    return Response(name, deadline, *found, share)
+
+
+def _longest(
+    own: _Own, blocked: Sequence[Part], each: bool, streams: Sequence[_Stream]
+) -> _Found | None:
+    """R, its parts and q T at the q where it is longest; ``None``: the busy period has no end.
+
+    ``each``: blocking comes with each job, else once.
+    """
+    blocking = sum((part.time for part in blocked), start=NONE)
+    once, time = (NONE, own.time + blocking) if each else (blocking, own.time)
+    mine = _Stream(Cause.OWN, "", own.period, own.jitter, time)
+    every = [mine, *streams]
+    share = sum((one.time / one.period for one in every), start=NONE)
+    late = sum((one.jitter * one.time for one in every), start=NONE)
+    if share > 1 or (share == 1 and once + late > 0):
+        return None
+    length = _fixed_point(lambda window: once + _demand(every, window), once + time)
+    if length is None:
+        return None
+    best: tuple[Fraction, int, Fraction] | None = None
+    window = NONE
+    for number in range(int(-(-(length + own.jitter) // own.period))):
+        base = once + (number + 1) * time - own.last
+        found = _ends(base, streams, max(window, base))
+        if found is None:
+            return None
+        window = found
+        response = own.jitter + window - number * own.period
+        if best is None or response > best[0]:
+            best = response, number, window
+    assert best is not None
+    response, number, window = best
+    parts = [
+        *own.parts,
+        Part(Cause.EARLIER, "", number * time),
+        Part(Cause.JITTER, "", own.jitter),
+        *blocked,
+        *(Part(one.cause, one.who, one.demand(window)) for one in streams),
+    ]
+    return response, tuple(part for part in parts if part.time), number * own.period
+
+
+def _ends(base: Fraction, streams: Sequence[_Stream], start: Fraction) -> Fraction | None:
+    return _fixed_point(lambda window: base + _demand(streams, window), start)
+
+
+def _demand(streams: Sequence[_Stream], window: Fraction) -> Fraction:
+    return sum((one.demand(window) for one in streams), start=NONE)
+
+
+def _fixed_point(step: Callable[[Fraction], Fraction], start: Fraction) -> Fraction | None:
+    """The smallest fixed point from ``start`` on, which is not above it."""
+    at = start
+    for _ in range(MOST_STEPS):
+        following = step(at)
+        if following == at:
+            return at
+        at = following
+    return None

@@ -1,0 +1,358 @@
+"""Whether the tasks of a system meet their deadlines: prices, analysis, and a simulated run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+from wcetchar import store
+from wcetchar.engine import locks
+from wcetchar.engine.response_time import Analysis, analyse, load
+from wcetchar.engine.simulation import MOST_JOBS, hyperperiod, simulate
+from wcetchar.errors import InputError, InputErrors, several
+from wcetchar.model.characterization import Word
+from wcetchar.model.estimate import Estimate
+from wcetchar.model.service import whole_of
+from wcetchar.model.system import CriticalSection, Interrupt, System, Task, Timeline
+from wcetchar.model.workload import Activity, Call, GivesWay, Workload
+from wcetchar.pipeline.priced_calls import Hardware, price_calls
+
+NONE: Final = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Request:
+    """``profile``, ``section_map``: in the place of those of the file. ``until``: nanoseconds of
+    the run that are kept to be drawn; ``None``: the longest period behind the last offset."""
+
+    file: str
+    profile: str | None = None
+    section_map: str | None = None
+    until: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """``drawn``: nanoseconds of the run that are kept. ``word``: the weakest of all figures that
+    were priced; ``None``: none was. ``notes``: what the figures hold for."""
+
+    system: System
+    analysis: Analysis
+    timeline: Timeline
+    drawn: Fraction
+    word: Word | None
+    notes: tuple[str, ...]
+
+
+def run(request: Request) -> Result:
+    """Analysed and simulated.
+
+    Raises:
+        InputError: the file or one that it names cannot be used, with its place; the tasks need
+            more than all of the processor's time.
+    """
+    workload = store.load_system(request.file)
+    _refuse_circle(workload)
+    prices = _Prices(workload, request)
+    system = prices.system()
+    _refuse_overload(request, system)
+    analysis = analyse(system)
+    timeline, drawn = _simulated(system, request.until)
+    return Result(system, analysis, timeline, drawn, prices.word(), prices.notes())
+
+
+def _simulated(system: System, until: Fraction | None) -> tuple[Timeline, Fraction]:
+    """Over a hyperperiod behind the last offset, and what is unfinished then, or longer where that
+    is to be drawn; not as far where there would be too many jobs. And what is kept of it."""
+    periods = [task.period for task in system.periodic if task.period is not None]
+    rates = [1 / period for period in (*periods, *(one.period for one in system.interrupts))]
+    offsets = [task.offset for task in system.periodic]
+    first = max((*offsets, *(one.offset for one in system.interrupts)), default=NONE)
+    end = first + hyperperiod(system) + max((t.deadline for t in system.periodic), default=NONE)
+    most = MOST_JOBS / sum(rates, start=NONE)
+    keep = min(first + max(periods) if until is None else until, most)
+    if end > most:
+        return replace(simulate(system, most, keep=keep), whole=False), keep
+    return simulate(system, max(end, keep), keep=keep), keep
+
+
+def _refuse_circle(workload: Workload) -> None:
+    tasks = [
+        Task(
+            one.name,
+            one.priority,
+            one.period,
+            one.deadline,
+            NONE,
+            sections=tuple(CriticalSection(u.resource, NONE, within=u.within) for u in one.uses),
+        )
+        for one in workload.tasks
+    ]
+    circle = locks.circle(tasks)
+    if circle:
+        raise InputError(
+            f"resources are locked within each other in a circle, {' in '.join(circle)}: tasks can "
+            "wait for each other for ever",
+            where=store.locate(workload.path, "tasks"),
+            expected="one order in which all tasks lock",
+        )
+
+
+def _refuse_overload(request: Request, system: System) -> None:
+    total = load(system)
+    if total <= 1:
+        return
+    shares = {one.name: one.time / one.period for one in system.interrupts}
+    for task in system.periodic:
+        alone = System("", (task,), switch=system.switch)
+        shares[task.name] = load(alone)
+    largest = sorted(shares, key=lambda name: -shares[name])[:3]
+    named = ", ".join(f"{name} {float(100 * shares[name]):.1f} %" for name in largest)
+    raise InputError(
+        f"tasks and interrupts need {float(100 * total):.1f} % of the processor's time: nothing "
+        "can meet all deadlines",
+        where=store.locate(request.file, "tasks"),
+        expected=f"100 % at most; the largest: {named}",
+        hint="longer periods, less work, or faster hardware",
+    )
+
+
+class _Prices:
+    """What the calls of a workload take."""
+
+    def __init__(self, workload: Workload, request: Request) -> None:
+        self._workload = workload
+        self._kernel = workload.kernel
+        self._profile = request.profile or workload.kernel.profile
+        self._map = request.section_map or workload.kernel.section_map
+        if request.profile is not None and request.section_map is None:
+            self._map = None
+        self._found: dict[int, tuple[Estimate, ...]] = {}
+        by_file: dict[str, list[Call]] = {}
+        kernel = self._kernel.characterization
+        self._switch: Call | None = None
+        if isinstance(self._kernel.switch, str) and kernel is not None:
+            place = store.locate(workload.path, "kernel", "context switch")
+            self._switch = Call(self._kernel.switch, {}, 1, place)
+            by_file.setdefault(kernel, []).append(self._switch)
+        for one in (*workload.tasks, *workload.interrupts):
+            if one.work.code is not None:
+                by_file.setdefault(one.work.code.characterization, []).append(one.work.code.call)
+            for call in _calls_of(one):
+                assert kernel is not None
+                by_file.setdefault(kernel, []).append(call)
+        mistakes: list[InputError] = []
+        for file, calls in by_file.items():
+            assert self._profile is not None
+            hardware = Hardware(self._profile, self._map, self._kernel.values)
+            try:
+                for call, found in zip(calls, price_calls(file, hardware, calls), strict=True):
+                    self._found[id(call)] = found
+            except InputErrors as errors:
+                mistakes += errors.errors
+            except InputError as error:
+                mistakes.append(error)
+        if mistakes:
+            raise several(mistakes)
+
+    def _of(self, calls: Iterable[Call]) -> list[Estimate]:
+        return [one for call in calls for one in self._found[id(call)]]
+
+    def _time(self, calls: Iterable[Call]) -> Fraction:
+        return sum(
+            (call.times * _safe(one) for call in calls for one in self._found[id(call)]),
+            start=NONE,
+        )
+
+    def word(self) -> Word | None:
+        words = [_word(one) for found in self._found.values() for one in found]
+        return words[0].weakest(*words) if words else None
+
+    def notes(self) -> tuple[str, ...]:
+        owners: dict[str, dict[str, None]] = {}
+        for estimates in self._found.values():
+            for one in estimates:
+                chains = (one.interrupts_chain, one.preemption_chain)
+                gaps = (gap for chain in chains if chain is not None for gap in chain.gaps)
+                for note in (*one.notes, *gaps):
+                    owners.setdefault(note, {})[one.service] = None
+        every = {one.service for found in self._found.values() for one in found}
+        found = [note if len(of) == len(every) else _of(of, note) for note, of in owners.items()]
+        if self._kernel.switch is None:
+            found.append("nothing says what a context switch takes: it counts as nothing")
+        return tuple(found)
+
+    def system(self) -> System:
+        switch, masked = NONE, NONE
+        if isinstance(self._kernel.switch, Fraction):
+            switch = self._kernel.switch
+        elif self._switch is not None:
+            switch = self._time([self._switch])
+            masked = _masked(self._of([self._switch]))
+        mistakes: list[InputError] = []
+        tasks = []
+        for one in self._workload.tasks:
+            try:
+                tasks.append(self._task(one))
+            except InputError as error:
+                mistakes.append(error)
+        if mistakes:
+            raise several(mistakes)
+        return System(
+            self._workload.name,
+            tuple(tasks),
+            tuple(self._interrupt(one) for one in self._workload.interrupts),
+            switch,
+            masked,
+            self._kernel.slice,
+            self._kernel.nested,
+        )
+
+    def _own(self, one: Activity) -> Fraction:
+        code = one.work.code
+        characterized = NONE if code is None else self._time([code.call])
+        return one.work.wcet * one.slowdown + characterized
+
+    def _task(self, one: Activity) -> Task:
+        self._check_waits(one)
+        calls = _calls_of(one)
+        estimates = self._of(calls)
+        code = [] if one.work.code is None else self._of([one.work.code.call])
+        sections = tuple(
+            CriticalSection(
+                use.resource,
+                use.wcet * one.slowdown + self._time(use.calls) + self._inside(one, use.resource),
+                use.times,
+                use.within,
+            )
+            for use in one.uses
+        )
+        held = one.held_off
+        services = self._time(one.work.calls) + self._inside(one, "")
+        return Task(
+            one.name,
+            one.priority,
+            one.period,
+            one.deadline,
+            self._own(one),
+            services,
+            one.offset,
+            one.jitter,
+            one.released_by,
+            max(held.preemption * one.slowdown, _held([*estimates, *code])),
+            max(held.interrupts * one.slowdown, _masked([*estimates, *code])),
+            held.all_interrupts * one.slowdown,
+            sections,
+            one.suspended,
+            one.suspensions,
+        )
+
+    def _inside(self, one: Activity, resource: str) -> Fraction:
+        """Calls of sections within those of a resource, or of all; their own code is part of its
+        own."""
+        found = NONE
+        for use in one.uses:
+            if use.within == resource:
+                found += use.times * (self._time(use.calls) + self._inside(one, use.resource))
+        return found
+
+    def _check_waits(self, one: Activity) -> None:
+        """A job waits once for its release, for locks, and as often as it says. What runs while it
+        waits otherwise is not in the analysis."""
+        for call in _calls_of(one):
+            if call.gives_way is None and self._in_parts(call):
+                raise InputError(
+                    f"in {call.service} the caller loses the processor, and nothing says why",
+                    where=call.place,
+                    expected="`gives way:` " + ", ".join(way.value for way in GivesWay),
+                    hint="`more urgent` where it makes a more urgent task ready; a wait is "
+                    "`release`, `lock`, or one of those that `suspended:` counts",
+                )
+        for way, most, where in (
+            (GivesWay.RELEASE, 1, "a job is released once"),
+            (GivesWay.WAIT, one.suspensions, "`suspended: {time: ..., times: ...}`"),
+            (GivesWay.LOCK, 0, "locks in the `uses` of their resources"),
+        ):
+            calls = [call for call in one.work.calls if call.gives_way is way]
+            calls += [
+                call
+                for use in one.uses
+                for call in use.calls
+                if call.gives_way is way and way is not GivesWay.LOCK
+            ]
+            if sum(call.times for call in calls) > most:
+                raise InputError(
+                    f"a job of {one.name} has {sum(call.times for call in calls)} calls that give "
+                    f"way for a {way.value}, and {most} are allowed for",
+                    where=calls[0].place,
+                    expected=where,
+                )
+
+    def _in_parts(self, call: Call) -> bool:
+        return any(whole_of(one.service) != one.service for one in self._found[id(call)])
+
+    def _interrupt(self, one: Activity) -> Interrupt:
+        assert one.period is not None
+        return Interrupt(
+            one.name,
+            one.priority,
+            one.period,
+            one.deadline,
+            self._own(one),
+            self._time(one.work.calls),
+            one.offset,
+            one.jitter,
+            _masked(self._of(one.work.calls)),
+            one.above_kernel,
+        )
+
+
+def _of(services: Iterable[str], note: str) -> str:
+    """The note, with those that it is of, a few by name."""
+    names = list(services)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}: {note}"
+
+
+_NAMED: Final = 3
+
+
+def _calls_of(one: Activity) -> list[Call]:
+    return [*one.work.calls, *(call for use in one.uses for call in use.calls)]
+
+
+def _safe(one: Estimate) -> Fraction:
+    """Over all paths where that is known, else the largest that was seen."""
+    over = one.over_all_paths
+    if over is not None and over.time is not None:
+        return max(over.time, one.total.high)
+    return one.total.high
+
+
+def _word(one: Estimate) -> Word:
+    over = one.over_all_paths
+    words = [over.word if over is not None and over.time is not None else one.word]
+    words += [c.word for c in (one.interrupts_chain, one.preemption_chain) if c is not None]
+    return words[0].weakest(*words[1:])
+
+
+def _masked(estimates: Sequence[Estimate]) -> Fraction:
+    found = [one.interrupts_held_off.high for one in estimates]
+    found += [
+        one.over_all_paths.interrupts
+        for one in estimates
+        if one.over_all_paths is not None and one.over_all_paths.interrupts is not None
+    ]
+    return max(found, default=NONE)
+
+
+def _held(estimates: Sequence[Estimate]) -> Fraction:
+    found = [one.preemption_held_off.high for one in estimates]
+    found += [
+        one.over_all_paths.preemption
+        for one in estimates
+        if one.over_all_paths is not None and one.over_all_paths.preemption is not None
+    ]
+    return max(found, default=NONE)
