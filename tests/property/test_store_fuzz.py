@@ -20,6 +20,7 @@ from wcetchar.store import (
     load_partitions,
     load_profile,
     load_services,
+    load_system,
     load_working_sets,
 )
 from wcetchar.store.yaml_source import parse_yaml
@@ -36,6 +37,7 @@ YAML_LOADERS: dict[str, Callable[[str], object]] = {
     "wcetchar/services/1": load_services,
     "wcetchar/measured/1": load_measurements,
     "wcetchar/working-sets/1": load_working_sets,
+    "wcetchar/system/1": load_system,
     "wcetchar/partitions/1": load_partitions,
 }
 

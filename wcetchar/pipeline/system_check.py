@@ -180,6 +180,7 @@ class _Prices:
                     owners.setdefault(note, {})[one.service] = None
         every = {one.service for found in self._found.values() for one in found}
         found = [note if len(of) == len(every) else _of(of, note) for note, of in owners.items()]
+        found.insert(0, _ALONE)
         if self._kernel.switch is None:
             found.append("nothing says what a context switch takes: it counts as nothing")
         return tuple(found)
@@ -317,6 +318,10 @@ def _of(services: Iterable[str], note: str) -> str:
 
 
 _NAMED: Final = 3
+_ALONE: Final = (
+    "assumed: no further task or interrupt runs, and an idle task holds nothing off and locks "
+    "nothing (one that does stands among the tasks, without a period)"
+)
 
 
 def _calls_of(one: Activity) -> list[Call]:

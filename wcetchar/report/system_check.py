@@ -131,7 +131,7 @@ def _lines(view: View) -> list[str]:
         )
     )
     if view.word:
-        lines.append(f"what kernel services take is each a {view.word}, or better")
+        lines.append(f"weakest word of all figures that were priced: {view.word}")
     return lines + [f"note: {note}" for note in view.notes]
 
 

@@ -30,6 +30,7 @@ SCHEMA_OF = {
     "wcetchar/section-map/1": "section-map.json",
     "wcetchar/measured/1": "measured.json",
     "wcetchar/working-sets/1": "working-sets.json",
+    "wcetchar/system/1": "system.json",
     "wcetchar/partitions/1": "partitions.json",
     "wcetchar/services/1": "services.json",
 }
