@@ -59,6 +59,11 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     is_flag=True,
     help="Search parameters that nothing sets for the values with the largest total.",
 )
+@click.option(
+    "--uncertainty",
+    is_flag=True,
+    help="Say how far each total hangs on each number of profile and map that may be off.",
+)
 @format_option(FORMATS)
 @json_option
 @output_option
@@ -69,6 +74,7 @@ def command(
     services: tuple[str, ...],
     values: dict[str, int],
     maximum: bool,
+    uncertainty: bool,
     form: str | None,
     as_json: bool,
     output: str | None,
@@ -80,17 +86,23 @@ def command(
     mark or an estimate, and says so. Profiles and maps are files, or names of shipped ones, such as
     cortex-m3/flash-3ws and cortex-m3/map-flash-3ws.
 
+    With --uncertainty each total has a range beside it: what it is where every number is nominal,
+    what systematic and stochastic errors make of it, and which number raises it most. The total
+    itself stays the safe end of all of them.
+
     \b
     Examples:
       wcetchar estimate kernel.json --profile cortex-m3/flash-3ws \\
           --map cortex-m3/map-flash-3ws --service xTaskCreate --set N=13
       wcetchar estimate renaux2010 --profile renaux2010/platform1 \\
           --map renaux2010/map1 --set N=13 --json
+      wcetchar estimate muller2007 --profile muller2007/expected \\
+          --map muller2007/map --service context_switch --uncertainty
     """
     check_output(output, (characterization, *profiles, *maps))
     chosen = chosen_format(form, as_json)
     estimates = pipeline.run(
-        pipeline.Request(characterization, profiles, maps, services, values, maximum)
+        pipeline.Request(characterization, profiles, maps, services, values, maximum, uncertainty)
     )
     views = views_of(estimates)
     if chosen == "json":

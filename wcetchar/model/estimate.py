@@ -9,6 +9,7 @@ from fractions import Fraction
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import Word
 from wcetchar.model.interval import Interval
+from wcetchar.model.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Estimate:
     """``blocking_interrupts`` and ``blocking_preemption``: the longest stretch of each kind of the
     service's own; ``interrupts_stretch`` and ``preemption_stretch`` say where it begins and ends,
     for people. ``interrupts_chain`` and ``preemption_chain``: where something else goes on with a
-    stretch, and this takes longer. ``over_all_paths``: ``None`` where there is no path model."""
+    stretch, and this takes longer. ``over_all_paths``: ``None`` where there is no path model.
+    ``uncertainty``: of the upper end of ``total``, where it is asked for."""
 
     service: str
     profile: str
@@ -100,6 +102,7 @@ class Estimate:
     interrupts_chain: Chain | None = None
     preemption_chain: Chain | None = None
     over_all_paths: OverAllPaths | None = None
+    uncertainty: Uncertainty | None = None
 
     @property
     def interrupts_held_off(self) -> Interval:

@@ -24,16 +24,35 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Quantity:
-    """low <= nominal <= high, all in ``unit``."""
+    """low <= nominal <= high, all in ``unit``. The ends are hard: no value is beyond them.
+
+    ``stochastic``: how much of both ends is error that each access or event has anew, by itself;
+    what is left is systematic, the same each time. Safe figures count with the ends alone.
+    """
 
     low: Fraction
     nominal: Fraction
     high: Fraction
     unit: Unit
+    stochastic: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if not self.low <= self.nominal <= self.high:
-            raise ValueError(f"not an interval: {self.low} <= {self.nominal} <= {self.high}")
+        low, high = self.low + self.stochastic, self.high - self.stochastic
+        if self.stochastic < 0 or not low <= self.nominal <= high:
+            raise ValueError(
+                f"not an interval: {self.low} <= {self.nominal} <= {self.high}"
+                + (f", {self.stochastic} of it stochastic" if self.stochastic else "")
+            )
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def systematic(self) -> Quantity:
+        """The same without its stochastic error."""
+        low, high = self.low + self.stochastic, self.high - self.stochastic
+        return Quantity(low, self.nominal, high, self.unit)
 
     @classmethod
     def exactly(cls, value: Fraction | int, unit: Unit) -> Quantity:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from wcetchar.model.uncertainty import UncertainCount
+
 
 class Assumption(StrEnum):
     """What an integrator may promise to get a tighter figure. Not promised: the dearer case."""
@@ -25,7 +27,8 @@ class CacheState(StrEnum):
 @dataclass(frozen=True)
 class SectionMap:
     """``sections``: logical section -> region name of the profile. ``addresses``: where logical
-    sections begin, of as many as the integrator says."""
+    sections begin, of as many as the integrator says. ``uncertain``: parameters whose values may be
+    off; they are not among ``parameters``."""
 
     name: str
     sections: Mapping[str, str]
@@ -34,3 +37,4 @@ class SectionMap:
     addresses: Mapping[str, int] = field(default_factory=dict)
     instruction_cache: CacheState = CacheState.ALWAYS_MISS
     data_cache: CacheState = CacheState.ALWAYS_MISS
+    uncertain: Mapping[str, UncertainCount] = field(default_factory=dict)

@@ -16,7 +16,9 @@ from wcetchar.engine import (
     service_named,
 )
 from wcetchar.engine.counts import check_values
+from wcetchar.engine.parameter_box import narrowed
 from wcetchar.engine.pricing import can_follow, leads_on
+from wcetchar.engine.sensitivity import Sensitivity
 from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, UsageError
 from wcetchar.model.characterization import (
     Characterization,
@@ -29,6 +31,7 @@ from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import whole_of
+from wcetchar.model.uncertainty import UncertainCount
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Request:
         services: by name; empty means all.
         values: parameter values, before those of the map.
         maximum: search the range of parameters that neither gives for the largest total.
+        uncertainty: say how far each total hangs on each number that may be off. Without it, maps
+            with values that may be off are refused.
     """
 
     characterization: str
@@ -48,12 +53,14 @@ class Request:
     services: tuple[str, ...] = ()
     values: Mapping[str, int] = field(default_factory=dict)
     maximum: bool = False
+    uncertainty: bool = False
 
 
 @dataclass(frozen=True)
 class Platform:
     """A profile with its map; ``map_file`` is ``None`` for the profile's default map.
-    ``path_prices``: of path models; why they cannot be priced; ``None``: there are none."""
+    ``path_prices``: of path models; why they cannot be priced; ``None``: there are none.
+    ``uncertain``: parameters that may be off; ``sensitivity``: where it is asked for."""
 
     profile_file: str
     map_file: str | None
@@ -61,6 +68,8 @@ class Platform:
     prices: PriceVector
     following: Following
     path_prices: PriceVector | NoSoundBound | None = None
+    uncertain: Mapping[str, UncertainCount] = field(default_factory=dict)
+    sensitivity: Sensitivity | None = None
 
 
 def run(request: Request) -> tuple[Estimate, ...]:
@@ -86,7 +95,7 @@ def run(request: Request) -> tuple[Estimate, ...]:
         replace(
             estimate,
             over_all_paths=_over_all_paths(
-                models.get(one[0].name), one[2], estimate, request.maximum
+                models.get(one[0].name), one[2], estimate, request.maximum or _are_off(*one)
             ),
         )
         for one in chosen
@@ -139,6 +148,11 @@ class Opened:
     def _with_paths(self, found: Estimate, name: str) -> Estimate:
         over = _over_all_paths(self._models.get(name), self._platform, found, False)
         return replace(found, over_all_paths=over)
+
+
+def _are_off(service: ServiceCharacterization, number: int, platform: Platform) -> bool:
+    """Some of its parameters may be off."""
+    return any(parameter.name in platform.uncertain for parameter in service.parameters)
 
 
 def _over_all_paths(
@@ -249,7 +263,8 @@ def _check_values(
 
 def _place_in_parameters(error: InputError, platform: Platform) -> None:
     """A value that a map of some values leaves out is missing there."""
-    if platform.map_file is None or not platform.section_map.parameters:
+    given = {**platform.section_map.parameters, **platform.section_map.uncertain}
+    if platform.map_file is None or not given:
         return
     for one in error.errors if isinstance(error, InputErrors) else (error,):
         if isinstance(one, PricingError) and one.file == "nothing":
@@ -279,8 +294,9 @@ def _missing(name: str, needed: Mapping[str, InputError]) -> InputError:
 def _given(
     request: Request, service: ServiceCharacterization, platform: Platform
 ) -> dict[str, int]:
-    """Values that the options and the map give."""
-    given = {**platform.section_map.parameters, **request.values}
+    """Values that the options and the map give; nominal ones, where they may be off."""
+    off = {name: count.nominal for name, count in platform.uncertain.items()}
+    given = {**platform.section_map.parameters, **off, **request.values}
     return {p.name: given[p.name] for p in service.parameters if p.name in given}
 
 
@@ -348,6 +364,19 @@ def platform_of(
         )
     except InputError as error:
         raise _located(error, profile_file, map_file, request, None) from None
+    uncertain = {n: c for n, c in section_map.uncertain.items() if n not in request.values}
+    if uncertain and not request.uncertainty:
+        raise InputError(
+            f"section map {section_map.name} says of {', '.join(sorted(uncertain))} that they may "
+            "be off",
+            where=None if map_file is None else store.locate(map_file, "parameters"),
+            expected="values without errors",
+            hint="`wcetchar estimate --uncertainty` follows errors; or --set each of them",
+        )
+    sensitivity = None
+    if request.uncertainty:
+        names = [service.name for service in services]
+        sensitivity = Sensitivity(characterization, names, profile, section_map)
     known = {**section_map.parameters, **request.values} if values is None else values
     return Platform(
         profile_file,
@@ -356,6 +385,8 @@ def platform_of(
         prices,
         Following(characterization, prices, known),
         _path_prices(characterization, services, profile, section_map),
+        uncertain,
+        sensitivity,
     )
 
 
@@ -369,14 +400,19 @@ def _estimate(
     """``number``: of the service in the characterization; ``known``: the parameters of all its
     services."""
     values = _given(request, service, platform)
+    fixed = {name: value for name, value in values.items() if name not in platform.uncertain}
+    searched = request.maximum or len(fixed) < len(values)
     try:
-        estimate = estimate_given(
-            service, platform.prices, values, platform.following, request.maximum
-        )
+        within = narrowed(service, platform.uncertain)
+        estimate = estimate_given(within, platform.prices, fixed, platform.following, searched)
+        if platform.sensitivity is not None:
+            found = platform.sensitivity.of(service, estimate, platform.uncertain)
+            estimate = replace(estimate, uncertainty=found)
     except InputError as error:
         raise _located(error, platform.profile_file, platform.map_file, request, number) from None
     notes = list(estimate.notes)
-    strange = [name for name in platform.section_map.parameters if name not in known]
+    given = [*platform.section_map.parameters, *platform.section_map.uncertain]
+    strange = [name for name in given if name not in known]
     if strange:
         notes.append(
             f"section map {platform.section_map.name} gives {', '.join(strange)}, which no service "

@@ -13,6 +13,25 @@ section    one trace section, all repetitions
 count      empty; ``count`` is one trace section's count of ``class``, one repetition
 class      one class over the whole service, ``count`` times ``price_ns``
 ========== ==========================================================================
+
+With uncertainties, these too, all of the total:
+
+================= ===================================================================
+line              what ``ns`` is
+================= ===================================================================
+lowest            where all numbers are at the ends that lower it
+nominal           where all are nominal
+systematic low    the least that systematic errors alone make of it
+systematic high   the most
+stochastic        the root of the squares of what stochastic errors add
+expected low      the least to be expected
+expected high     the most; ``total`` is what holds
+together          what numbers raise it by together beyond what each does alone
+raises            what the number that ``class`` names raises it by alone; then two parts of it, of
+                  its systematic and its stochastic error: ``raises systematic``,
+                  ``raises stochastic``
+lowers            what it lowers it by
+================= ===================================================================
 """
 
 from __future__ import annotations
@@ -22,6 +41,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from wcetchar.report.numbers import plain
+from wcetchar.report.uncertainty import csv_lines
 from wcetchar.report.view import EstimateView
 
 FIELDS = (
@@ -103,6 +123,9 @@ def _lines(view: EstimateView) -> Iterator[dict[str, str | int]]:
             "price_ns": plain(column.price_ns),
             "ns": plain(column.ns),
         }
+    if view.uncertainty is not None:
+        for line, name, ns in csv_lines(view.uncertainty):
+            yield {"line": line, "class": spreadsheet_text(name), "ns": ns}
 
 
 def spreadsheet_text(text: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from wcetchar.report.numbers import for_json, low_for_json
+from wcetchar.report.uncertainty import as_json
 from wcetchar.report.view import EstimateView
 
 SCHEMA_VERSION: Final = 1
@@ -101,4 +102,5 @@ def _estimate(view: EstimateView) -> dict[str, object]:
             for column in view.columns
         },
         "notes": list(view.notes),
+        **({} if view.uncertainty is None else {"uncertainty": as_json(view.uncertainty)}),
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from wcetchar.model.uncertainty import Uncertainty
+from wcetchar.report import uncertainty
 from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.view import EstimateView
 
@@ -56,6 +58,8 @@ def _estimate(view: EstimateView) -> Iterator[str]:
         ],
     )
     yield ""
+    if view.uncertainty is not None:
+        yield from _uncertainty(view.uncertainty)
     if view.paths is not None:
         yield f"* over all paths {escaped(view.paths.text)}"
     for part in view.blocking:
@@ -76,6 +80,16 @@ def _estimate(view: EstimateView) -> Iterator[str]:
         yield f"  * its own longest stretch: {grouped(part.own_ns)} ns: {escaped(part.own_where)}"
     for note in view.notes:
         yield f"* {escaped(note)}"
+
+
+def _uncertainty(found: Uncertainty) -> Iterator[str]:
+    before, rows, behind = uncertainty.markdown(found)
+    yield from (f"* {escaped(line.strip())}" for line in before)
+    yield ""
+    if rows:
+        yield from table_lines(uncertainty.COLUMNS, rows)
+        yield ""
+    yield from (f"* {escaped(line)}" for line in behind)
 
 
 def _table(

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from wcetchar.report import uncertainty
 from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.view import BlockingView, EstimateView, GroupView, SectionView
 
@@ -71,10 +72,24 @@ def summary(views: Iterable[EstimateView], width: int = 120, color: bool = False
                 Text(" / ".join(dict.fromkeys(view.word.value for view in group))),
             )
         parts += [table, ""]
+    if any(view.uncertainty for view in shown):
+        parts += [_uncertainties(shown), ""]
     if len(services) > 1:
         parts += [*longest_parts(shown), ""]
     parts += [Text(note) for note in _shared_notes(services)]
     return text_of(parts, width, color)
+
+
+def _uncertainties(views: Iterable[EstimateView]) -> Table:
+    columns = [("uncertainty of the total", False), ("profile", False), *uncertainty.SUMMARY]
+    return table_of(
+        columns,
+        (
+            [view.service, view.profile, *uncertainty.summary_cells(view.uncertainty)]
+            for view in views
+            if view.uncertainty is not None
+        ),
+    )
 
 
 def _shared_notes(services: dict[str, list[EstimateView]]) -> Iterator[str]:
@@ -143,6 +158,8 @@ def estimate_parts(view: EstimateView, width: int) -> Iterator[RenderableType]:
         yield from _blocking(part)
     if view.contributors:
         yield _contributors(view)
+    if view.uncertainty is not None:
+        yield from uncertainty.parts(view.uncertainty)
 
 
 def _blocking(part: BlockingView) -> Iterator[RenderableType]:

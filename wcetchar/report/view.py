@@ -15,7 +15,9 @@ from wcetchar.model.access import AccessClass, Key, Pattern, Succession
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Chain, Estimate, EstimateColumn
 from wcetchar.model.interval import Interval
+from wcetchar.model.uncertainty import Uncertainty
 from wcetchar.report.numbers import grouped
+from wcetchar.report.uncertainty import shown
 
 PAPER_COLUMNS: Final = 12
 """A table with more columns than this is grouped by section and operation."""
@@ -142,6 +144,7 @@ class EstimateView:
     blocking: tuple[BlockingView, ...]
     notes: tuple[str, ...]
     paths: PathsView | None = None
+    uncertainty: Uncertainty | None = None
 
     @property
     def at(self) -> str:
@@ -208,6 +211,7 @@ def view_of(estimate: Estimate) -> EstimateView:
         paths=None
         if (over := estimate.over_all_paths) is None
         else PathsView(over.time, over.word, one_line(over.why), over.interrupts, over.preemption),
+        uncertainty=None if estimate.uncertainty is None else shown(estimate.uncertainty),
     )
 
 

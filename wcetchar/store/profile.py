@@ -76,7 +76,9 @@ def _quantity_schema(description: str) -> WithJsonSchema:
 Time = Annotated[
     Quantity,
     PlainValidator(in_place(lambda value: parse_quantity(value, Dimension.TIME))),
-    _quantity_schema("a time: `14 ns`, `2 cycles`, `1..3 cycles`, `14 ns +- 5 %`"),
+    _quantity_schema(
+        "a time: `14 ns`, `2 cycles`, `1..3 cycles`, `14 ns +- 5 %`, `14 ns +- 1 ns stochastic`"
+    ),
 ]
 Frequency = Annotated[
     Quantity,
@@ -128,11 +130,24 @@ def _period(quantity: Quantity) -> Quantity:
     return quantity
 
 
+def _limit(quantity: Quantity) -> Quantity:
+    if quantity.stochastic:
+        raise InputError(
+            "an interference has no stochastic error",
+            expected="how long it takes at most, and how often it comes at most",
+            hint="leave out `stochastic`, for the largest error that there is",
+        )
+    return quantity
+
+
+LimitTime = Annotated[Time, AfterValidator(in_place(_limit))]
+
+
 class InterferenceDoc(YamlModel):
     """Time in which a memory serves somebody else."""
 
-    takes: Time = Field(description="how long at most, each time")
-    every: Annotated[Time, AfterValidator(in_place(_period))] | None = Field(
+    takes: LimitTime = Field(description="how long at most, each time")
+    every: Annotated[LimitTime, AfterValidator(in_place(_period))] | None = Field(
         None, description="from the beginning of one to that of the next, at least"
     )
 

@@ -7,6 +7,20 @@
 ``1..3 cycles``     1 to 3 cycles; nominal is the middle, 2; the safe end is 3
 ==================  =====================================================================
 
+A tolerance and an interval are systematic: the value is somewhere in it, and always the same. A
+time may have a stochastic error instead, or beside, which each access has anew. Both are limits,
+and the ends of the interval are those of both together:
+
+==========================================================  =============================
+``14 ns +- 1 ns systematic``                                the same as without the word
+``14 ns +- 2 ns stochastic``                                12..16 ns, each time another
+``14 ns +- 1 ns systematic +- 2 ns stochastic``             11..17 ns, in either order
+``1..3 cycles +- 0.5 cycles stochastic``                    0.5..3.5 cycles
+==========================================================  =============================
+
+A *count* is a whole number that may have errors in the same way: ``13 +- 2``,
+``13 +- 2 systematic +- 1 stochastic``.
+
 Decimal text becomes a fraction without passing through a float, so ``0.1 us`` is exactly 100 ns.
 Times are kept in nanoseconds or cycles, frequencies in hertz.
 """
@@ -21,6 +35,7 @@ from typing import Final
 
 from wcetchar.errors import InputError
 from wcetchar.model.hardware import Quantity, Unit
+from wcetchar.model.uncertainty import UncertainCount
 from wcetchar.store.source import PlainInt, shown
 
 
@@ -66,22 +81,44 @@ _MAX_LENGTH: Final = 100
 
 _NUMBER = r"(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?"
 _UNIT = r"[^\W\d_]+|%"
+_SIGN = r"(?:\+-|\+/-|±)"
+_SYSTEMATIC: Final = "systematic"
+_STOCHASTIC: Final = "stochastic"
+_KIND = rf"{_SYSTEMATIC}|{_STOCHASTIC}"
+_ERRORS: Final = 2
+"""One of each kind, at most."""
+
+
+def _error_shape(number: int) -> str:
+    return (
+        rf"(?:\s*{_SIGN}\s*(?P<by{number}>{_NUMBER})"
+        rf"(?:\s*(?P<unit{number}>(?!(?:{_KIND})\b)(?:{_UNIT})))?"
+        rf"(?:\s+(?P<kind{number}>{_KIND}))?)?"
+    )
+
+
 _SHAPE = re.compile(
-    rf"""
-    (?P<sign>-\s*)?
-    (?P<first>{_NUMBER})
-    (?:\s*\.\.\s*(?P<to_sign>-\s*)?(?P<to>{_NUMBER}))?
-    \s*(?P<unit>{_UNIT})?
-    (?:\s*(?:\+-|\+/-|±)\s*(?P<by>{_NUMBER})\s*(?P<by_unit>{_UNIT})?)?
-    """,
-    re.VERBOSE,
+    rf"(?P<sign>-\s*)?(?P<first>{_NUMBER})"
+    rf"(?:\s*\.\.\s*(?P<to_sign>-\s*)?(?P<to>{_NUMBER}))?"
+    rf"\s*(?P<unit>{_UNIT})?" + "".join(map(_error_shape, range(_ERRORS)))
+)
+_COUNT = r"(?:0|[1-9][0-9]{0,18})"
+_COUNT_SHAPE = re.compile(
+    rf"(?P<first>-?{_COUNT})"
+    + "".join(
+        rf"(?:\s*{_SIGN}\s*(?P<by{number}>{_COUNT})(?:\s+(?P<kind{number}>{_KIND}))?)?"
+        for number in range(_ERRORS)
+    )
 )
 
 PATTERN: Final = (
     rf"^{_NUMBER}(?:\s*\.\.\s*{_NUMBER})?\s*[A-Za-z\u00b5\u03bc]+"
-    rf"(?:\s*(?:\+-|\+/-|±)\s*{_NUMBER}\s*(?:[A-Za-z\u00b5\u03bc]+|%))?$"
+    rf"(?:\s*{_SIGN}\s*{_NUMBER}\s*(?:[A-Za-z\u00b5\u03bc]+|%)(?:\s+(?:{_KIND}))?)"
+    rf"{{0,{_ERRORS}}}$"
 )
 """Shape of a quantity for the JSON Schemas; the units are checked by :func:`parse_quantity`."""
+COUNT_PATTERN: Final = rf"^-?{_COUNT}(?:\s*{_SIGN}\s*{_COUNT}(?:\s+(?:{_KIND}))?){{0,{_ERRORS}}}$"
+"""Shape of a count that may have errors."""
 
 
 def parse_quantity(value: object, dimension: Dimension) -> Quantity:
@@ -90,20 +127,66 @@ def parse_quantity(value: object, dimension: Dimension) -> Quantity:
     Raises:
         InputError: without a place, which the caller knows.
     """
-    low, nominal, high, unit = _interval(value, dimension)
+    low, nominal, high, unit, stochastic = _interval(value, dimension)
     if unit is None:
         raise ValueError("sizes are read by parse_size")
+    if dimension is Dimension.FREQUENCY and stochastic:
+        raise InputError(
+            f"the clock {shown(value)} has a stochastic error",
+            expected="the same clock for each access: all of its error is systematic",
+            hint="leave out `stochastic`, for the largest error that there is",
+        )
     if dimension is Dimension.FREQUENCY and low <= 0:
         raise InputError(
             f"the clock {shown(value)} can be zero" if low == 0 else _negative(value),
             expected="a frequency above zero",
         )
-    return Quantity(low, nominal, high, unit)
+    return Quantity(low, nominal, high, unit, stochastic)
+
+
+def parse_count(value: object) -> UncertainCount:
+    """A whole number that may have errors. Raises :class:`InputError` without a place."""
+    expected = "a whole number such as `13`, `13 +- 2` or `13 +- 2 stochastic`"
+    text = value.text if isinstance(value, PlainInt) else value
+    if isinstance(value, PlainInt):
+        return UncertainCount(int(value))
+    if not isinstance(text, str):
+        raise InputError(f"{shown(value)} is not a whole number", expected=expected)
+    match = _COUNT_SHAPE.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
+    if match is None:
+        raise InputError(
+            f"{shown(text)} is not a whole number",
+            expected=expected,
+            hint="numbers and errors are whole, without separators or units",
+        )
+    errors = {_SYSTEMATIC: 0, _STOCHASTIC: 0} | {
+        kind: int(match[f"by{number}"]) for number, kind in _kinds(match, text)
+    }
+    return UncertainCount(int(match["first"]), errors[_SYSTEMATIC], errors[_STOCHASTIC])
+
+
+def _kinds(match: re.Match[str], text: str) -> list[tuple[int, str]]:
+    """Number and kind of each error that is given.
+
+    Raises:
+        InputError: two of a kind.
+    """
+    found = [
+        (number, match[f"kind{number}"] or _SYSTEMATIC)
+        for number in range(_ERRORS)
+        if match[f"by{number}"] is not None
+    ]
+    if len({kind for _, kind in found}) < len(found):
+        raise InputError(
+            f"{shown(text)} has two {found[0][1]} errors",
+            expected=f"one error, or one `{_SYSTEMATIC}` and one `{_STOCHASTIC}`",
+        )
+    return found
 
 
 def parse_size(value: object) -> int:
     """Text of a size -> bytes. Raises :class:`InputError` without a place."""
-    low, _, high, _ = _interval(value, Dimension.SIZE)
+    low, _, high, _, _ = _interval(value, Dimension.SIZE)
     if low != high or low.denominator != 1 or low <= 0:
         raise InputError(
             f"{shown(value)} is not a whole number of bytes above zero",
@@ -143,8 +226,12 @@ def quantity_text(quantity: Quantity) -> str:
     """
     if quantity.nominal * 2 != quantity.low + quantity.high:
         raise ValueError("only intervals whose nominal value is the middle have a text")
-    low, high = decimal_text(quantity.low), decimal_text(quantity.high)
-    return f"{low} {quantity.unit}" if low == high else f"{low}..{high} {quantity.unit}"
+    inner = quantity.systematic
+    low, high = decimal_text(inner.low), decimal_text(inner.high)
+    text = f"{low} {quantity.unit}" if low == high else f"{low}..{high} {quantity.unit}"
+    if not quantity.stochastic:
+        return text
+    return f"{text} +- {decimal_text(quantity.stochastic)} {quantity.unit} {_STOCHASTIC}"
 
 
 def decimal_text(value: Fraction) -> str:
@@ -165,7 +252,8 @@ def decimal_text(value: Fraction) -> str:
 
 def _interval(
     value: object, dimension: Dimension
-) -> tuple[Fraction, Fraction, Fraction, Unit | None]:
+) -> tuple[Fraction, Fraction, Fraction, Unit | None, Fraction]:
+    """Low, nominal and high, all errors in them, and which part of that is stochastic."""
     expected = _EXAMPLE[dimension]
     text = value.text if isinstance(value, PlainInt) else value
     if not isinstance(text, str):
@@ -180,37 +268,50 @@ def _interval(
     if match["sign"] or match["to_sign"]:
         raise InputError(_negative(text), expected=expected)
     unit, factor = _unit(match["unit"], text, dimension)
-    first = Fraction(match["first"]) * factor
+    first = last = Fraction(match["first"]) * factor
     if match["to"] is not None:
-        if match["by"] is not None:
-            raise InputError(
-                f"{shown(text)} has an interval and a tolerance", expected="one of the two"
-            )
         last = Fraction(match["to"]) * factor
         if last < first:
             raise InputError(
                 f"the lower end of {shown(text)} is above its upper end",
                 expected="the smaller number first",
             )
-        return first, (first + last) / 2, last, unit
-    if match["by"] is None:
-        return first, first, first, unit
-    by = Fraction(match["by"])
-    if match["by_unit"] == "%":
-        by = first * by / 100
-    else:
-        by_unit, by_factor = _unit(match["by_unit"], text, dimension)
-        if by_unit is not unit:
+    nominal = (first + last) / 2
+    errors = {_SYSTEMATIC: (last - first) / 2, _STOCHASTIC: Fraction(0)}
+    for number, kind in _kinds(match, text):
+        if kind == _SYSTEMATIC and match["to"] is not None:
             raise InputError(
-                f"{shown(text)} mixes two units that no clock relates here",
-                expected="the tolerance in the unit of the value, or in %",
+                f"{shown(text)} has an interval and a tolerance",
+                expected="one of the two, or a `stochastic` error beside the interval",
             )
-        by *= by_factor
-    if first - by < 0:
+        errors[kind] = _error(match, number, nominal, unit, text, dimension)
+    by = sum(errors.values())
+    if nominal - by < 0:
         raise InputError(
             f"the lower end of {shown(text)} is negative", expected="a tolerance below the value"
         )
-    return first - by, first, first + by, unit
+    return nominal - by, nominal, nominal + by, unit, errors[_STOCHASTIC]
+
+
+def _error(
+    match: re.Match[str],
+    number: int,
+    nominal: Fraction,
+    unit: Unit | None,
+    text: str,
+    dimension: Dimension,
+) -> Fraction:
+    """One error, in the unit of the value."""
+    by = Fraction(match[f"by{number}"])
+    if match[f"unit{number}"] == "%":
+        return nominal * by / 100
+    by_unit, factor = _unit(match[f"unit{number}"], text, dimension)
+    if by_unit is not unit:
+        raise InputError(
+            f"{shown(text)} mixes two units that no clock relates here",
+            expected="the tolerance in the unit of the value, or in %",
+        )
+    return by * factor
 
 
 def _negative(value: object) -> str:

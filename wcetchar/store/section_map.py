@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
 
 from wcetchar.errors import InputError
 from wcetchar.model.section_map import Assumption, CacheState, SectionMap
+from wcetchar.model.uncertainty import UncertainCount
 from wcetchar.store.checking import (
     Integer,
     Text,
@@ -20,6 +22,7 @@ from wcetchar.store.checking import (
 from wcetchar.store.document import SECTION_MAP, read_document
 from wcetchar.store.names import map_path
 from wcetchar.store.profile import Address
+from wcetchar.store.quantity import COUNT_PATTERN, parse_count
 from wcetchar.store.source import shown
 
 _ASSUMPTIONS: Final = {
@@ -58,7 +61,31 @@ CacheStateName = Annotated[
     PlainValidator(in_place(_cache_state)),
     WithJsonSchema({"enum": [state.value for state in CacheState]}),
 ]
+
+
+def _has_errors(value: Any) -> str:
+    return "uncertain" if isinstance(value, str) and re.search(r"\+-|\+/-|±", value) else "exact"
+
+
+def _uncertain(value: Any) -> UncertainCount:
+    found = parse_count(value)
+    if found.low < -_LIMIT or found.high > _LIMIT:
+        raise InputError(
+            f"{shown(value)} is out of range", expected=f"{-_LIMIT} to {_LIMIT}, with its errors"
+        )
+    return found
+
+
 Value = Annotated[Integer, Field(ge=-_LIMIT, le=_LIMIT)]
+UncertainValue = Annotated[
+    UncertainCount,
+    PlainValidator(in_place(_uncertain)),
+    WithJsonSchema({"type": "string", "pattern": COUNT_PATTERN, "description": "`13 +- 2`"}),
+]
+AnyValue = Annotated[
+    Annotated[Value, Tag("exact")] | Annotated[UncertainValue, Tag("uncertain")],
+    Discriminator(_has_errors),
+]
 
 
 class SectionMapDoc(YamlModel):
@@ -68,8 +95,9 @@ class SectionMapDoc(YamlModel):
     name: Text = Field(description="name of the map")
     description: Text = ""
     sections: dict[Text, Text] = Field(description="logical section to region of the profile")
-    parameters: dict[Text, Value] = Field(
-        default_factory=dict, description="values of call arguments and kernel state"
+    parameters: dict[Text, AnyValue] = Field(
+        default_factory=dict,
+        description="values of call arguments and kernel state; `13 +- 2` where one may be off",
     )
     assumptions: list[AssumptionName] = Field(
         default_factory=list, description="what the integrator promises"
@@ -98,9 +126,10 @@ def load_map(name_or_path: str) -> SectionMap:
     return SectionMap(
         name=document.name,
         sections=dict(document.sections),
-        parameters=dict(document.parameters),
+        parameters={n: v for n, v in document.parameters.items() if isinstance(v, int)},
         assumptions=frozenset(document.assumptions),
         addresses=dict(document.addresses),
         instruction_cache=document.instruction_cache,
         data_cache=document.data_cache,
+        uncertain={n: v for n, v in document.parameters.items() if isinstance(v, UncertainCount)},
     )

@@ -98,13 +98,19 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
                     "zero-wait-sram",
                 ),
             ),
+            (
+                "muller2007",
+                ("",) if kind else ("cached", "expected", "from-cache", "uncached"),
+            ),
             ("renaux2010", ("1", "2", "3")),
             ("rv32", ("two-stage",)),
             ("vexriscv", vexriscv),
         )
         for name in (
-            f"{kind or 'platform'}{f}" if folder == "renaux2010" else f"{kind and 'map-'}{f}"
+            (f"{kind or 'platform'}{f}" if folder == "renaux2010" else f"{kind and 'map-'}{f}")
+            if f
+            else kind
             for f in files
         )
-    ] + ["renaux2010", "zephyr-cortex-m", "zephyr-riscv"]
+    ] + ["muller2007", "renaux2010", "zephyr-cortex-m", "zephyr-riscv"]
     assert [path.name for path in empty.iterdir()] == ["a.yaml"]

@@ -70,6 +70,26 @@ def test_a_memory_that_has_a_turn_left(write, beside: str) -> None:
     assert load_profile(path).regions["flash"].interferences
 
 
+def test_times_have_errors_of_two_kinds(write) -> None:
+    noisy = "40 ns +- 3 ns systematic +- 2 ns stochastic"
+    path = write(GOOD.replace("    read: 40 ns\n", f"    read: {noisy}\n"))
+    first = load_profile(path).regions["flash"].times[Operation.READ].first
+    assert (first.low, first.nominal, first.high, first.stochastic) == (35, 40, 45, 2)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "refresh: {every: 9 us, takes: 20 ns +- 1 ns stochastic}",
+        "arbitration: {every: 9 us +- 1 us stochastic, takes: 20 ns}",
+    ],
+)
+def test_an_interference_has_no_stochastic_error(write, beside: str) -> None:
+    path = write(GOOD.replace("    read: 40 ns\n", f"    read: 40 ns\n    {beside}\n"))
+    ((_, message),) = mistakes(path)
+    assert message == "an interference has no stochastic error"
+
+
 def mistakes(path: str) -> list[tuple[str, str]]:
     """(place without the file's name, message) of every mistake of a profile."""
     with pytest.raises(InputError) as caught:

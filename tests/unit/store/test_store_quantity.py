@@ -10,9 +10,11 @@ import pytest
 from wcetchar.errors import InputError
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.store.quantity import (
+    COUNT_PATTERN,
     PATTERN,
     Dimension,
     decimal_text,
+    parse_count,
     parse_quantity,
     parse_size,
     quantity_text,
@@ -49,6 +51,86 @@ def test_times(text: str, low: F, nominal: F, high: F, unit: Unit) -> None:
     assert re.search(PATTERN, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "low", "nominal", "high", "stochastic"),
+    [
+        ("14 ns +- 1 ns systematic", F(13), F(14), F(15), F(0)),
+        ("14 ns +- 2 ns stochastic", F(12), F(14), F(16), F(2)),
+        ("14 ns +- 1 ns systematic +- 2 ns stochastic", F(11), F(14), F(17), F(2)),
+        ("14 ns +- 2 ns stochastic +- 1 ns systematic", F(11), F(14), F(17), F(2)),
+        ("14 ns ± 500 ps ± 5 % stochastic", F(64, 5), F(14), F(76, 5), F(7, 10)),
+        ("14 ns+-1ns+-2ns stochastic", F(11), F(14), F(17), F(2)),
+        ("1..3 cycles +- 0.5 cycles stochastic", F(1, 2), F(2), F(7, 2), F(1, 2)),
+        ("14 ns +- 0 ns stochastic", F(14), F(14), F(14), F(0)),
+    ],
+)
+def test_errors_of_two_kinds(text: str, low: F, nominal: F, high: F, stochastic: F) -> None:
+    found = parse_quantity(text, Dimension.TIME)
+    assert (found.low, found.nominal, found.high) == (low, nominal, high)
+    assert found.stochastic == stochastic
+    inner = found.systematic
+    assert (inner.low, inner.high, inner.stochastic) == (low + stochastic, high - stochastic, 0)
+    assert re.search(PATTERN, text)
+    assert parse_quantity(quantity_text(found), Dimension.TIME) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "nominal", "systematic", "stochastic"),
+    [
+        ("13 +- 2", 13, 2, 0),
+        ("13±2", 13, 2, 0),
+        ("13 +- 2 stochastic", 13, 0, 2),
+        ("13 +/- 2 systematic +- 1 stochastic", 13, 2, 1),
+        ("-3 +- 1", -3, 1, 0),
+        ("7", 7, 0, 0),
+    ],
+)
+def test_counts_with_errors(text: str, nominal: int, systematic: int, stochastic: int) -> None:
+    found = parse_count(text)
+    assert (found.nominal, found.systematic, found.stochastic) == (nominal, systematic, stochastic)
+    assert (found.low, found.high) == (
+        nominal - systematic - stochastic,
+        nominal + systematic + stochastic,
+    )
+    assert re.search(COUNT_PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("13 +- 2 +- 1", "two systematic errors"),
+        ("13 +- 2 stochastic +- 1 stochastic", "two stochastic errors"),
+        ("13 +- 20 %", "not a whole number"),
+        ("13 +- 1.5", "not a whole number"),
+        ("13 +- -1", "not a whole number"),
+        ("13 +- 2 noisy", "not a whole number"),
+        ("013 +- 1", "not a whole number"),
+        ("13 +-", "not a whole number"),
+        ("9" * 20 + " +- 1", "not a whole number"),
+        (1.5, "not a whole number"),
+        (True, "not a whole number"),
+        (None, "not a whole number"),
+    ],
+)
+def test_what_is_no_count(text: object, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        parse_count(text)
+    assert caught.value.expected
+
+
+def test_a_clock_has_no_stochastic_error() -> None:
+    assert parse_quantity("8 MHz +- 1 % systematic", Dimension.FREQUENCY).low == 7_920_000
+    with pytest.raises(InputError, match="stochastic error") as caught:
+        parse_quantity("8 MHz +- 1 % stochastic", Dimension.FREQUENCY)
+    assert caught.value.hint
+
+
+def test_an_error_is_no_more_than_the_interval() -> None:
+    for low, high, stochastic in ((13, 15, 2), (13, 15, -1), (14, 15, 1)):
+        with pytest.raises(ValueError, match="not an interval"):
+            Quantity(F(low), F(14), F(high), Unit.NANOSECONDS, F(stochastic))
+
+
 def test_frequencies() -> None:
     assert parse_quantity("72 MHz", Dimension.FREQUENCY).low == 72_000_000
     assert parse_quantity("1.25 GHz", Dimension.FREQUENCY).low == 1_250_000_000
@@ -77,6 +159,16 @@ def test_sizes() -> None:
         ("3..1 cycles", "above its upper end"),
         ("1..3 cycles +- 1 cycle", "an interval and a tolerance"),
         ("14 ns +- 1 cycle", "mixes two units"),
+        ("14 ns +- 1 ns +- 1 cycle stochastic", "mixes two units"),
+        ("14 ns +- 1 systematic", "no unit"),
+        ("14 ns +- 1 ns +- 2 ns", "two systematic errors"),
+        ("14 ns +- 1 ns stochastic +- 2 ns stochastic", "two stochastic errors"),
+        ("1..3 cycles +- 1 cycle systematic", "an interval and a tolerance"),
+        ("14 ns +- 8 ns +- 7 ns stochastic", "lower end of .* is negative"),
+        ("14 ns +- 1 ns +- 1 ns stochastic +- 1 ns", "not a time"),
+        ("14 ns stochastic", "not a time"),
+        ("14 ns +- 1 ns noisy", "not a time"),
+        ("14 ns +- 1 nsstochastic", "is not a unit of time"),
         ("14 MHz", "`MHz` is not a unit of time"),
         ("14 parsecs", "is not a unit of time"),
         ("14 NS", "is not a unit of time"),

@@ -6,6 +6,7 @@ import pytest
 
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.section_map import Assumption, SectionMap
+from wcetchar.model.uncertainty import UncertainCount
 from wcetchar.store import load_map
 
 GOOD = """\
@@ -71,6 +72,24 @@ def test_parameter_values_are_bounded(write) -> None:
     assert load_map(write(GOOD.replace("13", str(2**63 - 1)))).parameters["N"] == 2**63 - 1
     with pytest.raises(InputError):
         load_map(write(GOOD.replace("13", str(2**63))))
+
+
+def test_values_may_be_off(write) -> None:
+    found = load_map(write(GOOD.replace("13", "13 +- 2 systematic +- 1 stochastic")))
+    assert found.uncertain == {"N": UncertainCount(13, 2, 1)}
+    assert found.parameters == {"size": 16, "offset": -2}  # nobody takes it for exact by mistake
+
+
+@pytest.mark.parametrize(
+    "value", ["13 +- 2 %", "13 +- two", "1.5 +- 1", f"{2**63 - 1} +- 1", "13 +- 1 +- 1"]
+)
+def test_errors_that_are_none_have_their_place(write, value: str) -> None:
+    path = write(GOOD.replace("13", value))
+    with pytest.raises(InputError) as caught:
+        load_map(path)
+    line = GOOD[: GOOD.index("13")].count("\n") + 1
+    assert str(caught.value.where).startswith(f"{path}:{line}:")
+    assert caught.value.expected
 
 
 def test_shipped_maps_have_names() -> None:

@@ -51,6 +51,10 @@ def test_names() -> None:
         "cortex-m4/art-168mhz-prefetch",
         "cortex-m4/flash-3ws",
         "cortex-m4/zero-wait-sram",
+        "muller2007/cached",
+        "muller2007/expected",
+        "muller2007/from-cache",
+        "muller2007/uncached",
         "renaux2010/platform1",
         "renaux2010/platform2",
         "renaux2010/platform3",
@@ -77,7 +81,7 @@ def test_names() -> None:
         "vexriscv/imc-zero-wait",
         "vexriscv/imc-zero-wait-shared",
     )
-    assert store.characterization_names() == ("renaux2010",)
+    assert store.characterization_names() == ("muller2007", "renaux2010")
     assert [name.replace("map-", "") for name in store.map_names()][:10] == [
         name for name in store.profile_names() if name.startswith(("arm7tdmi", "cortex-m"))
     ]
