@@ -50,10 +50,12 @@ What `wcetchar compare` prints ([comparison](comparison.md)) about cells of the 
 matrix](freertos-matrix.md): the kernel's heaps, settings that an integrator decides, and
 instruction sets. Times are safe ends in ns, of the whole service, with interrupts masked, and with
 preemption held off. They hold for FreeRTOS V11.2.0 as the suite builds it
-([README](../../rtos_tests/freertos/README.md)). Versions of the kernel are not compared here: the
-package that the suite has the kernel from carries this one alone. In tables of services, `at` is
-where the other exceeds the base most, and `change` is there; what was found over the whole range of
-the parameters stands behind it. The cells are made by
+([README](../../rtos_tests/freertos/README.md)). Versions of the kernel are not compared here, for
+no other one is to be had as a package: of `freertos-next` the versions up to 0.6.1 carry no kernel
+and those since (0.7.0, 0.7.6, 0.11.0 and 0.12.0 were looked at) this one alone, `freertos-sys` is
+withdrawn by its author, and among npm's, PyPI's and Debian's packages a search found none. In
+tables of services, `at` is where the other exceeds the base most, and `change` is there; what was
+found over the whole range of the parameters stands behind it. The cells are made by
 
 ```sh
 {campaign}

@@ -7,7 +7,8 @@ wcetchar characterize build/firmware/freertos-full/freertos.elf full.trace -o fu
 python docs/generate_services.py full.json
 
 and docs/reference/freertos-services-more.md, what other configurations and boards have that this
-one has not, or has in another state, from the folder of `make campaign`:
+one has not, or has in another state, and the figures of options and heaps, from the folder of
+`make campaign`:
 
 python docs/generate_services.py --more build/campaign
 """
@@ -42,7 +43,7 @@ from wcetchar.model.expression import (
     Name,
     product_of,
 )
-from wcetchar.model.service import ParameterKind, whole_of
+from wcetchar.model.service import Parameter, ParameterKind, whole_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "freertos"
@@ -237,15 +238,22 @@ def section(name: str, parts: list[ServiceCharacterization], entries: Iterable[s
     called = ", ".join(f"`{entry}`" for entry in entries)
     function = f" Function: {called}." if called else ""
     lines = [f"### {name}", "", f"{sentence(first.description)}{function}", ""]
-    lines += [f"*Worst state.* {sentence(first.worst_state)}", ""]
-    lines += [
-        f"* `{p.name}` = {p.minimum}..{p.maximum} ({p.kind.value}): {p.meaning}"
-        for p in first.parameters
-    ]
-    lines += [""] * bool(first.parameters)
-    lines += ["| | instructions | accesses to data | " + " | ".join(StretchKind) + " |"]
-    lines += ["|---|---|---|---|---|", *map(result, parts), ""]
+    lines += [*state(first.worst_state, first.parameters), *table(parts), ""]
     return "\n".join(lines)
+
+
+def state(worst: str, parameters: Sequence[Parameter]) -> list[str]:
+    """What is said of the state in which a service was called."""
+    lines = [f"*Worst state.* {sentence(worst)}", ""]
+    lines += [
+        f"* `{p.name}` = {p.minimum}..{p.maximum} ({p.kind.value}): {p.meaning}" for p in parameters
+    ]
+    return lines + [""] * bool(parameters)
+
+
+def table(services: Iterable[ServiceCharacterization]) -> list[str]:
+    head = "| | instructions | accesses to data | " + " | ".join(StretchKind) + " |"
+    return [head, "|---|---|---|---|---|", *map(result, services)]
 
 
 def sentence(text: str) -> str:
@@ -281,13 +289,16 @@ def page(characterization: Characterization) -> str:
 
 
 MORE = PAGE.with_name("freertos-services-more.md")
-BASE = "mps2-an385+full"
+BOARD = "mps2-an385"
+BASE = f"{BOARD}+full"
+SMALLEST = f"{BOARD}+basic"
 OTHER_BOARDS = ("mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
 CELLS = (
-    *(f"mps2-an385+{config}" for config in ("tickless", "timers", "watch")),
+    *(f"{BOARD}+{config}" for config in ("tickless", "timers", "watch")),
     *(f"{board}+full" for board in OTHER_BOARDS),
 )
-HEAPS = ("heap_1", "heap_2", "heap_3", "heap_5")
+OPTIONS = ("size", "stack-check", "generic-selection", "no-slicing", "whole-list-ends")
+HEAPS = ("heap_1", "heap_2", "heap_3", "heap_4", "heap_5")
 MORE_INTRODUCTION = """\
 # FreeRTOS: services of other configurations and boards
 
@@ -298,9 +309,14 @@ configuration or board has, and those whose parameters or worst state differ the
 driven in the same states everywhere; their figures are in the characterizations that `make
 campaign` writes, and the [matrix](freertos-matrix.md) counts them. Columns as there.
 
-Then the kernel's other heaps: all that takes memory from them or gives it back, in the
-configuration `full`. Figures are those of a Cortex-M3.
+Then `basic`, and what is other with [one thing decided
+otherwise](../../rtos_tests/freertos/README.md), as figures; what that means in time is
+[compared](freertos-compare.md). Then the kernel's heaps: all that takes memory from them or gives
+it back, in the configuration `full`. Figures of options and heaps are those of a Cortex-M3.
 """
+
+States = dict[str, list[tuple[object, ...]]]
+"""By service: in which states it is on the pages."""
 
 
 def described_of(characterization: Characterization) -> dict[str, list[ServiceCharacterization]]:
@@ -316,31 +332,61 @@ def what(service: ServiceCharacterization) -> tuple[object, ...]:
     return service.parameters, " ".join(service.worst_state.split())
 
 
+def states_of(characterization: Characterization) -> States:
+    return {name: [what(parts[0])] for name, parts in described_of(characterization).items()}
+
+
+def not_yet(characterization: Characterization, known: States) -> list[str]:
+    """Services in states that are not ``known``, which they are from now on."""
+    found = []
+    for name, parts in described_of(characterization).items():
+        if what(parts[0]) not in known.setdefault(name, []):
+            known[name].append(what(parts[0]))
+            found.append(section(name, parts, ()))
+    return found
+
+
+def of_option(
+    cell: str, characterization: Characterization, usual: Characterization, known: States
+) -> Iterator[str]:
+    """What is decided otherwise in this cell, and which figures are others than usually."""
+    settings = [
+        f"`{name}` is {value}"
+        for name, value in characterization.kernel.configuration.items()
+        if usual.kernel.configuration.get(name) != value
+    ]
+    rows = {service.name: result(service) for service in usual.services}
+    others = [s for s in characterization.services if rows.get(s.name) != result(s)]
+    yield f"\n## {cell}\n"
+    yield f"{', '.join(settings)}. Of {len(rows)} rows these are others than in `basic`:\n"
+    yield from table(others)
+    yield ""
+    yield from not_yet(characterization, known)
+
+
 def of_heap(
-    heap: str, base: Characterization, cells: Mapping[str, Characterization]
-) -> Iterable[str]:
-    """What is said of one heap: figures of the first cell, and what its services, or those of a
-    further cell, have in other states than before."""
-    known = {name: [what(parts[0])] for name, parts in described_of(base).items()}
+    heap: str,
+    base: Characterization,
+    cells: Mapping[str, Characterization],
+    elsewhere: States,
+) -> Iterator[str]:
+    """What is said of one heap: figures of the first cell and its services in other states than
+    with ``base``, and of the further cells those in states that are nowhere before."""
+    known = states_of(base)
     for number, (cell, characterization) in enumerate(cells.items()):
-        parts = described_of(characterization)
         if number == 0:
             yield f"\n## {cell}\n"
             for assumption in characterization.assumptions:
                 if assumption not in base.assumptions:
                     yield f"{sentence(assumption)}\n"
-            yield "| | instructions | accesses to data | " + " | ".join(StretchKind) + " |"
-            yield "|---|---|---|---|---|"
-            yield from (result(part) for part in characterization.services)
+            yield from table(characterization.services)
             yield ""
-        found = []
-        for name, services in parts.items():
-            if what(services[0]) not in known.setdefault(name, []):
-                known[name].append(what(services[0]))
-                found.append(section(name, services, ()))
-        if found and number > 0:
+            yield from not_yet(characterization, known)
+            for name, states in elsewhere.items():
+                known.setdefault(name, []).extend(states)
+        elif found := not_yet(characterization, known):
             yield f"\n## {cell}\n"
-        yield from found
+            yield from found
     listed = YAML(typ="safe", pure=True).load(SUITE / "stands-for.yaml")
     for group in listed["not with this heap"].get(heap, ()):
         names = ", ".join(f"`{name}`" for name in group["services"])
@@ -350,22 +396,21 @@ def of_heap(
 def more(
     base: Characterization,
     cells: Mapping[str, Characterization],
+    smallest: Characterization,
+    options: Mapping[str, Characterization],
     heaps: Mapping[str, Mapping[str, Characterization]],
 ) -> str:
     """The whole page of other cells; ``heaps``: the cells of each heap."""
-    known = {name: [what(parts[0])] for name, parts in described_of(base).items()}
+    known = states_of(base)
     text = MORE_INTRODUCTION
     for cell, characterization in cells.items():
-        found = []
-        for name, parts in described_of(characterization).items():
-            if what(parts[0]) in known.setdefault(name, []):
-                continue
-            known[name].append(what(parts[0]))
-            found.append(section(name, parts, ()))
-        if found:
+        if found := not_yet(characterization, known):
             text += f"\n## {cell}\n\n" + "\n".join(found)
+    text += f"\n## {SMALLEST}\n\n" + "\n".join(table(smallest.services)) + "\n"
+    for cell, characterization in options.items():
+        text += "\n".join(of_option(cell, characterization, smallest, known))
     for heap, those in heaps.items():
-        text += "\n".join(of_heap(heap, base, those))
+        text += "\n".join(of_heap(heap, base, those, known))
     return text
 
 
@@ -374,9 +419,10 @@ def write_more(folder: Path) -> None:
         files = {cell: folder / cell / "characterization.json" for cell in cells}
         return {cell: store.load_characterization(str(file)) for cell, file in files.items()}
 
-    boards = (BASE.partition("+")[0], *OTHER_BOARDS)
-    heaps = {heap: made(*(f"{board}+{heap}" for board in boards)) for heap in HEAPS}
-    MORE.write_text(more(made(BASE)[BASE], made(*CELLS), heaps), encoding="utf-8")
+    options = made(*(f"{SMALLEST}-{option}" for option in OPTIONS))
+    heaps = {heap: made(*(f"{b}+{heap}" for b in (BOARD, *OTHER_BOARDS))) for heap in HEAPS}
+    text = more(made(BASE)[BASE], made(*CELLS), made(SMALLEST)[SMALLEST], options, heaps)
+    MORE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

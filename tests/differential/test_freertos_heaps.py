@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from heap_runs import HEAPS, compared, publish, windows
-from needs import need
+from needs import need, need_compiler_of_the_pages
 from random_check import ROOT, SUITE, kernel_source, make, services_files
 from ruamel.yaml import YAML
+from services_pages import cells_of_the_page, generator
 
 from wcetchar import store
 from wcetchar.formula import evaluate, parse
@@ -80,6 +81,17 @@ def test_all_that_is_declared_is_driven_and_exact(
     for goal in ("run", "run-check"):
         console = make(BOARD, folder / heap, f"HEAP={heap}", goal)
         assert f"done: {expected} invocations" in console
+
+
+@pytest.mark.parametrize("heap", [*HEAPS, pytest.param("heap_4", marks=pytest.mark.long)])
+def test_the_page_has_its_figures(published: Published, heap: str) -> None:
+    """Of heap_4 `full` has the figures, too, which other tests hold."""
+    need_compiler_of_the_pages()
+    # The order is that of the services files, of which the campaign has another.
+    expected = sorted(generator()["table"](published(heap).services))
+    table = cells_of_the_page()[f"{BOARD}+{heap}"].partition("\n### ")[0]
+    shown = sorted(re.findall(r"^\|.*", table, re.MULTILINE))
+    assert shown == expected, "run: python docs/generate_services.py --more"
 
 
 def test_what_a_heap_lacks_is_listed() -> None:

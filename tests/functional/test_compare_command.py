@@ -145,6 +145,33 @@ def test_the_best_of_several_is_said_of_each_service(copy: Copy) -> None:
     assert "## Best" not in run("compare", base, base, base, *HARDWARE).stdout
 
 
+def test_versions_of_a_kernel(copy: Copy) -> None:
+    """Which they are is said; what only the newer one has is listed."""
+
+    def version(number: str, *changes: Callable[[Any], object]) -> Callable[[Any], None]:
+        def change(data: Any) -> None:
+            data["kernel"]["version"] = number
+            for one in changes:
+                one(data)
+
+        return change
+
+    older = copy("older", version("V11.1.0", narrow))
+    newer = copy("newer", version("V11.2.0", narrow, second_service, dearer_loop))
+    document = compared(older, newer, *HARDWARE)
+    kernels = [subject["kernel"].rpartition(" ")[2] for subject in document["characterizations"]]
+    assert kernels == ["V11.1.0", "V11.2.0"]
+    verdicts = {
+        service["service"]: [metric["against"][0]["verdict"] for metric in service["metrics"]][:1]
+        for service in document["services"]
+    }
+    assert verdicts == {"CreateThread": ["never faster"], "Other": []}
+    printed = run("compare", older, newer, *HARDWARE, "--format", "markdown").stdout
+    rows = printed.partition("## Compared, the base first")[2].splitlines()[4:6]
+    assert ["V11.1.0 |" in rows[0], "V11.2.0 |" in rows[1]] == [True, True]
+    assert "| Other | newer |" in printed
+
+
 def test_the_gate(copy: Copy) -> None:
     base, dear = copy("base", narrow), copy("dear", dearer_loop)
     assert run("compare", dear, base, *HARDWARE, "--fail-if-slower").exit_code == 0

@@ -85,6 +85,21 @@ static void measure_in_vain(unsigned delayed, unsigned waiting, unsigned state, 
     check(delayed, 0, waiting);
 }
 
+/* Each is more urgent than those before it, also where helpers share a priority: where the port does not mark the
+ * priorities with ready tasks, the kernel then notes a new highest one for each. */
+static void rise(unsigned first, unsigned count)
+{
+    for (unsigned i = first + count - 1; i > first; i--) {
+        const UBaseType_t above = uxTaskPriorityGet(helper_handle(i));
+
+        if (uxTaskPriorityGet(helper_handle(i - 1)) >= above)
+            vTaskPrioritySet(helper_handle(i - 1), above - 1);
+    }
+    CHECK(uxTaskPriorityGet(helper_handle(first)) > PRIORITY_DRIVER);
+    for (unsigned i = first + 1; i < first + count; i++)
+        CHECK(uxTaskPriorityGet(helper_handle(i)) > uxTaskPriorityGet(helper_handle(i - 1)));
+}
+
 /* M tasks get the bits that the caller sets. Those that are not more urgent than the caller run while it waits. */
 static void prepare(helper_function *brings, unsigned delayed, unsigned matching, unsigned waiting, unsigned state,
                     enum urgent urgent)
@@ -93,6 +108,8 @@ static void prepare(helper_function *brings, unsigned delayed, unsigned matching
     urgency_start(delayed + matching + waiting, urgent);
     bits_waiters(group, delayed, matching, waiting, state);
     urgency_set(delayed + waiting, matching, urgent);
+    if (urgent == ALL_URGENT)
+        rise(delayed + waiting, matching);
     delay(brings, delayed);
     wcet_param(0, delayed);
     wcet_param(1, matching);
