@@ -17,6 +17,7 @@ from wcetchar.store.based_on import BASED_ON, NONE, OWN
 from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
+from wcetchar.store.measure_doc import MeasureDoc
 from wcetchar.store.measured import MeasuredDoc
 from wcetchar.store.parts import INSTEAD, ONLY, SETTINGS_INSTEAD
 from wcetchar.store.profile import ProfileDoc
@@ -30,6 +31,7 @@ FOLDER: Final = Path(__file__).resolve().parent / "schemas"
 DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "campaign.json": CampaignDoc,
     "characterization.json": CharacterizationDoc,
+    "measure.json": MeasureDoc,
     "measured.json": MeasuredDoc,
     "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
