@@ -13,7 +13,7 @@ from wcetchar.errors import InputError, InputErrors, Location, several
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.model.measuring import Case, Estimated, Expected, Judged, Plan, ReadingsFile, Series
 from wcetchar.pipeline import estimate
-from wcetchar.validation.measuring import evaluate
+from wcetchar.validation.measuring import evaluate, steps
 from wcetchar.validation.verdict import judge
 
 _SECOND = 10**9
@@ -134,6 +134,7 @@ def _judged(
     tick = Fraction(1) if clock is None else _SECOND / clock[0]
     tolerance = Fraction(0) if clock is None else 1 - clock[0] / clock[2]
     series = {(one.operation, one.parameter): one for one in readings.series}
+    step = steps([reading for one in readings.series for reading in one.readings])
     found, missing = [], []
     for case, known in expected:
         one = series.get((case.operation, case.parameter))
@@ -141,7 +142,12 @@ def _judged(
             missing.append(case)
             continue
         evaluation = evaluate(
-            one, case.accuracy, tick, clock_tolerance=tolerance, coarser=plan.resolution
+            one,
+            case.accuracy,
+            step,
+            tick,
+            clock_tolerance=tolerance,
+            coarser=plan.resolution,
         )
         found.append(judge(case, known, evaluation))
     if not found:

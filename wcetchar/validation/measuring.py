@@ -13,9 +13,9 @@ a gap. Of all gaps the *least* is subtracted, so that a time is never made too s
 
     x_i = (inner_i - min gap) / c                                         time of one call
 
-Resolution q: where two readings one behind the other are the same, the clock is coarser than
-reading it takes, and q is the smallest difference that is not zero. Else q is the largest number
-that all differences are multiples of, or that the most common gaps are multiples of (nine in ten;
+Resolution q, from all readings of one clock: where two readings one behind the other are the same,
+the clock is coarser than reading it takes, and q is the smallest difference that is not zero. Else q
+is the largest number that all differences are multiples of, or that the most common gaps are multiples of (nine in ten;
 clocks that are converted to nanoseconds are a nanosecond off now and then), whichever is larger.
 
 Outliers: Iglewicz and Hoaglin's rule (How to Detect and Handle Outliers, ASQC, 1993)::
@@ -72,6 +72,7 @@ _ERRORS: Final = 2
 def evaluate(
     series: Series,
     accuracy: Accuracy,
+    step: int | None,
     tick: Fraction = Fraction(1),
     *,
     clock_tolerance: Fraction = Fraction(0),
@@ -80,12 +81,12 @@ def evaluate(
     """Of one series, which has at least one reading.
 
     Args:
+        step: smallest step of the clock in ticks (:func:`steps`).
         tick: nanoseconds of one tick, at most.
         clock_tolerance: by which share of itself a time may be too long for that.
         coarser: nanoseconds; the clock is known to have no finer steps.
     """
     readings, calls = series.readings, series.calls
-    step = steps(readings)
     resolution = None if step is None else max(step * tick, coarser)
     gaps = sorted(gap for one in readings for gap in one.gaps)
     overheads = sorted(one.overhead for one in readings)
@@ -128,7 +129,7 @@ def evaluate(
 
 
 def steps(readings: Sequence[Reading]) -> int | None:
-    """Smallest step of the clock in ticks, as the readings show it; ``None``: it never moved."""
+    """Smallest step of the clock in ticks, as all readings of it show; ``None``: it never moved."""
     gaps = [gap for one in readings for gap in one.gaps]
     moved = [d for d in (*gaps, *(one.inner for one in readings)) if d]
     if not moved:
