@@ -178,7 +178,7 @@ def _csv(fields: Sequence[str], rows: Iterator[dict[str, Any]]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return spreadsheet_text(value) if isinstance(value, str) else value
+    return spreadsheet_text(one_line(value)) if isinstance(value, str) else value
 
 
 def _plan(plan: Plan) -> dict[str, Any]:

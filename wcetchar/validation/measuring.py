@@ -14,9 +14,10 @@ a gap. Of all gaps the *least* is subtracted, so that a time is never made too s
     x_i = (inner_i - min gap) / c                                         time of one call
 
 Resolution q, from all readings of one clock: where two readings one behind the other are the same,
-the clock is coarser than reading it takes, and q is the smallest difference that is not zero. Else q
-is the largest number that all differences are multiples of, or that the most common gaps are multiples of (nine in ten;
-clocks that are converted to nanoseconds are a nanosecond off now and then), whichever is larger.
+the clock is coarser than reading it takes, and q is the smallest difference that is not zero. Else
+q is the largest number that all differences are multiples of, or that the most common gaps are
+multiples of (nine in ten; clocks that are converted to nanoseconds are a nanosecond off now and
+then), whichever is larger.
 
 Outliers: Iglewicz and Hoaglin's rule (How to Detect and Handle Outliers, ASQC, 1993)::
 
