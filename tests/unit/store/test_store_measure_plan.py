@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+import wcetchar
 from wcetchar.errors import InputError
 from wcetchar.model.interval import Interval
 from wcetchar.model.measuring import Accuracy, Case, Estimated, Expected
 from wcetchar.store import load_measure_plan, measure_names, parse_clock
 
+PAGE = Path(wcetchar.__file__).resolve().parents[1] / "docs" / "reference" / "measure-file.md"
 PLAN = """\
 schema: wcetchar/measure/1
 question: why
@@ -143,3 +146,12 @@ def test_mistakes_have_their_place(
         cases(tmp_path, PLAN.replace(was, is_, 1))
     assert f"plan.yaml:{line}:" in str(caught.value)
     assert said in str(caught.value)
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="not run from a checkout")
+def test_the_example_of_the_page_reads(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    found = cases(tmp_path, example)
+    assert [len(one) for one in found.values()] == [2, 1, 2]
+    with pytest.raises(InputError, match="`acuracy` is not known"):
+        cases(tmp_path, example.replace("accuracy", "acuracy", 1))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wcetchar
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measuring import Reading
 from wcetchar.store import load_readings, parse_readings
 
+PAGE = Path(wcetchar.__file__).resolve().parents[1] / "docs" / "reference" / "readings.md"
 HEADING = "operation,parameter,calls,start_outer_ns,start_inner_ns,end_inner_ns,end_outer_ns\n"
 
 
@@ -49,6 +52,14 @@ def test_a_counter_that_begins_anew(bits: int, gaps: list[int], start: int) -> N
     (series,) = parse_readings(text, "r.csv").series
     (one,) = series.readings
     assert (*one.gaps, one.inner) == (gaps[0], gaps[2], gaps[1])
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="not run from a checkout")
+def test_the_example_of_the_page_reads() -> None:
+    (example,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    found = parse_readings(example, "r.csv")
+    assert [one.inner for one in found.series[0].readings] == [206, 206]
+    assert found.clock is not None
 
 
 def test_order_of_repetitions_is_that_of_the_file() -> None:
