@@ -16,6 +16,7 @@ from wcetchar.errors import InputError, InputErrors
 from wcetchar.store import (
     load_characterization,
     load_map,
+    load_measure_plan,
     load_measurements,
     load_partitions,
     load_profile,
@@ -35,6 +36,7 @@ YAML_LOADERS: dict[str, Callable[[str], object]] = {
     "wcetchar/hardware-profile/1": load_profile,
     "wcetchar/section-map/1": load_map,
     "wcetchar/services/1": load_services,
+    "wcetchar/measure/1": load_measure_plan,
     "wcetchar/measured/1": load_measurements,
     "wcetchar/working-sets/1": load_working_sets,
     "wcetchar/system/1": load_system,

@@ -30,6 +30,7 @@ VERBS: Final = (
     "check",
     "compare",
     "validate",
+    "measure",
     "profile",
     "system",
 )

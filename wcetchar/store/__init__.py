@@ -9,12 +9,14 @@ from wcetchar.store.campaign import load_campaign
 from wcetchar.store.characterization import characterization_json, load_characterization
 from wcetchar.store.files import write_atomically
 from wcetchar.store.locate import Locator, locate
+from wcetchar.store.measure_plan import load_measure_plan
 from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
 from wcetchar.store.measurement_table import load_measurement_table
 from wcetchar.store.names import (
     characterization_names,
     map_names,
     maps_of,
+    measure_names,
     profile_names,
     section_rule_names,
     services_path,
@@ -22,7 +24,8 @@ from wcetchar.store.names import (
 from wcetchar.store.partitions import Partitions, load_partitions
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
-from wcetchar.store.quantity import parse_percent, parse_time
+from wcetchar.store.quantity import parse_clock, parse_percent, parse_time
+from wcetchar.store.readings import load_readings, parse_readings
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
@@ -43,11 +46,13 @@ __all__ = [
     "load_campaign",
     "load_characterization",
     "load_map",
+    "load_measure_plan",
     "load_measurement_table",
     "load_measurements",
     "load_partitions",
     "load_profile",
     "load_profile_text",
+    "load_readings",
     "load_runs",
     "load_services",
     "load_system",
@@ -56,7 +61,10 @@ __all__ = [
     "locate",
     "map_names",
     "maps_of",
+    "measure_names",
+    "parse_clock",
     "parse_percent",
+    "parse_readings",
     "parse_time",
     "profile_names",
     "read_text",

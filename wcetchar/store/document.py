@@ -9,6 +9,7 @@ from wcetchar.store.yaml_source import read_yaml
 PROFILE = "wcetchar/hardware-profile/1"
 SECTION_MAP = "wcetchar/section-map/1"
 SERVICES = "wcetchar/services/1"
+MEASURE = "wcetchar/measure/1"
 MEASURED = "wcetchar/measured/1"
 CAMPAIGN = "wcetchar/campaign/1"
 RUNS = "wcetchar/runs/1"

@@ -5,21 +5,17 @@ column is which; the name of the time's column is its unit."""
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.errors import InputError, InputErrors, Location, one_line, several
+from wcetchar.errors import InputError, InputErrors, Location, several
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measurement import Measurement, MeasurementTable
+from wcetchar.store.csv_lines import MAX_BYTES, Cell, columns_of, lines
 from wcetchar.store.source import MAX_MISTAKES, read_text, shown
-
-MAX_BYTES: Final = 64 * 1024 * 1024
-MAX_CELL: Final = 4096
 
 TIMES: Final = {
     "cycles": (Unit.CYCLES, Fraction(1)),
@@ -32,12 +28,6 @@ _SERVICE: Final = "service"
 _LABEL: Final = "label"
 _NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?")
 _WHOLE = re.compile(r"[0-9]{1,10}")
-
-
-@dataclass(frozen=True)
-class _Cell:
-    text: str
-    where: Location
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,7 @@ def load_measurement_table(path: str | os.PathLike[str]) -> MeasurementTable:
     mistakes: list[InputError] = []
     heading: _Heading | None = None
     found: list[Measurement] = []
-    for cells in _lines(text, str(path)):
+    for cells in lines(text, str(path)):
         if heading is None:
             heading = _heading(cells)
             continue
@@ -91,44 +81,9 @@ def load_measurement_table(path: str | os.PathLike[str]) -> MeasurementTable:
     return MeasurementTable(str(path), heading.unit, columns, tuple(found))
 
 
-def _lines(text: str, path: str) -> Iterator[list[_Cell]]:
-    """The cells of each line that says something, with their places."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            (row,) = csv.reader([line], strict=True)
-        except (csv.Error, ValueError) as error:
-            raise InputError(
-                f"is no line of comma-separated values: {one_line(str(error))}",
-                where=Location(path, number, 1),
-                expected="values between commas, on one line",
-            ) from None
-        column, cells = 1, []
-        for cell in row:
-            if len(cell) > MAX_CELL:
-                raise InputError(
-                    f"a value has more than {MAX_CELL} characters",
-                    where=Location(path, number, column),
-                )
-            cells.append(_Cell(cell.strip(), Location(path, number, column)))
-            quoted = line[column - 1 : column] == '"'
-            column += len(cell) + 1 + (2 + cell.count('"') if quoted else 0)
-        yield cells
-
-
-def _heading(cells: list[_Cell]) -> _Heading:
-    names = [cell.text for cell in cells]
+def _heading(cells: list[Cell]) -> _Heading:
     mistakes: list[InputError] = []
-    seen: dict[str, _Cell] = {}
-    for cell in cells:
-        if not cell.text:
-            mistakes.append(InputError("a column has no heading", where=cell.where))
-        elif cell.text in seen:
-            mistakes.append(
-                InputError(f"column {shown(cell.text)} is there twice", where=cell.where)
-            )
-        seen.setdefault(cell.text, cell)
+    names = columns_of(cells, mistakes)
     times = [name for name in dict.fromkeys(names) if name in TIMES]
     start = cells[0].where
     if _SERVICE not in names:
@@ -162,7 +117,7 @@ def _heading(cells: list[_Cell]) -> _Heading:
     )
 
 
-def _measurement(cells: list[_Cell], heading: _Heading) -> Measurement:
+def _measurement(cells: list[Cell], heading: _Heading) -> Measurement:
     start = cells[0].where
     if len(cells) != heading.width:
         raise InputError(

@@ -19,6 +19,7 @@ PACKAGE: Final = Path(wcetchar.__file__).resolve().parent
 HARDWARE: Final = PACKAGE / "hwprofiles"
 PUBLISHED: Final = PACKAGE / "store" / "published"
 SECTION_RULES: Final = PACKAGE / "store" / "section_rules"
+_MEASURE: Final = ".measure.yaml"
 _MEASURED: Final = ".measured.yaml"
 _WORKING_SETS: Final = ".working-sets.yaml"
 _PARTITIONS: Final = ".partitions.yaml"
@@ -63,6 +64,11 @@ def partitions_names() -> tuple[str, ...]:
     return _published(_PARTITIONS)
 
 
+def measure_names() -> tuple[str, ...]:
+    """Names of the shipped plans of measurements, sorted."""
+    return tuple(sorted(p.name.removesuffix(_MEASURE) for p in PUBLISHED.glob("*" + _MEASURE)))
+
+
 def section_rule_names() -> tuple[str, ...]:
     """Names of the shipped parts of services files that say what the linker sections of a kernel
     are, sorted."""
@@ -101,6 +107,11 @@ def characterization_path(name_or_path: str) -> str:
 def measurements_path(name_or_path: str) -> str:
     """Path of a file of measurements, as :func:`profile_path`."""
     return _resolve(name_or_path, measurement_names(), PUBLISHED, _MEASURED, "set of measurements")
+
+
+def measure_path(name_or_path: str) -> str:
+    """Path of a plan of measurements, as :func:`profile_path`."""
+    return _resolve(name_or_path, measure_names(), PUBLISHED, _MEASURE, "plan of measurements")
 
 
 def working_sets_path(name_or_path: str) -> str:

@@ -207,6 +207,11 @@ def parse_time(value: object) -> Fraction:
     return time.high
 
 
+def parse_clock(value: object) -> Quantity:
+    """Text of a frequency. Raises :class:`InputError` without a place."""
+    return parse_quantity(value, Dimension.FREQUENCY)
+
+
 def parse_percent(value: object) -> Fraction:
     """Text of a percentage, ``9 %`` -> 9/100. Raises :class:`InputError` without a place."""
     text = value if isinstance(value, str) and len(value) <= _MAX_LENGTH else ""

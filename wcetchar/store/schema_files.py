@@ -17,6 +17,7 @@ from wcetchar.store.based_on import BASED_ON, NONE, OWN
 from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
+from wcetchar.store.measure_doc import MeasureDoc
 from wcetchar.store.measured import MeasuredDoc
 from wcetchar.store.partitions import PartitionsDoc
 from wcetchar.store.parts import INSTEAD, ONLY, SETTINGS_INSTEAD
@@ -32,6 +33,7 @@ FOLDER: Final = Path(__file__).resolve().parent / "schemas"
 DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "campaign.json": CampaignDoc,
     "characterization.json": CharacterizationDoc,
+    "measure.json": MeasureDoc,
     "measured.json": MeasuredDoc,
     "partitions.json": PartitionsDoc,
     "runs.json": RunsDoc,

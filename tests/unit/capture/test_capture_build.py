@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from wcetchar.capture import build
+from wcetchar.capture.compiled import cache_directory
 from wcetchar.errors import InputError, ToolMissing
 
 
@@ -121,7 +122,7 @@ def test_cache_that_cannot_be_made(compiler, tmp_path, monkeypatch):
 def test_a_relative_cache_home_is_ignored(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", "somewhere")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert build.cache_directory() == tmp_path / ".cache" / "wcetchar"
+    assert cache_directory("it") == tmp_path / ".cache" / "wcetchar"
 
 
 def test_a_named_plugin_is_taken(cache, tmp_path, monkeypatch):

@@ -66,6 +66,8 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
         "[store.load_map(n) for n in store.map_names()];"
         "[store.load_characterization(n) for n in store.characterization_names()];"
         "store.load_measurements('renaux2010');"
+        "[store.load_measure_plan(n) for n in store.measure_names()];"
+        "from wcetchar.capture.host import HEADER, SOURCE; HEADER.read_text(); SOURCE.read_text();"
         "open('a.yaml', 'w').write('schema: wcetchar/services/1\\nkernel: {name: K, version: 1}\\n"
         "services: {s: {kind: call, entries: [f]}}');"
         "[store.load_services('a.yaml', n) for n in store.section_rule_names()];"

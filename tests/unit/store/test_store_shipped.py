@@ -28,6 +28,7 @@ YAML_FILES = sorted([*ROOT.glob("hwprofiles/*/*.yaml"), *ROOT.glob("store/publis
 SCHEMA_OF = {
     "wcetchar/hardware-profile/1": "hardware-profile.json",
     "wcetchar/section-map/1": "section-map.json",
+    "wcetchar/measure/1": "measure.json",
     "wcetchar/measured/1": "measured.json",
     "wcetchar/working-sets/1": "working-sets.json",
     "wcetchar/system/1": "system.json",

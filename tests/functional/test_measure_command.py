@@ -1,0 +1,255 @@
+"""``wcetchar measure`` from a plan and readings to output and exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from wcetchar.cli import main
+
+PLAN = """\
+schema: wcetchar/measure/1
+question: why
+circumstances: none
+accuracy: 10 %
+operations:
+  call: {calls: 10, expected: {hardware: 80..120 ns, software: 20 ns}}
+  load:
+    sizes: [4 KiB, 64 KiB]
+    expected: {steps: [{up to: 32 KiB, hardware: 10 ns}, {hardware: 100 ns}]}
+"""
+HEADING = "operation,parameter,calls,start_outer_ns,start_inner_ns,end_inner_ns,end_outer_ns\n"
+
+
+def lines(operation: str, parameter: str, calls: int, inner: list[int]) -> str:
+    return "".join(f"{operation},{parameter},{calls},0,5,{5 + n},{10 + n}\n" for n in inner)
+
+
+GOOD = (
+    HEADING
+    + lines("call", "", 10, [1205, 1206, 1204, 1205, 1205, 1207, 1205, 9005])
+    + lines("load", "4096", 100, [1005, 1006] * 4)
+    + lines("load", "65536", 100, [30005, 30006] * 4)
+)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plan.yaml").write_text(PLAN)
+    Path("r.csv").write_text(GOOD)
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["measure", *arguments])
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(call(*arguments, "--json").stdout)
+    return found
+
+
+def test_a_table_has_the_columns_of_the_procedure_and_words() -> None:
+    done = call("target", "plan.yaml", "r.csv")
+    assert done.exit_code == 0, done.output
+    for heading in ("hardware", "software", "predicted", "average", "deviation", "verdict"):
+        assert heading in done.stdout
+    assert "2 of 3 agree with what was expected" in done.stdout
+    assert "load, 64 KiB: slower than expected by a factor of 3" in done.stdout
+    assert "call: 1 of 8 runs are" in done.stdout
+    assert "usable if that can be explained" in done.stdout
+
+
+def test_json_has_stable_keys_and_exact_figures() -> None:
+    found = document("target", "plan.yaml", "r.csv")
+    assert found["schema"] == "wcetchar/measuring/1"
+    one, small, large = found["rows"]
+    assert (one["predicted_low_ns"], one["predicted_high_ns"]) == (100, 140)
+    assert one["overhead_median_ns"] == 10
+    assert one["subtracted_ns"] == 5
+    assert one["maximum_ns"] == 900
+    assert one["result_ns"] == pytest.approx(120.03, abs=0.01)
+    assert one["outlier_runs"] == [{"repetition": 8, "ns": 900}]
+    assert one["calls"] == 10
+    assert (small["verdict"], large["verdict"]) == ("agrees", "slower")
+    assert large["factor"] == pytest.approx(3, abs=0.001)
+    assert all(row["usable"] for row in found["rows"])
+    from wcetchar.report.measuring_text import FIELDS
+
+    assert set(one) == {*FIELDS, "verdicts", "in_words", "outlier_runs"}
+
+
+def test_csv_and_markdown_say_the_same() -> None:
+    rows = list(
+        csv.DictReader(io.StringIO(call("target", "plan.yaml", "r.csv", "--format", "csv").stdout))
+    )
+    of_json = document("target", "plan.yaml", "r.csv")["rows"]
+    for row, other in zip(rows, of_json, strict=True):
+        assert float(row["result_ns"]) == other["result_ns"]
+        assert row["verdict"] == other["verdict"]
+        assert row["usable"] == "true"
+    text = call("target", "plan.yaml", "r.csv", "--format", "markdown").stdout
+    assert "| load | 64 KiB | 100 ns | 0 ns | 100 ns |" in text
+
+
+@pytest.mark.parametrize(
+    ("inner", "said"),
+    [
+        ([5] * 9, "nothing is left of what was measured"),
+        ([1205, 1206, 1207], "too few to know anything of noise"),
+        ([15, 16] * 5, "the clock is too coarse"),
+        ([600, 1800] * 5, "the spread is too large"),
+        ([20005] * 9, "slower than expected by a factor of 14.3"),
+        ([95, 94] * 9, "faster than expected by a factor of"),
+    ],
+)
+def test_what_is_not_to_be_used_ends_with_1_and_is_printed(inner: list[int], said: str) -> None:
+    Path("r.csv").write_text(HEADING + lines("call", "", 10, inner) + lines("call2", "", 1, []))
+    done = call("target", "plan.yaml", "r.csv", "--only", "call")
+    assert done.exit_code == 1, done.output
+    assert "1 of 1 results cannot be used as they are" in done.stderr
+    assert said in done.stderr
+    assert said in done.stdout
+    assert document("target", "plan.yaml", "r.csv")["rows"][0]["usable"] is False
+
+
+def test_what_was_not_measured_is_said() -> None:
+    Path("r.csv").write_text(HEADING + lines("call", "", 10, [1205, 1206] * 5))
+    assert document("target", "plan.yaml", "r.csv")["notes"] == [
+        "not measured: load at 4096",
+        "not measured: load at 65536",
+    ]
+
+
+def test_cycles_are_of_the_slowest_clock() -> None:
+    text = GOOD.replace("_ns", "_cycles")
+    Path("r.csv").write_text(text)
+    done = call("target", "plan.yaml", "r.csv")
+    assert done.exit_code == 3
+    assert "nothing says how long one is" in done.output
+    found = document("target", "plan.yaml", "r.csv", "--clock", "500..1000 MHz", "--only", "call")
+    assert found["rows"][0]["maximum_ns"] == 1800
+    assert found["rows"][0]["systematic_ns"] > found["rows"][0]["result_ns"] / 2
+    Path("r.csv").write_text("# clock: 1 GHz\n" + text)
+    assert document("target", "plan.yaml", "r.csv")["rows"][0]["maximum_ns"] == 900
+
+
+def test_the_staircase() -> None:
+    Path("r.csv").write_text("# cache: L1, 32 KiB\n" + GOOD)
+    done = call("target", "plan.yaml", "r.csv", "--plot", "p.svg")
+    assert done.exit_code == 0, done.output
+    text = Path("p.svg").read_text()
+    titles = [one.text or "" for one in ElementTree.fromstring(text).iter() if one.text]
+    assert any("measured: 10" in title and "at 4 KiB" in title for title in titles)
+    assert "predicted, at most: 100 ns at 64 KiB" in titles
+    assert "L1" in titles
+    refused = call("target", "plan.yaml", "r.csv", "--only", "call", "--plot", "p.svg")
+    assert refused.exit_code == 3
+    assert "measured at several sizes" in refused.output
+
+
+def test_an_expectation_from_a_characterization_is_what_estimate_says() -> None:
+    Path("plan.yaml").write_text(
+        "schema: wcetchar/measure/1\nquestion: q\ncircumstances: c\naccuracy: 10 %\noperations:\n"
+        "  CreateThread:\n    parameters: [13]\n    expected:\n      estimate: {characterization: "
+        "renaux2010, service: CreateThread, profile: renaux2010/platform1, map: renaux2010/map1, "
+        "parameter: N}\n"
+    )
+    estimate = CliRunner().invoke(
+        main,
+        [
+            *("estimate", "renaux2010", "--profile", "renaux2010/platform1"),
+            *("--map", "renaux2010/map1", "--service", "CreateThread", "--set", "N=13", "--json"),
+        ],
+    )
+    priced = json.loads(estimate.stdout)["estimates"][0]
+    (row,) = document("expect", "plan.yaml")["rows"]
+    assert row["predicted_high_ns"] == priced["total_ns"]
+    assert row["word"] == priced["word"]
+    high = priced["total_ns"]
+    Path("r.csv").write_text(HEADING + lines("CreateThread", "13", 1, [int(high * 0.9)] * 9))
+    assert call("target", "plan.yaml", "r.csv").exit_code == 0
+    Path("r.csv").write_text(HEADING + lines("CreateThread", "13", 1, [int(high * 1.01)] * 9))
+    above = call("target", "plan.yaml", "r.csv")
+    assert above.exit_code == 1
+    assert "at worst" in above.stderr
+    Path("plan.yaml").write_text(
+        Path("plan.yaml").read_text().replace("parameter: N}", "parameter: M}")
+    )
+    refused = call("expect", "plan.yaml")
+    assert refused.exit_code == 3
+    assert "M" in refused.output
+
+
+def test_expectations_in_every_format() -> None:
+    table = call("expect", "muller-arm9").stdout
+    assert "1.14 us    500 ns  1.64 .. 2 us" in table
+    (row,) = document("expect", "muller-arm9")["rows"]
+    assert (row["hardware_high_ns"], row["software_high_ns"]) == (1140, 500)
+    (of_csv,) = csv.DictReader(io.StringIO(call("expect", "muller-arm9", "--format=csv").stdout))
+    assert of_csv["predicted_low_ns"] == "1640"
+    assert "| context switch |" in call("expect", "muller-arm9", "--format", "markdown").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("target", "plan.yaml"), 2, "READINGS"),
+        (("target", "nothing", "r.csv"), 3, "no such plan of measurements"),
+        (("target", "plan.yaml", "none.csv"), 3, "cannot be read"),
+        (("target", "plan.yaml", "r.csv", "--only", "lode"), 3, "did you mean 'load'?"),
+        (("target", "plan.yaml", "r.csv", "--clock", "fast"), 3, "--clock: `fast`"),
+        (("target", "muller-arm9", "r.csv"), 3, "r.csv:2: the plan has no operation call"),
+        (("target", "plan.yaml", "r.csv", "--plot", "-"), 2, "a file of its own"),
+        (("target", "plan.yaml", "r.csv", "--plot", "o", "-o", "o"), 2, "a file of its own"),
+        (("target", "plan.yaml", "r.csv", "-o", "r.csv"), 2, "also an input"),
+        (("target", "plan.yaml", "r.csv", "--plot", "no/p.svg"), 3, "no/p.svg"),
+        (("host", "plan.yaml"), 3, "plan.yaml:6:"),
+        (("host", "--cpu", "1023", "--only", "loop"), 3, "not there, or not allowed"),
+        (("expect", "plan.yaml", "--json", "--format", "csv"), 2, "contradict"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = call(*arguments)
+    assert done.exit_code == code, done.output
+    assert said in done.output
+    assert not done.stdout
+    assert Path("r.csv").read_text() == GOOD
+
+
+def test_names_of_strangers_stay_text() -> None:
+    hostile = "=1+1\x1b[2J"
+    Path("plan.yaml").write_text(
+        "schema: wcetchar/measure/1\nquestion: '=q'\ncircumstances: c\naccuracy: 10 %\n"
+        'operations:\n  "=1+1\\e[2J": {expected: {hardware: 1200 ns}}\n'
+    )
+    text = "# machine: =m\x1b[2J\n" + HEADING + lines(hostile, "", 1, [1205] * 9)
+    Path("r.csv").write_text(text)
+    for form in ("table", "csv", "markdown"):
+        done = call("target", "plan.yaml", "r.csv", "--format", form)
+        assert done.exit_code == 0, done.output
+        assert "\x1b" not in done.stdout
+        if form == "csv":
+            assert done.stdout.splitlines()[1].startswith("'=1+1")
+
+
+def test_neither_a_compiler_nor_linux(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = call("host", "--only", "loop")
+    assert done.exit_code == 3
+    assert "no C compiler" in done.output
+    assert "apt-get install gcc libc6-dev" in done.output
+    monkeypatch.setattr("sys.platform", "darwin")
+    done = call("host", "--only", "loop")
+    assert done.exit_code == 3
+    assert "only Linux can be measured here" in done.output
+    assert set(os.listdir(tmp_path)) == {"plan.yaml", "r.csv"}

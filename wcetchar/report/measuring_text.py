@@ -1,0 +1,347 @@
+"""Measured beside expected: terminal, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from wcetchar.errors import one_line
+from wcetchar.model.interval import Interval
+from wcetchar.model.measuring import Case, Expected, Judged, Plan, Verdict
+from wcetchar.report.csv import spreadsheet_text
+from wcetchar.report.markdown import escaped, table_lines
+from wcetchar.report.measuring import (
+    View,
+    accuracy_text,
+    interval_text,
+    name_of,
+    parameter_text,
+    predicted_text,
+    time_text,
+)
+from wcetchar.report.measuring_words import IN_TABLE, in_words, short
+from wcetchar.report.numbers import for_json, low_for_json
+from wcetchar.report.terminal import table_of, text_of
+
+SCHEMA: Final = "wcetchar/measuring/1"
+FIELDS: Final = (
+    "operation",
+    "parameter",
+    "word",
+    "hardware_low_ns",
+    "hardware_high_ns",
+    "software_low_ns",
+    "software_high_ns",
+    "predicted_low_ns",
+    "predicted_high_ns",
+    "average_ns",
+    "deviation_ns",
+    "minimum_ns",
+    "median_ns",
+    "maximum_ns",
+    "result_ns",
+    "error_ns",
+    "systematic_ns",
+    "stochastic_ns",
+    "needed_ns",
+    "overhead_least_ns",
+    "overhead_median_ns",
+    "overhead_most_ns",
+    "subtracted_ns",
+    "resolution_ns",
+    "calls",
+    "repetitions",
+    "repetitions_needed",
+    "calls_needed",
+    "outliers",
+    "factor",
+    "verdict",
+    "usable",
+)
+"""Of CSV, and of the rows of JSON, which have `verdicts` and `in_words` beside."""
+
+_EXPECTED: Final = (("operation", False), ("at", True), ("hardware", True), ("software", True))
+_BESIDE: Final = (
+    *_EXPECTED,
+    ("predicted", True),
+    ("average", True),
+    ("deviation", True),
+    ("verdict", False),
+)
+_HOW_WELL: Final = (
+    ("operation", False),
+    ("minimum", True),
+    ("median", True),
+    ("maximum", True),
+    ("result", True),
+    ("+-", True),
+    ("needed", True),
+    ("overhead", True),
+    ("step", True),
+    ("outliers", True),
+    ("runs needed", True),
+)
+_PLANNED: Final = (
+    *_EXPECTED,
+    ("predicted", True),
+    ("accuracy", True),
+    ("repetitions", True),
+    ("calls in each", True),
+)
+_LISTED: Final = 3
+"""Of what the table shows as well, so many are named."""
+Expectations = Sequence[tuple[Case, Expected | None]]
+
+
+def terminal(view: View, width: int, color: bool) -> str:
+    parts: list[RenderableType] = [Text(line) for line in _head(view.plan)]
+    parts += [Text(f"measured: {one_line(view.source)}"), ""]
+    parts += [table_of(_BESIDE, _beside(view)), ""]
+    parts += [table_of(_HOW_WELL, _how_well(view)), ""]
+    parts += [Text(line) for line in (*_words(view), *_notes(view))]
+    return text_of(parts, width, color)
+
+
+def markdown(view: View) -> str:
+    lines = [f"* {escaped(line)}" for line in _head(view.plan)]
+    lines += [f"* {escaped(f'measured: {one_line(view.source)}')}", ""]
+    lines += [*table_lines(_BESIDE, _beside(view)), "", *table_lines(_HOW_WELL, _how_well(view))]
+    lines += ["", *(f"* {escaped(line)}" for line in (*_words(view), *_notes(view)))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def as_csv(view: View) -> str:
+    return _csv(FIELDS, (_row(one) for one in view.judged))
+
+
+def as_json(view: View) -> str:
+    """One document, with stable keys. Times are in ns and rounded up; lower ends down."""
+    rows = [
+        {
+            **_row(one),
+            "verdicts": [verdict.value for verdict in one.verdicts],
+            "in_words": [f"{said.fact}; {said.advice}" for said in in_words(one)],
+            "outlier_runs": [
+                {"repetition": outlier.number, "ns": for_json(outlier.time)}
+                for outlier in one.evaluation.outliers
+            ],
+        }
+        for one in view.judged
+    ]
+    return _document(
+        {**_plan(view.plan), "measured": view.source, "rows": rows, "notes": list(view.notes)}
+    )
+
+
+def expected_terminal(plan: Plan, cases: Expectations, width: int, color: bool) -> str:
+    parts: list[RenderableType] = [Text(line) for line in _head(plan)]
+    parts += ["", table_of(_PLANNED, _planned(cases)), ""]
+    parts += [Text(line) for line in _reasons(cases)]
+    return text_of(parts, width, color)
+
+
+def expected_markdown(plan: Plan, cases: Expectations) -> str:
+    lines = [*(f"* {escaped(line)}" for line in _head(plan)), ""]
+    lines += [*table_lines(_PLANNED, _planned(cases)), ""]
+    return "\n".join([*lines, *(f"* {escaped(line)}" for line in _reasons(cases))]).rstrip() + "\n"
+
+
+def expected_csv(cases: Expectations) -> str:
+    first = next(iter(_planned_rows(cases)))
+    return _csv(tuple(first), _planned_rows(cases))
+
+
+def expected_json(plan: Plan, cases: Expectations) -> str:
+    return _document({**_plan(plan), "rows": list(_planned_rows(cases))})
+
+
+def _document(content: dict[str, Any]) -> str:
+    return json.dumps({"schema": SCHEMA, **content}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _csv(fields: Sequence[str], rows: Iterator[dict[str, Any]]) -> str:
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, fields, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: _cell(row[key]) for key in fields})
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return spreadsheet_text(one_line(value)) if isinstance(value, str) else value
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {"question": plan.question, "circumstances": plan.circumstances}
+
+
+def _head(plan: Plan) -> Iterator[str]:
+    yield f"question: {one_line(plan.question)}"
+    yield f"circumstances: {one_line(plan.circumstances)}"
+
+
+def _start(case: Case, expected: Expected | None) -> list[str]:
+    parts = (None, None) if expected is None else (expected.hardware, expected.software)
+    return [one_line(case.operation), parameter_text(case), *map(interval_text, parts)]
+
+
+def _planned(cases: Expectations) -> list[list[str]]:
+    return [
+        [
+            *_start(case, expected),
+            predicted_text(expected),
+            accuracy_text(case.accuracy),
+            f"{case.repetitions:,}",
+            f"{case.calls:,}",
+        ]
+        for case, expected in cases
+    ]
+
+
+def _planned_rows(cases: Expectations) -> Iterator[dict[str, Any]]:
+    for case, expected in cases:
+        yield {
+            **_expected(case, expected),
+            "accuracy": accuracy_text(case.accuracy),
+            "repetitions": case.repetitions,
+            "calls": case.calls,
+            "why": "" if expected is None else expected.why,
+        }
+
+
+def _reasons(cases: Expectations) -> Iterator[str]:
+    """Why, once for each operation."""
+    seen = set()
+    for case, expected in cases:
+        why = "nothing is expected yet" if expected is None else expected.why
+        if why and (case.operation, why) not in seen:
+            seen.add((case.operation, why))
+            yield f"{one_line(case.operation)}: {one_line(why)}"
+
+
+def _beside(view: View) -> list[list[str]]:
+    return [
+        [
+            *_start(one.case, one.expected),
+            predicted_text(one.expected),
+            time_text(one.evaluation.all_runs.mean),
+            time_text(one.evaluation.all_runs.deviation),
+            short(one),
+        ]
+        for one in view.judged
+    ]
+
+
+def _how_well(view: View) -> list[list[str]]:
+    rows = []
+    for one in view.judged:
+        found = one.evaluation
+        runs = found.all_runs
+        needed = "" if found.repetitions_needed is None else f"{found.repetitions_needed:,}"
+        times = (runs.minimum, runs.median, runs.maximum, found.result.value, found.result.error)
+        rows.append(
+            [
+                one_line(name_of(one.case)),
+                *map(time_text, times),
+                time_text(found.needed),
+                time_text(found.overhead[1]),
+                "" if found.resolution is None else time_text(found.resolution),
+                f"{len(found.outliers):,} of {runs.count:,}",
+                needed,
+            ]
+        )
+    return rows
+
+
+def _words(view: View) -> Iterator[str]:
+    """What there is to say beside that results agree, and once for all what to do next."""
+    agree = sum(1 for one in view.judged if one.verdicts[0] is Verdict.AGREES)
+    yield f"{agree} of {len(view.judged)} agree with what was expected"
+    said: dict[Verdict, list[str]] = {}
+    advice: dict[Verdict, str] = {}
+    for one in view.judged:
+        for sentence in in_words(one):
+            said.setdefault(sentence.verdict, []).append(
+                f"{one_line(name_of(one.case))}: {one_line(sentence.fact)}"
+            )
+            advice[sentence.verdict] = sentence.advice
+    for verdict in (verdict for verdict in Verdict if verdict in said):
+        if verdict not in IN_TABLE:
+            yield from said[verdict]
+        elif len(said[verdict]) > _LISTED:
+            yield f"{verdict.value}: of {len(said[verdict])} results, in the table"
+        else:
+            yield from said[verdict]
+        yield f"  {verdict.value}: {advice[verdict]}"
+
+
+def _notes(view: View) -> Iterator[str]:
+    yield (
+        "note: the average and the deviation are of all runs, the result is the average without "
+        "outliers; the maximum is the largest that was seen (high-water mark), no bound"
+    )
+    yield from (f"note: {one_line(note)}" for note in view.notes)
+
+
+def _ends(name: str, times: Interval | None) -> dict[str, Any]:
+    return {
+        f"{name}_low_ns": None if times is None else low_for_json(times.low),
+        f"{name}_high_ns": None if times is None else for_json(times.high),
+    }
+
+
+def _expected(case: Case, expected: Expected | None) -> dict[str, Any]:
+    of = expected
+    return {
+        "operation": case.operation,
+        "parameter": case.parameter,
+        "word": None if of is None or of.word is None else of.word.value,
+        **_ends("hardware", None if of is None else of.hardware),
+        **_ends("software", None if of is None else of.software),
+        **_ends("predicted", None if of is None else of.total),
+    }
+
+
+def _row(one: Judged) -> dict[str, Any]:
+    found = one.evaluation
+    runs, result = found.all_runs, found.result
+
+    def number(value: Fraction | None) -> int | float | None:
+        return None if value is None else for_json(value)
+
+    return {
+        **_expected(one.case, one.expected),
+        "average_ns": number(runs.mean),
+        "deviation_ns": number(runs.deviation),
+        "minimum_ns": number(runs.minimum),
+        "median_ns": number(runs.median),
+        "maximum_ns": number(runs.maximum),
+        "result_ns": number(result.value),
+        "error_ns": number(result.error),
+        "systematic_ns": number(result.systematic),
+        "stochastic_ns": number(result.stochastic),
+        "needed_ns": number(found.needed),
+        "overhead_least_ns": number(found.overhead[0]),
+        "overhead_median_ns": number(found.overhead[1]),
+        "overhead_most_ns": number(found.overhead[2]),
+        "subtracted_ns": number(found.subtracted),
+        "resolution_ns": number(found.resolution),
+        "calls": found.calls,
+        "repetitions": runs.count,
+        "repetitions_needed": found.repetitions_needed,
+        "calls_needed": found.calls_needed,
+        "outliers": len(found.outliers),
+        "factor": number(one.factor),
+        "verdict": one.verdicts[0].value,
+        "usable": one.usable,
+    }

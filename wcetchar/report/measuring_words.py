@@ -1,0 +1,133 @@
+"""What there is to say of a result, in words, with what to do next."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.model.measuring import FEWEST, Judged, Verdict
+from wcetchar.report.measuring import predicted_text, time_text
+from wcetchar.report.numbers import grouped
+
+IN_TABLE: Final = frozenset({Verdict.OUTLIERS, Verdict.TWO_KINDS})
+"""What a table of results shows as well."""
+_FACTORS: Final = frozenset(
+    {Verdict.SLOWER, Verdict.FASTER, Verdict.FAR_SLOWER, Verdict.FAR_FASTER}
+)
+
+_ADVICE: Final = {
+    Verdict.STANDS_STILL: "is the counter switched on, and is it read at all?",
+    Verdict.TOO_FEW: f"take {FEWEST} or more",
+    Verdict.NOTHING_LEFT: "is the operation carried out at all, or was it optimized away? If it is "
+    "that short, more calls in one reading",
+    Verdict.TOO_COARSE: "no repetition helps; more calls in one reading do, or a finer clock",
+    Verdict.TOO_WIDE: "or find what differs from run to run, and keep that the same",
+    Verdict.ABOVE_ESTIMATE: "either the estimate is wrong for this hardware, or the measurement "
+    "holds more than the operation, such as interrupts",
+    Verdict.FAR_SLOWER: "another order of magnitude: is it the operation that was expected, in the "
+    "right unit, with caches and clock switched on, and does nothing else run?",
+    Verdict.FAR_FASTER: "another order of magnitude: is the operation carried out each time, or "
+    "was a part of it optimized away, or refused at once?",
+    Verdict.SLOWER: "usable if that can be explained. What expectations leave out: misses of "
+    "caches and of address translation, calls and bookkeeping of layers, a slower clock, "
+    "other programs",
+    Verdict.FASTER: "usable if that can be explained. What makes runs fast: caches that are warm "
+    "because nothing else runs, work that is done once and not again, a faster clock",
+    Verdict.NOT_EXPECTED: "write down what it should take, from a model, and measure again",
+    Verdict.OVERHEAD: "it was subtracted; more calls in one reading would hide it",
+    Verdict.OUTLIERS: "left out of the error, not of the maximum: the worst case is no outlier",
+    Verdict.TWO_KINDS: "these are two kinds of runs, not outliers: find what tells them apart, and "
+    "measure each",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """One verdict: what is so, and what to do next."""
+
+    verdict: Verdict
+    fact: str
+    advice: str
+
+
+def short(one: Judged) -> str:
+    """The gravest verdict, for a table."""
+    first = one.verdicts[0]
+    if first in _FACTORS and one.factor is not None:
+        return f"{first.value}, x {_factor(one.factor)}"
+    return first.value
+
+
+def in_words(one: Judged) -> list[Said]:
+    """Every verdict but that it agrees."""
+    return [Said(v, _fact(v, one), _ADVICE[v]) for v in one.verdicts if v is not Verdict.AGREES]
+
+
+def _factor(value: Fraction) -> str:
+    """To a tenth, up; whole from 100 on."""
+    return grouped(
+        Fraction(math.ceil(value)) if value >= 100 else Fraction(math.ceil(value * 10), 10)
+    )
+
+
+def _fact(verdict: Verdict, one: Judged) -> str:
+    found, expected = one.evaluation, one.expected
+    result = f"{time_text(found.result.value)} +- {time_text(found.result.error)}"
+    needed = f"needed +- {time_text(found.needed)}"
+    by = "" if one.factor is None else f" by a factor of {_factor(one.factor)}"
+    against = "" if expected is None else f", expected {predicted_text(expected)}"
+    many = f"{len(found.outliers)} of {found.all_runs.count} runs"
+    match verdict:
+        case Verdict.STANDS_STILL:
+            return "no two readings of the clock differ"
+        case Verdict.TOO_FEW:
+            return f"{found.all_runs.count} repetitions are too few to know anything of noise"
+        case Verdict.NOTHING_LEFT:
+            return f"nothing is left of what was measured ({result})"
+        case Verdict.TOO_COARSE:
+            steps = time_text(found.result.systematic)
+            return (
+                f"the clock is too coarse: {result}, of which {steps} are its steps and what "
+                f"reading it takes; {needed}: {_calls(found.calls_needed)}"
+            )
+        case Verdict.TOO_WIDE:
+            return (
+                f"the spread is too large: {result}, {needed}: repeat "
+                f"{_count(found.repetitions_needed)} times"
+            )
+        case Verdict.ABOVE_ESTIMATE:
+            word = "" if expected is None or expected.word is None else f" ({expected.word.value})"
+            return f"a run took {time_text(found.all_runs.maximum)}{against} at worst{word}"
+        case Verdict.FAR_SLOWER | Verdict.SLOWER:
+            return f"slower than expected{by} ({result}{against})"
+        case Verdict.FAR_FASTER | Verdict.FASTER:
+            return f"faster than expected{by} ({result}{against})"
+        case Verdict.NOT_EXPECTED:
+            return f"{result}, and nothing was expected"
+        case Verdict.OVERHEAD:
+            calls = "one call" if found.calls == 1 else f"{found.calls:,} calls"
+            return (
+                f"measuring takes {time_text(found.subtracted)}, longer than the {calls} that one "
+                "reading measures"
+            )
+        case Verdict.OUTLIERS:
+            longest = max(found.outliers, key=lambda one: one.time)
+            return (
+                f"{many} are outliers, the longest {time_text(longest.time)} in repetition "
+                f"{longest.number}"
+            )
+        case Verdict.TWO_KINDS:
+            return f"{many} are far from the others"
+    return verdict.value
+
+
+def _count(value: int | None) -> str:
+    return "any number of" if value is None else f"{value:,}"
+
+
+def _calls(value: int | None) -> str:
+    if value is None:
+        return "the clock's own frequency has to be known better"
+    return f"carry it out {value:,} times in each reading, or read a finer clock"

@@ -1,0 +1,181 @@
+"""What readings of a clock around an operation come to.
+
+Of repetition i there are four readings, nested::
+
+    start_outer  start_inner  { the operation, c times }  end_inner  end_outer
+
+    inner_i    = end_inner - start_inner
+    gaps_i     = start_inner - start_outer, end_outer - end_inner
+    overhead_i = end_outer - start_outer - inner_i                        the sum of both gaps
+
+inner_i holds, beside the operation, as much as lies between two readings with nothing between them:
+a gap. Of all gaps the *least* is subtracted, so that a time is never made too short by it::
+
+    x_i = (inner_i - min gap) / c                                         time of one call
+
+Resolution q, from all readings of one clock: where two readings one behind the other are the same,
+the clock is coarser than reading it takes, and q is the smallest difference that is not zero. Else
+q is the largest number that all differences are multiples of, or that the most common gaps are
+multiples of (nine in ten; clocks that are converted to nanoseconds are a nanosecond off now and
+then), whichever is larger.
+
+Outliers: Iglewicz and Hoaglin's rule (How to Detect and Handle Outliers, ASQC, 1993)::
+
+    | x_i - median | > 3.5 * max(MAD / 0.6745, q / c)
+
+with MAD the median of all | x_i - median |. They are left out of the mean and of its error, and of
+nothing else: the maximum is of all runs, because the worst case is no outlier.
+
+Error of the mean of the other n, with s their standard deviation::
+
+    systematic = (2 q + median gap - min gap) / c  +  tolerance of the clock
+    stochastic = 2 s / sqrt(n)                                            95 of 100, if normal
+
+A difference of two readings is off by less than q, and so is the gap that is subtracted.
+
+Needed for an accuracy a: n >= (2 s / (a - systematic))**2 repetitions; none is enough where the
+systematic part alone is more. Then as many calls in each reading as leave half of a to noise.
+
+Inputs: ticks of the clock and nanoseconds of one; output: nanoseconds, exact but for roots, which
+are rounded up. Soundness: the mean is an estimate and the maximum a high-water mark; none is a
+bound of anything.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+from wcetchar.model.measuring import (
+    FEWEST,
+    Accuracy,
+    Evaluation,
+    Outlier,
+    Reading,
+    Series,
+    Spread,
+    Uncertain,
+    root_up,
+)
+
+_FAR: Final = Fraction(35, 10)
+_NORMAL: Final = Fraction(6745, 10000)
+"""MAD of a normal distribution whose standard deviation is 1."""
+_COMMON: Final = Fraction(9, 10)
+_ERRORS: Final = 2
+"""Standard errors that count."""
+
+
+def evaluate(
+    series: Series,
+    accuracy: Accuracy,
+    step: int | None,
+    tick: Fraction = Fraction(1),
+    *,
+    clock_tolerance: Fraction = Fraction(0),
+    coarser: Fraction = Fraction(0),
+) -> Evaluation:
+    """Of one series, which has at least one reading.
+
+    Args:
+        step: smallest step of the clock in ticks (:func:`steps`).
+        tick: nanoseconds of one tick, at most.
+        clock_tolerance: by which share of itself a time may be too long for that.
+        coarser: nanoseconds; the clock is known to have no finer steps.
+    """
+    readings, calls = series.readings, series.calls
+    resolution = None if step is None else max(step * tick, coarser)
+    gaps = sorted(gap for one in readings for gap in one.gaps)
+    overheads = sorted(one.overhead for one in readings)
+    least, usual_gap = gaps[0] * tick, Fraction(statistics.median(gaps)) * tick
+    # No less than nothing, where the operation is gone and a gap happened to be longer.
+    times = [max(Fraction(0), one.inner * tick - least) / calls for one in readings]
+    apart = Fraction(0) if resolution is None else resolution / calls
+    outliers = outliers_of(times, apart)
+    left_out = {one.number for one in outliers}
+    usual = spread_of([t for n, t in enumerate(times, start=1) if n not in left_out])
+    of_reading = 2 * (resolution or Fraction(0)) + usual_gap - least
+    fixed = usual.mean * clock_tolerance
+    result = Uncertain(
+        usual.mean,
+        of_reading / calls + fixed,
+        (_ERRORS * usual.deviation) ** 2 / usual.count,
+    )
+    needed = accuracy.of(usual.mean)
+    return Evaluation(
+        calls=calls,
+        overhead=(
+            overheads[0] * tick,
+            Fraction(statistics.median(overheads)) * tick,
+            overheads[-1] * tick,
+        ),
+        subtracted=least,
+        resolution=resolution,
+        all_runs=spread_of(times),
+        usual=usual,
+        outliers=outliers,
+        result=result,
+        needed=needed,
+        repetitions_needed=repetitions_needed(usual.deviation, needed - result.systematic),
+        calls_needed=(
+            None
+            if result.systematic < needed or needed <= fixed
+            else max(calls, math.ceil(2 * of_reading / (needed - fixed)))
+        ),
+    )
+
+
+def steps(readings: Sequence[Reading]) -> int | None:
+    """Smallest step of the clock in ticks, as all readings of it show; ``None``: it never moved."""
+    gaps = [gap for one in readings for gap in one.gaps]
+    moved = [d for d in (*gaps, *(one.inner for one in readings)) if d]
+    if not moved:
+        return None
+    if not all(gaps):
+        return min(moved)
+    found, seen, common = math.gcd(*moved), 0, []
+    for gap, count in sorted(Counter(gaps).items(), key=lambda item: (-item[1], item[0])):
+        if seen >= _COMMON * len(gaps):
+            break
+        seen += count
+        common.append(gap)
+    # Of a gap that is always the same, nothing follows but that it is.
+    return max(found, math.gcd(*common)) if len(common) > 1 else found
+
+
+def outliers_of(times: Sequence[Fraction], apart: Fraction) -> tuple[Outlier, ...]:
+    """Those that are too far from the median; ``apart``: what the clock cannot tell apart."""
+    middle = statistics.median(times)
+    deviation = statistics.median(abs(time - middle) for time in times)
+    limit = _FAR * max(deviation / _NORMAL, apart)
+    return tuple(
+        Outlier(number, time)
+        for number, time in enumerate(times, start=1)
+        if abs(time - middle) > limit
+    )
+
+
+def spread_of(times: Sequence[Fraction]) -> Spread:
+    """Of at least one time."""
+    count = len(times)
+    mean = sum(times, start=Fraction(0)) / count
+    squares = sum(((time - mean) ** 2 for time in times), start=Fraction(0))
+    return Spread(
+        count,
+        min(times),
+        Fraction(statistics.median(times)),
+        mean,
+        max(times),
+        root_up(squares / (count - 1)) if count > 1 else Fraction(0),
+    )
+
+
+def repetitions_needed(deviation: Fraction, allowed: Fraction) -> int | None:
+    """So that the noise of the mean is no more than ``allowed``; ``None``: no number is enough."""
+    if allowed <= 0:
+        return None
+    return max(FEWEST, math.ceil((_ERRORS * deviation / allowed) ** 2))
