@@ -155,3 +155,9 @@ def test_too_many_slices_and_none(file: Path) -> None:
     assert "100,000 at most" in done.output
     file.write_text(FILE.partition("partitions:\n")[0] + "partitions: {}\n")
     assert "there is no partition" in call(file).output
+
+
+def test_markdown_escapes_names_once(file: Path) -> None:
+    file.write_text(FILE.replace("logging", "a_b|c"))
+    text = call(file, "--slice", "100us", "--format", "markdown").stdout
+    assert r"| a\_b\|c |" in text

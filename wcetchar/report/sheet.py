@@ -85,7 +85,7 @@ def markdown(sheet: Sheet) -> str:
     columns = [(column.heading, column.number) for column in _shown(sheet)]
     lines = [f"## {escaped(one_line(sheet.title))}", ""] if sheet.title else []
     if sheet.rows:
-        lines += table_lines(columns, [[escaped(cell) for cell in row] for row in _cells(sheet)])
+        lines += table_lines(columns, _cells(sheet))
     lines += ["", *(f"* {escaped(one_line(line))}" for line in sheet.lines)]
     return "\n".join(lines).rstrip() + "\n"
 
