@@ -298,3 +298,23 @@ def test_times_need_not_be_whole(file: Path) -> None:
     exact = Fraction("300000.0001") * Fraction("1.333")
     assert 0 <= Fraction(str(own["ns"])) - exact < Fraction(1, 1000)
     assert rows["control"]["simulated_ns"] <= rows["control"]["response_ns"]
+
+
+def test_own_code_may_be_characterized(tmp_path: Path) -> None:
+    """As a service of another file: its time is own code, and what it holds off holds others off."""
+    file = tmp_path / "system.yaml"
+    code = "code: {characterization: renaux2010, service: CreateThread, set: {N: 20}}"
+    file.write_text(
+        PRICED.partition("tasks:")[0]
+        + f"tasks:\n  mine: {{priority: 1, period: 50 ms, {code}}}\n"
+        + "  urgent: {priority: 2, period: 50 ms, wcet: 1 ms}\n"
+    )
+    found = document(file)
+    words = ("renaux2010", "--profile", "renaux2010/platform1", "--map", "renaux2010/map1")
+    asked = ["estimate", *words, "--service", "CreateThread", "--set", "N=20", "--json"]
+    priced = json.loads(CliRunner().invoke(main, asked).stdout)["estimates"][0]
+    mine = {p["part"]: p["ns"] for p in found["parts"]["mine"]}
+    assert mine["own code"] == pytest.approx(priced["total_ns"], abs=0.001)
+    urgent = {p["part"]: p["ns"] for p in found["parts"]["urgent"]}
+    held = max(priced["blocking_ns"].values())
+    assert urgent["held off by"] == pytest.approx(held, abs=0.001)
