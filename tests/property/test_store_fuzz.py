@@ -19,6 +19,8 @@ from wcetchar.store import (
     load_measurements,
     load_profile,
     load_services,
+    load_shared_device,
+    load_slowdowns,
     load_working_sets,
 )
 from wcetchar.store.yaml_source import parse_yaml
@@ -35,6 +37,8 @@ YAML_LOADERS: dict[str, Callable[[str], object]] = {
     "wcetchar/services/1": load_services,
     "wcetchar/measured/1": load_measurements,
     "wcetchar/working-sets/1": load_working_sets,
+    "wcetchar/slowdowns/1": load_slowdowns,
+    "wcetchar/shared-device/1": load_shared_device,
 }
 
 

@@ -21,10 +21,12 @@ from wcetchar.store.names import (
 )
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
-from wcetchar.store.quantity import parse_time
+from wcetchar.store.quantity import parse_bandwidth, parse_size, parse_time
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
+from wcetchar.store.shared_device import load_shared_device
+from wcetchar.store.slowdowns import load_slowdowns
 from wcetchar.store.source import read_text
 from wcetchar.store.working_sets import WorkingSets, load_working_set, load_working_sets
 
@@ -46,11 +48,15 @@ __all__ = [
     "load_profile_text",
     "load_runs",
     "load_services",
+    "load_shared_device",
+    "load_slowdowns",
     "load_working_set",
     "load_working_sets",
     "locate",
     "map_names",
     "maps_of",
+    "parse_bandwidth",
+    "parse_size",
     "parse_time",
     "profile_names",
     "read_text",

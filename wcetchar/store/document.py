@@ -13,6 +13,8 @@ MEASURED = "wcetchar/measured/1"
 CAMPAIGN = "wcetchar/campaign/1"
 RUNS = "wcetchar/runs/1"
 WORKING_SETS = "wcetchar/working-sets/1"
+SLOWDOWNS = "wcetchar/slowdowns/1"
+SHARED_DEVICE = "wcetchar/shared-device/1"
 
 
 def read_document(path: str, schema: str) -> Source:

@@ -21,6 +21,8 @@ PUBLISHED: Final = PACKAGE / "store" / "published"
 SECTION_RULES: Final = PACKAGE / "store" / "section_rules"
 _MEASURED: Final = ".measured.yaml"
 _WORKING_SETS: Final = ".working-sets.yaml"
+_SLOWDOWNS: Final = ".slowdowns.yaml"
+_SHARED_DEVICE: Final = ".shared-device.yaml"
 
 
 def profile_names() -> tuple[str, ...]:
@@ -54,8 +56,17 @@ def measurement_names() -> tuple[str, ...]:
 
 def working_sets_names() -> tuple[str, ...]:
     """Names of the published files of working sets, sorted."""
-    suffix = _WORKING_SETS
-    return tuple(sorted(p.name.removesuffix(suffix) for p in PUBLISHED.glob("*" + suffix)))
+    return _published(_WORKING_SETS)
+
+
+def slowdowns_names() -> tuple[str, ...]:
+    """Names of the published files of slowdowns, sorted."""
+    return _published(_SLOWDOWNS)
+
+
+def shared_device_names() -> tuple[str, ...]:
+    """Names of the published shared devices, sorted."""
+    return _published(_SHARED_DEVICE)
 
 
 def section_rule_names() -> tuple[str, ...]:
@@ -102,6 +113,22 @@ def working_sets_path(name_or_path: str) -> str:
     """Path of a file of working sets, as :func:`profile_path`."""
     names = working_sets_names()
     return _resolve(name_or_path, names, PUBLISHED, _WORKING_SETS, "file of working sets")
+
+
+def slowdowns_path(name_or_path: str) -> str:
+    """Path of a file of slowdowns, as :func:`profile_path`."""
+    names = slowdowns_names()
+    return _resolve(name_or_path, names, PUBLISHED, _SLOWDOWNS, "file of slowdowns")
+
+
+def shared_device_path(name_or_path: str) -> str:
+    """Path of a shared device, as :func:`profile_path`."""
+    names = shared_device_names()
+    return _resolve(name_or_path, names, PUBLISHED, _SHARED_DEVICE, "shared device")
+
+
+def _published(suffix: str) -> tuple[str, ...]:
+    return tuple(sorted(p.name.removesuffix(suffix) for p in PUBLISHED.glob("*" + suffix)))
 
 
 def _yaml_names() -> list[str]:

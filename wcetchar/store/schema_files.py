@@ -23,6 +23,8 @@ from wcetchar.store.profile import ProfileDoc
 from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
 from wcetchar.store.services import ServicesDoc
+from wcetchar.store.shared_device import SharedDeviceDoc
+from wcetchar.store.slowdowns import SlowdownsDoc
 from wcetchar.store.working_sets import WorkingSetsDoc
 
 PROFILE: Final = "hardware-profile.json"
@@ -34,6 +36,8 @@ DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "runs.json": RunsDoc,
     "section-map.json": SectionMapDoc,
     "services.json": ServicesDoc,
+    "shared-device.json": SharedDeviceDoc,
+    "slowdowns.json": SlowdownsDoc,
     "working-sets.json": WorkingSetsDoc,
 }
 PART_OF_SERVICES: Final = "services-part.json"

@@ -30,6 +30,8 @@ SCHEMA_OF = {
     "wcetchar/section-map/1": "section-map.json",
     "wcetchar/measured/1": "measured.json",
     "wcetchar/working-sets/1": "working-sets.json",
+    "wcetchar/slowdowns/1": "slowdowns.json",
+    "wcetchar/shared-device/1": "shared-device.json",
     "wcetchar/services/1": "services.json",
 }
 
