@@ -8,7 +8,7 @@ import click
 
 from wcetchar.cli.common import OnDemand
 
-VERBS: Final = ("overhead",)
+VERBS: Final = ("overhead", "slowdown", "device")
 
 
 @click.group(
