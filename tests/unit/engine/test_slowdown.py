@@ -37,6 +37,7 @@ from wcetchar.model.characterization import (
 from wcetchar.model.hardware import HardwareProfile, Interference
 from wcetchar.model.service import ServiceKind
 from wcetchar.model.slowdown import BusLoad, Slowdown
+from wcetchar.pipeline import slowdown as pipeline
 
 shares = st.fractions(0, Fraction(19, 20), max_denominator=40)
 taken_shares = st.fractions(Fraction(1, 40), Fraction(19, 20), max_denominator=40)
@@ -216,6 +217,46 @@ def test_others_delay_no_service_that_leaves_their_memory_alone() -> None:
     assert time(published, bus_load.waiting(shared)) == 7
     many = replace(service(0, 50, begins=LOADED), successions=True)
     assert time(many, shared) < time(many, bus_load.waiting(shared)) == 50 * (3 + 6)
+
+
+def asked(
+    counts: Characterization, on: HardwareProfile, load: BusLoad | None = None
+) -> dict[str, Fraction]:
+    """Loaded times by situation, of what is priced from files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "load_characterization", lambda _: counts)
+        patch.setattr(store, "load_profile", lambda _: on)
+        patch.setattr(store, "load_map", lambda _: PLACED)
+        found = pipeline.run(pipeline.Request("counts", "profile", "map", load=load, bus=()))
+    return {row.under: row.slowdown.loaded for row in found.rows}
+
+
+def test_the_lesser_of_what_they_take_and_what_accesses_wait() -> None:
+    shared = replace(quiet(), regions={"ram": ram(4, arbitration=Interference(cycles(6), ns(60)))})
+    none = replace(service(7, 0, begins=None), successions=True)
+    one = replace(service(90, 1, begins=LOADED), successions=True)
+    many = replace(service(0, 50, begins=LOADED), successions=True)
+    (time_of_none,), (time_of_one,), (time_of_many,) = (
+        asked(counted, shared).values() for counted in (none, one, many)
+    )
+    assert time_of_none == 7
+    assert time_of_one == 90 + 3 + 6
+    assert time_of_many == 150 + 3 * 6 < 50 * (3 + 6)
+
+
+def test_bursts_while_a_memory_refreshes_itself() -> None:
+    """Only what others have of the whole time is told then, unless no access goes there."""
+    once = Interference(cycles(6))
+    load = BusLoad(Fraction(1), Fraction(2), Fraction(100))
+    for refresh, own in ((None, 0), (once, 6)):
+        beside = {"arbitration": once} | ({} if refresh is None else {"refresh": refresh})
+        on = replace(quiet(), regions={"ram": ram(4, **beside)})
+        alone = 90 + 3 + own
+        found = asked(service(90, 1), on, load)["load on ram, at most"]
+        by_access = 90 + 2 * (4 + 100) - 1
+        assert found == (by_access if refresh is None else 2 * (alone + 100))
+        assert by_access < 2 * (alone + 100)
+        assert asked(service(90, 0), on, load)["load on ram, at most"] == 90
 
 
 def test_hits_of_caches_ask_no_bus() -> None:
