@@ -301,7 +301,7 @@ def test_times_need_not_be_whole(file: Path) -> None:
 
 
 def test_own_code_may_be_characterized(tmp_path: Path) -> None:
-    """As a service of another file: its time is own code, and what it holds off holds others off."""
+    """As a service of another file: its time is own code, and what it blocks counts."""
     file = tmp_path / "system.yaml"
     code = "code: {characterization: renaux2010, service: CreateThread, set: {N: 20}}"
     file.write_text(

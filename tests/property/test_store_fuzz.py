@@ -21,6 +21,8 @@ from wcetchar.store import (
     load_partitions,
     load_profile,
     load_services,
+    load_shared_device,
+    load_slowdowns,
     load_system,
     load_working_sets,
 )
@@ -41,6 +43,8 @@ YAML_LOADERS: dict[str, Callable[[str], object]] = {
     "wcetchar/working-sets/1": load_working_sets,
     "wcetchar/system/1": load_system,
     "wcetchar/partitions/1": load_partitions,
+    "wcetchar/slowdowns/1": load_slowdowns,
+    "wcetchar/shared-device/1": load_shared_device,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from wcetchar import store
@@ -66,10 +66,20 @@ class Platform:
     map_file: str | None
     section_map: SectionMap
     prices: PriceVector
-    following: Following
+    following: Following | None
     path_prices: PriceVector | NoSoundBound | None = None
     uncertain: Mapping[str, UncertainCount] = field(default_factory=dict)
     sensitivity: Sensitivity | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is priced: each service with its number in the characterization and where; ``known``:
+    the parameters of all services."""
+
+    characterization: Characterization
+    chosen: list[tuple[ServiceCharacterization, int, Platform]]
+    known: set[str]
 
 
 def run(request: Request) -> tuple[Estimate, ...]:
@@ -79,8 +89,27 @@ def run(request: Request) -> tuple[Estimate, ...]:
         UsageError: profiles and maps do not pair.
         InputError: a file, a name or a value that cannot be used, with its place.
     """
+    prepared = prepare(request, store.load_characterization(request.characterization))
+    models = {model.service: model for model in prepared.characterization.paths}
+    return tuple(
+        replace(
+            estimate,
+            over_all_paths=_over_all_paths(
+                models.get(one[0].name), one[2], estimate, request.maximum or _are_off(*one)
+            ),
+        )
+        for one in prepared.chosen
+        for estimate in (_estimate(request, *one, prepared.known),)
+    )
+
+
+def prepare(request: Request, characterization: Characterization) -> Prepared:
+    """What is asked for and where, with every value that it needs.
+
+    Raises:
+        UsageError, InputError: as of ``run``.
+    """
     pairs = pairs_of(request)
-    characterization = store.load_characterization(request.characterization)
     services = chosen_services(request, characterization)
     _refuse_strangers(request, services, characterization)
     platforms = [platform_of(request, characterization, services, *pair) for pair in pairs]
@@ -90,17 +119,33 @@ def run(request: Request) -> tuple[Estimate, ...]:
     ]
     _check_values(request, chosen)
     known = {p.name for service in characterization.services for p in service.parameters}
-    models = {model.service: model for model in characterization.paths}
-    return tuple(
-        replace(
-            estimate,
-            over_all_paths=_over_all_paths(
-                models.get(one[0].name), one[2], estimate, request.maximum or _are_off(*one)
-            ),
-        )
-        for one in chosen
-        for estimate in (_estimate(request, *one, known),)
-    )
+    return Prepared(characterization, chosen, known)
+
+
+def estimates_on(
+    request: Request, prepared: Prepared, change: Callable[[HardwareProfile], HardwareProfile]
+) -> tuple[Estimate, ...]:
+    """As ``run``, on the same hardware in another situation, without path models.
+
+    Raises:
+        InputError: the profile cannot be used there, with its place.
+    """
+    names = [service.name for service, _, _ in prepared.chosen]
+    known: dict[int, PriceVector] = {}
+    found = []
+    for service, number, platform in prepared.chosen:
+        if id(platform) not in known:
+            profile = change(platform.prices.profile)
+            try:
+                known[id(platform)] = price_vector(
+                    prepared.characterization, profile, platform.section_map, names
+                )
+            except InputError as error:
+                files = platform.profile_file, platform.map_file
+                raise _located(error, *files, request, None) from None
+        there = replace(platform, prices=known[id(platform)], following=None)
+        found.append(_estimate(request, service, number, there, prepared.known))
+    return tuple(found)
 
 
 class Opened:

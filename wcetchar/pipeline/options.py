@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TypeVar
 
 from wcetchar.errors import InputError, Location
@@ -17,3 +18,13 @@ def read_option(option: str, read: Callable[[str], _T], text: str) -> _T:
     except InputError as error:
         error.where = error.where or Location(option)
         raise
+
+
+def read_above_zero(option: str, read: Callable[[str], Fraction | int], text: str) -> Fraction:
+    """As :func:`read_option`, of what is a quantity above zero."""
+    found = Fraction(read_option(option, read, text))
+    if found <= 0:
+        raise InputError(
+            f"{text} is nothing", where=Location(option), expected="a quantity above 0"
+        )
+    return found

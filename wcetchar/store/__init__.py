@@ -24,11 +24,19 @@ from wcetchar.store.names import (
 from wcetchar.store.partitions import Partitions, load_partitions
 from wcetchar.store.profile import load_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
-from wcetchar.store.quantity import parse_clock, parse_percent, parse_time
+from wcetchar.store.quantity import (
+    parse_bandwidth,
+    parse_clock,
+    parse_percent,
+    parse_size,
+    parse_time,
+)
 from wcetchar.store.readings import load_readings, parse_readings
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
 from wcetchar.store.services import load_services
+from wcetchar.store.shared_device import load_shared_device
+from wcetchar.store.slowdowns import load_slowdowns
 from wcetchar.store.source import read_text
 from wcetchar.store.system import load_system
 from wcetchar.store.working_sets import WorkingSets, load_working_set, load_working_sets
@@ -55,6 +63,8 @@ __all__ = [
     "load_readings",
     "load_runs",
     "load_services",
+    "load_shared_device",
+    "load_slowdowns",
     "load_system",
     "load_working_set",
     "load_working_sets",
@@ -62,9 +72,11 @@ __all__ = [
     "map_names",
     "maps_of",
     "measure_names",
+    "parse_bandwidth",
     "parse_clock",
     "parse_percent",
     "parse_readings",
+    "parse_size",
     "parse_time",
     "profile_names",
     "read_text",

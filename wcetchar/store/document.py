@@ -16,6 +16,8 @@ RUNS = "wcetchar/runs/1"
 WORKING_SETS = "wcetchar/working-sets/1"
 PARTITIONS = "wcetchar/partitions/1"
 SYSTEM = "wcetchar/system/1"
+SLOWDOWNS = "wcetchar/slowdowns/1"
+SHARED_DEVICE = "wcetchar/shared-device/1"
 
 
 def read_document(path: str, schema: str) -> Source:

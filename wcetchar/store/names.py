@@ -23,6 +23,8 @@ _MEASURE: Final = ".measure.yaml"
 _MEASURED: Final = ".measured.yaml"
 _WORKING_SETS: Final = ".working-sets.yaml"
 _PARTITIONS: Final = ".partitions.yaml"
+_SLOWDOWNS: Final = ".slowdowns.yaml"
+_SHARED_DEVICE: Final = ".shared-device.yaml"
 
 
 def profile_names() -> tuple[str, ...]:
@@ -67,6 +69,16 @@ def partitions_names() -> tuple[str, ...]:
 def measure_names() -> tuple[str, ...]:
     """Names of the shipped plans of measurements, sorted."""
     return tuple(sorted(p.name.removesuffix(_MEASURE) for p in PUBLISHED.glob("*" + _MEASURE)))
+
+
+def slowdowns_names() -> tuple[str, ...]:
+    """Names of the published files of slowdowns, sorted."""
+    return _published(_SLOWDOWNS)
+
+
+def shared_device_names() -> tuple[str, ...]:
+    """Names of the published shared devices, sorted."""
+    return _published(_SHARED_DEVICE)
 
 
 def section_rule_names() -> tuple[str, ...]:
@@ -124,6 +136,18 @@ def partitions_path(name_or_path: str) -> str:
     """Path of a file of partitions, as :func:`profile_path`."""
     names = partitions_names()
     return _resolve(name_or_path, names, PUBLISHED, _PARTITIONS, "file of partitions")
+
+
+def slowdowns_path(name_or_path: str) -> str:
+    """Path of a file of slowdowns, as :func:`profile_path`."""
+    names = slowdowns_names()
+    return _resolve(name_or_path, names, PUBLISHED, _SLOWDOWNS, "file of slowdowns")
+
+
+def shared_device_path(name_or_path: str) -> str:
+    """Path of a shared device, as :func:`profile_path`."""
+    names = shared_device_names()
+    return _resolve(name_or_path, names, PUBLISHED, _SHARED_DEVICE, "shared device")
 
 
 def _published(suffix: str) -> tuple[str, ...]:

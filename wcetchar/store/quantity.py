@@ -45,6 +45,7 @@ class Dimension(Enum):
     TIME = "time"
     FREQUENCY = "frequency"
     SIZE = "size"
+    BANDWIDTH = "bandwidth"
 
 
 _UNITS: Final[dict[Dimension, dict[str, tuple[Unit | None, Fraction]]]] = {
@@ -71,16 +72,26 @@ _UNITS: Final[dict[Dimension, dict[str, tuple[Unit | None, Fraction]]]] = {
         "MiB": (None, Fraction(1 << 20)),
         "GiB": (None, Fraction(1 << 30)),
     },
+    Dimension.BANDWIDTH: {
+        "B/s": (None, Fraction(1)),
+        "kB/s": (None, Fraction(10**3)),
+        "MB/s": (None, Fraction(10**6)),
+        "GB/s": (None, Fraction(10**9)),
+        "KiB/s": (None, Fraction(1 << 10)),
+        "MiB/s": (None, Fraction(1 << 20)),
+        "GiB/s": (None, Fraction(1 << 30)),
+    },
 }
 _EXAMPLE: Final = {
     Dimension.TIME: "a time such as `14 ns`, `2 cycles`, `1..3 cycles` or `14 ns +- 5 %`",
     Dimension.FREQUENCY: "a frequency such as `72 MHz` or `8 MHz +- 1 %`",
     Dimension.SIZE: "a size such as `256 KiB`",
+    Dimension.BANDWIDTH: "a bandwidth such as `36 MB/s` (10^6 bytes in a second) or `1.5 MiB/s`",
 }
 _MAX_LENGTH: Final = 100
 
 _NUMBER = r"(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?"
-_UNIT = r"[^\W\d_]+|%"
+_UNIT = r"[^\W\d_]+(?:/s)?|%"
 _SIGN = r"(?:\+-|\+/-|±)"
 _SYSTEMATIC: Final = "systematic"
 _STOCHASTIC: Final = "stochastic"
@@ -119,6 +130,8 @@ PATTERN: Final = (
 """Shape of a quantity for the JSON Schemas; the units are checked by :func:`parse_quantity`."""
 COUNT_PATTERN: Final = rf"^-?{_COUNT}(?:\s*{_SIGN}\s*{_COUNT}(?:\s+(?:{_KIND}))?){{0,{_ERRORS}}}$"
 """Shape of a count that may have errors."""
+BANDWIDTH_PATTERN: Final = rf"^{_NUMBER}\s*[A-Za-z]+/s$"
+"""Shape of a bandwidth, as :func:`parse_bandwidth` reads it."""
 
 
 def parse_quantity(value: object, dimension: Dimension) -> Quantity:
@@ -129,7 +142,7 @@ def parse_quantity(value: object, dimension: Dimension) -> Quantity:
     """
     low, nominal, high, unit, stochastic = _interval(value, dimension)
     if unit is None:
-        raise ValueError("sizes are read by parse_size")
+        raise ValueError(f"a {dimension.value} has a reader of its own")
     if dimension is Dimension.FREQUENCY and stochastic:
         raise InputError(
             f"the clock {shown(value)} has a stochastic error",
@@ -193,6 +206,17 @@ def parse_size(value: object) -> int:
             expected=_EXAMPLE[Dimension.SIZE],
         )
     return int(low)
+
+
+def parse_bandwidth(value: object) -> Fraction:
+    """Text of a bandwidth -> bytes in a second. Raises :class:`InputError` without a place."""
+    low, _, high, _, _ = _interval(value, Dimension.BANDWIDTH)
+    if low != high or low <= 0:
+        raise InputError(
+            f"{shown(value)} is not one bandwidth above zero",
+            expected=_EXAMPLE[Dimension.BANDWIDTH],
+        )
+    return low
 
 
 def parse_time(value: object) -> Fraction:

@@ -25,6 +25,8 @@ from wcetchar.store.profile import ProfileDoc
 from wcetchar.store.runs import RunsDoc
 from wcetchar.store.section_map import SectionMapDoc
 from wcetchar.store.services import ServicesDoc
+from wcetchar.store.shared_device import SharedDeviceDoc
+from wcetchar.store.slowdowns import SlowdownsDoc
 from wcetchar.store.system import SystemDoc
 from wcetchar.store.working_sets import WorkingSetsDoc
 
@@ -40,6 +42,8 @@ DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
     "section-map.json": SectionMapDoc,
     "services.json": ServicesDoc,
     "system.json": SystemDoc,
+    "shared-device.json": SharedDeviceDoc,
+    "slowdowns.json": SlowdownsDoc,
     "working-sets.json": WorkingSetsDoc,
 }
 PART_OF_SERVICES: Final = "services-part.json"

@@ -17,6 +17,8 @@ from wcetchar.store import (
     load_map,
     load_profile,
     load_services,
+    load_shared_device,
+    load_slowdowns,
 )
 from wcetchar.store.services import IDENTIFIER
 
@@ -31,6 +33,7 @@ pytestmark = pytest.mark.skipif(not PAGES.is_dir(), reason="not run from a check
         ("section-map.md", load_map),
         ("services-file.md", load_services),
         ("campaign-file.md", load_campaign),
+        ("shared-device.md", load_shared_device),
         ("characterization.md", load_characterization),
     ],
 )
@@ -48,6 +51,14 @@ def test_the_example_reads(page: str, load, tmp_path_factory: pytest.TempPathFac
         load(str(path))
 
 
+def test_the_example_of_slowdowns_reads(tmp_path: Path) -> None:
+    match = re.search(r"```yaml\n(.*?)```", (PAGES / "slowdowns.md").read_text(), re.DOTALL)
+    assert match
+    path = tmp_path / "example.yaml"
+    path.write_text(match[1])
+    assert [one.name for one in load_slowdowns(str(path)).applications] == ["copy", "control"]
+
+
 def test_the_page_names_every_core_event() -> None:
     text = (PAGES / "hardware-profile.md").read_text()
     section = text[text.index("## Core events") : text.index("## How prices add up")]
@@ -61,6 +72,8 @@ def test_links_between_pages_and_schemas_lead_somewhere() -> None:
         "services-file",
         "campaign-file",
         "characterization",
+        "slowdowns",
+        "shared-device",
     ):
         text = (PAGES / f"{page}.md").read_text()
         for target in re.findall(r"\]\(([^)#]+)", text):

@@ -33,6 +33,8 @@ SCHEMA_OF = {
     "wcetchar/working-sets/1": "working-sets.json",
     "wcetchar/system/1": "system.json",
     "wcetchar/partitions/1": "partitions.json",
+    "wcetchar/slowdowns/1": "slowdowns.json",
+    "wcetchar/shared-device/1": "shared-device.json",
     "wcetchar/services/1": "services.json",
 }
 

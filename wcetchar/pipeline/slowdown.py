@@ -1,0 +1,199 @@
+"""How much other masters slow services down: those of a profile, and a load on a bus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Final
+
+from wcetchar import store
+from wcetchar.engine import bus_load, slowdown
+from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.model.characterization import Word
+from wcetchar.model.estimate import Estimate
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.slowdown import BusLoad, Slowdown
+from wcetchar.pipeline import estimate as estimating
+
+PLOTTED: Final = Fraction(4, 5)
+"""Of a bus, that is plotted; beyond it everything rises steeply."""
+_POINTS: Final = 32
+
+Times = tuple[Fraction, ...]
+"""Upper ends in nanoseconds, service by service."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to slow down. Files are given by path or by the name of a shipped one.
+
+    Attributes:
+        section_map: ``None``: the profile's own.
+        services, values, maximum: as of ``estimate``.
+        load: of other masters than the profile's; ``None``: those alone.
+        bus: regions behind the bus that the load is on; none: what the profile shares.
+        lines: how F_sd grows with the load as well.
+    """
+
+    characterization: str
+    profile: str
+    section_map: str | None = None
+    services: tuple[str, ...] = ()
+    values: Mapping[str, int] = field(default_factory=dict)
+    maximum: bool = False
+    load: BusLoad | None = None
+    bus: tuple[str, ...] = ()
+    lines: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One service in one situation, beside its time alone.
+
+    ``bus_share``: b of a load's model; ``None`` in other situations.
+    """
+
+    service: str
+    parameters: Mapping[str, int]
+    under: str
+    slowdown: Slowdown
+    word: Word
+    bus_share: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """``lines``: service -> (bytes in a second that others take, F_sd)."""
+
+    profile: str
+    section_map: str
+    rows: tuple[Row, ...]
+    lines: Mapping[str, tuple[tuple[Fraction, Fraction], ...]]
+    notes: tuple[str, ...]
+
+
+def run(request: Request) -> Result:
+    """Service by service, each in every situation that is asked for.
+
+    Raises:
+        UsageError: nothing says what other masters do.
+        InputError: as of ``estimate``; there is no such region.
+    """
+    asked = estimating.Request(
+        request.characterization,
+        (request.profile,),
+        () if request.section_map is None else (request.section_map,),
+        request.services,
+        request.values,
+        request.maximum,
+    )
+    characterization = store.load_characterization(request.characterization)
+    prepared = estimating.prepare(asked, replace(characterization, paths=()))
+    platform = prepared.chosen[0][2]
+    profile = platform.prices.profile
+    bus = _bus(request, profile)
+
+    def on(change: Callable[[HardwareProfile], HardwareProfile]) -> tuple[Estimate, ...]:
+        return estimating.estimates_on(asked, prepared, change)
+
+    idle = on(bus_load.alone)
+    alone = _times(idle)
+    situations: list[tuple[str, Times, bool, bool]] = []
+    notes = [note for one in idle for note in one.notes]
+    if bus_load.shared_regions(profile):
+        names = " and ".join(bus_load.shared_regions(profile))
+        # Both hold: others come so often in the whole time, and hold up an access once each.
+        pairs = zip(_times(on(lambda p: p)), _times(on(bus_load.waiting)), strict=True)
+        situations.append((f"other masters of {names}", tuple(map(min, pairs)), False, False))
+    load = request.load
+    lines: dict[str, tuple[tuple[Fraction, Fraction], ...]] = {}
+    if load is not None:
+
+        def loaded(taken: Fraction) -> Times:
+            return _times(on(lambda p: bus_load.stretched(bus_load.alone(p), bus, taken)))
+
+        situations.append((f"load on {' and '.join(bus)}", loaded(load.taken), True, True))
+        if load.burst is not None:
+            longest = partial(bus_load.in_bursts, bus=bus, taken=load.taken, burst=load.burst)
+            waits = _times(on(lambda p: longest(bus_load.alone(p))))
+            refreshed = any(profile.regions[name].refresh is not None for name in bus)
+            times = _at_most(alone, waits, load, refreshed)
+            situations.append((f"load on {' and '.join(bus)}, at most", times, False, True))
+        if request.lines:
+            lines = _lines(idle, load, loaded)
+    rows = [
+        _row(one, under, times[number], average, load if of_load else None)
+        for number, one in enumerate(idle)
+        for under, times, average, of_load in situations
+    ]
+    shown = idle[0].section_map
+    return Result(profile.name, shown, tuple(rows), lines, tuple(dict.fromkeys(notes)))
+
+
+def _bus(request: Request, profile: HardwareProfile) -> tuple[str, ...]:
+    """The regions that the load is on."""
+    shared = bus_load.shared_regions(profile)
+    for name in request.bus:
+        if name not in profile.regions:
+            raise InputError(
+                f"profile {profile.name} has no region {name}",
+                expected=f"one of {', '.join(profile.regions)}",
+                where=Location("--bus"),
+            )
+    if request.load is None and not shared:
+        raise UsageError(
+            f"profile {profile.name} has no other master, and nothing says what one would take",
+            expected="a region with `arbitration`, or --load with --capacity",
+        )
+    if request.load is not None and not (request.bus or shared):
+        raise UsageError(
+            f"nothing says what of profile {profile.name} lies behind the bus that others load",
+            expected=f"--bus REGION, one of {', '.join(profile.regions)}; repeatable",
+        )
+    return tuple(dict.fromkeys(request.bus)) or shared
+
+
+def _at_most(alone: Times, waits: Times, load: BusLoad, refreshed: bool) -> Times:
+    """By what others have of the whole time, and by what each access waits; the latter does not
+    hold where the memory refreshes itself meanwhile, but a service without an access has none."""
+    assert load.burst is not None
+    found = []
+    for own, each in zip(alone, waits, strict=True):
+        whole = slowdown.at_most(own, load.taken, load.burst)
+        found.append(whole if refreshed and each > own else min(whole, each))
+    return tuple(found)
+
+
+def _row(one: Estimate, under: str, time: Fraction, average: bool, load: BusLoad | None) -> Row:
+    alone = one.total.high
+    if time > alone == 0:
+        raise InputError(
+            f"{one.service} takes no time alone, and {under} it does: no factor says that",
+            expected="a service whose own time is above 0",
+            where=Location("--service"),
+        )
+    # Nothing gets faster; where bounds are made in two ways, the looser one may be of the time
+    # alone.
+    found = Slowdown(alone, max(alone, time))
+    share = slowdown.bus_share_of(found.factor, load.taken) if load and average else None
+    word = Word.ESTIMATE if average else one.word
+    return Row(one.service, one.parameters, under, found, word, share)
+
+
+def _lines(
+    idle: tuple[Estimate, ...], load: BusLoad, loaded: Callable[[Fraction], Times]
+) -> dict[str, tuple[tuple[Fraction, Fraction], ...]]:
+    end = max(PLOTTED, load.taken)
+    shares = sorted({load.taken, *(end * n / _POINTS for n in range(_POINTS + 1))})
+    points: dict[str, list[tuple[Fraction, Fraction]]] = {one.service: [] for one in idle}
+    for share in shares:
+        for one, time in zip(idle, loaded(share), strict=True):
+            row = _row(one, "under load", time, False, None)
+            points[one.service].append((share * load.capacity, row.slowdown.factor))
+    return {name: tuple(line) for name, line in points.items()}
+
+
+def _times(estimates: tuple[Estimate, ...]) -> Times:
+    return tuple(one.total.high for one in estimates)
