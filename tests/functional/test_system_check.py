@@ -71,7 +71,7 @@ def test_by_hand(file: Path) -> None:
     assert rows["control"]["blocking_ns"] == 70_000
     assert rows["control"]["slack_ns"] == 1_000_000 - control * 1000
     assert rows["control"]["largest_part"] == "own code"
-    assert rows["uart"]["response_ns"] == 4000
+    assert rows["uart"]["response_ns"] == 6000  # behind a switch, which may mask it
     assert rows["log"]["response_ns"] > 12_000_000
     parts = {(p["part"], p["who"]): p["ns"] for p in found["parts"]["control"]}
     assert parts[("locked out by", "log (bus)")] == 30_000
@@ -179,6 +179,11 @@ def test_hostile_names_stay_text(file: Path, tmp_path: Path) -> None:
         ("wcet: 4 us", "wcet: 0 us", 10, "takes no time"),
         ("  uart", "  log", 10, "a task and an interrupt"),
         ("system/1", "system/7", 1, "system/7"),
+        ("1..2 us", "about 2 us", 3, "no time, and there is no characterization"),
+        ("1..2 us", ".5 us", 3, "no time, and there is no characterization"),
+        ("resource: bus", 'resource: ""', 6, "cannot stand here"),
+        ("  uart", '  ""', 10, "cannot stand here"),
+        ("period: 2 ms", 'released by: "", period: 2 ms', 5, "cannot stand here"),
     ],
 )
 def test_mistakes_have_their_place(was: str, is_: str, line: int, said: str, file: Path) -> None:
@@ -318,3 +323,85 @@ def test_own_code_may_be_characterized(tmp_path: Path) -> None:
     urgent = {p["part"]: p["ns"] for p in found["parts"]["urgent"]}
     held = max(priced["blocking_ns"].values())
     assert urgent["held off by"] == pytest.approx(held, abs=0.001)
+
+
+def test_a_wait_within_a_section_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    call_of = "{service: CreateThread, set: {N: 13}, gives way: "
+    for way, code in (("release", 3), ("wait", 3), ("lock", 0), ("more urgent", 0)):
+        section = f"uses: [{{resource: r, calls: [{call_of}{way}}}]}}]"
+        file.write_text(PRICED + f"  other: {{priority: 2, period: 50 ms, {section}}}\n")
+        done = call(file)
+        assert done.exit_code == code, (way, done.output)
+        if code:
+            assert "other waits while it holds r" in done.output
+            assert f"{file}:12:" in done.output
+
+
+def test_sections_within_one_are_no_longer_than_it(file: Path) -> None:
+    inner = "uses: [{resource: bus, wcet: 20 us}, {resource: disk, wcet: 21 us, within: bus}]"
+    text = FILE.replace("time slice: none", "time slice: none, inheritance: transitive")
+    file.write_text(text.replace("uses: [{resource: bus, wcet: 20 us}]", inner))
+    done = call(file)
+    assert done.exit_code == 3
+    assert "take longer than itself" in done.output
+
+
+def test_what_a_characterized_handler_masks_holds_others_off(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    of_it = "service: CreateThread, set: {N: 13}"
+    found = []
+    for work in (f"calls: [{{{of_it}}}]", f"code: {{characterization: renaux2010, {of_it}}}"):
+        file.write_text(
+            PRICED.replace("  context", "  nested interrupts: true\n  context")
+            + f"interrupts:\n  low: {{priority: 1, period: 10 ms, {work}}}\n"
+            + "  high: {priority: 2, period: 10 ms, wcet: 1 us}\n"
+        )
+        rows = {row["name"]: row for row in document(file)["rows"]}
+        found.append(rows["high"]["response_ns"])
+    assert found[0] == found[1] > 50_000
+
+
+def test_slowdown_is_of_characterized_code_as_well(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    code = "code: {characterization: renaux2010, service: CreateThread, set: {N: 13}}"
+    found = []
+    for factor in ("1", "2"):
+        file.write_text(
+            PRICED.partition("tasks:")[0]
+            + f"tasks:\n  mine: {{priority: 1, period: 50 ms, slowdown: {factor}, {code}}}\n"
+        )
+        parts = {p["part"]: p["ns"] for p in document(file)["parts"]["mine"]}
+        found.append(parts["own code"])
+    assert found[1] == pytest.approx(2 * found[0], abs=0.01)
+
+
+def test_slack_is_never_shown_larger_than_it_is(file: Path) -> None:
+    file.write_text(FILE.replace("wcet: 12 ms", "wcet: 12.0000000004 ms"))
+    row = next(row for row in document(file)["rows"] if row["name"] == "log")
+    assert row["response_ns"] + row["slack_ns"] <= row["deadline_ns"] + 0.0011
+    exact = Fraction(str(row["response_ns"])) + Fraction(str(row["slack_ns"]))
+    assert exact - row["deadline_ns"] in (0, Fraction(0))
+
+
+def test_only_the_background_or_only_interrupts(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    head = "schema: wcetchar/system/1\nname: x\ntasks:\n  idle: {priority: 0, wcet: 1 us}\n"
+    file.write_text(head)
+    done = call(file)
+    assert done.exit_code == 3
+    assert "no task has a period" in done.output
+    file.write_text(head + "interrupts:\n  i: {priority: 1, period: 1 ms, wcet: 1 us}\n")
+    assert [row["name"] for row in document(file)["rows"]] == ["i"]
+
+
+def test_far_too_many_jobs_have_no_bound(tmp_path: Path) -> None:
+    file = tmp_path / "system.yaml"
+    file.write_text(
+        "schema: wcetchar/system/1\nname: x\nkernel: {time slice: none}\ntasks:\n"
+        "  a: {priority: 2, period: 1 s, wcet: 0.9 s}\n"
+        "  b: {priority: 1, period: 1 us, wcet: 0.05 us}\n"
+    )
+    done = call(file)
+    assert done.exit_code == 1
+    assert "b: no bound" in done.stdout

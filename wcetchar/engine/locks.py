@@ -55,8 +55,15 @@ def ceilings(tasks: Sequence[Task]) -> dict[str, int]:
     return found
 
 
-def blocking(task: Task, tasks: Sequence[Task], resources: dict[str, int]) -> tuple[Part, ...]:
-    """B_i of a task, a part for each section that it is made of; ``resources``: their ceilings."""
+def blocking(
+    task: Task,
+    tasks: Sequence[Task],
+    resources: dict[str, int],
+    switch: Fraction = Fraction(0),
+) -> tuple[Part, ...]:
+    """B_i of a task, a part for each section that it is made of; ``resources``: their ceilings;
+    ``switch``: what a context switch takes, of which there are two more for each lock that a
+    section may find taken inside."""
     longest: dict[tuple[str, str], Fraction] = {}
     for other in tasks:
         if other.priority >= task.priority or other is task:
@@ -64,7 +71,9 @@ def blocking(task: Task, tasks: Sequence[Task], resources: dict[str, int]) -> tu
         for section in other.sections:
             if resources[section.resource] >= task.priority:
                 key = other.name, section.resource
-                longest[key] = max(section.time, longest.get(key, Fraction(0)))
+                inside = 2 * _locks_within(other, tasks, section.resource)
+                time = section.time + inside * switch
+                longest[key] = max(time, longest.get(key, Fraction(0)))
     sides = []
     for side in (0, 1):
         best: dict[str, tuple[str, str]] = {}
@@ -81,6 +90,12 @@ def blocking(task: Task, tasks: Sequence[Task], resources: dict[str, int]) -> tu
 def lock_switches(task: Task, tasks: Sequence[Task]) -> int:
     """Context switches of a job at most because it finds locks taken: to the holder and back, for
     each time that it locks what another task locks as well."""
+    return 2 * _locks_within(task, tasks, "")
+
+
+def _locks_within(task: Task, tasks: Sequence[Task], within: str) -> int:
+    """How often a job locks what another task locks as well, while it holds a resource, or in all
+    (``""``)."""
     shared = {section.resource for one in tasks if one is not task for section in one.sections}
 
     def locked(within: str) -> int:
@@ -90,4 +105,4 @@ def lock_switches(task: Task, tasks: Sequence[Task]) -> int:
             if section.within == within
         )
 
-    return 2 * locked("")
+    return locked(within)

@@ -16,9 +16,10 @@ interrupts, in a busy period of level i::
   (the longest of these; one of them can have begun before, no other can after), and locks that less
   urgent tasks hold (``locks``).
 * A wait of its own (for I/O, for an answer) counts as if the job ran (Chen and others, *Many
-  suspensions, many problems*, Real-Time Systems 55, 2019, 4.1). Behind each wait a less urgent
-  task can have begun to hold something off again; and where it or a more urgent task waits, also
-  between any two jobs. Then B_i counts 1 + waits times for each of the q + 1 jobs.
+  suspensions, many problems*, Real-Time Systems 55, 2019, 4.1). While it waits, less urgent tasks
+  can run and begin something again that the end of the wait does not end. So in the analysis of
+  task i, B_i counts once for the begin of the busy period, and once more for each wait of each job
+  in it, of task i and of those as urgent or more: E_j + waits_j * B_i in the place of E_j.
 * Tasks that are as urgent count as more urgent, which covers every order among them; where they
   take turns, each end of a slice is one more switch.
 * The response of the interrupt that releases a task is jitter of it.
@@ -27,7 +28,11 @@ Of interrupt k, likewise: E is the handler; B_k the longest stretch in which a t
 less urgent handler masks it, or where handlers are not interrupted, a whole handler. That one that
 is not interrupted cannot be delayed inside is not made use of.
 
-Exact in fractions; where the processor's time is used up by what is as urgent, there is no bound.
+Exact in fractions. There is no bound where the processor's time is used up by what is as urgent,
+and none is looked for where a busy period has more than ``MOST_JOBS`` jobs.
+
+Soundness caveats: a job waits while it holds no lock, holds nothing off and masks nothing; what a
+task holds off or masks lies within a critical section of it, or outside of all.
 """
 
 from __future__ import annotations
@@ -41,8 +46,10 @@ from wcetchar.engine import locks
 from wcetchar.model.system import Cause, Interrupt, Part, Response, System, Task
 
 NONE: Final = Fraction(0)
-MOST_STEPS: Final = 1_000_000
-"""Of a search for a fixed point; it ends long before where the load is below 1."""
+MOST_STEPS: Final = 50_000
+"""Of a search for a fixed point, of which most take some ten."""
+MOST_JOBS: Final = 2_000
+"""Jobs of a busy period that are followed."""
 
 
 @dataclass(frozen=True)
@@ -150,32 +157,36 @@ def _task(
 ) -> Response:
     assert task.period is not None
     own = demand_of(system, task)
+    blocked = [
+        part for part in (*_held_off(system, task), *_locked(system, task, resources)) if part.time
+    ]
+    blocking = sum((part.time for part in blocked), start=NONE)
     streams = _interrupts(system)
     urgent = [one for one in system.periodic if one.priority >= task.priority]
     for other in urgent:
         if other is not task:
             assert other.period is not None
             jitter = jitters[other.name]
-            demand = demand_of(system, other)
+            demand = demand_of(system, other) + other.suspensions * blocking
             streams.append(_Stream(Cause.TASK, other.name, other.period, jitter, demand))
     if system.slice is not None and any(_alike(one, urgent) for one in urgent):
         streams.append(_Stream(Cause.SLICES, "", system.slice, NONE, system.switch))
-    blocked = [*_held_off(system, task), *locks.blocking(task, system.tasks, resources)]
-    each = any(one.suspensions for one in urgent)
-    times = 1 + task.suspensions
     itself = [
         Part(Cause.OWN, "", task.wcet),
         Part(Cause.SERVICES, "", task.services),
         Part(Cause.SWITCHES, "", own - task.wcet - task.services - task.suspended - system.switch),
         Part(Cause.SUSPENDED, "", task.suspended),
+        *(Part(part.cause, part.who, task.suspensions * part.time) for part in blocked),
     ]
+    time = own + task.suspensions * blocking
     found = _longest(
-        _Own(own, system.switch, task.period, jitters[task.name], tuple(itself)),
-        [Part(part.cause, part.who, part.time * times) for part in blocked if part.time],
-        each,
-        streams,
+        _Own(time, system.switch, task.period, jitters[task.name], tuple(itself)), blocked, streams
     )
     return _response(task.name, task.deadline, own / task.period, found)
+
+
+def _locked(system: System, task: Task, resources: dict[str, int]) -> tuple[Part, ...]:
+    return locks.blocking(task, system.tasks, resources, system.switch)
 
 
 def _alike(task: Task, others: Sequence[Task]) -> bool:
@@ -213,7 +224,7 @@ def _interrupt(system: System, one: Interrupt) -> Response:
     blocked = [p for p in [max(maskers, key=lambda p: p.time, default=None)] if p and p.time]
     itself = (Part(Cause.OWN, "", one.wcet), Part(Cause.SERVICES, "", one.services))
     own = _Own(one.time, NONE, one.period, one.jitter, itself)
-    found = _longest(own, blocked, False, streams)
+    found = _longest(own, blocked, streams)
     return _response(one.name, one.deadline, one.time / one.period, found)
 
 
@@ -238,28 +249,26 @@ def _response(name: str, deadline: Fraction, share: Fraction, found: _Found | No
     return Response(name, deadline, *found, share)
 
 
-def _longest(
-    own: _Own, blocked: Sequence[Part], each: bool, streams: Sequence[_Stream]
-) -> _Found | None:
-    """R, its parts and q T at the q where it is longest; ``None``: the busy period has no end.
-
-    ``each``: blocking comes with each job, else once.
-    """
-    blocking = sum((part.time for part in blocked), start=NONE)
-    once, time = (NONE, own.time + blocking) if each else (blocking, own.time)
-    mine = _Stream(Cause.OWN, "", own.period, own.jitter, time)
+def _longest(own: _Own, blocked: Sequence[Part], streams: Sequence[_Stream]) -> _Found | None:
+    """R, its parts and q T at the q where it is longest; ``None``: the busy period has no end, or
+    more jobs than are followed. ``blocked``: once in it."""
+    once = sum((part.time for part in blocked), start=NONE)
+    mine = _Stream(Cause.OWN, "", own.period, own.jitter, own.time)
     every = [mine, *streams]
     share = sum((one.time / one.period for one in every), start=NONE)
     late = sum((one.jitter * one.time for one in every), start=NONE)
     if share > 1 or (share == 1 and once + late > 0):
         return None
-    length = _fixed_point(lambda window: once + _demand(every, window), once + time)
+    length = _fixed_point(lambda window: once + _demand(every, window), once + own.time)
     if length is None:
+        return None
+    jobs = int(-(-(length + own.jitter) // own.period))
+    if jobs > MOST_JOBS:
         return None
     best: tuple[Fraction, int, Fraction] | None = None
     window = NONE
-    for number in range(int(-(-(length + own.jitter) // own.period))):
-        base = once + (number + 1) * time - own.last
+    for number in range(jobs):
+        base = once + (number + 1) * own.time - own.last
         found = _ends(base, streams, max(window, base))
         if found is None:
             return None
@@ -271,12 +280,21 @@ def _longest(
     response, number, window = best
     parts = [
         *own.parts,
-        Part(Cause.EARLIER, "", number * time),
+        Part(Cause.EARLIER, "", number * own.time),
         Part(Cause.JITTER, "", own.jitter),
         *blocked,
         *(Part(one.cause, one.who, one.demand(window)) for one in streams),
     ]
-    return response, tuple(part for part in parts if part.time), number * own.period
+    return response, _together(parts), number * own.period
+
+
+def _together(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """One part for each cause and whose it is; those that take no time are left out."""
+    sums: dict[tuple[Cause, str], Fraction] = {}
+    for part in parts:
+        key = part.cause, part.who
+        sums[key] = sums.get(key, NONE) + part.time
+    return tuple(Part(*key, time) for key, time in sums.items() if time)
 
 
 def _ends(base: Fraction, streams: Sequence[_Stream], start: Fraction) -> Fraction | None:

@@ -335,8 +335,11 @@ class _Run:
             self._spend(handler.of.name, "handler", handler.left, self._handler_ran)
             return
         if not self._switch_left:
-            self._finish_instant_steps()
+            # What became more urgent in a switch comes before the first step behind it; an
+            # interrupt that was held off, before another switch.
             if self._dispatch():
+                return
+            if self._finish_instant_steps() or self._dispatch():
                 return
         if self._switch_left:
             who = self._current.task.name if self._current is not None else IDLE
@@ -384,38 +387,40 @@ class _Run:
         if name in self._released:
             self._released[name] = still
 
-    def _finish_instant_steps(self) -> None:
-        """Of the job that runs: what takes no time, up to what does."""
+    def _finish_instant_steps(self) -> bool:
+        """Of the job that runs: what takes no time, up to what does; whether something may be let
+        in now that was held off."""
         job = self._current
         while job is not None and job in self._ready:
             if not job.steps:
                 self._end_of_job(job)
-                return
+                return False
             do, time, resource = job.steps[0]
             if do is Do.RUN:
                 if time:
-                    return
+                    return False
             elif do is Do.LOCK:
                 if not self._lock(job, resource):
-                    return
+                    return False
             elif do is Do.UNLOCK:
                 job.steps.pop(0)
                 self._unlock(job, resource)
                 if self._most_urgent() is not job and not job.modes:
-                    return
+                    return False
                 continue
             elif do is Do.ALLOW:
                 job.modes.pop()
                 job.steps.pop(0)
-                return  # what was held off comes first
+                return True
             elif do is Do.WAIT:
                 job.steps.pop(0)
                 self._ready.remove(job)
                 self._at(self._now + time, lambda job=job: self._make_ready(job))  # type: ignore[misc]
-                return
+                return False
             else:
                 job.modes.append(do)
             job.steps.pop(0)
+        return False
 
     def _end_of_job(self, job: _Job) -> None:
         self._ready.remove(job)

@@ -72,7 +72,8 @@ def _simulated(system: System, until: Fraction | None) -> tuple[Timeline, Fracti
     first = max((*offsets, *(one.offset for one in system.interrupts)), default=NONE)
     end = first + hyperperiod(system) + max((t.deadline for t in system.periodic), default=NONE)
     most = MOST_JOBS / sum(rates, start=NONE)
-    keep = min(first + max(periods) if until is None else until, most)
+    longest = max((*periods, *(one.period for one in system.interrupts)))
+    keep = min(first + longest if until is None else until, most)
     if end > most:
         return replace(simulate(system, most, keep=keep), whole=False), keep
     return simulate(system, max(end, keep), keep=keep), keep
@@ -181,6 +182,17 @@ class _Prices:
         every = {one.service for found in self._found.values() for one in found}
         found = [note if len(of) == len(every) else _of(of, note) for note, of in owners.items()]
         found.insert(0, _ALONE)
+        if any(one.suspensions for one in self._workload.tasks):
+            found.append(
+                "assumed: a job that waits holds no lock, holds nothing off, masks nothing"
+            )
+        for task in self._workload.tasks:
+            held = task.held_off
+            if task.uses and (held.preemption or held.interrupts or held.all_interrupts):
+                found.append(
+                    f"assumed: what {task.name} holds off by its own code lies within a critical "
+                    "section of it, or outside of all"
+                )
         if self._kernel.switch is None:
             found.append("nothing says what a context switch takes: it counts as nothing")
         return tuple(found)
@@ -188,7 +200,7 @@ class _Prices:
     def system(self) -> System:
         switch, masked = NONE, NONE
         if isinstance(self._kernel.switch, Fraction):
-            switch = self._kernel.switch
+            switch = masked = self._kernel.switch  # nothing says that it masks less
         elif self._switch is not None:
             switch = self._time([self._switch])
             masked = _masked(self._of([self._switch]))
@@ -214,7 +226,7 @@ class _Prices:
     def _own(self, one: Activity) -> Fraction:
         code = one.work.code
         characterized = NONE if code is None else self._time([code.call])
-        return one.work.wcet * one.slowdown + characterized
+        return (one.work.wcet + characterized) * one.slowdown
 
     def _task(self, one: Activity) -> Task:
         self._check_waits(one)
@@ -242,8 +254,8 @@ class _Prices:
             one.offset,
             one.jitter,
             one.released_by,
-            max(held.preemption * one.slowdown, _held([*estimates, *code])),
-            max(held.interrupts * one.slowdown, _masked([*estimates, *code])),
+            max(held.preemption * one.slowdown, _held(code) * one.slowdown, _held(estimates)),
+            max(held.interrupts * one.slowdown, _masked(code) * one.slowdown, _masked(estimates)),
             held.all_interrupts * one.slowdown,
             sections,
             one.suspended,
@@ -271,22 +283,26 @@ class _Prices:
                     hint="`more urgent` where it makes a more urgent task ready; a wait is "
                     "`release`, `lock`, or one of those that `suspended:` counts",
                 )
+        for use in one.uses:
+            for call in use.calls:
+                if call.gives_way in (GivesWay.RELEASE, GivesWay.WAIT):
+                    raise InputError(
+                        f"{one.name} waits while it holds {use.resource}, and how long others wait "
+                        "for that has no bound here",
+                        where=call.place,
+                        expected="a wait outside of all `uses`",
+                    )
         for way, most, where in (
             (GivesWay.RELEASE, 1, "a job is released once"),
             (GivesWay.WAIT, one.suspensions, "`suspended: {time: ..., times: ...}`"),
             (GivesWay.LOCK, 0, "locks in the `uses` of their resources"),
         ):
             calls = [call for call in one.work.calls if call.gives_way is way]
-            calls += [
-                call
-                for use in one.uses
-                for call in use.calls
-                if call.gives_way is way and way is not GivesWay.LOCK
-            ]
-            if sum(call.times for call in calls) > most:
+            times = sum(call.times for call in calls)
+            if times > most:
                 raise InputError(
-                    f"a job of {one.name} has {sum(call.times for call in calls)} calls that give "
-                    f"way for a {way.value}, and {most} are allowed for",
+                    f"a job of {one.name} has {times} calls that give way for a {way.value}, and "
+                    f"{most} are allowed for",
                     where=calls[0].place,
                     expected=where,
                 )
@@ -296,6 +312,7 @@ class _Prices:
 
     def _interrupt(self, one: Activity) -> Interrupt:
         assert one.period is not None
+        code = [] if one.work.code is None else [one.work.code.call]
         return Interrupt(
             one.name,
             one.priority,
@@ -305,7 +322,7 @@ class _Prices:
             self._time(one.work.calls),
             one.offset,
             one.jitter,
-            _masked(self._of(one.work.calls)),
+            _masked(self._of([*one.work.calls, *code])),
             one.above_kernel,
         )
 

@@ -20,7 +20,7 @@ from rich.text import Text
 from wcetchar.errors import one_line
 from wcetchar.report.csv import spreadsheet_text
 from wcetchar.report.markdown import escaped, table_lines
-from wcetchar.report.numbers import for_json, grouped, plain
+from wcetchar.report.numbers import for_json, grouped, low_for_json, plain, rounded_down
 from wcetchar.report.terminal import table_of, text_of
 
 FORMATS: Final = ("table", "csv", "markdown", "json")
@@ -32,12 +32,14 @@ Value = str | Fraction | int | bool | None
 @dataclass(frozen=True)
 class Column:
     """``heading``: for people, "" where they are not shown it; ``key``: for machines, "" where
-    that is said by others. ``factor``: from a value to what people read; of text unused."""
+    that is said by others. ``factor``: from a value to what people read; of text unused. ``down``:
+    it is rounded down, of what shall not look larger than it is, such as slack."""
 
     heading: str
     key: str
     factor: Fraction = Fraction(1)
     number: bool = True
+    down: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def as_csv(sheet: Sheet) -> str:
     keyed = [number for number, column in enumerate(sheet.columns) if column.key]
     writer.writerow([sheet.columns[number].key for number in keyed])
     for row in sheet.rows:
-        writer.writerow([_csv_cell(row[number]) for number in keyed])
+        writer.writerow([_csv_cell(sheet.columns[number], row[number]) for number in keyed])
     return stream.getvalue()
 
 
@@ -104,7 +106,7 @@ def as_json(sheet: Sheet) -> str:
     """One document, with stable keys."""
     rows = [
         {
-            column.key: _json_value(value)
+            column.key: _json_value(column, value)
             for column, value in zip(sheet.columns, row, strict=True)
             if column.key
         }
@@ -136,16 +138,21 @@ def _text(column: Column, value: Value) -> str:
         return one_line(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return grouped(value * column.factor)
+    scaled = value * column.factor
+    return grouped(rounded_down(scaled) if column.down else scaled)
 
 
-def _csv_cell(value: Value) -> str:
+def _csv_cell(column: Column, value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
         return spreadsheet_text(value)
-    return str(value).lower() if isinstance(value, bool) else plain(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return plain(rounded_down(value) if column.down else value)
 
 
-def _json_value(value: Value) -> object:
-    return value if value is None or isinstance(value, str | bool) else for_json(value)
+def _json_value(column: Column, value: Value) -> object:
+    if value is None or isinstance(value, str | bool):
+        return value
+    return low_for_json(value) if column.down else for_json(value)

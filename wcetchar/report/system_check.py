@@ -57,12 +57,12 @@ def _responses(view: View) -> Sheet:
         text_column("", "kind"),
         text_column("name", "name"),
         Column("priority", "priority"),
-        Column("every us", "period_ns", _US),
+        Column("every us", "period_ns", _US, down=True),
         Column("load %", "load_percent"),
         Column("blocked us", "blocking_ns", _US),
         Column("response us", "response_ns", _US),
-        Column("deadline us", "deadline_ns", _US),
-        Column("slack us", "slack_ns", _US),
+        Column("deadline us", "deadline_ns", _US, down=True),
+        Column("slack us", "slack_ns", _US, down=True),
         Column("simulated us", "simulated_ns", _US),
         Column("", "met"),
         text_column("largest part", "largest_part"),
@@ -114,7 +114,8 @@ def _lines(view: View) -> list[str]:
     for response in missed:
         if response.time is None:
             lines.append(
-                f"{response.name}: no bound, for what is as urgent can take all of the time"
+                f"{response.name}: no bound: what is as urgent takes all of the time, or comes in "
+                "more jobs than are followed"
             )
         else:
             late = grouped((response.time - response.deadline) * _US)

@@ -93,6 +93,7 @@ Factor = Annotated[
 ]
 Switch = Annotated[Fraction | str, PlainValidator(in_place(_switch)), _text({})]
 Times = Annotated[Integer, Field(ge=1, le=10_000)]
+NamedText = Annotated[Text, Field(min_length=1)]
 Priority = Annotated[Integer, Field(ge=0, le=1_000_000)]
 
 
@@ -120,11 +121,11 @@ class CodeDoc(YamlModel):
 class UseDoc(YamlModel):
     """A critical section: what a job does while it holds a resource."""
 
-    resource: Text
+    resource: NamedText
     wcet: Time = Field(Fraction(0), description="part of the task's own code")
     calls: list[CallDoc] = Field([], description="of services, to lock and unlock as well")
     times: Times = Field(1, description="in a job")
-    within: Text = Field("", description="resource that is held already")
+    within: NamedText | None = Field(None, description="resource that is held already")
 
 
 class HoldsOffDoc(YamlModel):
@@ -157,7 +158,7 @@ class _ActivityDoc(YamlModel):
 class TaskDoc(_ActivityDoc):
     """A task. Without period and rate it runs in the background."""
 
-    released_by: Text = Field("", description="the interrupt that releases it")
+    released_by: NamedText | None = Field(None, description="the interrupt that releases it")
     slowdown: Factor = Field(Fraction(1), description="of its own code by other bus masters, F_sd")
     uses: list[UseDoc] = Field([], description="critical sections of a job")
     holds_off: HoldsOffDoc | None = None
@@ -197,8 +198,8 @@ class SystemDoc(YamlModel):
     schema_: Literal["wcetchar/system/1"] = Field(alias="schema")
     name: Text
     kernel: KernelDoc | None = None
-    tasks: dict[Text, TaskDoc] = Field(description="by name")
-    interrupts: dict[Text, InterruptDoc] = Field({}, description="by name")
+    tasks: dict[NamedText, TaskDoc] = Field(description="by name")
+    interrupts: dict[NamedText, InterruptDoc] = Field({}, description="by name")
 
 
 _NO_KERNEL: Final = KernelDoc.model_validate({})
@@ -292,14 +293,14 @@ def _task(source: Source, folder: Path, name: str, one: TaskDoc) -> Activity:
         _work(source, folder, steps, one),
         source.where(steps, key=True),
         one.slowdown,
-        one.released_by,
+        one.released_by or "",
         tuple(
             Use(
                 use.resource,
                 use.wcet,
                 _calls(source, (*steps, "uses", number), use.calls),
                 use.times,
-                use.within,
+                use.within or "",
             )
             for number, use in enumerate(one.uses)
         ),
@@ -338,6 +339,13 @@ def _activities(source: Source) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
 
 def _check_any(source: Source) -> None:
     data = mapping_at(source.data)
+    activities = [one for _, one in _activities(source)]
+    if activities and not any("period" in one or "rate" in one for one in activities):
+        source.report(
+            ("tasks",),
+            "no task has a period, so none has a response time",
+            expected="`period:`, or `rate:`, of one at least",
+        )
     if data.get("tasks") == {}:
         source.report(("tasks",), "there is no task", expected="at least one")
     for name in mapping_at(data, "tasks"):
@@ -349,6 +357,13 @@ def _check_any(source: Source) -> None:
                 key=True,
             )
     kernel = mapping_at(data, "kernel")
+    switch = kernel.get("context switch")
+    if isinstance(switch, str) and not switch[:1].isdigit() and "characterization" not in kernel:
+        source.report(
+            ("kernel", "context switch"),
+            f"{shown(switch)} is no time, and there is no characterization with such a service",
+            expected="a time such as `3 us`, or `characterization:`",
+        )
     calls = any(list_at(one, "calls") or one.get("code") for _, one in _activities(source))
     calls |= any(
         list_at(use, "calls")
@@ -426,7 +441,13 @@ def _check_alike(source: Source, document: SystemDoc) -> None:
                     "take turns",
                     expected="`kernel: {time slice: TIME}`, or `time slice: none`",
                 )
-        by = document.interrupts.get(one.released_by)
+        by = document.interrupts.get(one.released_by or "")
+        if by is not None and by.above_kernel:
+            source.report(
+                ("tasks", name, "released by"),
+                f"{shown(one.released_by)} is above the kernel, so it makes no task ready",
+                expected="an interrupt that the kernel masks",
+            )
         if by is not None and not _is_multiple(one, by):
             source.report(
                 ("tasks", name, "period"),
@@ -500,6 +521,16 @@ def _check_sections(source: Source, document: SystemDoc) -> None:
                     "inherited priority: how long others wait has no bound here",
                     expected="`inheritance: transitive`, of a kernel that passes it on",
                     hint="lock one resource at a time, or all that belong together by one",
+                )
+            inner = sum(
+                (other.wcet * other.times for other in one.uses if other.within == use.resource),
+                start=Fraction(0),
+            )
+            if inner > use.wcet:
+                source.report(
+                    (*steps, "wcet"),
+                    f"sections within that of {shown(use.resource)} take longer than itself",
+                    expected="a `wcet` that has those of the sections within it",
                 )
             if use.within and (use.within not in held or use.within == use.resource):
                 source.report(

@@ -16,7 +16,7 @@ def random_system(seed: int) -> System:
     as those with everything."""
     draw = random.Random(seed)
     has = {name: draw.random() < 0.5 for name in ("locks", "held", "irq", "waits", "late", "alike")}
-    switch = draw.choice((0, 0, 1))
+    switch = draw.choice((0, 0, 1, 2, 3))
     interrupts = []
     for number in range(draw.randint(1, 2) if has["irq"] else 0):
         period = draw.choice((5, 8, 10, 20))
@@ -31,7 +31,7 @@ def random_system(seed: int) -> System:
                 Fraction(period),
                 Fraction(period),
                 Fraction(time),
-                offset=Fraction(draw.choice((0, 0, 1, 3))),
+                offset=Fraction(draw.choice((0, 0, 1, 2, 3, 5, 7)), 2),
                 jitter=Fraction(jitter),
                 masked=Fraction(masked),
                 above_kernel=above,
@@ -80,7 +80,7 @@ def _task(
         Fraction(period),
         Fraction(period),
         Fraction(wcet),
-        offset=Fraction(0 if by else draw.choice((0, 0, 1, 4, 7))),
+        offset=by.offset if by else Fraction(draw.choice((0, 0, 1, 2, 5, 8, 13)), 2),
         jitter=Fraction(draw.choice((0, 2, 12)) if has["late"] and by is None else 0),
         released_by="" if by is None else by.name,
         held_off=Fraction(held),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from random_systems import late_within, random_system
 
 from wcetchar.engine import locks
 from wcetchar.engine.response_time import analyse, demand_of, load, switches_of
-from wcetchar.engine.simulation import hyperperiod, simulate
+from wcetchar.engine.simulation import Do, Scenario, Step, hyperperiod, simulate
 from wcetchar.model.system import Cause, CriticalSection, Interrupt, System, Task
 
 F = Fraction
@@ -212,6 +213,74 @@ def test_the_background_holds_off_and_locks() -> None:
     tasks = (task("a", 1, 100, 10, sections=(CriticalSection("r", F(1)),)), idle)
     (found,) = analyse(System("", tasks)).tasks
     assert found.time == 10 + 7 + 3
+
+
+R = partial(Step, Do.RUN)
+HOLD, ALLOW = Step(Do.HOLD_OFF), Step(Do.ALLOW)
+
+
+def lock(resource: str, *steps: Step) -> list[Step]:
+    return [Step(Do.LOCK, resource=resource), *steps, Step(Do.UNLOCK, resource=resource)]
+
+
+@pytest.mark.parametrize("by_lock", [False, True])
+def test_while_a_more_urgent_one_waits_something_begins_again(by_lock: bool) -> None:
+    """h waits twice, and each time a less urgent one begins something that it ends later."""
+    section = (CriticalSection("r", F(10)),) if by_lock else ()
+    tasks = (
+        task("h", 3, 60, 30, suspended=F(1), suspensions=1, offset=F(9), sections=section),
+        task("i", 2, 600, 12, offset=F(28)),
+        task("l", 1, 1000, 100, held_off=F(0 if by_lock else 10), sections=section),
+    )
+
+    def body(one: Task, number: int) -> list[Step]:
+        begun = lock("r", R(F(10))) if by_lock else [HOLD, R(F(10)), ALLOW]
+        asks = lock("r") if by_lock else []
+        if one.name == "l":
+            return [R(F(8)), *begun, *begun, R(F(60))]
+        if one.name == "i":
+            return [R(F(12))]
+        wait = Step(Do.WAIT, F(1))
+        return [*asks, wait, *asks, R(F(30))] if number == 0 else [R(F(29)), wait, R(F(1))]
+
+    system = System("", tasks)
+    seen = simulate(system, F(300), Scenario(body)).longest["i"]
+    limit = responses(system)["i"]
+    assert seen == 71
+    assert limit is not None
+    assert limit >= seen
+    assert limit == 12 + 3 * (30 + 1 + 10) + 10 - 41  # two jobs of h in its window
+
+
+def test_locks_within_a_section_switch_as_well() -> None:
+    """i waits for l1, and l1 within its section for l2: four switches."""
+    tasks = (
+        task("i", 3, 1000, 10, offset=F(53), sections=(CriticalSection("r", F(5)),)),
+        task(
+            "l1",
+            2,
+            2000,
+            50,
+            offset=F(20),
+            sections=(CriticalSection("r", F(30)), CriticalSection("s", F(10), within="r")),
+        ),
+        task("l2", 1, 3000, 101, sections=(CriticalSection("s", F(20)),)),
+    )
+    system = System("", tasks, switch=F(10))
+
+    def body(one: Task, number: int) -> list[Step]:
+        if one.name == "i":
+            return [*lock("r", R(F(5))), R(F(5))]
+        if one.name == "l1":
+            return [*lock("r", R(F(1)), *lock("s", R(F(10))), R(F(19))), R(F(20))]
+        return [R(F(9)), *lock("s", R(F(20))), R(F(60))]
+
+    limit = responses(system)["i"]
+    # Own, a switch begun, to it, to l1 and back; both sections, and to l2 and back.
+    assert limit == 10 + 10 + 10 + 20 + (30 + 20) + 20
+    for offset in range(20, 90):
+        moved = replace(system, tasks=(replace(tasks[0], offset=F(offset)), *tasks[1:]))
+        assert simulate(moved, F(900), Scenario(body)).longest["i"] <= limit
 
 
 @given(seeds)
