@@ -179,7 +179,7 @@ def choose(of: Pool) -> list[Case]:
 
 HEADER = Path(__file__).parent / "src" / "tree_shapes.h"
 
-TOP = """\
+TOP = f"""\
 /* Made by choose_trees.py, which says what they are: for each kind of crowd (crowd.h), trees with
  * at most so many nodes, such that nothing that the kernel does with a tree occurs more often with
  * any other. A shape is written in preorder: B or R and both subtrees, a point for none. */
@@ -187,19 +187,20 @@ TOP = """\
 #define TREE_SHAPES_H
 
 #define SHAPES_NODES_MAX 11
+#define SHAPES_QUEUE_MAX {QUEUE_MOST} /* of those of queue_shapes */
 
-struct shape {
+struct shape {{
     uint8_t place; /* node at which the other thread comes or is taken out */
     uint8_t to;    /* where it, or the caller, goes among the rest */
     bool apart;    /* threads have other priorities than the one that is looked for */
     const char *tree;
-};
+}};
 
-struct shapes {
+struct shapes {{
     uint8_t most; /* nodes at most */
     uint8_t count;
     const struct shape *shapes;
-};
+}};
 
 """
 

@@ -12,7 +12,10 @@ import re
 import runpy
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,11 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
+from wcetchar import formula
 from wcetchar.cli import main
-from wcetchar.store import load_services
+from wcetchar.model.access import AccessClass, CoreEvent, Key, Operation
+from wcetchar.model.characterization import Blocking, ServiceCharacterization
+from wcetchar.store import load_characterization, load_services
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "rtos_tests" / "zephyr"
@@ -194,6 +200,108 @@ def test_the_page_of_worst_states_is_current(monkeypatch: pytest.MonkeyPatch) ->
     assert sorted(listed) == sorted({*described("scalable"), *options()})
 
 
+READY, WAITING, TIMEOUTS, BYTES, LENGTH = (
+    "READY_THREADS",
+    "WAITING_THREADS",
+    "TIMEOUTS",
+    "ITEM_BYTES",
+    "LIST_LENGTH",
+)
+SWEPT = {
+    ("R", "ready threads, the caller among them"): (READY, 1),
+    ("E", "ready threads of the caller's own priority"): (READY, 0),
+    ("E", "ready threads no less urgent than the caller itself is"): (READY, 0),
+    ("E", "other ready threads of the caller's priority"): (READY, 0),
+    ("E", "ready threads of the interrupted one's priority"): (READY, 0),
+    ("L", "timeouts that come no later"): (TIMEOUTS, 0),
+    ("L", "timeouts that come before the end of the next slice"): (TIMEOUTS, 0),
+    ("K", "timers that come at this tick"): (TIMEOUTS, 0),
+    ("K", "threads that wake up at this tick"): (WAITING, 0),
+    ("K", "timers that expire at this tick"): (WAITING, 0),
+    ("K", "work items that come at this tick"): (WAITING, 0),
+    ("W", "threads that wait already, no less urgent than the caller"): (WAITING, 0),
+    ("W", "threads that wait for the mutex, no less urgent than the caller"): (WAITING, 0),
+    ("W", "threads that wait for its end"): (WAITING, 0),
+    ("W", "threads that wait for other events"): (WAITING, 0),
+    ("W", "threads that are woken"): (WAITING, 0),
+    ("W", "other threads that are woken"): (WAITING, -1),
+    ("N", "receivers that the message is not for"): (WAITING, -1),
+    ("S", "size in bytes"): (BYTES, 0),
+    ("S", "bytes that fit"): (BYTES, 0),
+    ("S", "size of the message in bytes"): (BYTES, 0),
+    ("N", "blocks"): (LENGTH, 0),
+    ("N", "elements in the queue"): (LENGTH, 0),
+    ("N", "work items in the queue"): (LENGTH, 0),
+    ("N", "work items that wait"): (LENGTH, 0),
+}
+"""Which symbol of Kconfig sets how far a parameter is swept, and how much further than it."""
+
+FIXED = {
+    ("N", "events"),
+    ("N", "lists: the heap has at most 8 * 2^N bytes"),
+    ("N", "messages for other threads that are looked at before"),
+    ("N", "threads in the tree"),
+    ("N", "threads in the tree before"),
+    ("N", "units of eight bytes in the old block"),
+    ("P", "threads that poll the object already"),
+}
+"""Parameters that are always swept to the end of their range."""
+
+
+def farthest(service: str, parameter: str, meaning: str, sweep: dict[str, int]) -> int | None:
+    """The greatest value that is driven; ``None``: that of the declared range."""
+    if (parameter, meaning) in FIXED:
+        return None
+    symbol, more = SWEPT[parameter, meaning]
+    # One of the threads that may wait writes, and is not woken by the call.
+    refill = parameter == "W" and service.startswith("k_pipe_get_refill_waiters")
+    return sweep[symbol] + more - refill
+
+
+def sweep_symbols() -> dict[str, tuple[int, int, int]]:
+    """(least, greatest, default) of each symbol of the sweep."""
+    found = re.findall(
+        r"^config WCET_(\w+)\n\tint .*\n\trange (\d+) (\d+)\n\tdefault (\d+)\n",
+        (SOURCE / "Kconfig").read_text(),
+        re.M,
+    )
+    return {name: (int(least), int(most), int(default)) for name, least, most, default in found}
+
+
+def test_the_sweep_of_kconfig_ends_where_the_declared_ranges_do() -> None:
+    symbols = sweep_symbols()
+    assert set(symbols) == {READY, WAITING, TIMEOUTS, BYTES, LENGTH}
+    # More than the default would leave the ranges of the services files.
+    assert all(least < most == default for least, most, default in symbols.values())
+    defaults = {name: default for name, (_, _, default) in symbols.items()}
+    seen = set()
+    for service, described_as in (described("scalable") | options()).items():
+        for name, parameter in described_as.get("parameters", {}).items():
+            least, greatest = map(int, parameter["range"].split(".."))
+            seen.add((name, parameter["meaning"]))
+            end = farthest(service, name, parameter["meaning"], defaults)
+            assert end in (None, greatest), (service, name)
+            assert least < greatest
+    assert seen == {*SWEPT, *FIXED}
+
+
+def test_the_driver_uses_every_symbol_of_the_sweep() -> None:
+    symbols = set(sweep_symbols())
+    header = (SOURCE / "src" / "driver.h").read_text()
+    limits = {
+        symbol: limit
+        for limit, symbol in re.findall(r"#define (\w+) \(\(unsigned\)CONFIG_WCET_(\w+)\)", header)
+    }
+    assert set(limits) == symbols
+    text = driver()
+    loops = re.compile(r"for \(unsigned (\w+) = \d; \1 <=? (\w+)")
+    ends = {end for _, end in loops.findall(text)}
+    assert set(limits.values()) <= ends
+    # An unknown symbol is 0 in a condition of the preprocessor, without a word.
+    used = set(re.findall(r"\bCONFIG_WCET_(\w+)", text + header))
+    assert used == symbols | {"OPTION"}
+
+
 # ---- in a workspace -------------------------------------------------------------------------
 
 
@@ -222,11 +330,51 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return build
 
 
-def captured(elf: Path, machine: str, trace: Path) -> None:
+def captured(elf: Path, machine: str, trace: Path) -> int:
+    """The number of invocations that the driver counts at its end."""
     arguments = ["capture", str(elf), "--machine", machine, "-o", str(trace)]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
-    assert re.search(r"done: \d+ invocations", result.output), result.output
+    done = re.search(r"done: (\d+) invocations", result.output)
+    assert done, result.output
+    return int(done[1])
+
+
+@dataclass(frozen=True)
+class Characterized:
+    elf: Path
+    published: Path
+    summary: Yaml
+    invocations: int
+
+    def services(self) -> list[Yaml]:
+        found: list[Yaml] = json.loads(self.published.read_text())["services"]
+        return found
+
+
+Characterize = Callable[..., Characterized]
+
+
+@pytest.fixture(scope="module")
+def characterized(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Characterize:
+    """Builds for mps2/an385, captures and characterizes with a scheduler, each once."""
+
+    @cache
+    def characterize(scheduler: str, *configurations: str) -> Characterized:
+        folder = tmp_path_factory.mktemp("characterized")
+        trace, out = folder / "run.trace", folder / "out.json"
+        own = () if scheduler == "dumb" else (f"overlay-sched-{scheduler}.conf",)
+        elf = build("mps2/an385", ";".join((*own, *configurations)) or None)
+        invocations = captured(elf, BOARDS["mps2/an385"], trace)
+        given = [part for name in files(scheduler) for part in ("--services", name)]
+        done = CliRunner().invoke(
+            main, ["characterize", str(elf), str(trace), *given, "-o", str(out), "--json"]
+        )
+        assert done.exit_code == 0, done.output
+        trace.unlink()  # a gigabyte with trees
+        return Characterized(elf, out, json.loads(done.stdout), invocations)
+
+    return characterize
 
 
 @pytest.mark.firmware
@@ -249,31 +397,172 @@ def test_every_check_holds(
     captured(build(board, configuration), BOARDS[board], tmp_path / "run.trace")
 
 
+def unknown_masks(run: Characterized) -> list[str]:
+    return [
+        service["name"]
+        for service in run.services()
+        if any("value is not known" in note for note in service.get("notes", ()))
+    ]
+
+
 @pytest.mark.firmware
-def test_the_trace_is_characterized(build: Build, tmp_path: Path) -> None:
-    elf, trace, out = build("mps2/an385", None), tmp_path / "run.trace", tmp_path / "out.json"
-    captured(elf, "mps2-an385", trace)
-    given = [part for name in files("dumb") for part in ("--services", name)]
-    done = CliRunner().invoke(
-        main, ["characterize", str(elf), str(trace), *given, "-o", str(out), "--json"]
-    )
-    assert done.exit_code == 0, done.output
-    published = json.loads(out.read_text())
-    names = {service["name"].split("/")[0] for service in published["services"]}
+@pytest.mark.xdist_group("zephyr dumb")
+def test_the_trace_is_characterized(characterized: Characterize) -> None:
+    run = characterized("dumb")
+    published = run.services()
+    names = {service["name"].split("/")[0] for service in published}
     assert names == set(document("services.yaml")["services"])
-    for service in published["services"]:
-        if service["name"] in TABLES:
-            continue
-        assert "formula" in service["counts"] or "rows" in service["counts"], service["name"]
-        assert not any("value is not known" in note for note in service.get("notes", ())), service[
-            "name"
-        ]
-    copied = next(s for s in published["services"] if s["name"] == "k_msgq_peek")
+    assert (run.summary["by_table"], run.summary["estimates"]) == (0, 0)
+    assert run.summary["by_formula"] == len(published) > 300
+    assert (run.summary["undecoded"], run.summary["not_characterized"]) == (0, [])
+    assert not unknown_masks(run)
+    copied = next(s for s in published if s["name"] == "k_msgq_peek")
     assert moves(copied, "storage", "read") == {"1": 0, "S": 1}
     assert moves(copied, "caller.data", "write") == {"1": 0, "S": 1}
-    summary = {s["service"]: s["sections"] for s in json.loads(done.stdout)["services"]}
+    summary = {s["service"]: s["sections"] for s in run.summary["services"]}
     for name, function in STRAIGHT.items():
-        assert sum(count for _, _, count in summary[name]) == listed(elf, function), name
+        assert sum(count for _, _, count in summary[name]) == listed(run.elf, function), name
+
+
+@pytest.mark.long
+@pytest.mark.firmware
+@pytest.mark.parametrize(
+    "scheduler",
+    [
+        "multiq",
+        pytest.param("scalable", marks=pytest.mark.xdist_group("zephyr scalable")),
+    ],
+)
+def test_another_scheduler_is_characterized(characterized: Characterize, scheduler: str) -> None:
+    """With trees 120 million instructions."""
+    run = characterized(scheduler)
+    names = {service["name"].split("/")[0] for service in run.services()}
+    assert names == set(described(scheduler))
+    assert (run.summary["undecoded"], run.summary["not_characterized"]) == (0, [])
+    assert run.summary["estimates"] == 0
+    assert not unknown_masks(run)
+    # Of the services that change the trees several times in one call no worst case is known.
+    least = 0.9 if scheduler == "scalable" else 1
+    assert run.summary["by_formula"] >= least * len(run.services())
+    summary = {s["service"]: s["sections"] for s in run.summary["services"]}
+    for name in ("k_timer_init", "context_switch"):
+        counted = sum(count for _, _, count in summary[name])
+        assert counted == listed(run.elf, STRAIGHT[name]), name
+
+
+Counted = tuple[Blocking, Key]
+
+
+def counted_at(
+    service: ServiceCharacterization, values: tuple[int, ...]
+) -> Counter[Counted] | None:
+    """What is published there by formula, or by a point of a table; not what depends on where the
+    linker put the code, which is at another place when the driver is another one."""
+    at = dict(zip((p.name for p in service.parameters), values, strict=True))
+    rows = service.counts.rows
+    if not service.counts.is_formula:
+        points = {point.values: point.rows for point in service.counts.points}
+        if values not in points:
+            return None
+        rows = points[values]
+    found: Counter[Counted] = Counter()
+    for row in rows:
+        times = formula.evaluate(row.repetition, at)
+        for key, number in row.vector.items():
+            if not by_place(key):
+                found[row.blocking, key] += times * number
+    return +found
+
+
+def by_place(key: Key) -> bool:
+    """Whether a count depends on which halves of words the code begins in."""
+    if isinstance(key, AccessClass):
+        return key.operation is Operation.FETCH
+    assert isinstance(key, CoreEvent)
+    return key.kind.value.startswith(("crossing", "fetch held"))
+
+
+def not_driven(service: ServiceCharacterization) -> Iterator[str]:
+    """The notes that there have to be on ranges that were not driven to their ends."""
+    for number, parameter in enumerate(service.parameters):
+        seen = {values[number] for values in observed(service)}
+        if (min(seen), max(seen)) != (parameter.minimum, parameter.maximum):
+            yield (
+                f"{parameter.name} was observed from {min(seen)} to {max(seen)} only, of "
+                f"{parameter.minimum}..{parameter.maximum}"
+            )
+
+
+def observed(service: ServiceCharacterization) -> list[tuple[int, ...]]:
+    return [*service.evidence.fitted, *service.evidence.held_out]
+
+
+@pytest.mark.firmware
+@pytest.mark.parametrize(
+    ("scheduler", "sweep"),
+    [
+        pytest.param(
+            "dumb",
+            {READY: 4, WAITING: 4, TIMEOUTS: 4, BYTES: 8, LENGTH: 4},
+            marks=pytest.mark.xdist_group("zephyr dumb"),
+        ),
+        # Enough ready threads for formulas, and not so many as to show what a tree of nine adds.
+        pytest.param(
+            "scalable",
+            {READY: 7, WAITING: 6, TIMEOUTS: 8, BYTES: 20, LENGTH: 8},
+            marks=[pytest.mark.long, pytest.mark.xdist_group("zephyr scalable")],
+        ),
+    ],
+)
+def test_a_smaller_sweep_counts_the_same(
+    characterized: Characterize, tmp_path: Path, scheduler: str, sweep: dict[str, int]
+) -> None:
+    assert set(sweep) == set(sweep_symbols())
+    smaller = tmp_path / "smaller.conf"
+    smaller.write_text("".join(f"CONFIG_WCET_{name}={to}\n" for name, to in sweep.items()))
+    less, whole = characterized(scheduler, str(smaller)), characterized(scheduler)
+    assert less.invocations < 0.7 * whole.invocations
+    assert less.summary["not_characterized"] == []
+    there = {s.name: s for s in load_characterization(str(whole.published)).services}
+    formulas = 0
+    for service in load_characterization(str(less.published)).services:
+        assert service.parameters == there[service.name].parameters
+        for number, parameter in enumerate(service.parameters):
+            name, _, _ = service.name.partition("/")
+            end = farthest(name, parameter.name, parameter.meaning, sweep) or parameter.maximum
+            assert max(values[number] for values in observed(service)) == end, (name, parameter)
+        said = {note for note in service.notes if "was observed from" in note}
+        assert said == set(not_driven(service)), service.name
+        formulas += service.counts.is_formula
+        for values in observed(service):
+            expected = counted_at(there[service.name], values)
+            if expected is None:  # the whole sweep has a table there, without this point
+                assert not there[service.name].counts.is_formula
+                continue
+            assert counted_at(service, values) == expected, (service.name, values)
+    assert formulas > 0.8 * len(there)
+    beyond_is_no_high_water_mark(less.published, sweep[READY] + 1)
+
+
+def beyond_is_no_high_water_mark(published: Path, ready: int) -> None:
+    """A formula that holds as far as it was driven may be too low beyond: with trees it is, where
+    one more level begins."""
+    common = [
+        *("estimate", str(published), "--profile", "cortex-m3/flash-3ws"),
+        *("--map", str(SOURCE / "map-cortex-m3-flash-3ws.yaml"), "--json", "--service"),
+    ]
+    for value, word in ((ready, "high-water mark"), (ready + 1, "estimate")):
+        done = CliRunner().invoke(main, [*common, "k_sem_give_waiter", "--set", f"R={value}"])
+        assert done.exit_code == 0, done.output
+        (one,) = json.loads(done.stdout)["estimates"]
+        assert one["word"] == word
+        told = any(
+            f"R = {value} lies beyond what was observed, 1 to {ready}" in n for n in one["notes"]
+        )
+        assert told is (word == "estimate")
+    done = CliRunner().invoke(main, [*common, "k_sem_reset", "--set", "W=1", "--set", "R=11"])
+    assert done.exit_code == 3, done.output
+    assert "lies beyond the observed values" in done.stderr
 
 
 @pytest.mark.firmware
@@ -297,12 +586,6 @@ def test_the_trace_of_an_option_is_characterized(build: Build, tmp_path: Path, o
     )
     assert (summary["by_table"], summary["not_characterized"]) == (0, [])
 
-
-TABLES = {
-    "k_event_post_waiters_switch/call",  # its formula has one term more than are tried
-    "k_pipe_put_block/resume",  # in one window a mask is not known, see docs/reference/zephyr.md
-}
-"""Parts that no formula was found for."""
 
 STRAIGHT = {
     "k_mutex_init": "z_impl_k_mutex_init",

@@ -16,7 +16,7 @@ with masked interrupts holds off preemption as well.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -288,4 +288,22 @@ def _word(
     observed.update(point.values for point in service.counts.points)
     if values in observed:
         return service.word, ()
-    return Word.ESTIMATE, ("not observed at these values: taken from the fitted formulas",)
+    return Word.ESTIMATE, (
+        "not observed at these values: taken from the fitted formulas",
+        *_beyond(service, values, observed),
+    )
+
+
+def _beyond(
+    service: ServiceCharacterization, values: tuple[int, ...], observed: Collection[tuple[int, ...]]
+) -> Iterator[str]:
+    """Which values lie outside of all that were observed. There a formula is more of a guess than
+    between them: nothing was seen on that side."""
+    for parameter, value, seen in zip(
+        service.parameters, values, zip(*observed, strict=True), strict=False
+    ):
+        if not min(seen) <= value <= max(seen):
+            yield (
+                f"{parameter.name} = {value} lies beyond what was observed, {min(seen)} to "
+                f"{max(seen)}: there the formulas may be too low"
+            )

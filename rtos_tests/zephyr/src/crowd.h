@@ -31,6 +31,7 @@ enum crowd {
 };
 
 #define READY_COUNT_MAX (READY_MAX + 1)
+#define READY_COUNT_MIDDLE ((READY_COUNT_MAX + 1) / 2)
 
 #define FOR_CROWDS(kind, ready, shape)                                                             \
     for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)                                    \
@@ -55,7 +56,7 @@ bool crowd_stop(void);
 
 /* Threads that wait for an object already when the caller has to wait: in lists `count` real ones, for
  * which crowd_waiting returns `count`; in trees none, for which it returns 0. crowd_wait then builds the
- * tree that goes with a shape of the run queue, of at most WAITING_MAX threads. */
+ * tree that goes with a shape of the run queue, of at most SHAPES_QUEUE_MAX threads, however many may wait. */
 unsigned crowd_waiting(unsigned count);
 static inline enum crowd crowd_of_waiting(unsigned count)
 {

@@ -8,8 +8,8 @@
 bool crowd_counts(enum crowd kind, unsigned ready)
 {
     /* What is taken out of a list or put at its head costs the same in all of them. */
-    return kind == CROWD_JOIN || kind == CROWD_MOVE || kind == CROWD_PASS || ready == 1 || ready == 6 ||
-           ready == READY_COUNT_MAX;
+    return kind == CROWD_JOIN || kind == CROWD_MOVE || kind == CROWD_PASS || ready == 1 ||
+           ready == READY_COUNT_MIDDLE || ready == READY_COUNT_MAX;
 }
 
 unsigned crowd_shapes(enum crowd kind, unsigned ready)

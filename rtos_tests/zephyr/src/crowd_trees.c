@@ -12,7 +12,7 @@
 
 #include "tree_shapes.h"
 
-BUILD_ASSERT(READY_COUNT_MAX <= SHAPES_NODES_MAX && WAITING_MAX <= SHAPES_NODES_MAX);
+BUILD_ASSERT(READY_COUNT_MAX <= SHAPES_NODES_MAX && WAITING_MAX <= SHAPES_QUEUE_MAX);
 
 #define NODES_MAX (SHAPES_NODES_MAX + 2)
 
@@ -120,7 +120,7 @@ static const struct shape *shape_of(enum crowd kind, unsigned ready, unsigned nu
 
 bool crowd_counts(enum crowd kind, unsigned ready)
 {
-    return ready <= 4 || ready == 6 || ready >= 8;
+    return ready <= 4 || ready == 6 || ready >= 8 || ready == READY_COUNT_MAX;
 }
 
 unsigned crowd_shapes(enum crowd kind, unsigned ready)
@@ -340,7 +340,7 @@ void crowd_wait(_wait_q_t *queue, unsigned count, unsigned ready, unsigned numbe
         const struct shape *shape = &found->shapes[number];
         const unsigned nodes_count = nodes_of(shape->tree);
 
-        CHECK(number < found->count && nodes_count <= WAITING_MAX);
+        CHECK(number < found->count && nodes_count <= SHAPES_QUEUE_MAX);
         around(shape, nodes_count, nodes);
         waiting_queue = &queue->waitq;
         plant(waiting_queue, shape->tree, nodes, nodes_count);

@@ -92,7 +92,7 @@ bool swept_three(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigne
                                 (a > a_min + 1 && coarse(a, a_min, a_max) && b == 2);
     }
     if (ready > 1)
-        return (a == a_min && b == 0) || ((ready == 6 || ready == READY_COUNT_MAX) &&
+        return (a == a_min && b == 0) || ((ready == READY_COUNT_MIDDLE || ready == READY_COUNT_MAX) &&
                                           (a == a_min || a == a_max) && (b == 0 || b == b_max));
     return swept(a, a_min, a_max, b, 0, b_max);
 }

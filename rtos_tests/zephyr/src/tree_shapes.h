@@ -5,6 +5,7 @@
 #define TREE_SHAPES_H
 
 #define SHAPES_NODES_MAX 11
+#define SHAPES_QUEUE_MAX 8 /* of those of queue_shapes */
 
 struct shape {
     uint8_t place; /* node at which the other thread comes or is taken out */

@@ -278,6 +278,46 @@ def test_the_word_of_a_formula(word: Word, value: int, expected: Word) -> None:
     assert run(small, N=value).word is expected
 
 
+@pytest.mark.parametrize(
+    ("values", "beyond"),
+    [
+        ((4, 2), []),
+        ((6, 2), ["N = 6 lies beyond what was observed, 3 to 5"]),
+        ((2, 2), ["N = 2 lies beyond what was observed, 3 to 5"]),
+        (
+            (9, 3),
+            [
+                "N = 9 lies beyond what was observed, 3 to 5",
+                "M = 3 lies beyond what was observed, 1 to 2",
+            ],
+        ),
+    ],
+)
+def test_an_estimate_says_which_values_lie_beyond_the_observed(
+    values: tuple[int, int], beyond: list[str]
+) -> None:
+    small = service(
+        Counts((row(1, "N"),)),
+        parameter("N", 1, 9),
+        parameter("M", 1, 3),
+        word=Word.HIGH_WATER_MARK,
+        fitted=((3, 2), (5, 1)),
+    )
+    found = run(small, N=values[0], M=values[1])
+    assert found.word is Word.ESTIMATE
+    assert "not observed at these values: taken from the fitted formulas" in found.notes
+    said = [note.partition(": ")[0] for note in found.notes if "lies beyond" in note]
+    assert said == beyond
+
+
+def test_nothing_is_beyond_where_it_is_not_known_what_was_observed() -> None:
+    found = run(
+        service(Counts((row(1, "N"),)), parameter("N", 1, 9), word=Word.HIGH_WATER_MARK), N=9
+    )
+    assert found.word is Word.ESTIMATE
+    assert not any("lies beyond" in note for note in found.notes)
+
+
 def test_a_high_water_mark_without_parameters_stays_one() -> None:
     assert run(service(Counts((row(1),)), word=Word.HIGH_WATER_MARK)).word is Word.HIGH_WATER_MARK
 
