@@ -29,6 +29,7 @@ VERBS: Final = (
     "paths",
     "check",
     "compare",
+    "sweep",
     "validate",
     "measure",
     "profile",

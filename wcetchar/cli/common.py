@@ -149,8 +149,8 @@ def check_output(output: str | None, inputs: Iterable[str]) -> None:
         )
 
 
-def emit(text: str, output: str | None) -> None:
-    """Write a result to ``output``, or to standard output for ``None`` and ``-``.
+def emit(text: str | Iterable[str], output: str | None) -> None:
+    """Write a result, or its parts, to ``output``, or to standard output for ``None`` and ``-``.
 
     Raises:
         InputError: it cannot be written.
@@ -163,10 +163,11 @@ def emit(text: str, output: str | None) -> None:
     if sys.stdout is None:
         raise InputError("standard output cannot be written: it is closed")
     try:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            _write(sys.stdout, text)
-        else:
-            click.echo(text, nl=False)
+        for part in [text] if isinstance(text, str) else text:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                _write(sys.stdout, part)
+            else:
+                click.echo(part, nl=False)
     except BrokenPipeError:
         raise
     except OSError as error:

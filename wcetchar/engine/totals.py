@@ -8,6 +8,7 @@ many values are tried.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -39,8 +40,8 @@ _INT64: Final = 2**63 - 1
 
 @dataclass(frozen=True)
 class Times:
-    """Exact times, ``ticks / per_ns`` nanoseconds each: of shape (points,), int64, or Python
-    integers where these may not suffice."""
+    """Exact times, ``ticks / per_ns`` nanoseconds each: int64, or Python integers where these may
+    not suffice."""
 
     ticks: NDArray[Any]
     per_ns: int
@@ -126,42 +127,69 @@ class Totals:
         keys: dict[tuple[int, ...], int] = {}
         chosen = (tuple([values[i] for i in self.used]) for values in points)
         place = [keys.setdefault(key, len(keys)) for key in chosen]
-        found = self._in_columns(list(keys))
+        found = self._in_columns(lambda: _columns(list(keys), len(self.used)), len(keys))
         if found is not None:
             return Times(found.ticks[np.array(place, dtype=np.intp)], found.per_ns)
-        times = [self(values) for values in points]
-        per_ns = math.lcm(*(time.denominator for time in times))
-        return Times(np.array([int(time * per_ns) for time in times], dtype=object), per_ns)
+        return _exact([self(values) for values in points])
 
-    def _in_columns(self, keys: Sequence[tuple[int, ...]]) -> Times | None:
+    def over(self, values: Mapping[str, Sequence[int]]) -> Times:
+        """The times at all combinations of values, of every name: an array with a dimension for
+        each name of ``values``, of length 1 where the time does not depend on it.
+
+        Raises:
+            InputError: the counts do not hold somewhere.
+        """
+        used = {self.names[i] for i in self.used}
+        chosen = {name: each if name in used else each[:1] for name, each in values.items()}
+        shape = tuple(len(each) for each in chosen.values())
+        mine = [name for name in self.names if name in used]
+
+        def columns() -> list[NDArray[np.int64]]:
+            axes = [np.array(each, dtype=np.int64) for each in chosen.values()]
+            meshed = dict(zip(chosen, np.meshgrid(*axes, indexing="ij"), strict=True))
+            return [meshed[name].ravel() for name in mine]
+
+        found = self._in_columns(columns, math.prod(shape))
+        if found is None:
+            order = [list(chosen).index(name) for name in self.names]
+            points = itertools.product(*chosen.values())
+            times = [self(tuple([point[i] for i in order])) for point in points]
+            found = _exact(times)
+        return Times(found.ticks.reshape(shape), found.per_ns)
+
+    def _in_columns(
+        self, columns_of: Callable[[], Sequence[NDArray[np.int64]]], length: int
+    ) -> Times | None:
         """At values of the parameters that are used; ``None``: only one by one."""
         if not self.counts.is_formula or self.lines is not None or self.prices.rate.recurring:
             return None
         names = [self.names[i] for i in self.used]
         calls: Counter[Expression] = Counter()
+        counting = {row.repetition for row in self.counts.rows if row.vector}
         for row in self.counts.rows:
             calls[row.repetition] += row.vector.supervisor_calls
         prices = [*self.coefficients.values(), self.rest, self.per_call]
         per_ns = math.lcm(*(price.denominator for price in prices))
-        own, called = _Sum(len(keys)), _Sum(len(keys))
+        own, called = _Sum(length), _Sum(length)
+        happens = np.zeros(length, dtype=np.bool_)
         try:
-            values = np.array(keys, dtype=np.int64).reshape(len(keys), len(names)).T
-            columns = dict(zip(names, values, strict=True))
-            columns[""] = np.zeros(len(keys), dtype=np.int64)  # gives constants their shape
+            columns = dict(zip(names, columns_of(), strict=True))
+            columns[""] = np.zeros(length, dtype=np.int64)  # gives constants their shape
             for repetition, price in self.coefficients.items():
                 repeated = formula.evaluate_many(repetition, columns)
                 if (repeated < 0).any():
                     return None  # which refuses, and says why
                 own.add(repeated, int(price * per_ns))
                 called.add(repeated, calls[repetition])
+                if repetition in counting:
+                    happens |= repeated > 0
         except (InputError, OverflowError):
             return None  # larger than what columns hold
-        if self.rest and not own.total.all():
-            return None  # perhaps nothing is counted there
         if self.per_call:
             more = np.maximum(called.total - self.last, 0)
             own.add(more, int(self.per_call * per_ns))
-        own.add(np.ones(len(keys), dtype=np.int64), int(self.rest * per_ns))
+        # Where nothing is counted at all there is nothing that the rest could follow.
+        own.add(happens.astype(np.int64), int(self.rest * per_ns))
         return Times(own.total, per_ns)
 
     def _time(self, values: tuple[int, ...]) -> Fraction:
@@ -207,6 +235,15 @@ class Totals:
 
     def _at(self, values: tuple[int, ...]) -> Counted:
         return count(self.counts, self.names, values, self.what)
+
+
+def _columns(keys: Sequence[tuple[int, ...]], names: int) -> list[NDArray[np.int64]]:
+    return list(np.array(keys, dtype=np.int64).reshape(len(keys), names).T)
+
+
+def _exact(times: Sequence[Fraction]) -> Times:
+    per_ns = math.lcm(*(time.denominator for time in times))
+    return Times(np.array([int(time * per_ns) for time in times], dtype=object), per_ns)
 
 
 class _Sum:

@@ -111,13 +111,13 @@ def prepare(request: Request, characterization: Characterization) -> Prepared:
     """
     pairs = pairs_of(request)
     services = chosen_services(request, characterization)
-    _refuse_strangers(request, services, characterization)
+    refuse_strangers(request, services, characterization)
     platforms = [platform_of(request, characterization, services, *pair) for pair in pairs]
     numbers = {service.name: n for n, service in enumerate(characterization.services)}
     chosen = [
         (service, numbers[service.name], platform) for service in services for platform in platforms
     ]
-    _check_values(request, chosen)
+    check_all_values(request, chosen)
     known = {p.name for service in characterization.services for p in service.parameters}
     return Prepared(characterization, chosen, known)
 
@@ -180,12 +180,12 @@ class Opened:
         """
         asked = replace(self._request, services=(service,), values=values)
         parts = chosen_services(asked, self._characterization)
-        _refuse_strangers(asked, parts, self._characterization)
+        refuse_strangers(asked, parts, self._characterization)
         having = {parameter.name for part in parts for parameter in part.parameters}
         common = {n: v for n, v in self._request.values.items() if n in having}
         asked = replace(asked, values={**common, **values})
         chosen = [(part, self._numbers[part.name], self._platform) for part in parts]
-        _check_values(asked, chosen)
+        check_all_values(asked, chosen)
         return tuple(
             self._with_paths(_estimate(asked, *one, self._known), one[0].name) for one in chosen
         )
@@ -275,7 +275,7 @@ def chosen_services(
         raise
 
 
-def _check_values(
+def check_all_values(
     request: Request, chosen: list[tuple[ServiceCharacterization, int, Platform]]
 ) -> None:
     """Every parameter that has no value, or one out of range, at once."""
@@ -291,8 +291,8 @@ def _check_values(
             check_values(service, values)
         except InputError as error:
             _place_in_parameters(error, platform)
-            located = _located(error, platform.profile_file, platform.map_file, request, number)
-            found = located.errors if isinstance(located, InputErrors) else (located,)
+            error = located(error, platform.profile_file, platform.map_file, request, number)
+            found = error.errors if isinstance(error, InputErrors) else (error,)
             for one in found:
                 if isinstance(one, PricingError) and one.file == "nothing":
                     missing.setdefault(str(one.keys[0]), []).append((service.name, one))
@@ -360,7 +360,7 @@ def pairs_of(request: Request) -> list[tuple[str, str | None]]:
     return list(zip(profiles, paired, strict=True))
 
 
-def _refuse_strangers(
+def refuse_strangers(
     request: Request,
     services: list[ServiceCharacterization],
     characterization: Characterization,
@@ -381,6 +381,25 @@ def _refuse_strangers(
             )
 
 
+def map_of(profile: HardwareProfile, profile_file: str, map_file: str | None) -> SectionMap:
+    """The map of a profile; ``map_file``: ``None``: its own default map.
+
+    Raises:
+        UsageError: it has none.
+        InputError: the file cannot be used.
+    """
+    if map_file is not None:
+        return store.load_map(map_file)
+    if profile.default_map:
+        return SectionMap(f"default of {profile.name}", {})
+    shipped = store.maps_of(profile_file)
+    raise UsageError(
+        f"profile {profile.name} has no default map",
+        hint="--map FILE says what lies where"
+        + (f"; for the shipped firmware: --map {' or '.join(shipped)}" if shipped else ""),
+    )
+
+
 def platform_of(
     request: Request,
     characterization: Characterization,
@@ -388,27 +407,18 @@ def platform_of(
     profile_file: str,
     map_file: str | None,
     values: Mapping[str, int] | None = None,
+    profile: HardwareProfile | None = None,
 ) -> Platform:
     """``values``: those of parameters of what goes on with what the services block; ``None``: as
-    for the services themselves."""
-    profile = store.load_profile(profile_file)
-    if map_file is not None:
-        section_map = store.load_map(map_file)
-    elif profile.default_map:
-        section_map = SectionMap(f"default of {profile.name}", {})
-    else:
-        shipped = store.maps_of(profile_file)
-        raise UsageError(
-            f"profile {profile.name} has no default map",
-            hint="--map FILE says what lies where"
-            + (f"; for the shipped firmware: --map {' or '.join(shipped)}" if shipped else ""),
-        )
+    for the services themselves. ``profile``: of that file, read already."""
+    profile = profile or store.load_profile(profile_file)
+    section_map = map_of(profile, profile_file, map_file)
     try:
         prices = price_vector(
             characterization, profile, section_map, [service.name for service in services]
         )
     except InputError as error:
-        raise _located(error, profile_file, map_file, request, None) from None
+        raise located(error, profile_file, map_file, request, None) from None
     uncertain = {n: c for n, c in section_map.uncertain.items() if n not in request.values}
     if uncertain and not request.uncertainty:
         raise InputError(
@@ -454,7 +464,7 @@ def _estimate(
             found = platform.sensitivity.of(service, estimate, platform.uncertain)
             estimate = replace(estimate, uncertainty=found)
     except InputError as error:
-        raise _located(error, platform.profile_file, platform.map_file, request, number) from None
+        raise located(error, platform.profile_file, platform.map_file, request, number) from None
     notes = list(estimate.notes)
     given = [*platform.section_map.parameters, *platform.section_map.uncertain]
     strange = [name for name in given if name not in known]
@@ -466,7 +476,7 @@ def _estimate(
     return replace(estimate, notes=tuple(notes))
 
 
-def _located(
+def located(
     error: InputError,
     profile_file: str,
     map_file: str | None,

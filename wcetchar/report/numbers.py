@@ -53,10 +53,19 @@ def _number(value: Fraction) -> int | float:
     return value.numerator if value.denominator == 1 else float(value)
 
 
+def plain_parts(parts: int) -> str:
+    """As :func:`plain`, of so many times 10**-DIGITS."""
+    return _of_parts(parts, "")
+
+
 def _decimal(value: Fraction, separator: str) -> str:
-    sign = "-" if value < 0 else ""
-    scaled = abs(value.numerator) * 10**DIGITS // value.denominator
-    whole, rest = divmod(scaled, 10**DIGITS)
+    """Of a multiple of 10**-DIGITS."""
+    return _of_parts(value.numerator * 10**DIGITS // value.denominator, separator)
+
+
+def _of_parts(parts: int, separator: str) -> str:
+    sign = "-" if parts < 0 else ""
+    whole, rest = divmod(abs(parts), 10**DIGITS)
     decimals = f"{rest:0{DIGITS}d}".rstrip("0")
     digits = f"{whole:,}".replace(",", separator)
     return f"{sign}{digits}.{decimals}" if decimals else f"{sign}{digits}"

@@ -6,13 +6,14 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from wcetchar.errors import InputError, Location
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write ``data`` to ``path`` whole or not at all; text is written as UTF-8.
+def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[str]) -> None:
+    """Write ``data`` to ``path`` whole or not at all; text, or its parts, is written as UTF-8.
 
     The bytes go to a temporary file in the same folder, reach the disk and take the name in one
     rename, so a killed run leaves the old file. A symbolic link is followed, not replaced. The
@@ -22,13 +23,15 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
         InputError: the folder is missing or not writable, or the path is a folder.
     """
     target = Path(os.path.realpath(path))
-    payload = data.encode("utf-8") if isinstance(data, str) else data
+    parts = [data] if isinstance(data, bytes | str) else data
+    payload = (part.encode("utf-8") if isinstance(part, str) else part for part in parts)
     if target.is_dir():
         raise InputError("is a folder, not a file", where=Location(str(path)))
     if target.exists() and not target.is_file():
         # A device or pipe (/dev/stdout) has no name to take over; it can only be written to.
         try:
-            target.write_bytes(payload)
+            with target.open("wb") as stream:
+                stream.writelines(payload)
         except OSError as error:
             raise _unwritable(path, error) from error
         return
@@ -38,7 +41,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
         raise _unwritable(path, error) from error
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(payload)
+            stream.writelines(payload)
             stream.flush()
             os.fchmod(stream.fileno(), _mode(target))
             os.fsync(stream.fileno())

@@ -376,7 +376,11 @@ def load_profile(name_or_path: str) -> HardwareProfile:
         InputError: no such profile, or mistakes in it or in one that it is based on; all of them at
             once as ``InputErrors``.
     """
-    source = with_base(read_document(profile_path(name_or_path), PROFILE))
+    return profile_of(with_base(read_document(profile_path(name_or_path), PROFILE)))
+
+
+def profile_of(source: Source) -> HardwareProfile:
+    """The profile that a document says. Raises as :func:`load_profile`."""
     checks = (_check_regions, _check_overlaps, _check_default_map, _check_caches, check_busy)
     document = validate(ProfileDoc, source, checks)
     source.fail_on_mistakes()

@@ -247,6 +247,32 @@ def parse_percent(value: object) -> Fraction:
     return Fraction(match[1]) / 100
 
 
+def unit_named(name: str) -> tuple[Dimension, Unit | None, Fraction]:
+    """What a unit is of, in which unit of a quantity it is counted, and how many of those it is.
+
+    Raises:
+        InputError: there is no such unit; without a place.
+    """
+    for dimension, units in _UNITS.items():
+        if name in units:
+            return dimension, *units[name]
+    known = [unit for units in _UNITS.values() for unit in units if unit != "μs"]
+    by_case = [unit for unit in known if unit.lower() == name.lower()]
+    close = by_case or difflib.get_close_matches(name, known, 1)
+    raise InputError(
+        f"{shown(name)} is not a unit",
+        expected="one of " + ", ".join(known),
+        hint=f"did you mean `{close[0]}`?" if close else None,
+    )
+
+
+def looks_like_quantity(value: object) -> bool:
+    """A number, or text that has the shape of a quantity, whatever its unit."""
+    if isinstance(value, str):
+        return len(value) <= _MAX_LENGTH and _SHAPE.fullmatch(value.strip()) is not None
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def quantity_text(quantity: Quantity) -> str:
     """Text that :func:`parse_quantity` reads back as the same quantity.
 

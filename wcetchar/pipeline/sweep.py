@@ -1,0 +1,363 @@
+"""Services over parameters and numbers of a profile: every combination, exact.
+
+Each combination of profile numbers is priced once, whatever parameters do; all values of parameters
+are evaluated together (``engine.sweep``). Where something goes on with a service that depends on a
+swept parameter, it is followed anew for each value of that.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wcetchar import store
+from wcetchar.engine import Following, PriceVector, price_vector
+from wcetchar.engine.slopes import changes
+from wcetchar.engine.sweep import MOST_POINTS, AtAll, Grid, followed_by, sweep
+from wcetchar.engine.totals import Times
+from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.model.characterization import ServiceCharacterization
+from wcetchar.model.section_map import SectionMap
+from wcetchar.model.service import ParameterKind
+from wcetchar.model.sweep import Axis, Change, Figures, Surface
+from wcetchar.pipeline import estimate
+from wcetchar.pipeline.sweep_axes import (
+    AskedAxis,
+    asked_axis,
+    refuse_out_of_range,
+    refuse_twice,
+)
+from wcetchar.store.profile_numbers import ProfileNumbers
+from wcetchar.store.source import Steps
+
+MOST_COMBINATIONS: Final = 10_000
+"""Of profile numbers, times values that are followed anew: some minutes of work."""
+_PATHS: Final = (
+    "totals are those of the published rows; what holds over all paths beside them, "
+    "`wcetchar estimate` says at each point"
+)
+Advance = Callable[[int, int], None]
+"""Told how many combinations are done, of how many."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """``values``: parameters, before those of the map. ``vary``: ``NAME=VALUES``, the first axis
+    first. ``services``: none means all."""
+
+    characterization: str
+    profile: str
+    section_map: str | None
+    vary: tuple[str, ...]
+    services: tuple[str, ...] = ()
+    values: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """``profile``, ``section_map``: their names. ``notes``: what the figures rest on."""
+
+    profile: str
+    section_map: str
+    axes: tuple[Axis, ...]
+    surfaces: tuple[Surface, ...]
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+
+def run(request: Request, advance: Advance | None = None) -> Result:
+    """Each selected service at every combination of the axes that it depends on.
+
+    Raises:
+        UsageError: an axis is given twice, or its parameter has a value beside.
+        InputError: a file, a name or a value cannot be used, with its place; there are too many
+            combinations.
+    """
+    opened = Opened(request)
+    axes = [opened.axis("--vary", text) for text in request.vary]
+    opened.check(axes)
+    surfaces = opened.surfaces(axes, advance)
+    plain = [asked.axis for asked in axes]
+    found = [change for surface in surfaces for change in changes(surface, plain)]
+    return Result(*opened.names, tuple(plain), surfaces, tuple(found), opened.notes(axes))
+
+
+class Opened:
+    """A characterization and a profile whose numbers are replaced."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self._asked = estimate.Request(
+            request.characterization,
+            (request.profile,),
+            () if request.section_map is None else (request.section_map,),
+            request.services,
+            request.values,
+        )
+        whole = store.load_characterization(request.characterization)
+        self.services = estimate.chosen_services(self._asked, whole)
+        names = {service.name for service in self.services}
+        self.has_paths = any(model.service in names for model in whole.paths)
+        self.characterization = replace(whole, paths=())
+        self.numbers = ProfileNumbers(request.profile)
+        self._map: SectionMap | None = None
+        self._priced: dict[tuple[tuple[Steps, str], ...], PriceVector] = {}
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.numbers.with_values({}).name, self.map.name
+
+    @property
+    def map(self) -> SectionMap:
+        if self._map is None:
+            profile = self.numbers.with_values({})
+            file = self.request.section_map
+            self._map = estimate.map_of(profile, self.request.profile, file)
+        return self._map
+
+    def axis(self, option: str, text: str) -> AskedAxis:
+        known = {p.name for service in self.services for p in service.parameters}
+        for service in self.services:
+            known |= followed_by(self.characterization, service, cached=True)
+        return asked_axis(option, text, known, self.numbers)
+
+    def check(self, axes: Sequence[AskedAxis]) -> None:
+        """Everything that can be said before anything is priced, but for the profile's numbers."""
+        refuse_twice(axes, self.request.values)
+        refuse_out_of_range(axes, self.services)
+        first = {a.axis.name: int(a.axis.numbers[0]) for a in axes if a.steps is None}
+        asked = replace(self._asked, values={**self.request.values, **first})
+        estimate.refuse_strangers(asked, self.services, self.characterization)
+        place = dict.fromkeys((a.axis.name for a in axes), 0)
+        profile = self._variant(axes, place)
+        platform = estimate.platform_of(
+            asked,
+            self.characterization,
+            self.services,
+            self.request.profile,
+            self.request.section_map,
+            profile=profile,
+        )
+        numbers = {s.name: n for n, s in enumerate(self.characterization.services)}
+        try:
+            estimate.check_all_values(
+                asked, [(service, numbers[service.name], platform) for service in self.services]
+            )
+        except InputError as error:
+            for one in _each(error):
+                hint = one.hint or ""
+                one.hint = hint.replace("--maximum for the largest total", "--vary it") or None
+            raise
+
+    def surfaces(
+        self, axes: Sequence[AskedAxis], advance: Advance | None = None
+    ) -> tuple[Surface, ...]:
+        """Of each service, in columns."""
+        made = [_Making(service, self._depends(service, axes), axes) for service in self.services]
+        self._refuse_too_many(axes, made)
+        of_profile = [a for a in axes if a.steps is not None]
+        total = math.prod(len(a.axis.numbers) for a in of_profile)
+        places = itertools.product(*(range(len(a.axis.numbers)) for a in of_profile))
+        for done, each in enumerate(places):
+            place = {a.axis.name: k for a, k in zip(of_profile, each, strict=True)}
+            prices = self._prices(axes, place)
+            following: dict[tuple[tuple[str, int], ...], Following] = {}
+            for one in made:
+                for at, grid in one.grids(place, self._given(one.service)):
+                    key = tuple((name, value) for name, value in at.items())
+                    if key not in following:
+                        known = {**self.map.parameters, **self.request.values, **at}
+                        following[key] = Following(self.characterization, prices, known)
+                    try:
+                        found = sweep(grid, prices, following[key])
+                    except InputError as error:
+                        raise self._located(error, axes, place) from None
+                    one.take(place, at, found)
+            if advance is not None:
+                advance(done + 1, total)
+        return tuple(one.surface() for one in made)
+
+    def notes(self, axes: Sequence[AskedAxis]) -> tuple[str, ...]:
+        """Of the services, and of the prices at the first value of each axis."""
+        prices = self._prices(axes, {a.axis.name: 0 for a in axes if a.steps is not None})
+        own = [f"{s.name}: {note}" for s in self.services for note in s.notes]
+        paths = [_PATHS] if self.has_paths else []
+        return tuple(dict.fromkeys((*paths, *own, *prices.notes)))
+
+    def _given(self, service: ServiceCharacterization) -> dict[str, int]:
+        given = {**self.map.parameters, **self.request.values}
+        return {p.name: given[p.name] for p in service.parameters if p.name in given}
+
+    def _depends(
+        self, service: ServiceCharacterization, axes: Sequence[AskedAxis]
+    ) -> frozenset[str]:
+        """Swept parameters that what goes on with the service depends on."""
+        swept = {a.axis.name for a in axes if a.steps is None}
+        return followed_by(self.characterization, service, cached=True) & swept
+
+    def _refuse_too_many(self, axes: Sequence[AskedAxis], made: Sequence[_Making]) -> None:
+        priced = math.prod(len(a.axis.numbers) for a in axes if a.steps is not None)
+        followed = {name for one in made for name in one.followed}
+        anew = math.prod(len(a.axis.numbers) for a in axes if a.axis.name in followed)
+        if priced * anew > MOST_COMBINATIONS:
+            beside = f" and {anew:,} of {', '.join(sorted(followed))}, which others that go on "
+            raise InputError(
+                f"{priced:,} combinations of numbers of the profile"
+                + (f"{beside}with the services depend on," if anew > 1 else "")
+                + " are too many to price",
+                where=Location("--vary"),
+                expected=f"{MOST_COMBINATIONS:,} at most",
+                hint="`/COUNT` behind a range takes so many values of it",
+            )
+        points = sum(one.points for one in made)
+        if points > MOST_POINTS:
+            raise InputError(
+                f"{points:,} points are too many",
+                where=Location("--vary"),
+                expected=f"{MOST_POINTS:,} at most, of all services together",
+                hint="fewer values, or --service for some of the services",
+            )
+
+    def _variant(self, axes: Sequence[AskedAxis], place: Mapping[str, int]) -> Any:
+        try:
+            return self.numbers.with_values(_texts(axes, place))
+        except InputError as error:
+            raise self._located(error, axes, place) from None
+
+    def _prices(self, axes: Sequence[AskedAxis], place: Mapping[str, int]) -> PriceVector:
+        key = tuple(_texts(axes, place).items())
+        if key not in self._priced:
+            profile = self._variant(axes, place)
+            names = [service.name for service in self.services]
+            try:
+                prices = price_vector(self.characterization, profile, self.map, names)
+            except InputError as error:
+                raise self._located(error, axes, place) from None
+            if len(self._priced) >= _KEPT:
+                self._priced.pop(next(iter(self._priced)))
+            self._priced[key] = prices
+        return self._priced[key]
+
+    def _located(
+        self, error: InputError, axes: Sequence[AskedAxis], place: Mapping[str, int]
+    ) -> InputError:
+        """With the numbers that it is about."""
+        option = next((a.option for a in axes if a.axis.name in place), "--vary")
+        for one in _each(error):
+            if one.where is None and type(one) is InputError:
+                one.where = Location(option)
+        error = estimate.located(
+            error, self.request.profile, self.request.section_map, self._asked, None
+        )
+        at = ", ".join(
+            f"{a.axis.name} = {a.text(place[a.axis.name])}"
+            for a in axes
+            if a.steps is not None and a.axis.name in place
+        )
+        for one in _each(error):
+            one.message = f"at {at}: {one.message}" if at else one.message
+        return error
+
+
+_KEPT: Final = 64
+"""Price vectors that may be asked for again."""
+
+
+def _texts(axes: Sequence[AskedAxis], place: Mapping[str, int]) -> dict[Steps, str]:
+    """Numbers of the profile, as a file says them."""
+    return {a.steps: a.text(place[a.axis.name]) for a in axes if a.steps is not None}
+
+
+def _each(error: InputError) -> Sequence[InputError]:
+    return error.errors if isinstance(error, InputErrors) else (error,)
+
+
+class _Making:
+    """The surface of a service, part by part."""
+
+    def __init__(
+        self, service: ServiceCharacterization, followed: frozenset[str], axes: Sequence[AskedAxis]
+    ) -> None:
+        self.service = service
+        self.followed = followed
+        self._axes = axes
+        own = {p.name for p in service.parameters}
+        self._swept = [a for a in axes if a.steps is None and a.axis.name in own - followed]
+        self._anew = [a for a in axes if a.steps is None and a.axis.name in followed]
+        self.has = tuple(a.steps is not None or a.axis.name in own | followed for a in axes)
+        shape = [len(a.axis.numbers) if has else 1 for a, has in zip(axes, self.has, strict=True)]
+        self.points = math.prod(shape)
+        self._shape = tuple(shape)
+        swept = {a.axis.name for a in self._swept}
+        self._coarse = tuple(
+            1 if a.axis.name in swept else n for a, n in zip(axes, shape, strict=True)
+        )
+        self._figures: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        self._words: NDArray[np.uint8] | None = None
+
+    def grids(
+        self, place: Mapping[str, int], given: Mapping[str, int]
+    ) -> Iterator[tuple[dict[str, int], Grid]]:
+        """With the values of what is followed anew."""
+        swept = {a.axis.name: [int(x) for x in a.axis.numbers] for a in self._swept}
+        own = {p.name for p in self.service.parameters}
+        for values in itertools.product(*(a.axis.numbers for a in self._anew)):
+            at = {a.axis.name: int(x) for a, x in zip(self._anew, values, strict=True)}
+            fixed = {**given, **{name: value for name, value in at.items() if name in own}}
+            fixed = {name: value for name, value in fixed.items() if name not in swept}
+            cases = {
+                p.name: range(p.minimum, p.maximum + 1)
+                for p in self.service.parameters
+                if p.kind is ParameterKind.CASE and p.name not in fixed and p.name not in swept
+            }
+            yield at, Grid(self.service, fixed, swept, cases)
+
+    def take(self, place: Mapping[str, int], at: Mapping[str, int], found: AtAll) -> None:
+        if self._words is None:
+            self._words = np.zeros(self._shape, dtype=np.uint8)
+            self._figures = [
+                (np.zeros(self._shape, dtype=np.int64), np.ones(self._coarse, dtype=np.int64))
+                for _ in range(3)
+            ]
+        where, coarse = self._index(place, at)
+        self._words[where] = found.words
+        times: tuple[Times, ...] = (found.total, found.interrupts, found.preemption)
+        for number, one in enumerate(times):
+            ticks, per_ns = self._figures[number]
+            if one.ticks.dtype == object and ticks.dtype != object:
+                ticks = ticks.astype(object)
+            if one.per_ns > np.iinfo(np.int64).max and per_ns.dtype != object:
+                per_ns = per_ns.astype(object)
+            ticks[where], per_ns[coarse] = one.ticks, one.per_ns
+            self._figures[number] = ticks, per_ns
+
+    def _index(
+        self, place: Mapping[str, int], at: Mapping[str, int]
+    ) -> tuple[tuple[int | slice, ...], tuple[int, ...]]:
+        """Of this part among all points, and among the denominators."""
+        where: list[int | slice] = []
+        coarse: list[int] = []
+        for asked, has in zip(self._axes, self.has, strict=True):
+            name = asked.axis.name
+            if name in place:
+                step = place[name]
+            elif name in at:
+                step = asked.axis.numbers.index(Fraction(at[name]))
+            else:
+                step = 0
+            free = has and name not in place and name not in at
+            where.append(slice(None) if free else step)
+            coarse.append(0 if free else step)
+        return tuple(where), tuple(coarse)
+
+    def surface(self) -> Surface:
+        assert self._words is not None
+        total, interrupts, preemption = (Figures(*one) for one in self._figures)
+        return Surface(self.service.name, self.has, total, interrupts, preemption, self._words)

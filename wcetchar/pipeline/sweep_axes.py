@@ -1,0 +1,128 @@
+"""Axes of a sweep as options give them: ``NAME=VALUES``, of a parameter or a profile's number."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.model.characterization import ServiceCharacterization
+from wcetchar.model.sweep import Axis
+from wcetchar.pipeline.options import read_option
+from wcetchar.store.profile_numbers import ProfileNumbers, way_of
+from wcetchar.store.source import Steps, shown
+from wcetchar.store.swept_values import SweptValues, parse_swept
+
+
+@dataclass(frozen=True)
+class AskedAxis:
+    """``option``: that asks for it; ``steps``: of the number in the profile, ``None``: it is a
+    parameter."""
+
+    option: str
+    axis: Axis
+    values: SweptValues
+    steps: Steps | None
+
+    def text(self, place: int) -> str:
+        """The value as a file or a command line says it."""
+        return self.values.text(self.axis.numbers[place])
+
+
+def asked_axis(
+    option: str, text: str, parameters: Iterable[str], profile: ProfileNumbers
+) -> AskedAxis:
+    """Read ``NAME=VALUES``.
+
+    Raises:
+        UsageError: it has no name or no values.
+        InputError: neither a parameter nor a number of the profile has that name, or the values
+            cannot be read.
+    """
+    name, equals, values_text = (part.strip() for part in text.partition("="))
+    if not name or not equals:
+        raise UsageError(f"{option} {text} is not NAME=VALUES", expected=f"{option} N=1..16")
+    known = sorted(set(parameters))
+    steps = None if name in known else _steps(option, name, known, profile)
+    values = read_option(option, parse_swept, values_text)
+    if steps is None and values.unit:
+        raise InputError(
+            f"{name} is a parameter, which has no unit",
+            where=Location(option),
+            expected=f"whole numbers, such as {name}=1..16",
+        )
+    shown_name = name if steps is None else way_of(steps)
+    axis = Axis(shown_name, values.unit, values.numbers, steps is not None)
+    return AskedAxis(option, axis, values, steps)
+
+
+def _steps(option: str, name: str, parameters: Sequence[str], profile: ProfileNumbers) -> Steps:
+    try:
+        return profile.named(name)
+    except InputError as error:
+        close = difflib.get_close_matches(name, parameters, 1)
+        if "." in name and not close:
+            error.where = Location(option)
+            raise
+        raise InputError(
+            f"no selected service has a parameter {shown(name)}, nor has the profile such a number",
+            where=Location(option),
+            expected=f"a parameter ({', '.join(parameters) or 'there is none'}), or "
+            + (error.expected or ""),
+            hint=f"did you mean {close[0]!r}?" if close else None,
+        ) from None
+
+
+def refuse_twice(axes: Sequence[AskedAxis], values: Mapping[str, int]) -> None:
+    """Refuses axes of one number, and parameters that have a value beside.
+
+    Raises:
+        UsageError: there are such.
+    """
+    for place, one in enumerate(axes):
+        for other in axes[:place]:
+            same = one.axis.name == other.axis.name
+            within = one.steps is not None and other.steps is not None and not same
+            if within:
+                assert one.steps is not None
+                assert other.steps is not None
+                length = min(len(one.steps), len(other.steps))
+                within = one.steps[:length] == other.steps[:length]
+            if same or within:
+                what = one.axis.name if same else f"{other.axis.name} and {one.axis.name}"
+                raise UsageError(
+                    f"{what} {'is given twice' if same else 'are one number'}",
+                    expected="each number on one axis",
+                )
+        if one.steps is None and one.axis.name in values:
+            raise UsageError(
+                f"{one.axis.name} has a value by --set, and values by {one.option}",
+                expected="one of the two",
+            )
+
+
+def refuse_out_of_range(
+    axes: Sequence[AskedAxis], services: Iterable[ServiceCharacterization]
+) -> None:
+    """Refuses values that a parameter cannot have in a service.
+
+    Raises:
+        InputError: there are such.
+    """
+    for asked in axes:
+        if asked.steps is not None:
+            continue
+        for service in services:
+            for one in service.parameters:
+                if one.name != asked.axis.name:
+                    continue
+                least, most = asked.axis.numbers[0], asked.axis.numbers[-1]
+                if least < one.minimum or most > one.maximum:
+                    beyond = least if least < one.minimum else most
+                    raise InputError(
+                        f"{one.name} of {service.name} ({one.meaning}) is out of range: {beyond}",
+                        where=Location(asked.option),
+                        expected=f"{one.name} from {one.minimum} to {one.maximum}",
+                        hint="outside of this range the service was not characterized",
+                    )
