@@ -11,6 +11,7 @@ is said. The errors that a profile gives its numbers are another question (``sen
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wcetchar.model.sweep import Axis, Change, Surface
+from wcetchar.model.sweep import Axis, Change, Figures, Surface
 
 
 def changes(surface: Surface, axes: Sequence[Axis]) -> Iterator[Change]:
@@ -26,34 +27,52 @@ def changes(surface: Surface, axes: Sequence[Axis]) -> Iterator[Change]:
     for place, axis in enumerate(axes):
         if not surface.has[place] or len(axis.numbers) < 2:
             continue
-        ticks = np.moveaxis(surface.total.ticks, place, 0)
-        per_ns = np.moveaxis(surface.total.per_ns, place, 0)
-        found: list[Fraction] = []
-        for k, (x, following) in enumerate(pairwise(axis.numbers)):
-            before, after = (per_ns[min(i, len(per_ns) - 1)] for i in (k, k + 1))
-            for least, most in _between(ticks[k], before, ticks[k + 1], after):
-                found += (least / (following - x), most / (following - x))
+        found = [
+            end
+            for step, before, after in _steps(surface.total, place, axis.numbers)
+            for end in _ends(step, before, after)
+        ]
         yield Change(surface.service, axis, min(found), max(found))
 
 
-def _between(
-    ticks: NDArray[Any], per_ns: NDArray[Any], later: NDArray[Any], per_later: NDArray[Any]
-) -> Iterator[tuple[Fraction, Fraction]]:
-    """Least and most of the differences, for each pair of denominators. On Python integers: their
-    products may need more than 64 bits."""
-    for place in np.ndindex(*per_ns.shape):
-        chosen = tuple(
-            slice(None) if length == 1 else index
-            for index, length in zip(place, per_ns.shape, strict=True)
-        )
-        one, other = int(per_ns[place]), int(per_later[place])
-        first, second = np.asarray(ticks[chosen]), np.asarray(later[chosen])
-        if one == other and first.dtype == second.dtype == np.int64:
-            more = second - first  # times are not negative: their difference cannot wrap
-            yield Fraction(int(more.min()), one), Fraction(int(more.max()), one)
-            continue
-        wide = second.astype(object) * one - first.astype(object) * other
-        yield (
-            Fraction(int(np.min(wide)), one * other),
-            Fraction(int(np.max(wide)), one * other),
-        )
+@dataclass(frozen=True)
+class _Side:
+    ticks: NDArray[Any]
+    per_ns: int
+
+
+def _steps(
+    figures: Figures, place: int, numbers: Sequence[Fraction]
+) -> Iterator[tuple[Fraction, _Side, _Side]]:
+    """Neighbours that are as far apart and have one denominator each, together."""
+    ticks = np.moveaxis(figures.ticks, place, 0)
+    per_ns = np.moveaxis(figures.per_ns, place, 0)
+    apart: dict[Fraction, list[int]] = {}
+    for k, (x, following) in enumerate(pairwise(numbers)):
+        apart.setdefault(following - x, []).append(k)
+    for step, before in apart.items():
+        # Along an axis of the profile each number has a denominator of its own.
+        groups = [before] if len(per_ns) == 1 else [[k] for k in before]
+        for group in groups:
+            chosen = np.array(group, dtype=np.intp)
+            for where in np.ndindex(*per_ns.shape[1:]):
+                rest = tuple(
+                    slice(None) if length == 1 else index
+                    for index, length in zip(where, per_ns.shape[1:], strict=True)
+                )
+                sides = []
+                for ks in (chosen, chosen + 1):
+                    one = int(per_ns[(min(int(ks[0]), len(per_ns) - 1), *where)])
+                    sides.append(_Side(ticks[(slice(None), *rest)][ks], one))
+                yield step, sides[0], sides[1]
+
+
+def _ends(step: Fraction, before: _Side, after: _Side) -> tuple[Fraction, Fraction]:
+    """Least and most. On Python integers where products may need more than 64 bits."""
+    one, other = before.per_ns, after.per_ns
+    if one == other:
+        more = after.ticks - before.ticks  # times are not negative: this cannot wrap
+        return Fraction(int(more.min()), one) / step, Fraction(int(more.max()), one) / step
+    wide = after.ticks.astype(object) * one - before.ticks.astype(object) * other
+    ends = int(np.min(wide)), int(np.max(wide))
+    return Fraction(ends[0], one * other) / step, Fraction(ends[1], one * other) / step

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -68,8 +69,12 @@ class Result:
     section_map: str
     axes: tuple[Axis, ...]
     surfaces: tuple[Surface, ...]
-    changes: tuple[Change, ...]
     notes: tuple[str, ...]
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """Of each service, with each axis."""
+        return tuple(one for surface in self.surfaces for one in changes(surface, self.axes))
 
 
 def run(request: Request, advance: Advance | None = None) -> Result:
@@ -84,9 +89,8 @@ def run(request: Request, advance: Advance | None = None) -> Result:
     axes = [opened.axis("--vary", text) for text in request.vary]
     opened.check(axes)
     surfaces = opened.surfaces(axes, advance)
-    plain = [asked.axis for asked in axes]
-    found = [change for surface in surfaces for change in changes(surface, plain)]
-    return Result(*opened.names, tuple(plain), surfaces, tuple(found), opened.notes(axes))
+    plain = tuple(asked.axis for asked in axes)
+    return Result(*opened.names, plain, surfaces, opened.notes(axes))
 
 
 class Opened:
