@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
+
 import click
 
 from wcetchar.cli.common import (
@@ -16,10 +19,14 @@ from wcetchar.cli.common import (
     table_color,
     table_width,
 )
-from wcetchar.errors import UsageError
+from wcetchar.errors import CheckFailed, UsageError
+from wcetchar.pipeline import solve as solving
 from wcetchar.pipeline import sweep as pipeline
+from wcetchar.pipeline.options import read_option
+from wcetchar.report import solve as solved_report
 from wcetchar.report import sweep as report
 from wcetchar.report.sheet import FORMATS, render
+from wcetchar.store import parse_time
 
 MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
 
@@ -56,7 +63,18 @@ MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
     help="An axis: a parameter, or a number of the profile by its way in the YAML; repeatable, "
     "for all combinations.",
 )
-@click.option("--plot", metavar="FILE", help="Also draw the times over the first axis, SVG.")
+@click.option(
+    "--solve",
+    metavar="NAME=VALUES",
+    help="Look for the slowest memory, the lowest clock, the smallest cache, the largest parameter "
+    "with which the total stays within the budget; exit 1 where there is none.",
+)
+@click.option("--budget", metavar="TIME", help="Of the total, such as 50us; drawn by --plot.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also draw the times, or what was solved, over the first axis, SVG.",
+)
 @format_option(FORMATS)
 @json_option
 @output_option
@@ -67,6 +85,8 @@ def command(
     services: tuple[str, ...],
     values: dict[str, int],
     vary: tuple[str, ...],
+    solve: str | None,
+    budget: str | None,
     plot: str | None,
     form: str | None,
     as_json: bool,
@@ -85,16 +105,30 @@ def command(
       wcetchar sweep kernel.json --profile cortex-m3/flash-3ws \\
           --map cortex-m3/map-flash-3ws --service xTaskCreate \\
           --vary core.clock=8MHz..72MHz/9 --vary N=1,8,16 --plot clock.svg
+      wcetchar sweep renaux2010 --profile renaux2010/platform3 --map renaux2010/map3 \\
+          --set N=13 --solve "regions.external sram.fetch=10..200ns" --budget 60us
+
+    How errors of a profile's numbers show in results: `wcetchar estimate --uncertainty`.
     """
     inputs = [name for name in (characterization, profile, section_map) if name]
     check_output(output, inputs)
     check_output(plot, inputs)
     if plot is not None and plot in (output, "-"):
         raise UsageError("--plot needs a file of its own")
-    if not vary:
+    if not vary and solve is None:
         raise UsageError("nothing is varied", expected="--vary NAME=VALUES", hint="--vary N=1..16")
+    if (solve is not None and budget is None) or (budget is not None and not (solve or plot)):
+        raise UsageError(
+            "--budget and --solve belong together", expected="both; or --budget with --plot"
+        )
+    if plot is not None and not vary:
+        raise UsageError("--plot needs an axis", expected="--vary NAME=VALUES")
     chosen = chosen_format(form, as_json)
+    limit = None if budget is None else read_option("--budget", parse_time, budget)
     asked = pipeline.Request(characterization, profile, section_map, vary, services, values)
+    if solve is not None and limit is not None:
+        _solve(asked, solve, limit, chosen, plot, output)
+        return
     with progress_bar("pricing", "combinations") as advance:
         found = pipeline.run(asked, advance)
     rows = sum(one.total.ticks.size for one in found.surfaces)
@@ -106,12 +140,7 @@ def command(
         )
     drawn = None
     if plot is not None:
-        try:
-            drawn = report.chart(found.axes, found.surfaces)
-        except ValueError as error:
-            raise UsageError(
-                f"--plot: {error}", hint="fewer values, or another first axis"
-            ) from None
+        drawn = _drawn(lambda: report.chart(found.axes, found.surfaces, limit))
     if chosen == "csv":
         emit(report.csv_parts(found.axes, found.surfaces), output)
     else:
@@ -119,3 +148,31 @@ def command(
         emit(render(sheets, chosen, table_width(output), table_color(output)), output)
     if plot is not None and drawn is not None:
         emit(drawn, plot)
+
+
+def _solve(
+    asked: pipeline.Request,
+    solve: str,
+    budget: Fraction,
+    form: str,
+    plot: str | None,
+    output: str | None,
+) -> None:
+    with progress_bar("pricing", "combinations") as advance:
+        found = solving.run(asked, solve, budget, advance)
+    sheet = solved_report.sheet(found)
+    emit(render([sheet], form, table_width(output), table_color(output)), output)
+    if plot is not None:
+        emit(_drawn(lambda: solved_report.chart(found)), plot)
+    failed = [one.service for one in found.solved if one.number is None]
+    if failed:
+        raise CheckFailed(
+            f"no value of {found.axis.name} keeps the budget: {', '.join(dict.fromkeys(failed))}"
+        )
+
+
+def _drawn(draw: Callable[[], str]) -> str:
+    try:
+        return draw()
+    except ValueError as error:
+        raise UsageError(f"--plot: {error}", hint="fewer values, or another first axis") from None

@@ -135,7 +135,7 @@ def chart(axes: Sequence[Axis], surfaces: Sequence[Surface], budget: Fraction | 
             first.heading,
             lambda x: f"{x:g}",
             panels,
-            base=_base(first.numbers),
+            base=base_of(first.numbers),
         )
     )
 
@@ -199,7 +199,7 @@ def _lines(
         yield Line(", ".join([surface.service, *at]), points)
 
 
-def _base(numbers: Sequence[Fraction]) -> int | None:
+def base_of(numbers: Sequence[Fraction]) -> int | None:
     """Of a logarithmic axis, where numbers are apart by factors rather than by steps."""
     first, middle, last = numbers[0], numbers[len(numbers) // 2], numbers[-1]
     if first <= 0 or len(numbers) < 3 or middle * 2 * 10 > (first + last) * 7:
