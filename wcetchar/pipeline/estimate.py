@@ -142,7 +142,7 @@ def estimates_on(
                 )
             except InputError as error:
                 files = platform.profile_file, platform.map_file
-                raise _located(error, *files, request, None) from None
+                raise located(error, *files, request, None) from None
         there = replace(platform, prices=known[id(platform)], following=None)
         found.append(_estimate(request, service, number, there, prepared.known))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The cheapest value of a number at which a budget still holds: the slowest memory, the lowest clock.
+"""The cheapest value of a number at which a budget holds: the slowest memory, the lowest clock.
 
 With T(x) the total of a service where the number is x, all else the same, and x_1 < x_2 < ... from
 the dearest value to the cheapest one::
