@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -224,25 +223,6 @@ def test_the_published_slowdowns(tmp_path: Path) -> None:
     assert "| write | 69.88 | 51.517 | 2.063 | 2.2 | -6.2 % |" in (
         call("--measured", "schoenberg", "--format", "markdown").stdout
     )
-
-
-@pytest.mark.parametrize("name", ["slowdown", "slots"])
-def test_the_pictures_of_the_page_are_what_its_commands_draw(name: str, tmp_path: Path) -> None:
-    pages = Path(__file__).resolve().parents[2] / "docs" / "explanation"
-    plot = tmp_path / "plot.svg"
-    if name == "slots":
-        CliRunner().invoke(main, ["system", "device", "schoenberg-restricted", "--plot", str(plot)])
-    else:
-        (profile,) = re.findall(
-            r"^cat > shared.yaml.*?\n(.*?)^END",
-            (pages / "interference.md").read_text(),
-            re.M | re.S,
-        )
-        file = tmp_path / "shared.yaml"
-        file.write_text(profile)
-        load = ("--load", "36MB/s", "--capacity", "150MB/s")
-        call(*PAPER, "--profile", str(file), *load, "--plot", str(plot))
-    assert plot.read_text() == (pages / f"interference-{name}.svg").read_text()
 
 
 @pytest.mark.parametrize(
