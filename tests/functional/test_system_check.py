@@ -176,6 +176,7 @@ def test_hostile_names_stay_text(file: Path, tmp_path: Path) -> None:
         ("time slice: none", "time slice: 0 ms", 3, "no time at all"),
         ("time slice: none", "time slices: none", 3, "time slice"),
         ("wcet: 4 us", "wcet: 4 us, calls: [{service: xQueueSendFromISR}]", 3, "what they take"),
+        ("wcet: 20 us", "wcet: 20 us, calls: [{service: xSemaphoreTake}]", 3, "what they take"),
         ("wcet: 4 us", "wcet: 0 us", 10, "takes no time"),
         ("  uart", "  log", 10, "a task and an interrupt"),
         ("system/1", "system/7", 1, "system/7"),
@@ -405,3 +406,12 @@ def test_far_too_many_jobs_have_no_bound(tmp_path: Path) -> None:
     done = call(file)
     assert done.exit_code == 1
     assert "b: no bound" in done.stdout
+
+
+def test_calls_in_sections_alone_need_a_characterization(file: Path) -> None:
+    text = FILE.replace("time slice: none", "time slice: none, profile: rv32/two-stage")
+    file.write_text(text.replace("wcet: 20 us", "wcet: 20 us, calls: [{service: xSemaphoreTake}]"))
+    done = call(file)
+    assert done.exit_code == 3, done.output
+    assert f"{file}:3:" in done.output
+    assert "nothing says what they take" in done.output

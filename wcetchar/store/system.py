@@ -364,21 +364,18 @@ def _check_any(source: Source) -> None:
             f"{shown(switch)} is no time, and there is no characterization with such a service",
             expected="a time such as `3 us`, or `characterization:`",
         )
-    calls = any(list_at(one, "calls") or one.get("code") for _, one in _activities(source))
-    calls |= any(
-        list_at(use, "calls")
-        for _, one in _activities(source)
-        for use in list_at(one, "uses")
-        if isinstance(use, dict)
-    )
+    works = [work for _, one in _activities(source) for work in (one, *list_at(one, "uses"))]
+    calls = any(list_at(work, "calls") for work in works)
     priced = "characterization" in kernel
-    if calls and not priced and any(list_at(one, "calls") for _, one in _activities(source)):
+    if calls and not priced:
         source.report(
             ("kernel",),
             "services are called, and nothing says what they take",
             expected="`kernel: {characterization: ..., profile: ..., map: ...}`",
         )
-    if (calls or priced) and "profile" not in kernel:
+    if (calls or priced or any(one.get("code") for one in activities)) and (
+        "profile" not in kernel
+    ):
         source.report(
             ("kernel",),
             "a characterization is priced, and there is no hardware profile",
