@@ -100,6 +100,11 @@ class InputError(WcetcharError):
 
     exit_code = 3
 
+    @property
+    def each(self) -> tuple[InputError, ...]:
+        """The mistakes one by one, of which there may be several."""
+        return (self,)
+
 
 class InputErrors(InputError):
     """Several mistakes of one file, reported at once, in the order of the file."""
@@ -111,6 +116,10 @@ class InputErrors(InputError):
             else errors
         )
         super().__init__(f"{len(self.errors)} mistakes")
+
+    @property
+    def each(self) -> tuple[InputError, ...]:
+        return self.errors
 
     def __str__(self) -> str:
         return "\n".join(str(error) for error in self.errors)

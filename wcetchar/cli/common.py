@@ -12,7 +12,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
 import click
@@ -87,6 +87,38 @@ def assignments(
     return values
 
 
+map_option = click.option(
+    "section_map",
+    "--map",
+    metavar="NAME|FILE",
+    help="Section map. Default: the profile's own.",
+)
+"""``--map``: one section map."""
+services_option = click.option(
+    "services",
+    "--service",
+    multiple=True,
+    metavar="NAME",
+    help="Only this service, with all parts of one that another thread cuts; repeatable.",
+)
+"""``--service``: those of a characterization that are priced."""
+values_option = click.option(
+    "values",
+    "--set",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=assignments,
+    help="Value of a parameter, before that of the map; repeatable.",
+)
+"""``--set``: values of their parameters."""
+maximum_option = click.option(
+    "--maximum",
+    is_flag=True,
+    help="Search parameters that nothing sets for the values with the largest total.",
+)
+"""``--maximum``: instead of values that nothing sets."""
+
+
 def chosen_format(form: str | None, as_json: bool) -> str:
     """How to print a result: what `--format` says, `--json`, or a table.
 
@@ -147,6 +179,23 @@ def check_output(output: str | None, inputs: Iterable[str]) -> None:
             expected="a file in a folder that exists and is writable",
             hint="choose another path",
         )
+
+
+def check_files(
+    output: str | None, others: Mapping[str, str | None], inputs: Sequence[str]
+) -> None:
+    """As :func:`check_output`, of an output and further files, by their options.
+
+    Raises:
+        UsageError, InputError: as there; a further file is standard output, or one of the others.
+    """
+    check_output(output, inputs)
+    places = [] if output in (None, "-") else [output]
+    for option, place in others.items():
+        check_output(place, inputs)
+        if place == "-" or place in places:
+            raise UsageError(f"{option} needs a file of its own")
+        places += [] if place is None else [place]
 
 
 def emit(text: str | Iterable[str], output: str | None) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import click
 
 from wcetchar.cli.common import (
-    assignments,
     check_output,
     chosen_format,
     emit,
     format_option,
     json_option,
+    maximum_option,
     output_option,
+    services_option,
     table_color,
     table_width,
+    values_option,
 )
 from wcetchar.pipeline import estimate as pipeline
 from wcetchar.report import csv, jsondoc, markdown, terminal
@@ -39,26 +41,9 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     metavar="NAME|FILE",
     help="Section map: one for all profiles or one for each. Default: the profile's own.",
 )
-@click.option(
-    "services",
-    "--service",
-    multiple=True,
-    metavar="NAME",
-    help="Only this service, with all parts of one that another thread cuts; repeatable.",
-)
-@click.option(
-    "values",
-    "--set",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=assignments,
-    help="Value of a parameter, before that of the map; repeatable.",
-)
-@click.option(
-    "--maximum",
-    is_flag=True,
-    help="Search parameters that nothing sets for the values with the largest total.",
-)
+@services_option
+@values_option
+@maximum_option
 @click.option(
     "--uncertainty",
     is_flag=True,

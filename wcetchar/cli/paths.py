@@ -5,14 +5,16 @@ from __future__ import annotations
 import click
 
 from wcetchar.cli.common import (
-    assignments,
     check_output,
     chosen_format,
     emit,
     json_option,
+    map_option,
     output_option,
+    services_option,
     table_color,
     table_width,
+    values_option,
 )
 from wcetchar.errors import UsageError
 from wcetchar.pipeline import worst_paths as pipeline
@@ -29,27 +31,9 @@ FORMATS = ("table", "summary", "dot", "html", "lp", "json")
     metavar="NAME|FILE",
     help="Hardware profile that paths are priced by; needed for all but --template.",
 )
-@click.option(
-    "section_map",
-    "--map",
-    metavar="NAME|FILE",
-    help="Section map. Default: the profile's own.",
-)
-@click.option(
-    "services",
-    "--service",
-    multiple=True,
-    metavar="NAME",
-    help="Only this service, with all parts of one that another thread cuts; repeatable.",
-)
-@click.option(
-    "values",
-    "--set",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=assignments,
-    help="Value of a parameter, before that of the map; repeatable.",
-)
+@map_option
+@services_option
+@values_option
 @click.option(
     "--maximum",
     is_flag=True,

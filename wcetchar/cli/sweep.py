@@ -8,16 +8,18 @@ from fractions import Fraction
 import click
 
 from wcetchar.cli.common import (
-    assignments,
-    check_output,
+    check_files,
     chosen_format,
     emit,
     format_option,
     json_option,
+    map_option,
     output_option,
     progress_bar,
+    services_option,
     table_color,
     table_width,
+    values_option,
 )
 from wcetchar.errors import CheckFailed, UsageError
 from wcetchar.pipeline import solve as solving
@@ -34,27 +36,9 @@ MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
 @click.command("sweep", short_help="Services over clock, memories, bus width, caches, parameters.")
 @click.argument("characterization")
 @click.option("--profile", required=True, metavar="NAME|FILE", help="Hardware profile.")
-@click.option(
-    "section_map",
-    "--map",
-    metavar="NAME|FILE",
-    help="Section map. Default: the profile's own.",
-)
-@click.option(
-    "services",
-    "--service",
-    multiple=True,
-    metavar="NAME",
-    help="Only this service, with all parts of one that another thread cuts; repeatable.",
-)
-@click.option(
-    "values",
-    "--set",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=assignments,
-    help="Value of a parameter, before that of the map; repeatable.",
-)
+@map_option
+@services_option
+@values_option
 @click.option(
     "vary",
     "--vary",
@@ -111,10 +95,7 @@ def command(
     How errors of a profile's numbers show in results: `wcetchar estimate --uncertainty`.
     """
     inputs = [name for name in (characterization, profile, section_map) if name]
-    check_output(output, inputs)
-    check_output(plot, inputs)
-    if plot is not None and plot in (output, "-"):
-        raise UsageError("--plot needs a file of its own")
+    check_files(output, {"--plot": plot}, inputs)
     if not vary and solve is None:
         raise UsageError("nothing is varied", expected="--vary NAME=VALUES", hint="--vary N=1..16")
     if (solve is not None and budget is None) or (budget is not None and not (solve or plot)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wcetchar.cli.common import (
+    check_files,
     check_output,
     chosen_format,
     emit,
@@ -199,10 +200,7 @@ def command(
         )
         _replay(request, chosen, output)
         return
-    check_output(output, (*given, measured))
-    check_output(plot, (*given, measured))
-    if plot is not None and plot in (output, "-"):
-        raise UsageError("--plot needs a file of its own")
+    check_files(output, {"--plot": plot}, (*given, measured))
     result = pipeline.run(
         pipeline.Request(
             characterization,

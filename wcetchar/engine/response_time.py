@@ -43,7 +43,7 @@ from fractions import Fraction
 from typing import Final
 
 from wcetchar.engine import locks
-from wcetchar.model.system import Cause, Interrupt, Part, Response, System, Task
+from wcetchar.model.system import Analysis, Cause, Interrupt, Part, Response, System, Task
 
 NONE: Final = Fraction(0)
 MOST_STEPS: Final = 50_000
@@ -64,19 +64,6 @@ class _Stream:
 
     def demand(self, window: Fraction) -> Fraction:
         return -(-(window + self.jitter) // self.period) * self.time
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """``load``: share of the processor's time that all take."""
-
-    tasks: tuple[Response, ...]
-    interrupts: tuple[Response, ...]
-    load: Fraction
-
-    @property
-    def met(self) -> bool:
-        return all(one.met for one in (*self.tasks, *self.interrupts))
 
 
 def analyse(system: System) -> Analysis:

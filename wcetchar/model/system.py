@@ -183,6 +183,19 @@ class Response:
 
 
 @dataclass(frozen=True)
+class Analysis:
+    """``load``: share of the processor's time that all take."""
+
+    tasks: tuple[Response, ...]
+    interrupts: tuple[Response, ...]
+    load: Fraction
+
+    @property
+    def met(self) -> bool:
+        return all(one.met for one in (*self.tasks, *self.interrupts))
+
+
+@dataclass(frozen=True)
 class Span:
     """From ``begin`` to ``end`` the processor did this for ``who``: ``run``, ``switch`` or
     ``handler``; ``holding``: resources that it held."""

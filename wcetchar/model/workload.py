@@ -31,7 +31,7 @@ class Call:
     service: str
     values: Mapping[str, int]
     times: int
-    place: Location = field(compare=False)
+    place: Location | None = field(compare=False)
     gives_way: GivesWay | None = None
 
 
@@ -96,7 +96,8 @@ class Activity:
 @dataclass(frozen=True)
 class Kernel:
     """``switch``: a time, or the name of the service that switches; ``None``: nothing says it.
-    ``profile`` and ``section_map`` price all characterizations of the system."""
+    ``profile`` and ``section_map`` price all characterizations of the system; ``place``: where the
+    file says the switch, or the kernel."""
 
     characterization: str | None = None
     profile: str | None = None
@@ -106,6 +107,7 @@ class Kernel:
     nested: bool = False
     transitive: bool = False
     slice: Fraction | None = None
+    place: Location | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

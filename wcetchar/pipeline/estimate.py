@@ -92,14 +92,8 @@ def run(request: Request) -> tuple[Estimate, ...]:
     prepared = prepare(request, store.load_characterization(request.characterization))
     models = {model.service: model for model in prepared.characterization.paths}
     return tuple(
-        replace(
-            estimate,
-            over_all_paths=_over_all_paths(
-                models.get(one[0].name), one[2], estimate, request.maximum or _are_off(*one)
-            ),
-        )
+        _with_paths(request, *one, prepared.known, models.get(one[0].name))
         for one in prepared.chosen
-        for estimate in (_estimate(request, *one, prepared.known),)
     )
 
 
@@ -187,17 +181,24 @@ class Opened:
         chosen = [(part, self._numbers[part.name], self._platform) for part in parts]
         check_all_values(asked, chosen)
         return tuple(
-            self._with_paths(_estimate(asked, *one, self._known), one[0].name) for one in chosen
+            _with_paths(asked, *one, self._known, self._models.get(one[0].name)) for one in chosen
         )
 
-    def _with_paths(self, found: Estimate, name: str) -> Estimate:
-        over = _over_all_paths(self._models.get(name), self._platform, found, False)
-        return replace(found, over_all_paths=over)
 
-
-def _are_off(service: ServiceCharacterization, number: int, platform: Platform) -> bool:
-    """Some of its parameters may be off."""
-    return any(parameter.name in platform.uncertain for parameter in service.parameters)
+def _with_paths(
+    request: Request,
+    service: ServiceCharacterization,
+    number: int,
+    platform: Platform,
+    known: set[str],
+    model: PathModel | None,
+) -> Estimate:
+    """As ``_estimate``, and over all paths; with values that are searched for, or may be off, that
+    may be dearer elsewhere."""
+    found = _estimate(request, service, number, platform, known)
+    are_off = any(parameter.name in platform.uncertain for parameter in service.parameters)
+    over = _over_all_paths(model, platform, found, request.maximum or are_off)
+    return replace(found, over_all_paths=over)
 
 
 def _over_all_paths(
@@ -292,7 +293,7 @@ def check_all_values(
         except InputError as error:
             _place_in_parameters(error, platform)
             error = located(error, platform.profile_file, platform.map_file, request, number)
-            found = error.errors if isinstance(error, InputErrors) else (error,)
+            found = error.each
             for one in found:
                 if isinstance(one, PricingError) and one.file == "nothing":
                     missing.setdefault(str(one.keys[0]), []).append((service.name, one))
@@ -311,7 +312,7 @@ def _place_in_parameters(error: InputError, platform: Platform) -> None:
     given = {**platform.section_map.parameters, **platform.section_map.uncertain}
     if platform.map_file is None or not given:
         return
-    for one in error.errors if isinstance(error, InputErrors) else (error,):
+    for one in error.each:
         if isinstance(one, PricingError) and one.file == "nothing":
             one.where = store.locate(platform.map_file, "parameters", *one.keys)
 
@@ -485,7 +486,7 @@ def located(
 ) -> InputError:
     """The same error with the place in the file whose value it is about; ``number`` is that of
     the service in the characterization."""
-    for one in error.errors if isinstance(error, InputErrors) else (error,):
+    for one in error.each:
         if one.where is not None:
             continue
         if not isinstance(one, PricingError):  # The counts themselves do not hold.

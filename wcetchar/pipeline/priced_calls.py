@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wcetchar.engine import PricingError
-from wcetchar.errors import InputError, InputErrors, several
+from wcetchar.errors import InputError, several
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.workload import Call
 from wcetchar.pipeline import estimate
@@ -46,10 +46,7 @@ def price_calls(
         try:
             found.append(opened.at(call.service, call.values))
         except InputError as error:
-            mistakes += [
-                _at_call(call, one)
-                for one in (error.errors if isinstance(error, InputErrors) else (error,))
-            ]
+            mistakes += [_at_call(call, one) for one in error.each]
     if mistakes:
         raise several(mistakes)
     return found

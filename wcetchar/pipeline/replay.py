@@ -22,7 +22,7 @@ from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.engine.cache_models import CacheModels, cache_models
 from wcetchar.engine.caches import fitting, replay, replay_loads
 from wcetchar.engine.counts import check_values
-from wcetchar.errors import InputError, InputErrors, Location, several
+from wcetchar.errors import InputError, Location, several
 from wcetchar.image import load_image
 from wcetchar.model.characterization import (
     Characterization,
@@ -303,7 +303,7 @@ def _rows(
             check_values(service, parameters)
             said = {state: of(service, values) for state, of in says[kind].items()}
         except InputError as error:
-            for one in error.errors if isinstance(error, InputErrors) else (error,):
+            for one in error.each:
                 one.where = one.where or Location(request.characterization)
             raise
         yield ReplayedRow(kind, name, parameters, most.windows, most.executed, most.in_vain, said)

@@ -23,7 +23,7 @@ from wcetchar.engine import Following, PriceVector, price_vector
 from wcetchar.engine.slopes import changes
 from wcetchar.engine.sweep import MOST_POINTS, AtAll, Grid, followed_by, sweep
 from wcetchar.engine.totals import Times
-from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
@@ -155,7 +155,7 @@ class Opened:
                 asked, [(service, numbers[service.name], platform) for service in self.services]
             )
         except InputError as error:
-            for one in _each(error):
+            for one in error.each:
                 hint = one.hint or ""
                 one.hint = hint.replace("--maximum for the largest total", "--vary it") or None
             raise
@@ -254,7 +254,7 @@ class Opened:
     ) -> InputError:
         """With the numbers that it is about."""
         option = next((a.option for a in axes if a.axis.name in place), "--vary")
-        for one in _each(error):
+        for one in error.each:
             if one.where is None and type(one) is InputError:
                 one.where = Location(option)
         error = estimate.located(
@@ -265,7 +265,7 @@ class Opened:
             for a in axes
             if a.steps is not None and a.axis.name in place
         )
-        for one in _each(error):
+        for one in error.each:
             one.message = f"at {at}: {one.message}" if at else one.message
         return error
 
@@ -277,10 +277,6 @@ _KEPT: Final = 64
 def _texts(axes: Sequence[AskedAxis], place: Mapping[str, int]) -> dict[Steps, str]:
     """Numbers of the profile, as a file says them."""
     return {a.steps: a.text(place[a.axis.name]) for a in axes if a.steps is not None}
-
-
-def _each(error: InputError) -> Sequence[InputError]:
-    return error.errors if isinstance(error, InputErrors) else (error,)
 
 
 class _Making:

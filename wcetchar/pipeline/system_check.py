@@ -9,13 +9,14 @@ from typing import Final
 
 from wcetchar import store
 from wcetchar.engine import locks
-from wcetchar.engine.response_time import Analysis, analyse, load
+from wcetchar.engine.response_time import analyse, load
 from wcetchar.engine.simulation import MOST_JOBS, hyperperiod, simulate
+from wcetchar.engine.slowdown import scaled
 from wcetchar.errors import InputError, InputErrors, several
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.service import whole_of
-from wcetchar.model.system import CriticalSection, Interrupt, System, Task, Timeline
+from wcetchar.model.system import Analysis, CriticalSection, Interrupt, System, Task, Timeline
 from wcetchar.model.workload import Activity, Call, GivesWay, Workload
 from wcetchar.pipeline.priced_calls import Hardware, price_calls
 
@@ -135,8 +136,7 @@ class _Prices:
         kernel = self._kernel.characterization
         self._switch: Call | None = None
         if isinstance(self._kernel.switch, str) and kernel is not None:
-            place = store.locate(workload.path, "kernel", "context switch")
-            self._switch = Call(self._kernel.switch, {}, 1, place)
+            self._switch = Call(self._kernel.switch, {}, 1, self._kernel.place)
             by_file.setdefault(kernel, []).append(self._switch)
         for one in (*workload.tasks, *workload.interrupts):
             if one.work.code is not None:
@@ -226,7 +226,7 @@ class _Prices:
     def _own(self, one: Activity) -> Fraction:
         code = one.work.code
         characterized = NONE if code is None else self._time([code.call])
-        return (one.work.wcet + characterized) * one.slowdown
+        return scaled(one.work.wcet + characterized, one.slowdown)
 
     def _task(self, one: Activity) -> Task:
         self._check_waits(one)
@@ -236,7 +236,9 @@ class _Prices:
         sections = tuple(
             CriticalSection(
                 use.resource,
-                use.wcet * one.slowdown + self._time(use.calls) + self._inside(one, use.resource),
+                scaled(use.wcet, one.slowdown)
+                + self._time(use.calls)
+                + self._inside(one, use.resource),
                 use.times,
                 use.within,
             )
@@ -254,9 +256,9 @@ class _Prices:
             one.offset,
             one.jitter,
             one.released_by,
-            max(held.preemption * one.slowdown, _held(code) * one.slowdown, _held(estimates)),
-            max(held.interrupts * one.slowdown, _masked(code) * one.slowdown, _masked(estimates)),
-            held.all_interrupts * one.slowdown,
+            max(scaled(max(held.preemption, _held(code)), one.slowdown), _held(estimates)),
+            max(scaled(max(held.interrupts, _masked(code)), one.slowdown), _masked(estimates)),
+            scaled(held.all_interrupts, one.slowdown),
             sections,
             one.suspended,
             one.suspensions,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.model.system import Interrupt, Response, System, Task
+from wcetchar.model.system import Analysis, Interrupt, Response, System, Task, Timeline
 from wcetchar.report.numbers import for_json, grouped
 from wcetchar.report.sheet import Column, Sheet, Value, text_column
 
@@ -17,16 +17,11 @@ _US: Final = Fraction(1, 1000)
 
 @dataclass(frozen=True)
 class View:
-    """``longest``: simulated response by name, up to ``simulated`` nanoseconds, ``whole``: that is
-    a hyperperiod at least. ``word``: "" where nothing was priced."""
+    """``timeline``: of the simulated run. ``word``: "" where nothing was priced."""
 
     system: System
-    tasks: Sequence[Response]
-    interrupts: Sequence[Response]
-    load: Fraction
-    longest: Mapping[str, Fraction]
-    simulated: Fraction
-    whole: bool
+    analysis: Analysis
+    timeline: Timeline
     word: str
     notes: Sequence[str]
 
@@ -34,10 +29,10 @@ class View:
     def all(self) -> list[tuple[Task | Interrupt, Response]]:
         """Interrupts first, each the most urgent first."""
         handlers: list[tuple[Task | Interrupt, Response]] = list(
-            zip(self.system.interrupts, self.interrupts, strict=True)
+            zip(self.system.interrupts, self.analysis.interrupts, strict=True)
         )
         tasks: list[tuple[Task | Interrupt, Response]] = list(
-            zip(self.system.periodic, self.tasks, strict=True)
+            zip(self.system.periodic, self.analysis.tasks, strict=True)
         )
         handlers.sort(key=lambda pair: -pair[0].priority)
         tasks.sort(key=lambda pair: -pair[0].priority)
@@ -82,7 +77,7 @@ def _responses(view: View) -> Sheet:
                 "none" if response.time is None else response.time,
                 response.deadline,
                 "missed" if slack is None or slack < 0 else slack,
-                view.longest.get(one.name),
+                view.timeline.longest.get(one.name),
                 response.met,
                 None if dominant is None else str(dominant),
             )
@@ -109,7 +104,7 @@ def _parts(view: View) -> Sheet:
 
 
 def _lines(view: View) -> list[str]:
-    lines = [f"load {grouped(100 * view.load)} %, context switches included"]
+    lines = [f"load {grouped(100 * view.analysis.load)} %, context switches included"]
     missed = [response for _, response in view.all if not response.met]
     for response in missed:
         if response.time is None:
@@ -122,12 +117,12 @@ def _lines(view: View) -> list[str]:
             lines.append(f"{response.name}: the deadline is missed by {late} us at worst")
     if not missed:
         lines.append("all deadlines are met")
-    far = grouped(view.simulated * _US)
+    far = grouped(view.timeline.end * _US)
     lines.append(
         f"simulated up to {far} us, "
         + (
             "a hyperperiod and more"
-            if view.whole
+            if view.timeline.whole
             else "which is no hyperperiod: that has too many jobs"
         )
     )
@@ -139,12 +134,12 @@ def _lines(view: View) -> list[str]:
 def _document(view: View) -> dict[str, object]:
     return {
         "name": view.system.name,
-        "load_percent": for_json(100 * view.load),
-        "met": all(response.met for _, response in view.all),
+        "load_percent": for_json(100 * view.analysis.load),
+        "met": view.analysis.met,
         "word": view.word or None,
         "switch_ns": for_json(view.system.switch),
-        "simulated_ns": for_json(view.simulated),
-        "simulated_hyperperiod": view.whole,
+        "simulated_ns": for_json(view.timeline.end),
+        "simulated_hyperperiod": view.timeline.whole,
         "parts": {
             one.name: [
                 {"part": part.cause.value, "who": part.who, "ns": for_json(part.time)}

@@ -68,7 +68,7 @@ def partitions_names() -> tuple[str, ...]:
 
 def measure_names() -> tuple[str, ...]:
     """Names of the shipped plans of measurements, sorted."""
-    return tuple(sorted(p.name.removesuffix(_MEASURE) for p in PUBLISHED.glob("*" + _MEASURE)))
+    return _published(_MEASURE)
 
 
 def slowdowns_names() -> tuple[str, ...]:

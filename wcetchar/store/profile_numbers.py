@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.errors import InputError, Location
 from wcetchar.model.access import Operation
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.store.based_on import with_base
@@ -78,7 +78,7 @@ class ProfileNumbers:
         try:
             return profile_of(source)
         except InputError as error:
-            for one in error.errors if isinstance(error, InputErrors) else (error,):
+            for one in error.each:
                 if one.where in places:
                     one.where = None
             raise

@@ -235,6 +235,7 @@ def load_system(path: str) -> Workload:
             kernel.nested_interrupts,
             kernel.inheritance == "transitive",
             kernel.time_slice,
+            source.where(("kernel", "context switch")),
         ),
         tuple(_task(source, folder, name, one) for name, one in document.tasks.items()),
         tuple(_interrupt(source, folder, name, one) for name, one in document.interrupts.items()),

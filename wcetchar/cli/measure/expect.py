@@ -14,9 +14,10 @@ from wcetchar.cli.common import (
     table_color,
     table_width,
 )
-from wcetchar.cli.measure.options import FORMATS, clock_option, only_option
+from wcetchar.cli.measure.options import clock_option, only_option
 from wcetchar.pipeline import measure as pipeline
 from wcetchar.report import measuring_text as report
+from wcetchar.report.sheet import FORMATS
 
 
 @click.command("expect", short_help="What a plan needs and expects, before anything is measured.")

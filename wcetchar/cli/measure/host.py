@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import click
 
-from wcetchar.cli.common import chosen_format, emit, format_option, json_option, output_option
-from wcetchar.cli.measure.options import (
-    FORMATS,
+from wcetchar.cli.common import (
     check_files,
+    chosen_format,
+    emit,
+    format_option,
+    json_option,
+    output_option,
+)
+from wcetchar.cli.measure.options import (
     clock_option,
     only_option,
     plot_option,
     show,
 )
 from wcetchar.pipeline import measure as pipeline
+from wcetchar.report.sheet import FORMATS
 
 
 @click.command("host", short_help="Measure this machine: calls, processes, threads, memory.")

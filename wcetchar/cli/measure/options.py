@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from wcetchar.cli.common import check_output, emit, table_color, table_width
-from wcetchar.errors import CheckFailed, InputError, UsageError
+from wcetchar.cli.common import emit, table_color, table_width
+from wcetchar.errors import CheckFailed, InputError
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measuring import UNUSABLE
 from wcetchar.pipeline import measure as pipeline
@@ -16,7 +16,6 @@ from wcetchar.report import measuring_plot, measuring_text
 from wcetchar.report.measuring import View, name_of
 from wcetchar.report.measuring_words import in_words
 
-FORMATS: Final = ("table", "csv", "markdown", "json")
 _SHOWN: Final = 20
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -35,17 +34,6 @@ def plot_option(function: _F) -> _F:
         metavar="FILE",
         help="Also draw operations over sizes, such as memory, as a picture, SVG.",
     )(function)
-
-
-def check_files(output: str | None, others: dict[str, str | None], inputs: list[str]) -> None:
-    """Refuse what cannot be written, or would be written twice, before any work is done."""
-    check_output(output, inputs)
-    places = [] if output in (None, "-") else [output]
-    for option, place in others.items():
-        check_output(place, inputs)
-        if place == "-" or place in places:
-            raise UsageError(f"{option} needs a file of its own")
-        places += [] if place is None else [place]
 
 
 def show(result: pipeline.Result, chosen: str, output: str | None, plot: str | None) -> None:

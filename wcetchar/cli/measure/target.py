@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import click
 
-from wcetchar.cli.common import chosen_format, format_option, json_option, output_option
-from wcetchar.cli.measure.options import (
-    FORMATS,
+from wcetchar.cli.common import (
     check_files,
+    chosen_format,
+    format_option,
+    json_option,
+    output_option,
+)
+from wcetchar.cli.measure.options import (
     clock_option,
     only_option,
     plot_option,
     show,
 )
 from wcetchar.pipeline import measure as pipeline
+from wcetchar.report.sheet import FORMATS
 
 
 @click.command("target", short_help="What readings of a target say, held against a plan.")

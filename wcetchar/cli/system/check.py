@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from wcetchar.cli.common import (
-    check_output,
+    check_files,
     chosen_format,
     emit,
     format_option,
@@ -67,10 +67,7 @@ def command(
           --map cortex-m3/map-external-16bit
     """
     inputs = [name for name in (system, profile, section_map) if name]
-    check_output(output, inputs)
-    check_output(timeline, inputs)
-    if timeline is not None and timeline in (output, "-"):
-        raise UsageError("--timeline needs a file of its own")
+    check_files(output, {"--timeline": timeline}, inputs)
     if until is not None and timeline is None:
         raise UsageError(
             "--until says where a picture ends, and there is none", expected="--timeline"
@@ -80,17 +77,8 @@ def command(
     if end == 0:
         raise UsageError("--until 0 leaves nothing to draw", expected="a time above 0")
     found = pipeline.run(pipeline.Request(system, profile, section_map, end))
-    view = report.View(
-        found.system,
-        found.analysis.tasks,
-        found.analysis.interrupts,
-        found.analysis.load,
-        found.timeline.longest,
-        found.timeline.end,
-        found.timeline.whole,
-        "" if found.word is None else found.word.value,
-        found.notes,
-    )
+    word = "" if found.word is None else found.word.value
+    view = report.View(found.system, found.analysis, found.timeline, word, found.notes)
     sheets = report.sheets(view, parts)
     emit(render(sheets, chosen, table_width(output), table_color(output)), output)
     if timeline is not None:

@@ -8,7 +8,7 @@ import click
 
 from wcetchar import store
 from wcetchar.cli.common import (
-    check_output,
+    check_files,
     chosen_format,
     emit,
     format_option,
@@ -22,8 +22,7 @@ from wcetchar.pipeline import device as pipeline
 from wcetchar.pipeline.options import read_above_zero
 from wcetchar.report import device as report
 from wcetchar.report import slots_timeline
-
-FORMATS = ("table", "csv", "markdown", "json")
+from wcetchar.report.sheet import FORMATS
 
 
 @click.command("device", short_help="What a shared device or bus guarantees, slot by slot.")
@@ -64,10 +63,7 @@ def command(
       wcetchar system device schoenberg-restricted
       wcetchar system device disks.yaml --cluster 64KiB --cluster 1MiB --devices 4 --plot slots.svg
     """
-    check_output(output, (device,))
-    check_output(plot, (device,))
-    if plot is not None and plot in (output, "-"):
-        raise UsageError("--plot needs a file of its own")
+    check_files(output, {"--plot": plot}, (device,))
     chosen = chosen_format(form, as_json)
     sizes = tuple(int(read_above_zero("--cluster", store.parse_size, one)) for one in clusters)
     found = pipeline.run(pipeline.Request(device, sizes, devices))

@@ -8,7 +8,6 @@ from fractions import Fraction
 import click
 
 from wcetchar.cli.common import (
-    assignments,
     check_output,
     chosen_format,
     emit,
@@ -17,6 +16,7 @@ from wcetchar.cli.common import (
     output_option,
     table_color,
     table_width,
+    values_option,
 )
 from wcetchar.model.switching import LossModel
 from wcetchar.pipeline import overhead as pipeline
@@ -71,14 +71,7 @@ def _rates(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     metavar="NAME",
     help="Service or activity of CHARACTERIZATION that switches.",
 )
-@click.option(
-    "values",
-    "--set",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=assignments,
-    help="Value of a parameter, before that of the map; repeatable.",
-)
+@values_option
 @click.option(
     "--working-set",
     metavar="FILE:NAME",

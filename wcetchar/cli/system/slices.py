@@ -7,7 +7,7 @@ from fractions import Fraction
 import click
 
 from wcetchar.cli.common import (
-    check_output,
+    check_files,
     chosen_format,
     emit,
     format_option,
@@ -76,10 +76,7 @@ def command(
       wcetchar system slices kaiser2008 --limit 8% --plot slices.svg
       wcetchar system slices partitions.yaml --slice 500us --slice 2ms
     """
-    check_output(output, [partitions])
-    check_output(plot, [partitions])
-    if plot is not None and plot in (output, "-"):
-        raise UsageError("--plot needs a file of its own")
+    check_files(output, {"--plot": plot}, [partitions])
     chosen = chosen_format(form, as_json)
     share = None if limit is None else _share(limit)
     asked = pipeline.Request(partitions, slices, first, last, share, plot is not None)

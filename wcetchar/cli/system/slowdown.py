@@ -9,15 +9,17 @@ import click
 
 from wcetchar import store
 from wcetchar.cli.common import (
-    assignments,
-    check_output,
+    check_files,
     chosen_format,
     emit,
     format_option,
     json_option,
+    map_option,
+    maximum_option,
     output_option,
     table_color,
     table_width,
+    values_option,
 )
 from wcetchar.errors import UsageError
 from wcetchar.pipeline import measured_slowdown
@@ -25,6 +27,7 @@ from wcetchar.pipeline import slowdown as pipeline
 from wcetchar.pipeline.options import read_above_zero
 from wcetchar.report import measured_slowdown as of_measured
 from wcetchar.report import slowdown as report
+from wcetchar.report.sheet import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,18 +35,11 @@ if TYPE_CHECKING:
     from wcetchar.model.slowdown import BusLoad
     from wcetchar.report.slowdown import Points
 
-FORMATS = ("table", "csv", "markdown", "json")
-
 
 @click.command("slowdown", short_help="Slowdown factor of services under bus load of others.")
 @click.argument("characterization", required=False)
 @click.option("--profile", metavar="NAME|FILE", help="Hardware profile of CHARACTERIZATION.")
-@click.option(
-    "section_map",
-    "--map",
-    metavar="NAME|FILE",
-    help="Section map. Default: the profile's own.",
-)
+@map_option
 @click.option(
     "services",
     "--service",
@@ -51,19 +47,8 @@ FORMATS = ("table", "csv", "markdown", "json")
     metavar="NAME",
     help="Only this service, or application of --measured; repeatable.",
 )
-@click.option(
-    "values",
-    "--set",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=assignments,
-    help="Value of a parameter, before that of the map; repeatable.",
-)
-@click.option(
-    "--maximum",
-    is_flag=True,
-    help="Search parameters that nothing sets for the values with the largest total.",
-)
+@values_option
+@maximum_option
 @click.option(
     "--load",
     metavar="BANDWIDTH",
@@ -129,10 +114,7 @@ def command(
       wcetchar system slowdown --measured schoenberg
     """
     inputs = [name for name in (characterization, profile, section_map, measured) if name]
-    check_output(output, inputs)
-    check_output(plot, inputs)
-    if plot is not None and plot in (output, "-"):
-        raise UsageError("--plot needs a file of its own")
+    check_files(output, {"--plot": plot}, inputs)
     chosen = chosen_format(form, as_json)
     took = None if load is None else read_above_zero("--load", store.parse_bandwidth, load)
     whole = (
