@@ -55,6 +55,20 @@ class Request:
     maximum: bool = False
     uncertainty: bool = False
 
+    @classmethod
+    def on_one(
+        cls,
+        characterization: str,
+        profile: str,
+        section_map: str | None,
+        services: tuple[str, ...],
+        values: Mapping[str, int],
+        maximum: bool = False,
+    ) -> Request:
+        """On one profile. ``section_map``: ``None``: the profile's own."""
+        maps = () if section_map is None else (section_map,)
+        return cls(characterization, (profile,), maps, services, values, maximum)
+
 
 @dataclass(frozen=True)
 class Platform:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from wcetchar import store
-from wcetchar.errors import InputError, InputErrors, Location, several
+from wcetchar.errors import InputError, Location, several
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.model.measuring import Case, Estimated, Expected, Judged, Plan, ReadingsFile, Series
 from wcetchar.pipeline import estimate
@@ -198,21 +198,18 @@ def _expected(plan: Plan, case: Case) -> Expected | None:
     values = dict(one.values)
     if one.parameter is not None and case.parameter is not None:
         values[one.parameter] = case.parameter
-    asked = estimate.Request(
+    asked = estimate.Request.on_one(
         _beside(plan, one.characterization),
-        (_beside(plan, one.profile),),
-        () if one.section_map is None else (_beside(plan, one.section_map),),
+        _beside(plan, one.profile),
+        None if one.section_map is None else _beside(plan, one.section_map),
         (one.service,),
         values,
     )
     try:
         found = estimate.run(asked)
-    except InputErrors as errors:
-        for error in errors.errors:
-            error.where = error.where or where
-        raise
     except InputError as error:
-        error.where = error.where or where
+        for mistake in error.each:
+            mistake.where = mistake.where or where
         raise
     if len(found) != 1:
         raise InputError(

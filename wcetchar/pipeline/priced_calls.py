@@ -32,10 +32,10 @@ def price_calls(
             is not there, lacks a value or has one out of range, at the call's place. All calls'
             mistakes at once as ``InputErrors``.
     """
-    asked = estimate.Request(
+    asked = estimate.Request.on_one(
         characterization,
-        (hardware.profile,),
-        () if hardware.section_map is None else (hardware.section_map,),
+        hardware.profile,
+        hardware.section_map,
         tuple(dict.fromkeys(call.service for call in calls)),
         hardware.values,
     )

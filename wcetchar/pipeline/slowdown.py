@@ -81,10 +81,10 @@ def run(request: Request) -> Result:
         UsageError: nothing says what other masters do.
         InputError: as of ``estimate``; there is no such region.
     """
-    asked = estimating.Request(
+    asked = estimating.Request.on_one(
         request.characterization,
-        (request.profile,),
-        () if request.section_map is None else (request.section_map,),
+        request.profile,
+        request.section_map,
         request.services,
         request.values,
         request.maximum,

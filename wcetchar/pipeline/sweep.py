@@ -98,10 +98,10 @@ class Opened:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self._asked = estimate.Request(
+        self._asked = estimate.Request.on_one(
             request.characterization,
-            (request.profile,),
-            () if request.section_map is None else (request.section_map,),
+            request.profile,
+            request.section_map,
             request.services,
             request.values,
         )

@@ -129,10 +129,10 @@ def priced(request: Request) -> Iterator[Priced]:
     Raises:
         InputError, NoSoundBound: as of :func:`run`.
     """
-    asked = estimates.Request(
+    asked = estimates.Request.on_one(
         request.characterization,
-        (request.profile,),
-        () if request.section_map is None else (request.section_map,),
+        request.profile,
+        request.section_map,
         request.services,
         request.values,
         request.maximum,
