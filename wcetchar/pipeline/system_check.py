@@ -12,7 +12,7 @@ from wcetchar.engine import locks
 from wcetchar.engine.response_time import analyse, load
 from wcetchar.engine.simulation import MOST_JOBS, hyperperiod, simulate
 from wcetchar.engine.slowdown import scaled
-from wcetchar.errors import InputError, InputErrors, several
+from wcetchar.errors import InputError, several
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.service import whole_of
@@ -151,10 +151,8 @@ class _Prices:
             try:
                 for call, found in zip(calls, price_calls(file, hardware, calls), strict=True):
                     self._found[id(call)] = found
-            except InputErrors as errors:
-                mistakes += errors.errors
             except InputError as error:
-                mistakes.append(error)
+                mistakes.extend(error.each)
         if mistakes:
             raise several(mistakes)
 

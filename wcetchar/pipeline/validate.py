@@ -294,10 +294,8 @@ def _rows(
                     expected="a time that holds the same overhead as all others",
                 )
             estimates[key] = pricer.estimate(one)
-        except InputErrors as errors:
-            mistakes.extend(errors.errors)
         except InputError as error:
-            mistakes.append(error)
+            mistakes.extend(error.each)
         if len(mistakes) > _MISTAKES:
             break
         groups.setdefault(key, []).append((time, -one.line))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.errors import InputError, InputErrors, Location, several
+from wcetchar.errors import InputError, Location, several
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measurement import Measurement, MeasurementTable
 from wcetchar.store.csv_lines import MAX_BYTES, Cell, columns_of, lines
@@ -59,10 +59,8 @@ def load_measurement_table(path: str | os.PathLike[str]) -> MeasurementTable:
             continue
         try:
             found.append(_measurement(cells, heading))
-        except InputErrors as errors:
-            mistakes.extend(errors.errors)
         except InputError as error:
-            mistakes.append(error)
+            mistakes.extend(error.each)
         if len(mistakes) > MAX_MISTAKES:
             break
     if heading is None:

@@ -52,10 +52,8 @@ def read_parts(
     for path in paths:
         try:
             parts.append(read_document(path, schema))
-        except InputErrors as errors:
-            unusable.extend(errors.errors)
         except InputError as error:
-            unusable.append(error)
+            unusable.extend(error.each)
     if len(unusable) > 1:
         raise InputErrors(unusable)
     if unusable:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.errors import InputError, InputErrors, Location, several
+from wcetchar.errors import InputError, Location, several
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measuring import Reading, ReadingsFile, Series
 from wcetchar.store.csv_lines import MAX_BYTES, Cell, columns_of, lines
@@ -59,10 +59,8 @@ def parse_readings(text: str, path: str) -> ReadingsFile:
             continue
         try:
             _add(cells, heading, said.bits, found)
-        except InputErrors as errors:
-            mistakes.extend(errors.errors)
         except InputError as error:
-            mistakes.append(error)
+            mistakes.extend(error.each)
         if len(mistakes) > MAX_MISTAKES:
             break
     if mistakes:
