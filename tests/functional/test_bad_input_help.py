@@ -44,6 +44,7 @@ def test_help_says_what_is_printed_and_how_to_call_it(verb: str) -> None:
         ("campaign", "Counts are of services and instructions"),
         ("compare", "Times are in ns"),
         ("estimate", "in ns and core cycles"),
+        ("sweep", "blocking in ns"),
     ],
 )
 def test_help_names_units(verb: str, unit: str) -> None:
