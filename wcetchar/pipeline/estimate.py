@@ -160,21 +160,29 @@ class Opened:
     """A characterization on one hardware, whose services are priced at one set of values after the
     other."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(
+        self,
+        request: Request,
+        characterization: Characterization,
+        profile: HardwareProfile | None = None,
+    ) -> None:
         """``request.values``: where nothing else is said; of parameters that a service may lack.
+        ``characterization``: of the request's file; ``profile``: its profile with other numbers.
 
         Raises:
             InputError: as of :func:`run`, but for values.
         """
         (pair,) = pairs_of(request)
         self._request = request
-        self._characterization = store.load_characterization(request.characterization)
+        self._characterization = characterization
         names = {service.name for service in self._characterization.services}
         wanted = tuple(
             name for name in request.services if any(name in (one, whole_of(one)) for one in names)
         )
         services = chosen_services(replace(request, services=wanted), self._characterization)
-        self._platform = platform_of(request, self._characterization, services, *pair)
+        self._platform = platform_of(
+            request, self._characterization, services, *pair, profile=profile
+        )
         self._numbers = {s.name: n for n, s in enumerate(self._characterization.services)}
         self._known = {p.name for s in self._characterization.services for p in s.parameters}
         self._models = {model.service: model for model in self._characterization.paths}

@@ -5,51 +5,88 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from wcetchar import store
 from wcetchar.engine import PricingError
 from wcetchar.errors import InputError, several
+from wcetchar.model.characterization import Characterization
 from wcetchar.model.estimate import Estimate
+from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.workload import Call
 from wcetchar.pipeline import estimate
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """``values``: of parameters, where a call does not say them; ``section_map``: ``None``: the
-    profile's own."""
+    """``section_map``: ``None``: the profile's own. ``values``: of parameters, where a call does
+    not say them. ``numbers``: the profile with other numbers than its file has; ``None``: as it
+    is."""
 
     profile: str
     section_map: str | None
     values: Mapping[str, int]
+    numbers: HardwareProfile | None = None
 
 
-def price_calls(
-    characterization: str, hardware: Hardware, calls: Sequence[Call]
-) -> list[tuple[Estimate, ...]]:
-    """Estimates of each call, of a service in two parts both.
+class Characterizations:
+    """Files that many calls refer to, each read once."""
 
-    Raises:
-        InputError: a file cannot be used, with its place; a call names a service or parameter that
-            is not there, lacks a value or has one out of range, at the call's place. All calls'
-            mistakes at once as ``InputErrors``.
-    """
-    asked = estimate.Request.on_one(
-        characterization,
-        hardware.profile,
-        hardware.section_map,
-        tuple(dict.fromkeys(call.service for call in calls)),
-        hardware.values,
-    )
-    mistakes: list[InputError] = []
-    opened = estimate.Opened(asked)
-    found = []
-    for call in calls:
-        try:
-            found.append(opened.at(call.service, call.values))
-        except InputError as error:
-            mistakes += [_at_call(call, one) for one in error.each]
-    if mistakes:
-        raise several(mistakes)
-    return found
+    def __init__(self) -> None:
+        self._read: dict[str, Characterization] = {}
+
+    def named(self, name_or_path: str) -> Characterization:
+        """Raises:
+        InputError: as of ``store.load_characterization``.
+        """
+        if name_or_path not in self._read:
+            self._read[name_or_path] = store.load_characterization(name_or_path)
+        return self._read[name_or_path]
+
+
+class CallPrices:
+    """Prices of calls on one hardware, each found once."""
+
+    def __init__(self, hardware: Hardware, files: Characterizations) -> None:
+        self._hardware = hardware
+        self._files = files
+        self._opened: dict[tuple[str, tuple[str, ...]], estimate.Opened] = {}
+        self._known: dict[tuple[str, str, tuple[tuple[str, int], ...]], tuple[Estimate, ...]] = {}
+
+    def of(self, characterization: str, calls: Sequence[Call]) -> list[tuple[Estimate, ...]]:
+        """Estimates of each call, of a service in two parts both.
+
+        Raises:
+            InputError: a file cannot be used, with its place; a call names a service or parameter
+                that is not there, lacks a value or has one out of range, at the call's place. All
+                calls' mistakes at once as ``InputErrors``.
+        """
+        services = tuple(dict.fromkeys(call.service for call in calls))
+        opened = self._open(characterization, services)
+        mistakes: list[InputError] = []
+        found = []
+        for call in calls:
+            key = characterization, call.service, tuple(sorted(call.values.items()))
+            try:
+                if key not in self._known:
+                    self._known[key] = opened.at(call.service, call.values)
+                found.append(self._known[key])
+            except InputError as error:
+                mistakes += [_at_call(call, one) for one in error.each]
+        if mistakes:
+            raise several(mistakes)
+        return found
+
+    def _open(self, characterization: str, services: tuple[str, ...]) -> estimate.Opened:
+        key = characterization, services
+        if key not in self._opened:
+            here = self._hardware
+            self._opened[key] = estimate.Opened(
+                estimate.Request.on_one(
+                    characterization, here.profile, here.section_map, services, here.values
+                ),
+                self._files.named(characterization),
+                here.numbers,
+            )
+        return self._opened[key]
 
 
 def _at_call(call: Call, error: InputError) -> InputError:

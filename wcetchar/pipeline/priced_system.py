@@ -1,0 +1,319 @@
+"""A system file's tasks and interrupts with what their code and calls take on one hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Final
+
+from wcetchar import store
+from wcetchar.engine import locks
+from wcetchar.engine.slowdown import scaled
+from wcetchar.errors import InputError, several
+from wcetchar.model.characterization import Word
+from wcetchar.model.estimate import Estimate
+from wcetchar.model.service import whole_of
+from wcetchar.model.system import CriticalSection, Interrupt, System, Task
+from wcetchar.model.workload import Activity, Call, GivesWay, Workload
+from wcetchar.pipeline.priced_calls import CallPrices, Hardware
+
+NONE: Final = Fraction(0)
+
+
+def hardware_of(
+    workload: Workload, profile: str | None, section_map: str | None
+) -> Hardware | None:
+    """What prices the file's characterizations; ``profile``, ``section_map``: in the place of the
+    file's own. ``None``: nothing says a profile."""
+    kernel = workload.kernel
+    if profile is None:
+        if kernel.profile is None:
+            return None
+        return Hardware(kernel.profile, section_map or kernel.section_map, kernel.values)
+    return Hardware(profile, section_map, kernel.values)
+
+
+def refuse_circle(workload: Workload) -> None:
+    """Refuses locks that tasks can wait for for ever.
+
+    Raises:
+        InputError: there are such.
+    """
+    tasks = [
+        Task(
+            one.name,
+            one.priority,
+            one.period,
+            one.deadline,
+            NONE,
+            sections=tuple(CriticalSection(u.resource, NONE, within=u.within) for u in one.uses),
+        )
+        for one in workload.tasks
+    ]
+    circle = locks.circle(tasks)
+    if circle:
+        raise InputError(
+            f"resources are locked within each other in a circle, {' in '.join(circle)}: tasks can "
+            "wait for each other for ever",
+            where=store.locate(workload.path, "tasks"),
+            expected="one order in which all tasks lock",
+        )
+
+
+class PricedSystem:
+    """What the calls of a workload take, and the system that they make."""
+
+    def __init__(self, workload: Workload, prices: CallPrices | None) -> None:
+        """``prices``: on the hardware; ``None``: nothing is to be priced.
+
+        Raises:
+            InputError: as of ``CallPrices.of``.
+        """
+        self._workload = workload
+        self._kernel = workload.kernel
+        self._found: dict[int, tuple[Estimate, ...]] = {}
+        by_file: dict[str, list[Call]] = {}
+        kernel = self._kernel.characterization
+        self._switch: Call | None = None
+        if isinstance(self._kernel.switch, str) and kernel is not None:
+            self._switch = Call(self._kernel.switch, {}, 1, self._kernel.place)
+            by_file.setdefault(kernel, []).append(self._switch)
+        for one in (*workload.tasks, *workload.interrupts):
+            if one.work.code is not None:
+                by_file.setdefault(one.work.code.characterization, []).append(one.work.code.call)
+            for call in _calls_of(one):
+                assert kernel is not None
+                by_file.setdefault(kernel, []).append(call)
+        mistakes: list[InputError] = []
+        for file, calls in by_file.items():
+            assert prices is not None
+            try:
+                for call, found in zip(calls, prices.of(file, calls), strict=True):
+                    self._found[id(call)] = found
+            except InputError as error:
+                mistakes.extend(error.each)
+        if mistakes:
+            raise several(mistakes)
+
+    def _of(self, calls: Iterable[Call]) -> list[Estimate]:
+        return [one for call in calls for one in self._found[id(call)]]
+
+    def _time(self, calls: Iterable[Call]) -> Fraction:
+        return sum(
+            (call.times * _safe(one) for call in calls for one in self._found[id(call)]),
+            start=NONE,
+        )
+
+    def word(self) -> Word | None:
+        words = [_word(one) for found in self._found.values() for one in found]
+        return words[0].weakest(*words) if words else None
+
+    def notes(self) -> tuple[str, ...]:
+        owners: dict[str, dict[str, None]] = {}
+        for estimates in self._found.values():
+            for one in estimates:
+                chains = (one.interrupts_chain, one.preemption_chain)
+                gaps = (gap for chain in chains if chain is not None for gap in chain.gaps)
+                for note in (*one.notes, *gaps):
+                    owners.setdefault(note, {})[one.service] = None
+        every = {one.service for found in self._found.values() for one in found}
+        found = [note if len(of) == len(every) else _of(of, note) for note, of in owners.items()]
+        found.insert(0, _ALONE)
+        if any(one.suspensions for one in self._workload.tasks):
+            found.append(
+                "assumed: a job that waits holds no lock, holds nothing off, masks nothing"
+            )
+        for task in self._workload.tasks:
+            held = task.held_off
+            if task.uses and (held.preemption or held.interrupts or held.all_interrupts):
+                found.append(
+                    f"assumed: what {task.name} holds off by its own code lies within a critical "
+                    "section of it, or outside of all"
+                )
+        if self._kernel.switch is None:
+            found.append("nothing says what a context switch takes: it counts as nothing")
+        return tuple(found)
+
+    def system(self) -> System:
+        switch, masked = NONE, NONE
+        if isinstance(self._kernel.switch, Fraction):
+            switch = masked = self._kernel.switch  # nothing says that it masks less
+        elif self._switch is not None:
+            switch = self._time([self._switch])
+            masked = _masked(self._of([self._switch]))
+        mistakes: list[InputError] = []
+        tasks = []
+        for one in self._workload.tasks:
+            try:
+                tasks.append(self._task(one))
+            except InputError as error:
+                mistakes.append(error)
+        if mistakes:
+            raise several(mistakes)
+        return System(
+            self._workload.name,
+            tuple(tasks),
+            tuple(self._interrupt(one) for one in self._workload.interrupts),
+            switch,
+            masked,
+            self._kernel.slice,
+            self._kernel.nested,
+        )
+
+    def _own(self, one: Activity) -> Fraction:
+        code = one.work.code
+        characterized = NONE if code is None else self._time([code.call])
+        return scaled(one.work.wcet + characterized, one.slowdown)
+
+    def _task(self, one: Activity) -> Task:
+        self._check_waits(one)
+        calls = _calls_of(one)
+        estimates = self._of(calls)
+        code = [] if one.work.code is None else self._of([one.work.code.call])
+        sections = tuple(
+            CriticalSection(
+                use.resource,
+                scaled(use.wcet, one.slowdown)
+                + self._time(use.calls)
+                + self._inside(one, use.resource),
+                use.times,
+                use.within,
+            )
+            for use in one.uses
+        )
+        held = one.held_off
+        services = self._time(one.work.calls) + self._inside(one, "")
+        return Task(
+            one.name,
+            one.priority,
+            one.period,
+            one.deadline,
+            self._own(one),
+            services,
+            one.offset,
+            one.jitter,
+            one.released_by,
+            max(scaled(max(held.preemption, _held(code)), one.slowdown), _held(estimates)),
+            max(scaled(max(held.interrupts, _masked(code)), one.slowdown), _masked(estimates)),
+            scaled(held.all_interrupts, one.slowdown),
+            sections,
+            one.suspended,
+            one.suspensions,
+        )
+
+    def _inside(self, one: Activity, resource: str) -> Fraction:
+        """Calls of sections within those of a resource, or of all; their own code is part of its
+        own."""
+        found = NONE
+        for use in one.uses:
+            if use.within == resource:
+                found += use.times * (self._time(use.calls) + self._inside(one, use.resource))
+        return found
+
+    def _check_waits(self, one: Activity) -> None:
+        """A job waits once for its release, for locks, and as often as it says. What runs while it
+        waits otherwise is not in the analysis."""
+        for call in _calls_of(one):
+            if call.gives_way is None and self._in_parts(call):
+                raise InputError(
+                    f"in {call.service} the caller loses the processor, and nothing says why",
+                    where=call.place,
+                    expected="`gives way:` " + ", ".join(way.value for way in GivesWay),
+                    hint="`more urgent` where it makes a more urgent task ready; a wait is "
+                    "`release`, `lock`, or one of those that `suspended:` counts",
+                )
+        for use in one.uses:
+            for call in use.calls:
+                if call.gives_way in (GivesWay.RELEASE, GivesWay.WAIT):
+                    raise InputError(
+                        f"{one.name} waits while it holds {use.resource}, and how long others wait "
+                        "for that has no bound here",
+                        where=call.place,
+                        expected="a wait outside of all `uses`",
+                    )
+        for way, most, where in (
+            (GivesWay.RELEASE, 1, "a job is released once"),
+            (GivesWay.WAIT, one.suspensions, "`suspended: {time: ..., times: ...}`"),
+            (GivesWay.LOCK, 0, "locks in the `uses` of their resources"),
+        ):
+            calls = [call for call in one.work.calls if call.gives_way is way]
+            times = sum(call.times for call in calls)
+            if times > most:
+                raise InputError(
+                    f"a job of {one.name} has {times} calls that give way for a {way.value}, and "
+                    f"{most} are allowed for",
+                    where=calls[0].place,
+                    expected=where,
+                )
+
+    def _in_parts(self, call: Call) -> bool:
+        return any(whole_of(one.service) != one.service for one in self._found[id(call)])
+
+    def _interrupt(self, one: Activity) -> Interrupt:
+        assert one.period is not None
+        code = [] if one.work.code is None else [one.work.code.call]
+        return Interrupt(
+            one.name,
+            one.priority,
+            one.period,
+            one.deadline,
+            self._own(one),
+            self._time(one.work.calls),
+            one.offset,
+            one.jitter,
+            _masked(self._of([*one.work.calls, *code])),
+            one.above_kernel,
+        )
+
+
+def _of(services: Iterable[str], note: str) -> str:
+    """The note, with those that it is of, a few by name."""
+    names = list(services)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}: {note}"
+
+
+_NAMED: Final = 3
+_ALONE: Final = (
+    "assumed: no further task or interrupt runs, and an idle task holds nothing off and locks "
+    "nothing (one that does stands among the tasks, without a period)"
+)
+
+
+def _calls_of(one: Activity) -> list[Call]:
+    return [*one.work.calls, *(call for use in one.uses for call in use.calls)]
+
+
+def _safe(one: Estimate) -> Fraction:
+    """Over all paths where that is known, else the largest that was seen."""
+    over = one.over_all_paths
+    if over is not None and over.time is not None:
+        return max(over.time, one.total.high)
+    return one.total.high
+
+
+def _word(one: Estimate) -> Word:
+    over = one.over_all_paths
+    words = [over.word if over is not None and over.time is not None else one.word]
+    words += [c.word for c in (one.interrupts_chain, one.preemption_chain) if c is not None]
+    return words[0].weakest(*words[1:])
+
+
+def _masked(estimates: Sequence[Estimate]) -> Fraction:
+    found = [one.interrupts_held_off.high for one in estimates]
+    found += [
+        one.over_all_paths.interrupts
+        for one in estimates
+        if one.over_all_paths is not None and one.over_all_paths.interrupts is not None
+    ]
+    return max(found, default=NONE)
+
+
+def _held(estimates: Sequence[Estimate]) -> Fraction:
+    found = [one.preemption_held_off.high for one in estimates]
+    found += [
+        one.over_all_paths.preemption
+        for one in estimates
+        if one.over_all_paths is not None and one.over_all_paths.preemption is not None
+    ]
+    return max(found, default=NONE)
