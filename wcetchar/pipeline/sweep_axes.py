@@ -10,7 +10,8 @@ from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.sweep import Axis
 from wcetchar.pipeline.options import read_option
-from wcetchar.store.profile_numbers import ProfileNumbers, way_of
+from wcetchar.store.document_numbers import way_of
+from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.source import Steps, shown
 from wcetchar.store.swept_values import SweptValues, parse_swept
 

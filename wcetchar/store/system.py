@@ -211,7 +211,16 @@ def load_system(path: str) -> Workload:
     Raises:
         InputError: no such file, or mistakes in it; all of them at once as ``InputErrors``.
     """
-    source = read_document(path, SYSTEM)
+    return workload_of(read_document(path, SYSTEM))
+
+
+def workload_of(source: Source) -> Workload:
+    """What a system file says.
+
+    Raises:
+        InputError: mistakes in it; all of them at once as ``InputErrors``.
+    """
+    path = source.path
     document = validate(SystemDoc, source, (_check_any, _check_periods, _check_releases))
     if document is not None:
         _check_alike(source, document)
