@@ -92,7 +92,8 @@ def command(
       wcetchar sweep renaux2010 --profile renaux2010/platform3 --map renaux2010/map3 \\
           --set N=13 --solve "regions.external sram.fetch=10..200ns" --budget 60us
 
-    How errors of a profile's numbers show in results: `wcetchar estimate --uncertainty`.
+    How errors of a profile's numbers show in results: `wcetchar estimate --uncertainty`. The slack
+    of a system's tasks over the same axes: `wcetchar system sweep`.
     """
     inputs = [name for name in (characterization, profile, section_map) if name]
     check_files(output, {"--plot": plot}, inputs)

@@ -81,7 +81,7 @@ class PricedSystem:
         for one in (*workload.tasks, *workload.interrupts):
             if one.work.code is not None:
                 by_file.setdefault(one.work.code.characterization, []).append(one.work.code.call)
-            for call in _calls_of(one):
+            for call in calls_of(one):
                 assert kernel is not None
                 by_file.setdefault(kernel, []).append(call)
         mistakes: list[InputError] = []
@@ -167,7 +167,7 @@ class PricedSystem:
 
     def _task(self, one: Activity) -> Task:
         self._check_waits(one)
-        calls = _calls_of(one)
+        calls = calls_of(one)
         estimates = self._of(calls)
         code = [] if one.work.code is None else self._of([one.work.code.call])
         sections = tuple(
@@ -213,7 +213,7 @@ class PricedSystem:
     def _check_waits(self, one: Activity) -> None:
         """A job waits once for its release, for locks, and as often as it says. What runs while it
         waits otherwise is not in the analysis."""
-        for call in _calls_of(one):
+        for call in calls_of(one):
             if call.gives_way is None and self._in_parts(call):
                 raise InputError(
                     f"in {call.service} the caller loses the processor, and nothing says why",
@@ -280,7 +280,7 @@ _ALONE: Final = (
 )
 
 
-def _calls_of(one: Activity) -> list[Call]:
+def calls_of(one: Activity) -> list[Call]:
     return [*one.work.calls, *(call for use in one.uses for call in use.calls)]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -24,7 +24,12 @@ import numpy as np
 from wcetchar.errors import InputError, Location
 from wcetchar.model.solved import Solution, Solved
 from wcetchar.model.sweep import Surface
-from wcetchar.pipeline.solve_order import rises, smaller_is_cheaper
+from wcetchar.pipeline.solve_order import (
+    EvenValues,
+    last_that_holds,
+    rises,
+    smaller_is_cheaper,
+)
 from wcetchar.pipeline.sweep import Advance, Opened, Request
 from wcetchar.pipeline.sweep_axes import AskedAxis
 
@@ -53,7 +58,7 @@ def run(request: Request, solve: str, budget: Fraction, advance: Advance | None 
         asked.steps, opened.numbers.with_values({}), opened.characterization
     ):
         if whole is not None:
-            solver.values, step = _Steps(*whole, finest), finest
+            solver.values, step = EvenValues(*whole, finest), finest
         found = solver.by_halving()
     halved = found is not None
     if found is None:
@@ -76,21 +81,6 @@ def run(request: Request, solve: str, budget: Fraction, advance: Advance | None 
 
 _Total = Callable[[int], Fraction]
 """By how much cheaper the value is."""
-
-
-@dataclass(frozen=True)
-class _Steps(Sequence[Fraction]):
-    """From the first to the last, none of which is kept."""
-
-    first: Fraction
-    last: Fraction
-    step: Fraction
-
-    def __len__(self) -> int:
-        return math.floor((self.last - self.first) / self.step) + 1
-
-    def __getitem__(self, place: int) -> Fraction:  # type: ignore[override]
-        return self.first + place * self.step
 
 
 class _Solver:
@@ -137,26 +127,17 @@ class _Solver:
                         seen[k] = self._surfaces(k)[number].total.at((*place, 0))
                     return seen[k]
 
-                best = self._halved(total)
+                count = len(self.values)
+
+                def holds(k: int, total: _Total = total) -> bool:
+                    return total(k) <= self.budget
+
+                best = last_that_holds(count, holds)
                 ordered = [seen[k] for k in sorted(seen)]
                 if ordered != sorted(ordered):
                     return None
                 found.append(self._solved(surface, place, best, total))
         return found
-
-    def _halved(self, total: _Total) -> int | None:
-        holds, fails = 0, len(self.values)
-        if total(fails - 1) <= self.budget:
-            holds = fails - 1
-        if total(0) > self.budget:
-            return None
-        while fails - holds > 1:
-            middle = (holds + fails) // 2
-            if total(middle) <= self.budget:
-                holds = middle
-            else:
-                fails = middle
-        return holds
 
     def by_trying(self, advance: Advance | None) -> list[Solved]:
         """All values."""

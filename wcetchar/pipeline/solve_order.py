@@ -17,6 +17,10 @@ nothing else hangs on the number:
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from wcetchar.engine.profile_inputs import inputs_of
@@ -57,3 +61,37 @@ def rises(steps: Steps, profile: HardwareProfile, characterization: Characteriza
         return False
     caches = core.instruction_cache is not None or core.data_cache is not None
     return not (core.write_buffer and caches)
+
+
+def last_that_holds(count: int, holds: Callable[[int], bool]) -> int | None:
+    """The last of the numbers from 0 to ``count - 1`` that holds, by halving, where none does
+    behind one that does not. It and the next one were both asked for, and so were both ends.
+    ``None``: 0 does not hold."""
+    first, all_of_them = holds(0), holds(count - 1)
+    if not first:
+        return None
+    if all_of_them:
+        return count - 1
+    last, fails = 0, count - 1
+    while fails - last > 1:
+        middle = (last + fails) // 2
+        if holds(middle):
+            last = middle
+        else:
+            fails = middle
+    return last
+
+
+@dataclass(frozen=True)
+class EvenValues(Sequence[Fraction]):
+    """From the first to the last, none of which is kept."""
+
+    first: Fraction
+    last: Fraction
+    step: Fraction
+
+    def __len__(self) -> int:
+        return math.floor((self.last - self.first) / self.step) + 1
+
+    def __getitem__(self, place: int) -> Fraction:  # type: ignore[override]
+        return self.first + place * self.step

@@ -1,24 +1,24 @@
-"""Axes of a sweep as options give them: ``NAME=VALUES``, of a parameter or a profile's number."""
+"""Axes of a sweep as options give them: ``NAME=VALUES``, of a parameter or a number of a file."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.sweep import Axis
 from wcetchar.pipeline.options import read_option
 from wcetchar.store.document_numbers import way_of
-from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.source import Steps, shown
 from wcetchar.store.swept_values import SweptValues, parse_swept
 
 
 @dataclass(frozen=True)
 class AskedAxis:
-    """``option``: that asks for it; ``steps``: of the number in the profile, ``None``: it is a
+    """``option``: that asks for it; ``steps``: of the number in its file, ``None``: it is a
     parameter."""
 
     option: str
@@ -31,21 +31,28 @@ class AskedAxis:
         return self.values.text(self.axis.numbers[place])
 
 
-def asked_axis(
-    option: str, text: str, parameters: Iterable[str], profile: ProfileNumbers
-) -> AskedAxis:
+class Numbers(Protocol):
+    """Files whose numbers can be replaced. ``kind``: what messages call them."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def named(self, way: str) -> Steps: ...
+
+
+def asked_axis(option: str, text: str, parameters: Iterable[str], files: Numbers) -> AskedAxis:
     """Read ``NAME=VALUES``.
 
     Raises:
         UsageError: it has no name or no values.
-        InputError: neither a parameter nor a number of the profile has that name, or the values
+        InputError: neither a parameter nor a number of the files has that name, or the values
             cannot be read.
     """
     name, equals, values_text = (part.strip() for part in text.partition("="))
     if not name or not equals:
         raise UsageError(f"{option} {text} is not NAME=VALUES", expected=f"{option} N=1..16")
     known = sorted(set(parameters))
-    steps = None if name in known else _steps(option, name, known, profile)
+    steps = None if name in known else _steps(option, name, known, files)
     values = read_option(option, parse_swept, values_text)
     if steps is None and values.unit:
         raise InputError(
@@ -58,16 +65,17 @@ def asked_axis(
     return AskedAxis(option, axis, values, steps)
 
 
-def _steps(option: str, name: str, parameters: Sequence[str], profile: ProfileNumbers) -> Steps:
+def _steps(option: str, name: str, parameters: Sequence[str], files: Numbers) -> Steps:
     try:
-        return profile.named(name)
+        return files.named(name)
     except InputError as error:
         close = difflib.get_close_matches(name, parameters, 1)
         if "." in name and not close:
             error.where = Location(option)
             raise
         raise InputError(
-            f"no selected service has a parameter {shown(name)}, nor has the profile such a number",
+            f"no selected service has a parameter {shown(name)}, nor has the {files.kind} such a "
+            "number",
             where=Location(option),
             expected=f"a parameter ({', '.join(parameters) or 'there is none'}), or "
             + (error.expected or ""),

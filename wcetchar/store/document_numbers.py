@@ -26,7 +26,7 @@ class DocumentNumbers:
     def __init__(self, source: Source, numbers: Iterable[Steps], kind: str) -> None:
         """``numbers``: ways to all that can be replaced; ``kind``: what messages call the file."""
         self._source = source
-        self._kind = kind
+        self.kind = kind
         self._exact: dict[str, list[Steps]] = {}
         self._ways: dict[str, list[Steps]] = {}
         for steps in numbers:
@@ -52,9 +52,9 @@ class DocumentNumbers:
         close += [one for one in known if one.endswith(f".{way.rpartition('.')[2]}")][:_NEAR]
         raise InputError(
             f"{shown(self._source.path)} has no number {shown(way)}",
-            expected=f"the way to a number in the {self._kind}, such as "
+            expected=f"the way to a number in the {self.kind}, such as "
             + ", ".join(f"`{one}`" for one in (list(dict.fromkeys(close)) or known)[:_NEAR]),
-            hint=f"a number that a {self._kind} leaves out is written into it first",
+            hint=f"a number that a {self.kind} leaves out is written into it first",
         )
 
     def read_with(self, values: Mapping[Steps, str], read: Callable[[Source], T]) -> T:

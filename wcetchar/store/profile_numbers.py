@@ -33,6 +33,10 @@ class ProfileNumbers:
         self._document = DocumentNumbers(source, _numbers(source.data), "profile")
         self.with_values({})
 
+    @property
+    def kind(self) -> str:
+        return self._document.kind
+
     def named(self, way: str) -> Steps:
         """As of ``DocumentNumbers``."""
         return self._document.named(way)

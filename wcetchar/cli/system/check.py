@@ -14,6 +14,7 @@ from wcetchar.cli.common import (
     table_color,
     table_width,
 )
+from wcetchar.cli.system.options import hardware_options
 from wcetchar.errors import CheckFailed, UsageError
 from wcetchar.pipeline import system_check as pipeline
 from wcetchar.pipeline.options import read_option
@@ -25,15 +26,7 @@ from wcetchar.store import parse_time
 
 @click.command("check", short_help="Do all tasks meet their deadlines, and what dominates.")
 @click.argument("system")
-@click.option(
-    "--profile", metavar="NAME|FILE", help="Hardware profile, in the place of the file's own."
-)
-@click.option(
-    "section_map",
-    "--map",
-    metavar="NAME|FILE",
-    help="Section map, in the place of the file's own; with --profile alone, the profile's.",
-)
+@hardware_options
 @click.option("--parts", is_flag=True, help="Also show what each response time is made of.")
 @click.option("--timeline", metavar="FILE", help="Also draw the simulated run, SVG.")
 @click.option(
