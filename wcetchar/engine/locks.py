@@ -63,7 +63,8 @@ def blocking(
 ) -> tuple[Part, ...]:
     """B_i of a task, a part for each section that it is made of; ``resources``: their ceilings;
     ``switch``: what a context switch takes, of which there are two more for each lock that a
-    section may find taken inside."""
+    section may find taken inside. Whoever is in the section gets the processor for it, and once
+    more behind each such lock, and so does its holder: their working sets come back."""
     longest: dict[tuple[str, str], Fraction] = {}
     for other in tasks:
         if other.priority >= task.priority or other is task:
@@ -71,8 +72,9 @@ def blocking(
         for section in other.sections:
             if resources[section.resource] >= task.priority:
                 key = other.name, section.resource
-                inside = 2 * _locks_within(other, tasks, section.resource)
-                time = section.time + inside * switch
+                inside = _locks_within(other, tasks, section.resource)
+                time = section.time + other.reload
+                time += inside * (2 * switch + other.reload + largest_reload(tasks, other))
                 longest[key] = max(time, longest.get(key, Fraction(0)))
     sides = []
     for side in (0, 1):
@@ -85,6 +87,11 @@ def blocking(
     return tuple(
         Part(Cause.LOCKED, f"{name} ({what})", longest[name, what]) for name, what in chosen
     )
+
+
+def largest_reload(tasks: Iterable[Task], but: Task) -> Fraction:
+    """Of all other tasks."""
+    return max((one.reload for one in tasks if one is not but), default=Fraction(0))
 
 
 def lock_switches(task: Task, tasks: Sequence[Task]) -> int:

@@ -15,6 +15,16 @@ interrupts, in a busy period of level i::
 * B_i: a less urgent task holds off preemption when i is released, or the processor switches to one
   (the longest of these; one of them can have begun before, no other can after), and locks that less
   urgent tasks hold (``locks``).
+* Where working sets have to come back into caches, whoever gets the processor loses ``reload``
+  first, all of it (``flood``, of ``switching``): at the begin of a job, behind each wait of its own
+  and each lock that it finds taken, r_j times in a job, and so does the lock's holder. Whoever is
+  preempted loses it as well, and each time that j gets the processor one task at most does, which
+  is not more urgent. So where j interferes, E_j + r_j * max over such k of reload_k stands in the
+  place of E_j, and of an interrupt its time and reload, and the largest reload of all tasks (and of
+  less urgent handlers, where they nest). What a less urgent task has begun, a section or a stretch,
+  takes its reload longer. That preemption costs count with the task that preempts is of
+  Busquets-Mataix and others, Adding instruction cache effect to schedulability analysis of
+  preemptive real-time systems, RTAS 1996; there, they are a number of lines.
 * A wait of its own (for I/O, for an answer) counts as if the job ran (Chen and others, *Many
   suspensions, many problems*, Real-Time Systems 55, 2019, 4.1). While it waits, less urgent tasks
   can run and begin something again that the end of the wait does not end. So in the analysis of
@@ -95,21 +105,56 @@ def analyse(system: System) -> Analysis:
 
 def load(system: System) -> Fraction:
     """Share of the processor's time that all tasks with periods and all interrupts take."""
-    found = sum((one.time / one.period for one in system.interrupts), start=NONE)
-    for task in system.periodic:
-        assert task.period is not None
-        found += (demand_of(system, task) - task.suspended) / task.period
-    return found
+    found = sum((_taken(system, one) / one.period for one in system.interrupts), start=NONE)
+    return found + sum((share_of(system, task) for task in system.periodic), start=NONE)
+
+
+def share_of(system: System, task: Task) -> Fraction:
+    """Of the processor's time, that a task takes, with what others lose by it."""
+    assert task.period is not None
+    taken = demand_of(system, task) + _displaced_by(system, task) - task.suspended
+    return taken / task.period
 
 
 def demand_of(system: System, task: Task) -> Fraction:
     """E: what a job takes of the processor, waits of its own counted as if it ran."""
-    return task.wcet + task.services + task.suspended + switches_of(system, task) * system.switch
+    switches = switches_of(system, task) * system.switch
+    return task.wcet + task.services + task.suspended + switches + _reloaded(system, task)
 
 
 def switches_of(system: System, task: Task) -> int:
     """To a job and away from it, at most."""
     return 2 + 2 * task.suspensions + locks.lock_switches(task, system.tasks)
+
+
+def _reloaded(system: System, task: Task) -> Fraction:
+    """Its own working set, and those of holders whom it lets in for their locks."""
+    lets_in = _found_taken(system, task)
+    holders = locks.largest_reload(system.tasks, task)
+    return _times_on(system, task) * task.reload + lets_in * holders
+
+
+def _times_on(system: System, task: Task) -> int:
+    """How often a job gets the processor, but for others that preempt it."""
+    return 1 + task.suspensions + _found_taken(system, task)
+
+
+def _found_taken(system: System, task: Task) -> int:
+    return locks.lock_switches(task, system.tasks) // 2
+
+
+def _displaced_by(system: System, task: Task) -> Fraction:
+    """What others lose as a job takes the processor from them."""
+    others = (one for one in system.tasks if one.priority <= task.priority)
+    return _times_on(system, task) * locks.largest_reload(others, task)
+
+
+def _taken(system: System, one: Interrupt) -> Fraction:
+    """Of the processor, with what others lose by it."""
+    reloads = [task.reload for task in system.tasks]
+    if system.nested:
+        reloads += [other.reload for other in system.interrupts if other.priority < one.priority]
+    return one.time + one.reload + max(reloads, default=NONE)
 
 
 def _check(system: System) -> None:
@@ -134,7 +179,7 @@ def _check(system: System) -> None:
 
 def _interrupts(system: System) -> list[_Stream]:
     return [
-        _Stream(Cause.INTERRUPT, one.name, one.period, one.jitter, one.time)
+        _Stream(Cause.INTERRUPT, one.name, one.period, one.jitter, _taken(system, one))
         for one in system.interrupts
     ]
 
@@ -154,14 +199,17 @@ def _task(
         if other is not task:
             assert other.period is not None
             jitter = jitters[other.name]
-            demand = demand_of(system, other) + other.suspensions * blocking
+            demand = demand_of(system, other) + _displaced_by(system, other)
+            demand += other.suspensions * blocking
             streams.append(_Stream(Cause.TASK, other.name, other.period, jitter, demand))
     if system.slice is not None and any(_alike(one, urgent) for one in urgent):
-        streams.append(_Stream(Cause.SLICES, "", system.slice, NONE, system.switch))
+        reload = max(one.reload for one in (task, *urgent))
+        streams.append(_Stream(Cause.SLICES, "", system.slice, NONE, system.switch + reload))
     itself = [
         Part(Cause.OWN, "", task.wcet),
         Part(Cause.SERVICES, "", task.services),
-        Part(Cause.SWITCHES, "", own - task.wcet - task.services - task.suspended - system.switch),
+        Part(Cause.SWITCHES, "", (switches_of(system, task) - 1) * system.switch),
+        Part(Cause.RELOADED, "", _reloaded(system, task)),
         Part(Cause.SUSPENDED, "", task.suspended),
         *(Part(part.cause, part.who, task.suspensions * part.time) for part in blocked),
     ]
@@ -169,7 +217,7 @@ def _task(
     found = _longest(
         _Own(time, system.switch, task.period, jitters[task.name], tuple(itself)), blocked, streams
     )
-    return _response(task.name, task.deadline, own / task.period, found)
+    return _response(task.name, task.deadline, share_of(system, task), found)
 
 
 def _locked(system: System, task: Task, resources: dict[str, int]) -> tuple[Part, ...]:
@@ -183,7 +231,11 @@ def _alike(task: Task, others: Sequence[Task]) -> bool:
 def _held_off(system: System, task: Task) -> tuple[Part, ...]:
     """The longest of what less urgent tasks may have begun."""
     found = [
-        Part(Cause.HELD_OFF, other.name, max(other.held_off, other.masked, other.masked_all))
+        Part(
+            Cause.HELD_OFF,
+            other.name,
+            _stretch(max(other.held_off, other.masked, other.masked_all), other),
+        )
         for other in system.tasks
         if other.priority < task.priority
     ]
@@ -198,21 +250,35 @@ def _interrupt(system: System, one: Interrupt) -> Response:
         for stream, other in zip(_interrupts(system), system.interrupts, strict=True)
         if other is not one and other.priority >= one.priority
     ]
-    maskers = [Part(Cause.HELD_OFF, task.name, task.masked_all) for task in system.tasks]
+    maskers = [
+        Part(Cause.HELD_OFF, task.name, _stretch(task.masked_all, task)) for task in system.tasks
+    ]
     if not one.above_kernel:
-        maskers += [Part(Cause.HELD_OFF, task.name, task.masked) for task in system.tasks]
+        maskers += [
+            Part(Cause.HELD_OFF, task.name, _stretch(task.masked, task)) for task in system.tasks
+        ]
         maskers.append(Part(Cause.HELD_OFF, "a context switch", system.switch_masked))
     for other in system.interrupts:
         if other is not one and other.priority < one.priority:
             masked = other.time if not system.nested else NONE
             if not one.above_kernel:
                 masked = max(masked, other.masked)
+            masked = _stretch(masked, other)
             maskers.append(Part(Cause.HELD_OFF, other.name, masked))
     blocked = [p for p in [max(maskers, key=lambda p: p.time, default=None)] if p and p.time]
-    itself = (Part(Cause.OWN, "", one.wcet), Part(Cause.SERVICES, "", one.services))
-    own = _Own(one.time, NONE, one.period, one.jitter, itself)
+    itself = (
+        Part(Cause.OWN, "", one.wcet),
+        Part(Cause.SERVICES, "", one.services),
+        Part(Cause.RELOADED, "", one.reload),
+    )
+    own = _Own(one.time + one.reload, NONE, one.period, one.jitter, itself)
     found = _longest(own, blocked, streams)
-    return _response(one.name, one.deadline, one.time / one.period, found)
+    return _response(one.name, one.deadline, _taken(system, one) / one.period, found)
+
+
+def _stretch(time: Fraction, of: Task | Interrupt) -> Fraction:
+    """That may begin, or be gone on with, before the working set is back."""
+    return time + of.reload if time else time
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 The processor does one thing at a time: the most urgent handler; else a context switch that has
 begun; else the most urgent job. Priorities are inherited through chains of holders; a resource goes
 to the most urgent job that waits for it. A job that holds preemption off is not switched away, one
-that masks interrupts neither interrupted nor switched away. Nothing runs in the background.
+that masks interrupts neither interrupted nor switched away. Who gets the processor behind somebody
+else, or behind a wait, loses its ``reload`` first. Nothing runs in the background.
 
 Times are integers inside, in a unit that divides all of the system's, so a run is exact. It knows
 nothing of ``response_time``, of which it is a check: what a run shows is never above what that
@@ -138,6 +139,7 @@ class _Job:
     held: list[str] = field(default_factory=list)
     modes: list[Do] = field(default_factory=list)
     waits_for: str = ""
+    cold: int = 0
 
 
 @dataclass(eq=False)
@@ -146,6 +148,7 @@ class _Handler:
     number: int
     arrival: int
     left: int
+    cold: int = 0
 
 
 class _Run:
@@ -168,6 +171,7 @@ class _Run:
         self._owners: dict[str, _Job] = {}
         self._current: _Job | None = None
         self._last = IDLE
+        self._cached: _Job | _Handler | None = None
         self._switch_left = 0
         self._switch_mask = 0
         self._pending: list[_Handler] = []
@@ -332,6 +336,9 @@ class _Run:
         """Do what is most urgent until that changes."""
         handler = self._handler()
         if handler is not None:
+            if self._reloads(handler, handler.of.reload):
+                self._spend(handler.of.name, "handler", handler.cold, self._handler_reloaded)
+                return
             self._spend(handler.of.name, "handler", handler.left, self._handler_ran)
             return
         if not self._switch_left:
@@ -347,9 +354,19 @@ class _Run:
         elif self._current is not None:
             job = self._current
             if job.steps and job.steps[0][0] is Do.RUN:  # else more that takes no time
-                self._spend(job.task.name, "run", job.steps[0][1], self._job_ran)
+                if self._reloads(job, job.task.reload):
+                    self._spend(job.task.name, "run", job.cold, self._job_reloaded)
+                else:
+                    self._spend(job.task.name, "run", job.steps[0][1], self._job_ran)
         else:
             self._spend(IDLE, "", self._end - self._now, lambda _: None)
+
+    def _reloads(self, who: _Job | _Handler, reload: Fraction) -> bool:
+        """Whether its working set is not back yet."""
+        if self._cached is not who:
+            self._cached = who
+            who.cold = self._units(reload)
+        return bool(who.cold)
 
     def _handler(self) -> _Handler | None:
         """The handler that runs, begun now if one can."""
@@ -415,6 +432,7 @@ class _Run:
             elif do is Do.WAIT:
                 job.steps.pop(0)
                 self._ready.remove(job)
+                self._cached = None
                 self._at(self._now + time, lambda job=job: self._make_ready(job))  # type: ignore[misc]
                 return False
             else:
@@ -487,6 +505,13 @@ class _Run:
         if handler.left == 0:
             self._end_of(handler)
 
+    def _handler_reloaded(self, time: int) -> None:
+        self._handlers[-1].cold -= time
+
+    def _job_reloaded(self, time: int) -> None:
+        assert self._current is not None
+        self._current.cold -= time
+
     def _switch_ran(self, time: int) -> None:
         self._switch_left -= time
         self._switch_mask -= min(time, self._switch_mask)
@@ -518,6 +543,7 @@ def _times(system: System) -> Iterable[Fraction]:
         yield from (task.period, task.deadline, task.wcet, task.services, task.offset, task.jitter)
         yield from (task.held_off, task.masked, task.masked_all)
         yield from (section.time for section in task.sections)
-        yield task.suspended
+        yield from (task.suspended, task.reload)
     for one in system.interrupts:
         yield from (one.period, one.deadline, one.wcet, one.services, one.offset, one.jitter)
+        yield one.reload

@@ -47,6 +47,8 @@ class Task:
         sections: critical sections of a job.
         suspended: how long a job waits at most beside locks and its release, in ``suspensions``
             waits.
+        reload: what it loses each time that it gets the processor, until its working set is back in
+            the caches.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Task:
     sections: tuple[CriticalSection, ...] = ()
     suspended: Fraction = Fraction(0)
     suspensions: int = 0
+    reload: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Interrupt:
         wcet: of the handler from its entry to its exit; ``services``: those of the kernel in it.
         masked: longest stretch of the handler in which the kernel's interrupts are masked.
         above_kernel: the kernel never masks it, so it calls nothing of the kernel.
+        reload: as of ``Task``.
     """
 
     name: str
@@ -88,9 +92,11 @@ class Interrupt:
     jitter: Fraction = Fraction(0)
     masked: Fraction = Fraction(0)
     above_kernel: bool = False
+    reload: Fraction = Fraction(0)
 
     @property
     def time(self) -> Fraction:
+        """With all that it uses in the caches."""
         return self.wcet + self.services
 
 
@@ -119,6 +125,7 @@ class Cause(StrEnum):
     OWN = "own code"
     SERVICES = "kernel services"
     SWITCHES = "context switches"
+    RELOADED = "working sets that come back"
     SUSPENDED = "waits of its own"
     JITTER = "release jitter"
     EARLIER = "earlier jobs of its own"

@@ -12,6 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from wcetchar.errors import Location
+from wcetchar.model.switching import WorkingSet
 
 
 class GivesWay(StrEnum):
@@ -91,13 +92,15 @@ class Activity:
     suspended: Fraction = Fraction(0)
     suspensions: int = 0
     above_kernel: bool = False
+    working_set: WorkingSet | None = None
 
 
 @dataclass(frozen=True)
 class Kernel:
     """``switch``: a time, or the name of the service that switches; ``None``: nothing says it.
     ``profile`` and ``section_map`` price all characterizations of the system; ``place``: where the
-    file says the switch, or the kernel."""
+    file says the switch, or the kernel. ``slowdown``: of all that the kernel does; ``ticks``:
+    it has a tick, where its characterization has one."""
 
     characterization: str | None = None
     profile: str | None = None
@@ -108,6 +111,8 @@ class Kernel:
     transitive: bool = False
     slice: Fraction | None = None
     place: Location | None = field(default=None, compare=False)
+    slowdown: Fraction = Fraction(1)
+    ticks: bool = True
 
 
 @dataclass(frozen=True)
@@ -119,3 +124,8 @@ class Workload:
     kernel: Kernel
     tasks: tuple[Activity, ...]
     interrupts: tuple[Activity, ...]
+
+
+def calls_of(one: Activity) -> list[Call]:
+    """Of its own, and of its critical sections."""
+    return [*one.work.calls, *(call for use in one.uses for call in use.calls)]

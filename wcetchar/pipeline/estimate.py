@@ -187,6 +187,10 @@ class Opened:
         self._known = {p.name for s in self._characterization.services for p in s.parameters}
         self._models = {model.service: model for model in self._characterization.paths}
 
+    @property
+    def profile(self) -> HardwareProfile:
+        return self._platform.prices.profile
+
     def at(self, service: str, values: Mapping[str, int]) -> tuple[Estimate, ...]:
         """Estimates of a service, or of all parts of it, at these values and the request's.
 

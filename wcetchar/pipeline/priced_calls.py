@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from wcetchar import store
 from wcetchar.engine import PricingError
 from wcetchar.errors import InputError, several
-from wcetchar.model.characterization import Characterization
+from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.service import ServiceKind, whole_of
 from wcetchar.model.workload import Call
 from wcetchar.pipeline import estimate
 
@@ -74,6 +75,27 @@ class CallPrices:
         if mistakes:
             raise several(mistakes)
         return found
+
+    def parts(self, characterization: str, service: str) -> list[ServiceCharacterization]:
+        """All parts of a service; empty: there is no such service."""
+        return [
+            one
+            for one in self._files.named(characterization).services
+            if service in (one.name, whole_of(one.name))
+        ]
+
+    def has_handler(self, characterization: str, name: str) -> bool:
+        """Whether there is a handler whose name begins so."""
+        return any(
+            one.kind is ServiceKind.HANDLER and one.name.startswith(name)
+            for one in self._files.named(characterization).services
+        )
+
+    @property
+    def caches(self) -> bool:
+        """Whether the hardware that anything was priced on has any."""
+        cores = [opened.profile.core for opened in self._opened.values()]
+        return any(core.instruction_cache or core.data_cache for core in cores)
 
     def _open(self, characterization: str, services: tuple[str, ...]) -> estimate.Opened:
         key = characterization, services

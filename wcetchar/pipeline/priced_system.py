@@ -9,12 +9,14 @@ from typing import Final
 from wcetchar import store
 from wcetchar.engine import locks
 from wcetchar.engine.slowdown import scaled
+from wcetchar.engine.switching import lost
 from wcetchar.errors import InputError, several
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Estimate
-from wcetchar.model.service import whole_of
+from wcetchar.model.switching import LossModel
 from wcetchar.model.system import CriticalSection, Interrupt, System, Task
-from wcetchar.model.workload import Activity, Call, GivesWay, Workload
+from wcetchar.model.workload import Activity, Call, Workload, calls_of
+from wcetchar.pipeline.checked_calls import CheckedCalls
 from wcetchar.pipeline.priced_calls import CallPrices, Hardware
 
 NONE: Final = Fraction(0)
@@ -92,6 +94,10 @@ class PricedSystem:
                     self._found[id(call)] = found
             except InputError as error:
                 mistakes.extend(error.each)
+        self._calls = None if prices is None else CheckedCalls(workload, prices)
+        if self._calls is not None and not mistakes:
+            mistakes = self._calls.mistakes()
+        self._loses_lines = prices is not None and prices.caches
         if mistakes:
             raise several(mistakes)
 
@@ -104,9 +110,19 @@ class PricedSystem:
             start=NONE,
         )
 
+    def _slowed(self, time: Fraction) -> Fraction:
+        """What the kernel does."""
+        return scaled(time, self._kernel.slowdown)
+
     def word(self) -> Word | None:
         words = [_word(one) for found in self._found.values() for one in found]
+        if words and self._loses_lines and self._keep_lines():
+            words.append(Word.ESTIMATE)
         return words[0].weakest(*words) if words else None
+
+    def _keep_lines(self) -> list[str]:
+        """Tasks that are taken to lose nothing in caches."""
+        return [one.name for one in self._workload.tasks if one.working_set is None]
 
     def notes(self) -> tuple[str, ...]:
         owners: dict[str, dict[str, None]] = {}
@@ -130,6 +146,20 @@ class PricedSystem:
                     f"assumed: what {task.name} holds off by its own code lies within a critical "
                     "section of it, or outside of all"
                 )
+        keep = self._keep_lines()
+        if keep:
+            found.append(
+                f"assumed: being interrupted costs {_few(keep)} nothing in caches (no `working "
+                "set`)"
+            )
+        slowed = (*self._workload.tasks, *self._workload.interrupts)
+        if any(one.slowdown > 1 for one in slowed) and self._kernel.slowdown == 1:
+            found.append(
+                "assumed: other bus masters slow down own code alone, and no service or switch "
+                "(`kernel: {slowdown: ...}`)"
+            )
+        if self._calls is not None:
+            found += self._calls.notes()
         if self._kernel.switch is None:
             found.append("nothing says what a context switch takes: it counts as nothing")
         return tuple(found)
@@ -137,10 +167,10 @@ class PricedSystem:
     def system(self) -> System:
         switch, masked = NONE, NONE
         if isinstance(self._kernel.switch, Fraction):
-            switch = masked = self._kernel.switch  # nothing says that it masks less
+            switch = masked = self._slowed(self._kernel.switch)  # nothing says that it masks less
         elif self._switch is not None:
-            switch = self._time([self._switch])
-            masked = _masked(self._of([self._switch]))
+            switch = self._slowed(self._time([self._switch]))
+            masked = self._slowed(_masked(self._of([self._switch])))
         mistakes: list[InputError] = []
         tasks = []
         for one in self._workload.tasks:
@@ -166,7 +196,6 @@ class PricedSystem:
         return scaled(one.work.wcet + characterized, one.slowdown)
 
     def _task(self, one: Activity) -> Task:
-        self._check_waits(one)
         calls = calls_of(one)
         estimates = self._of(calls)
         code = [] if one.work.code is None else self._of([one.work.code.call])
@@ -174,15 +203,15 @@ class PricedSystem:
             CriticalSection(
                 use.resource,
                 scaled(use.wcet, one.slowdown)
-                + self._time(use.calls)
-                + self._inside(one, use.resource),
+                + self._slowed(self._time(use.calls) + self._inside(one, use.resource)),
                 use.times,
                 use.within,
             )
             for use in one.uses
         )
         held = one.held_off
-        services = self._time(one.work.calls) + self._inside(one, "")
+        services = self._slowed(self._time(one.work.calls) + self._inside(one, ""))
+        held_off = self._slowed(_held(estimates)), self._slowed(_masked(estimates))
         return Task(
             one.name,
             one.priority,
@@ -193,12 +222,13 @@ class PricedSystem:
             one.offset,
             one.jitter,
             one.released_by,
-            max(scaled(max(held.preemption, _held(code)), one.slowdown), _held(estimates)),
-            max(scaled(max(held.interrupts, _masked(code)), one.slowdown), _masked(estimates)),
+            max(scaled(max(held.preemption, _held(code)), one.slowdown), held_off[0]),
+            max(scaled(max(held.interrupts, _masked(code)), one.slowdown), held_off[1]),
             scaled(held.all_interrupts, one.slowdown),
             sections,
             one.suspended,
             one.suspensions,
+            _reload(one),
         )
 
     def _inside(self, one: Activity, resource: str) -> Fraction:
@@ -210,67 +240,46 @@ class PricedSystem:
                 found += use.times * (self._time(use.calls) + self._inside(one, use.resource))
         return found
 
-    def _check_waits(self, one: Activity) -> None:
-        """A job waits once for its release, for locks, and as often as it says. What runs while it
-        waits otherwise is not in the analysis."""
-        for call in calls_of(one):
-            if call.gives_way is None and self._in_parts(call):
-                raise InputError(
-                    f"in {call.service} the caller loses the processor, and nothing says why",
-                    where=call.place,
-                    expected="`gives way:` " + ", ".join(way.value for way in GivesWay),
-                    hint="`more urgent` where it makes a more urgent task ready; a wait is "
-                    "`release`, `lock`, or one of those that `suspended:` counts",
-                )
-        for use in one.uses:
-            for call in use.calls:
-                if call.gives_way in (GivesWay.RELEASE, GivesWay.WAIT):
-                    raise InputError(
-                        f"{one.name} waits while it holds {use.resource}, and how long others wait "
-                        "for that has no bound here",
-                        where=call.place,
-                        expected="a wait outside of all `uses`",
-                    )
-        for way, most, where in (
-            (GivesWay.RELEASE, 1, "a job is released once"),
-            (GivesWay.WAIT, one.suspensions, "`suspended: {time: ..., times: ...}`"),
-            (GivesWay.LOCK, 0, "locks in the `uses` of their resources"),
-        ):
-            calls = [call for call in one.work.calls if call.gives_way is way]
-            times = sum(call.times for call in calls)
-            if times > most:
-                raise InputError(
-                    f"a job of {one.name} has {times} calls that give way for a {way.value}, and "
-                    f"{most} are allowed for",
-                    where=calls[0].place,
-                    expected=where,
-                )
-
-    def _in_parts(self, call: Call) -> bool:
-        return any(whole_of(one.service) != one.service for one in self._found[id(call)])
-
     def _interrupt(self, one: Activity) -> Interrupt:
         assert one.period is not None
-        code = [] if one.work.code is None else [one.work.code.call]
+        code = [] if one.work.code is None else self._of([one.work.code.call])
+        own, services = self._own(one), self._slowed(self._time(one.work.calls))
+        masked = max(
+            scaled(_masked(code), one.slowdown),
+            self._slowed(_masked(self._of(one.work.calls))),
+        )
+        if self._calls is not None and self._calls.leaves_masked(one):
+            masked = own + services  # from wherever in it to its end
         return Interrupt(
             one.name,
             one.priority,
             one.period,
             one.deadline,
-            self._own(one),
-            self._time(one.work.calls),
+            own,
+            services,
             one.offset,
             one.jitter,
-            _masked(self._of([*one.work.calls, *code])),
+            masked,
             one.above_kernel,
+            _reload(one),
         )
+
+
+def _reload(one: Activity) -> Fraction:
+    """``flood``: never less."""
+    if one.working_set is None:
+        return NONE
+    return lost(one.working_set, LossModel.FLOOD, one.working_set.settles)
 
 
 def _of(services: Iterable[str], note: str) -> str:
     """The note, with those that it is of, a few by name."""
-    names = list(services)
+    return f"{_few(list(services))}: {note}"
+
+
+def _few(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}: {note}"
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 _NAMED: Final = 3
@@ -278,10 +287,6 @@ _ALONE: Final = (
     "assumed: no further task or interrupt runs, and an idle task holds nothing off and locks "
     "nothing (one that does stands among the tasks, without a period)"
 )
-
-
-def calls_of(one: Activity) -> list[Call]:
-    return [*one.work.calls, *(call for use in one.uses for call in use.calls)]
 
 
 def _safe(one: Estimate) -> Fraction:

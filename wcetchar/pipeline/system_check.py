@@ -58,7 +58,16 @@ def run(request: Request) -> Result:
     _refuse_overload(request, system)
     analysis = analyse(system)
     timeline, drawn = _simulated(system, request.until)
+    _refuse_above(analysis, timeline)
     return Result(system, analysis, timeline, drawn, priced.word(), priced.notes())
+
+
+def _refuse_above(analysis: Analysis, timeline: Timeline) -> None:
+    """The run is a check: what it shows is never above the analysis, or one of them is wrong."""
+    for one in (*analysis.tasks, *analysis.interrupts):
+        seen = timeline.longest.get(one.name)
+        if one.time is not None and seen is not None and seen > one.time:
+            raise AssertionError(f"{one.name} took {seen} ns in a run, and {one.time} ns at most")
 
 
 def _simulated(system: System, until: Fraction | None) -> tuple[Timeline, Fraction]:

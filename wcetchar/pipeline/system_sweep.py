@@ -35,10 +35,10 @@ from wcetchar.model.system_sweep import (
     SystemSolution,
     SystemSweep,
 )
-from wcetchar.model.workload import Call, Workload
+from wcetchar.model.workload import Call, Workload, calls_of
 from wcetchar.pipeline import estimate
 from wcetchar.pipeline.priced_calls import CallPrices, Characterizations
-from wcetchar.pipeline.priced_system import PricedSystem, calls_of, hardware_of, refuse_circle
+from wcetchar.pipeline.priced_system import PricedSystem, hardware_of, refuse_circle
 from wcetchar.pipeline.solve_order import (
     EvenValues,
     last_that_holds,

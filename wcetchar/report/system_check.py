@@ -109,8 +109,8 @@ def _lines(view: View) -> list[str]:
     for response in missed:
         if response.time is None:
             lines.append(
-                f"{response.name}: no bound: what is as urgent takes all of the time, or comes in "
-                "more jobs than are followed"
+                f"{response.name}: no bound: what is as urgent takes all of the time, waits of its "
+                "own counted as if it ran, or comes in more jobs than are followed"
             )
         else:
             late = grouped((response.time - response.deadline) * _US)
@@ -126,6 +126,8 @@ def _lines(view: View) -> list[str]:
             else "which is no hyperperiod: that has too many jobs"
         )
     )
+    if any(task.period is None for task in view.system.tasks):
+        lines.append("the simulated run has no tasks of the background")
     if view.word:
         lines.append(f"weakest word of all figures that were priced: {view.word}")
     return lines + [f"note: {note}" for note in view.notes]

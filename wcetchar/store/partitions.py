@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from wcetchar.errors import InputError
-from wcetchar.model.switching import LossModel, Partition, WorkingSet
+from wcetchar.model.switching import LossModel, Partition
 from wcetchar.store.checking import Integer, Text, YamlModel, in_place, mapping_at, validate
 from wcetchar.store.document import PARTITIONS, read_document
 from wcetchar.store.names import partitions_path
 from wcetchar.store.quantity import PATTERN, parse_time
-from wcetchar.store.source import Source, Steps
-from wcetchar.store.working_sets import load_working_set
+from wcetchar.store.source import Source
+from wcetchar.store.working_sets import working_set_at
 
 Time = Annotated[
     Fraction,
@@ -73,37 +71,17 @@ def load_partitions(name_or_path: str) -> Partitions:
         path,
         document.scheduler,
         tuple(
-            Partition(name, one.share, _working_set(source, name, one), one.model)
+            Partition(
+                name,
+                one.share,
+                working_set_at(source, ("partitions", name, "working set"), one.working_set),
+                one.model,
+            )
             for name, one in document.partitions.items()
         ),
     )
     source.fail_on_mistakes()
     return found
-
-
-def _working_set(source: Source, name: str, one: PartitionDoc) -> WorkingSet | None:
-    if one.working_set is None:
-        return None
-    file, colon, which = one.working_set.rpartition(":")
-    beside = Path(source.path).parent / file
-    text = one.working_set
-    if colon and file and _is_file(beside):
-        text = f"{beside}:{which}"
-    steps: Steps = ("partitions", name, "working set")
-    try:
-        return load_working_set(text)
-    except InputError as error:
-        if error.where is not None:
-            raise
-        source.report(steps, error.message, expected=error.expected, hint=error.hint)
-        return None
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name too long for the system, or one with a NUL
-        return False
 
 
 def _check_any(source: Source) -> None:

@@ -12,6 +12,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from wcetchar.errors import InputError
 from wcetchar.model.hardware import Unit
+from wcetchar.model.switching import WorkingSet
 from wcetchar.model.workload import (
     Activity,
     Call,
@@ -39,6 +40,7 @@ from wcetchar.store.partitions import Time
 from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity, parse_time
 from wcetchar.store.section_map import Value
 from wcetchar.store.source import Source, Steps, shown
+from wcetchar.store.working_sets import working_set_at
 
 SWITCH: Final = "context_switch"
 """The activity of a kernel's characterization that switches, where nothing else is said."""
@@ -153,13 +155,18 @@ class _ActivityDoc(YamlModel):
     wcet: Time = Field(Fraction(0), description="of code of its own, a job")
     code: CodeDoc | None = Field(None, description="characterized code of its own, beside")
     calls: list[CallDoc] = Field([], description="of the kernel's services, a job")
+    slowdown: Factor = Field(Fraction(1), description="of its own code by other bus masters, F_sd")
+    working_set: Text | None = Field(
+        None,
+        description="`FILE:NAME`, what has to come back into caches each time that it gets the "
+        "processor, of a shipped file of working sets or a path from this file's folder",
+    )
 
 
 class TaskDoc(_ActivityDoc):
     """A task. Without period and rate it runs in the background."""
 
     released_by: NamedText | None = Field(None, description="the interrupt that releases it")
-    slowdown: Factor = Field(Fraction(1), description="of its own code by other bus masters, F_sd")
     uses: list[UseDoc] = Field([], description="critical sections of a job")
     holds_off: HoldsOffDoc | None = None
     suspended: SuspendedDoc | None = None
@@ -180,6 +187,13 @@ class KernelDoc(YamlModel):
     set: dict[Text, Value] = Field({}, description="values of parameters of all services")
     context_switch: Switch | None = Field(
         None, description="a time, or a service; `context_switch` of the characterization"
+    )
+    slowdown: Factor = Field(
+        Fraction(1), description="of services, handlers' too, and the switch, by other bus masters"
+    )
+    tick: Literal["none"] | None = Field(
+        None,
+        description="`none`: nothing of the kernel comes by itself; else an interrupt calls it",
     )
     nested_interrupts: bool = Field(
         False, description="handlers are interrupted by more urgent interrupts"
@@ -232,7 +246,7 @@ def workload_of(source: Source) -> Workload:
     switch = kernel.context_switch
     if switch is None and kernel.characterization is not None:
         switch = SWITCH
-    return Workload(
+    found = Workload(
         path,
         document.name,
         Kernel(
@@ -245,10 +259,14 @@ def workload_of(source: Source) -> Workload:
             kernel.inheritance == "transitive",
             kernel.time_slice,
             source.where(("kernel", "context switch")),
+            kernel.slowdown,
+            kernel.tick != "none",
         ),
         tuple(_task(source, folder, name, one) for name, one in document.tasks.items()),
         tuple(_interrupt(source, folder, name, one) for name, one in document.interrupts.items()),
     )
+    source.fail_on_mistakes()
+    return found
 
 
 def _beside(folder: Path, name: str | None) -> str | None:
@@ -317,6 +335,7 @@ def _task(source: Source, folder: Path, name: str, one: TaskDoc) -> Activity:
         held_off,
         Fraction(0) if wait is None else wait.time,
         0 if wait is None else wait.times,
+        working_set=_working_set(source, steps, one),
     )
 
 
@@ -333,8 +352,14 @@ def _interrupt(source: Source, folder: Path, name: str, one: InterruptDoc) -> Ac
         one.jitter,
         _work(source, folder, steps, one),
         source.where(steps, key=True),
+        one.slowdown,
         above_kernel=one.above_kernel,
+        working_set=_working_set(source, steps, one),
     )
+
+
+def _working_set(source: Source, steps: Steps, one: _ActivityDoc) -> WorkingSet | None:
+    return working_set_at(source, (*steps, "working set"), one.working_set)
 
 
 # ---- what no single node shows --------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
@@ -15,7 +16,7 @@ from wcetchar.store.document import WORKING_SETS, read_document
 from wcetchar.store.names import working_sets_path
 from wcetchar.store.profile import Size
 from wcetchar.store.quantity import PATTERN, parse_percent, parse_time
-from wcetchar.store.source import Source, shown
+from wcetchar.store.source import Source, Steps, shown
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,35 @@ def load_working_set(text: str) -> WorkingSet:
         expected=one_of(names),
         hint=did_you_mean(name, names),
     )
+
+
+def working_set_at(source: Source, steps: Steps, text: str | None) -> WorkingSet | None:
+    """That a file names as ``FILE:NAME``, of a shipped file or a path from its own folder; a
+    mistake in the name is noted there. ``None``: it names none, or there was a mistake.
+
+    Raises:
+        InputError: the file of working sets has mistakes.
+    """
+    if text is None:
+        return None
+    file, colon, which = text.rpartition(":")
+    beside = Path(source.path).parent / file
+    if colon and file and _is_file(beside):
+        text = f"{beside}:{which}"
+    try:
+        return load_working_set(text)
+    except InputError as error:
+        if error.where is not None:
+            raise
+        source.report(steps, error.message, expected=error.expected, hint=error.hint)
+        return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long for the system, or one with a NUL
+        return False
 
 
 def _check_any(source: Source) -> None:

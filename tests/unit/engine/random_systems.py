@@ -15,7 +15,8 @@ def random_system(seed: int) -> System:
     """Times are whole nanoseconds. What is switched on is drawn, so that simple ones are as likely
     as those with everything."""
     draw = random.Random(seed)
-    has = {name: draw.random() < 0.5 for name in ("locks", "held", "irq", "waits", "late", "alike")}
+    names = ("locks", "held", "irq", "waits", "late", "alike", "caches")
+    has = {name: draw.random() < 0.5 for name in names}
     switch = draw.choice((0, 0, 1, 2, 3))
     interrupts = []
     for number in range(draw.randint(1, 2) if has["irq"] else 0):
@@ -35,6 +36,7 @@ def random_system(seed: int) -> System:
                 jitter=Fraction(jitter),
                 masked=Fraction(masked),
                 above_kernel=above,
+                reload=Fraction(draw.choice((0, 0, 1)) if has["caches"] else 0),
             )
         )
     tasks = [_task(draw, number, has, interrupts) for number in range(draw.randint(2, 4))]
@@ -89,6 +91,7 @@ def _task(
         sections=tuple(sections),
         suspended=Fraction(waits * draw.randint(1, 4)),
         suspensions=waits,
+        reload=Fraction(draw.choice((0, 1, 1, 2)) if has["caches"] else 0),
     )
 
 
