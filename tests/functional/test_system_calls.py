@@ -254,3 +254,29 @@ def test_with_caches_and_no_working_set_it_is_an_estimate(
     both = ("wcet: 10 us}", "wcet: 10 us, working set: sets.yaml:small}")
     write(file, "working set: sets.yaml:small", both)
     assert document(file)["word"] == "bound"
+
+
+def test_what_interrupts_defer_counts_with_each_of_them(file: Path) -> None:
+    said = "assumed: interrupts leave nothing to be done at the end of a call"
+    assert any(note.startswith(said) for note in document(file)["notes"])
+    parts = {row["name"]: parts_of(file, row["name"]) for row in document(file)["rows"]}
+    services = parts["b"]["kernel services"]
+    held = parts["a"]["held off by"]
+    write(file, "jitter: 0 us", ("  nested", "  deferred: [{service: plain, times: 3}]\n  nested"))
+    assert not any(note.startswith(said) for note in document(file)["notes"])
+    # One tick in b's response, and one in the stretch of b that holds a off.
+    after = parts_of(file, "b")["interrupted by"] - parts["b"]["interrupted by"]
+    assert after == pytest.approx(3 * services, abs=0.01)
+    assert parts_of(file, "a")["held off by"] == pytest.approx(held + 3 * services, abs=0.01)
+    # The handler itself does not.
+    assert parts_of(file, "tick")["kernel services"] == parts["tick"]["kernel services"]
+
+
+def parts_of(file: Path, name: str) -> dict[str, float]:
+    return {p["part"]: p["ns"] for p in document(file)["parts"][name]}
+
+
+def test_what_is_deferred_has_a_place(file: Path) -> None:
+    write(file, "jitter: 0 us", ("  nested", "  deferred: [{service: none}]\n  nested"))
+    text = refused(file, "none")
+    assert f"{file}:9:" in text

@@ -25,6 +25,10 @@ interrupts, in a busy period of level i::
   takes its reload longer. That preemption costs count with the task that preempts is of
   Busquets-Mataix and others, Adding instruction cache effect to schedulability analysis of
   preemptive real-time systems, RTAS 1996; there, they are a number of lines.
+* Where a task holds preemption off, what interrupts want of the kernel is ``deferred`` to the end
+  of that. So an interrupt counts with what it defers, D_j, and a stretch that takes L by itself
+  takes L + sum over j of n_j D_j, with n_j = ceil((W + J_j) / T_j) and W = L + sum over j of
+  n_j E_j from its begin to its end; a masked one is longer by as many of their masked stretches.
 * A wait of its own (for I/O, for an answer) counts as if the job ran (Chen and others, *Many
   suspensions, many problems*, Real-Time Systems 55, 2019, 4.1). While it waits, less urgent tasks
   can run and begin something again that the end of the wait does not end. So in the analysis of
@@ -86,6 +90,15 @@ def analyse(system: System) -> Analysis:
             longer for these.
     """
     _check(system)
+    try:
+        return _analysed(system)
+    except _NoEndError:
+        ends = [Response(one.name, one.deadline, None) for one in system.periodic]
+        handlers = [Response(one.name, one.deadline, None) for one in system.interrupts]
+        return Analysis(tuple(ends), tuple(handlers), load(system))
+
+
+def _analysed(system: System) -> Analysis:
     interrupts = tuple(_interrupt(system, one) for one in system.interrupts)
     late = {one.name: one.time for one in interrupts}
     jitters: dict[str, Fraction] = {}
@@ -154,7 +167,7 @@ def _taken(system: System, one: Interrupt) -> Fraction:
     reloads = [task.reload for task in system.tasks]
     if system.nested:
         reloads += [other.reload for other in system.interrupts if other.priority < one.priority]
-    return one.time + one.reload + max(reloads, default=NONE)
+    return one.time + one.reload + max(reloads, default=NONE) + one.deferred
 
 
 def _check(system: System) -> None:
@@ -234,7 +247,7 @@ def _held_off(system: System, task: Task) -> tuple[Part, ...]:
         Part(
             Cause.HELD_OFF,
             other.name,
-            _stretch(max(other.held_off, other.masked, other.masked_all), other),
+            _stretch(max(_held(system, other), _masked(system, other), other.masked_all), other),
         )
         for other in system.tasks
         if other.priority < task.priority
@@ -255,7 +268,8 @@ def _interrupt(system: System, one: Interrupt) -> Response:
     ]
     if not one.above_kernel:
         maskers += [
-            Part(Cause.HELD_OFF, task.name, _stretch(task.masked, task)) for task in system.tasks
+            Part(Cause.HELD_OFF, task.name, _stretch(_masked(system, task), task))
+            for task in system.tasks
         ]
         maskers.append(Part(Cause.HELD_OFF, "a context switch", system.switch_masked))
     for other in system.interrupts:
@@ -274,6 +288,39 @@ def _interrupt(system: System, one: Interrupt) -> Response:
     own = _Own(one.time + one.reload, NONE, one.period, one.jitter, itself)
     found = _longest(own, blocked, streams)
     return _response(one.name, one.deadline, _taken(system, one) / one.period, found)
+
+
+def _held(system: System, task: Task) -> Fraction:
+    """The longest stretch in which it holds preemption off, with what interrupts defer in it."""
+    return task.held_off + _deferred(system, task, lambda one: one.deferred)
+
+
+def _masked(system: System, task: Task) -> Fraction:
+    """The longest in which it masks the kernel's interrupts, with what they have deferred."""
+    return task.masked + _deferred(system, task, lambda one: one.deferred_masked)
+
+
+def _deferred(system: System, task: Task, of: Callable[[Interrupt], Fraction]) -> Fraction:
+    """Of all interrupts that come while it holds preemption off, from its begin to its end.
+
+    Raises:
+        _NoEndError: that has none.
+    """
+    if not task.held_off or not any(map(of, system.interrupts)):
+        return NONE
+    every = _interrupts(system)
+    if sum((one.time / one.period for one in every), start=NONE) >= 1:
+        raise _NoEndError
+    base = task.held_off + task.reload
+    length = _ends(base, every, base)
+    if length is None:
+        raise _NoEndError
+    come = (-(-(length + one.jitter) // one.period) for one in system.interrupts)
+    return sum((n * of(one) for n, one in zip(come, system.interrupts, strict=True)), start=NONE)
+
+
+class _NoEndError(Exception):
+    """What is held off is held off for ever."""
 
 
 def _stretch(time: Fraction, of: Task | Interrupt) -> Fraction:

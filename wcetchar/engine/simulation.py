@@ -394,6 +394,7 @@ class _Run:
         self._handlers.remove(handler)
         name = handler.of.name
         self._note(name, handler.arrival, handler.of.deadline)
+        self._defer(handler.of)
         still = []
         for which, task, number in self._released.get(name, []):
             if which <= handler.number:
@@ -403,6 +404,21 @@ class _Run:
                 still.append((which, task, number))
         if name in self._released:
             self._released[name] = still
+
+    def _defer(self, one: Interrupt) -> None:
+        """To the end of what the job that it came to holds off."""
+        job = self._current
+        if job is None or not one.deferred or self._switch_left or Do.HOLD_OFF not in job.modes:
+            return
+        masked = self._units(one.deferred_masked)
+        later = [
+            (Do.MASK, 0, ""),
+            (Do.RUN, masked, ""),
+            (Do.ALLOW, 0, ""),
+            (Do.RUN, self._units(one.deferred) - masked, ""),
+        ]
+        end = next(n for n, step in enumerate(job.steps) if step[0] is Do.ALLOW)
+        job.steps[end:end] = later
 
     def _finish_instant_steps(self) -> bool:
         """Of the job that runs: what takes no time, up to what does; whether something may be let
@@ -546,4 +562,4 @@ def _times(system: System) -> Iterable[Fraction]:
         yield from (task.suspended, task.reload)
     for one in system.interrupts:
         yield from (one.period, one.deadline, one.wcet, one.services, one.offset, one.jitter)
-        yield one.reload
+        yield from (one.reload, one.deferred, one.deferred_masked)

@@ -80,6 +80,8 @@ class Interrupt:
         masked: longest stretch of the handler in which the kernel's interrupts are masked.
         above_kernel: the kernel never masks it, so it calls nothing of the kernel.
         reload: as of ``Task``.
+        deferred: what a task does later, as it ends what holds preemption off, where this came in
+            between; ``deferred_masked``: longest stretch of it with interrupts masked.
     """
 
     name: str
@@ -93,6 +95,8 @@ class Interrupt:
     masked: Fraction = Fraction(0)
     above_kernel: bool = False
     reload: Fraction = Fraction(0)
+    deferred: Fraction = Fraction(0)
+    deferred_masked: Fraction = Fraction(0)
 
     @property
     def time(self) -> Fraction:

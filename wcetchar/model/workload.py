@@ -100,7 +100,8 @@ class Kernel:
     """``switch``: a time, or the name of the service that switches; ``None``: nothing says it.
     ``profile`` and ``section_map`` price all characterizations of the system; ``place``: where the
     file says the switch, or the kernel. ``slowdown``: of all that the kernel does; ``ticks``:
-    it has a tick, where its characterization has one."""
+    it has a tick, where its characterization has one. ``deferred``: what is done for each interrupt
+    that calls the kernel while preemption is held off, as that ends."""
 
     characterization: str | None = None
     profile: str | None = None
@@ -113,6 +114,7 @@ class Kernel:
     place: Location | None = field(default=None, compare=False)
     slowdown: Fraction = Fraction(1)
     ticks: bool = True
+    deferred: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,12 @@ class CheckedCalls:
             found.append(
                 "assumed: calls outside of `uses` leave no lock taken that others wait for" + named
             )
+        calls = any(one.work.calls for one in self._workload.interrupts)
+        if calls and not self._workload.kernel.deferred:
+            found.append(
+                "assumed: interrupts leave nothing to be done at the end of a call that holds "
+                "preemption off (`kernel: {deferred: ...}`)"
+            )
         for one in self._workload.tasks:
             waits = any(call.gives_way is GivesWay.RELEASE for call in one.work.calls)
             if waits and not one.released_by:

@@ -80,6 +80,9 @@ class PricedSystem:
         if isinstance(self._kernel.switch, str) and kernel is not None:
             self._switch = Call(self._kernel.switch, {}, 1, self._kernel.place)
             by_file.setdefault(kernel, []).append(self._switch)
+        for call in self._kernel.deferred:
+            assert kernel is not None
+            by_file.setdefault(kernel, []).append(call)
         for one in (*workload.tasks, *workload.interrupts):
             if one.work.code is not None:
                 by_file.setdefault(one.work.code.characterization, []).append(one.work.code.call)
@@ -250,6 +253,7 @@ class PricedSystem:
         )
         if self._calls is not None and self._calls.leaves_masked(one):
             masked = own + services  # from wherever in it to its end
+        defers = self._kernel.deferred if one.work.calls else ()
         return Interrupt(
             one.name,
             one.priority,
@@ -262,6 +266,11 @@ class PricedSystem:
             masked,
             one.above_kernel,
             _reload(one),
+            self._slowed(self._time(defers)),
+            # One critical section may do all of it.
+            self._slowed(
+                sum((call.times * _masked(self._of([call])) for call in defers), start=NONE)
+            ),
         )
 
 

@@ -400,6 +400,9 @@ def _called(workload: Workload) -> Iterator[tuple[str, Call]]:
         for call in calls_of(one):
             assert kernel is not None
             yield kernel, call
+    for call in workload.kernel.deferred:
+        assert kernel is not None
+        yield kernel, call
     if isinstance(workload.kernel.switch, str) and kernel is not None:
         yield kernel, Call(workload.kernel.switch, {}, 1, workload.kernel.place)
 

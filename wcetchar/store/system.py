@@ -191,6 +191,11 @@ class KernelDoc(YamlModel):
     slowdown: Factor = Field(
         Fraction(1), description="of services, handlers' too, and the switch, by other bus masters"
     )
+    deferred: list[CallDoc] = Field(
+        [],
+        description="what a call that holds preemption off does at the end of that for each "
+        "interrupt that called the kernel meanwhile",
+    )
     tick: Literal["none"] | None = Field(
         None,
         description="`none`: nothing of the kernel comes by itself; else an interrupt calls it",
@@ -261,6 +266,7 @@ def workload_of(source: Source) -> Workload:
             source.where(("kernel", "context switch")),
             kernel.slowdown,
             kernel.tick != "none",
+            _calls(source, ("kernel",), kernel.deferred, "deferred"),
         ),
         tuple(_task(source, folder, name, one) for name, one in document.tasks.items()),
         tuple(_interrupt(source, folder, name, one) for name, one in document.interrupts.items()),
@@ -280,13 +286,15 @@ def _beside(folder: Path, name: str | None) -> str | None:
     return str(folder / name) if found else name
 
 
-def _calls(source: Source, steps: Steps, calls: Sequence[CallDoc]) -> tuple[Call, ...]:
+def _calls(
+    source: Source, steps: Steps, calls: Sequence[CallDoc], key: str = "calls"
+) -> tuple[Call, ...]:
     return tuple(
         Call(
             one.service,
             dict(one.set),
             one.times,
-            source.where((*steps, "calls", number)),
+            source.where((*steps, key, number)),
             one.gives_way,
         )
         for number, one in enumerate(calls)
@@ -400,7 +408,7 @@ def _check_any(source: Source) -> None:
             expected="a time such as `3 us`, or `characterization:`",
         )
     works = [work for _, one in _activities(source) for work in (one, *list_at(one, "uses"))]
-    calls = any(list_at(work, "calls") for work in works)
+    calls = any(list_at(work, "calls") for work in works) or bool(list_at(kernel, "deferred"))
     priced = "characterization" in kernel
     if calls and not priced:
         source.report(

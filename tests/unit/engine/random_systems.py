@@ -25,6 +25,7 @@ def random_system(seed: int) -> System:
         masked = draw.randint(0, time) if has["held"] else 0
         jitter = draw.choice((0, 3)) if has["late"] else 0
         above = not masked and draw.random() < 0.2
+        deferred = draw.choice((0, 1, 1)) if has["held"] and not above else 0
         interrupts.append(
             Interrupt(
                 f"i{number}",
@@ -37,6 +38,8 @@ def random_system(seed: int) -> System:
                 masked=Fraction(masked),
                 above_kernel=above,
                 reload=Fraction(draw.choice((0, 0, 1)) if has["caches"] else 0),
+                deferred=Fraction(deferred),
+                deferred_masked=Fraction(draw.randint(0, deferred)),
             )
         )
     tasks = [_task(draw, number, has, interrupts) for number in range(draw.randint(2, 4))]
