@@ -93,9 +93,15 @@ def analyse(system: System) -> Analysis:
     try:
         return _analysed(system)
     except _NoEndError:
-        ends = [Response(one.name, one.deadline, None) for one in system.periodic]
-        handlers = [Response(one.name, one.deadline, None) for one in system.interrupts]
-        return Analysis(tuple(ends), tuple(handlers), load(system))
+        tasks = (
+            Response(one.name, one.deadline, None, load=share_of(system, one))
+            for one in system.periodic
+        )
+        handlers = (
+            Response(one.name, one.deadline, None, load=_taken(system, one) / one.period)
+            for one in system.interrupts
+        )
+        return Analysis(tuple(tasks), tuple(handlers), load(system))
 
 
 def _analysed(system: System) -> Analysis:
