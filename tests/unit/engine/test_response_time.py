@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_systems import late_within, random_system
 
@@ -348,24 +348,60 @@ def test_parts_add_up_and_the_job_that_is_longest_is_in_them(seed: int) -> None:
             assert one.time >= task_.wcet + task_.services + task_.suspended + task_.jitter
 
 
+OF_TASKS = ("wcet", "services", "jitter", "held_off", "masked", "masked_all", "reload")
+OF_INTERRUPTS = ("wcet", "services", "jitter", "masked", "reload", "deferred", "deferred_masked")
+
+
 @given(
     seeds,
     st.integers(0, 10),
-    st.sampled_from(["wcet", "jitter", "held_off", "masked", "switch", "reload"]),
+    st.sampled_from(
+        [*OF_TASKS, "suspended", "section", "switch", *(f"i {x}" for x in OF_INTERRUPTS)]
+    ),
 )
 def test_more_of_anything_is_never_faster(seed: int, more: int, what: str) -> None:
     system = random_system(seed)
+    draw = random.Random(seed)
     if what == "switch":
         larger = replace(system, switch=system.switch + more)
+    elif what.startswith("i "):
+        assume(system.interrupts)
+        handlers = list(system.interrupts)
+        which = draw.randrange(len(handlers))
+        assume(what != "i masked" or not handlers[which].above_kernel)
+        name = what[2:]
+        given_more = getattr(handlers[which], name) + more
+        handlers[which] = replace(handlers[which], **{name: given_more})
+        larger = replace(system, interrupts=tuple(handlers))
     else:
-        which = random.Random(seed).randrange(len(system.tasks))
         tasks = list(system.tasks)
-        tasks[which] = replace(tasks[which], **{what: getattr(tasks[which], what) + more})
+        which = draw.randrange(len(tasks))
+        one = tasks[which]
+        if what == "section":
+            assume(one.sections)
+            longer = [replace(section, time=section.time + more) for section in one.sections]
+            tasks[which] = replace(one, sections=tuple(longer))
+        else:
+            assume(what != "suspended" or one.suspensions)
+            tasks[which] = replace(one, **{what: getattr(one, what) + more})
         larger = replace(system, tasks=tuple(tasks))
     before, after = responses(system), responses(larger)
     for name, time in before.items():
         later = after[name]
         assert later is None or (time is not None and time <= later), (name, what)
+
+
+@given(seeds, st.integers(2, 4))
+def test_interrupts_that_come_more_often_are_never_faster(seed: int, times: int) -> None:
+    """Where nothing is released by them, which would be another release."""
+    system = random_system(seed)
+    assume(system.interrupts and not any(one.released_by for one in system.tasks))
+    first, *rest = system.interrupts
+    often = replace(system, interrupts=(replace(first, period=first.period / times), *rest))
+    before, after = responses(system), responses(often)
+    for name, time in before.items():
+        later = after[name]
+        assert later is None or (time is not None and time <= later)
 
 
 @given(seeds)
