@@ -62,7 +62,7 @@ def test_a_table_has_the_columns_of_the_procedure_and_words() -> None:
     assert done.exit_code == 0, done.output
     for heading in ("hardware", "software", "predicted", "average", "deviation", "verdict"):
         assert heading in done.stdout
-    assert "2 of 3 agree with what was expected" in done.stdout
+    assert "1 of 3 agree with what was expected, 1 more but for the longest run" in done.stdout
     assert "load, 64 KiB: slower than expected by a factor of 3" in done.stdout
     assert "call: 1 of 8 runs are" in done.stdout
     assert "usable if that can be explained" in done.stdout
@@ -119,6 +119,35 @@ def test_what_is_not_to_be_used_ends_with_1_and_is_printed(inner: list[int], sai
     assert said in done.stderr
     assert said in done.stdout
     assert document("target", "plan.yaml", "r.csv")["rows"][0]["usable"] is False
+
+
+def test_a_longest_run_that_nobody_explains_ends_with_1() -> None:
+    """Expected 0.9 to 1.1 us, and one run of 21 us among runs of 1 us."""
+    plan = (
+        "schema: wcetchar/measure/1\nquestion: q\ncircumstances: c\naccuracy: 10 %\noperations:\n"
+        "  send: {expected: {hardware: 0.9..1.1 us}}\n"
+    )
+    Path("plan.yaml").write_text(plan)
+    Path("r.csv").write_text(HEADING + lines("send", "", 1, [1005, 1007] * 10 + [21005]))
+    done = call("target", "plan.yaml", "r.csv")
+    assert done.exit_code == 1, done.output
+    said = "agrees, but the longest run is 19.1 times the expectation (21 us in repetition 21, "
+    assert said in " ".join(done.stdout.split())
+    assert "agrees, but longest run x 19.1" in done.stdout
+    assert said in done.stderr
+    assert "measure that apart, or explain it" in done.stderr
+    (row,) = document("target", "plan.yaml", "r.csv")["rows"]
+    assert row["verdicts"] == ["longest run far slower", "agrees", "outliers"]
+    assert row["longest_factor"] == pytest.approx(21000 / 1100, abs=0.001)
+    Path("plan.yaml").write_text(plan + "interruption: 20 us\n")
+    done = call("target", "plan.yaml", "r.csv")
+    assert done.exit_code == 0, done.output
+    assert "agrees, longest run x 19.1" in done.stdout
+    assert "1 of 1 agree with what was expected\n" in done.stdout
+    (row,) = document("target", "plan.yaml", "r.csv")["rows"]
+    assert row["verdicts"] == ["agrees", "interrupted", "outliers"]
+    assert row["interruption_ns"] == 20000
+    assert "an interruption may take 20 us of a reading: send" in call("expect", "plan.yaml").stdout
 
 
 def test_what_was_not_measured_is_said() -> None:

@@ -111,6 +111,7 @@ class Case:
         size: the parameter is a number of bytes.
         repetitions: readings that are to be taken.
         calls: how often the operation is carried out in each of them.
+        interruption: nanoseconds that a reading may take beside, because of what interrupts it.
         keys: the way to it in the plan.
     """
 
@@ -121,6 +122,7 @@ class Case:
     calls: int
     expected: Expected | Estimated | None
     size: bool = False
+    interruption: Fraction = Fraction(0)
     keys: tuple[str | int, ...] = ()
 
 
@@ -225,12 +227,15 @@ class Verdict(StrEnum):
     TOO_COARSE = "too coarse"
     TOO_WIDE = "too wide"
     ABOVE_ESTIMATE = "above the estimate"
+    LONGEST_FAR_SLOWER = "longest run far slower"
     FAR_SLOWER = "far slower"
     FAR_FASTER = "far faster"
+    LONGEST_SLOWER = "longest run slower"
     SLOWER = "slower"
     FASTER = "faster"
     AGREES = "agrees"
     NOT_EXPECTED = "nothing was expected"
+    INTERRUPTED = "interrupted"
     OVERHEAD = "overhead"
     OUTLIERS = "outliers"
     TWO_KINDS = "two kinds of runs"
@@ -244,6 +249,7 @@ UNUSABLE = frozenset(
         Verdict.TOO_COARSE,
         Verdict.TOO_WIDE,
         Verdict.ABOVE_ESTIMATE,
+        Verdict.LONGEST_FAR_SLOWER,
         Verdict.FAR_SLOWER,
         Verdict.FAR_FASTER,
     }
@@ -264,6 +270,8 @@ class Evaluation:
         usual: the same without outliers.
         outliers: in the order of the file.
         result: mean of ``usual`` with its error.
+        longest: the maximum of all runs, with the error that a single reading has.
+        longest_run: its number, from 1; the first of several.
         needed: the accuracy, as a time.
         repetitions_needed: ``None``: no number is enough.
         calls_needed: in each reading, where steps of the clock are too coarse; else ``None``.
@@ -277,6 +285,8 @@ class Evaluation:
     usual: Spread
     outliers: tuple[Outlier, ...]
     result: Uncertain
+    longest: Uncertain
+    longest_run: int
     needed: Fraction
     repetitions_needed: int | None
     calls_needed: int | None
@@ -290,6 +300,7 @@ class Judged:
         verdicts: what is to be said of it, the gravest first; at least one.
         factor: how far the result is from the nearest end of what was expected, 1 or more;
             ``None``: not known.
+        longest_factor: the same of the longest run.
     """
 
     case: Case
@@ -297,6 +308,7 @@ class Judged:
     evaluation: Evaluation
     verdicts: tuple[Verdict, ...]
     factor: Fraction | None
+    longest_factor: Fraction | None
 
     @property
     def usable(self) -> bool:

@@ -62,6 +62,8 @@ FIELDS: Final = (
     "calls_needed",
     "outliers",
     "factor",
+    "longest_factor",
+    "interruption_ns",
     "verdict",
     "usable",
 )
@@ -215,18 +217,25 @@ def _planned_rows(cases: Expectations) -> Iterator[dict[str, Any]]:
             "accuracy": accuracy_text(case.accuracy),
             "repetitions": case.repetitions,
             "calls": case.calls,
+            "interruption_ns": for_json(case.interruption),
             "why": "" if expected is None else expected.why,
         }
 
 
 def _reasons(cases: Expectations) -> Iterator[str]:
-    """Why, once for each operation."""
+    """Why, once for each operation; and what may interrupt."""
     seen = set()
     for case, expected in cases:
         why = "nothing is expected yet" if expected is None else expected.why
         if why and (case.operation, why) not in seen:
             seen.add((case.operation, why))
             yield f"{one_line(case.operation)}: {one_line(why)}"
+    allowed: dict[Fraction, dict[str, None]] = {}
+    for case, _ in cases:
+        if case.interruption:
+            allowed.setdefault(case.interruption, {})[one_line(case.operation)] = None
+    for time, names in allowed.items():
+        yield f"an interruption may take {time_text(time)} of a reading: {', '.join(names)}"
 
 
 def _beside(view: View) -> list[list[str]]:
@@ -265,8 +274,14 @@ def _how_well(view: View) -> list[list[str]]:
 
 def _words(view: View) -> Iterator[str]:
     """What there is to say beside that results agree, and once for all what to do next."""
-    agree = sum(1 for one in view.judged if one.verdicts[0] is Verdict.AGREES)
-    yield f"{agree} of {len(view.judged)} agree with what was expected"
+    first = [one.verdicts[0] for one in view.judged]
+    but = sum(
+        1 for one in view.judged if one.verdicts[:2] == (Verdict.LONGEST_SLOWER, Verdict.AGREES)
+    )
+    yield (
+        f"{first.count(Verdict.AGREES)} of {len(first)} agree with what was expected"
+        + (f", {but} more but for the longest run" if but else "")
+    )
     said: dict[Verdict, list[str]] = {}
     advice: dict[Verdict, str] = {}
     for one in view.judged:
@@ -342,6 +357,8 @@ def _row(one: Judged) -> dict[str, Any]:
         "calls_needed": found.calls_needed,
         "outliers": len(found.outliers),
         "factor": number(one.factor),
+        "longest_factor": number(one.longest_factor),
+        "interruption_ns": number(one.case.interruption),
         "verdict": one.verdicts[0].value,
         "usable": one.usable,
     }

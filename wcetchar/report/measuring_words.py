@@ -11,11 +11,14 @@ from wcetchar.model.measuring import FEWEST, Judged, Verdict
 from wcetchar.report.measuring import predicted_text, time_text
 from wcetchar.report.numbers import grouped
 
-IN_TABLE: Final = frozenset({Verdict.OUTLIERS, Verdict.TWO_KINDS})
+IN_TABLE: Final = frozenset(
+    {Verdict.LONGEST_SLOWER, Verdict.INTERRUPTED, Verdict.OUTLIERS, Verdict.TWO_KINDS}
+)
 """What a table of results shows as well."""
 _FACTORS: Final = frozenset(
     {Verdict.SLOWER, Verdict.FASTER, Verdict.FAR_SLOWER, Verdict.FAR_FASTER}
 )
+_LONG: Final = frozenset({Verdict.LONGEST_FAR_SLOWER, Verdict.LONGEST_SLOWER, Verdict.INTERRUPTED})
 
 _ADVICE: Final = {
     Verdict.STANDS_STILL: "is the counter switched on, and is it read at all?",
@@ -26,6 +29,11 @@ _ADVICE: Final = {
     Verdict.TOO_WIDE: "or find what differs from run to run, and keep that the same",
     Verdict.ABOVE_ESTIMATE: "either the estimate is wrong for this hardware, or the measurement "
     "holds more than the operation, such as interrupts",
+    Verdict.LONGEST_FAR_SLOWER: "an interrupt, a cold cache or a step of the clock: measure that "
+    "apart, or explain it; what may interrupt a reading stands in the plan as `interruption`",
+    Verdict.LONGEST_SLOWER: "usable if that run can be explained: an interrupt, a cold cache or a "
+    "step of the clock. Measure that apart; what may interrupt a reading stands in the plan as "
+    "`interruption`",
     Verdict.FAR_SLOWER: "another order of magnitude: is it the operation that was expected, in the "
     "right unit, with caches and clock switched on, and does nothing else run?",
     Verdict.FAR_FASTER: "another order of magnitude: is the operation carried out each time, or "
@@ -36,6 +44,8 @@ _ADVICE: Final = {
     Verdict.FASTER: "usable if that can be explained. What makes runs fast: caches that are warm "
     "because nothing else runs, work that is done once and not again, a faster clock",
     Verdict.NOT_EXPECTED: "write down what it should take, from a model, and measure again",
+    Verdict.INTERRUPTED: "no more than the plan's `interruption` allows; what the operation itself "
+    "takes at worst is not known from such a run",
     Verdict.OVERHEAD: "it was subtracted; more calls in one reading would hide it",
     Verdict.OUTLIERS: "left out of the error, not of the maximum: the worst case is no outlier",
     Verdict.TWO_KINDS: "these are two kinds of runs, not outliers: find what tells them apart, and "
@@ -57,12 +67,31 @@ def short(one: Judged) -> str:
     first = one.verdicts[0]
     if first in _FACTORS and one.factor is not None:
         return f"{first.value}, x {_factor(one.factor)}"
+    if Verdict.AGREES in one.verdicts and _LONG.intersection(one.verdicts):
+        but = "" if first is Verdict.AGREES else " but"
+        if first in _LONG or first is Verdict.AGREES:
+            return f"agrees,{but} longest run{_times(one.longest_factor)}"
     return first.value
 
 
 def in_words(one: Judged) -> list[Said]:
     """Every verdict but that it agrees."""
     return [Said(v, _fact(v, one), _ADVICE[v]) for v in one.verdicts if v is not Verdict.AGREES]
+
+
+def _times(factor: Fraction | None) -> str:
+    return "" if factor is None else f" x {_factor(factor)}"
+
+
+def _longest(one: Judged) -> str:
+    """That a run is far from what was expected, and which."""
+    found, factor = one.evaluation, one.longest_factor
+    agrees = "agrees, but " if Verdict.AGREES in one.verdicts else ""
+    times = "more than" if factor is None else f"{_factor(factor)} times"
+    return (
+        f"{agrees}the longest run is {times} the expectation ({time_text(found.longest.value)} in "
+        f"repetition {found.longest_run}, expected {predicted_text(one.expected)})"
+    )
 
 
 def _factor(value: Fraction) -> str:
@@ -100,6 +129,8 @@ def _fact(verdict: Verdict, one: Judged) -> str:
         case Verdict.ABOVE_ESTIMATE:
             word = "" if expected is None or expected.word is None else f" ({expected.word.value})"
             return f"a run took {time_text(found.all_runs.maximum)}{against} at worst{word}"
+        case Verdict.LONGEST_FAR_SLOWER | Verdict.LONGEST_SLOWER | Verdict.INTERRUPTED:
+            return _longest(one)
         case Verdict.FAR_SLOWER | Verdict.SLOWER:
             return f"slower than expected{by} ({result}{against})"
         case Verdict.FAR_FASTER | Verdict.FASTER:

@@ -58,6 +58,11 @@ Resolution = Annotated[
     PlainValidator(in_place(parse_time)),
     WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`42 ns`"}),
 ]
+Interruption = Annotated[
+    Fraction,
+    PlainValidator(in_place(parse_time)),
+    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`20 us`"}),
+]
 Repetitions = Annotated[Integer, Field(ge=1, le=1_000_000)]
 Calls = Annotated[Integer, Field(ge=1, le=100_000_000)]
 Count = Annotated[Integer, Field(ge=0, le=1_000_000_000)]
@@ -117,6 +122,7 @@ class OperationDoc(YamlModel):
     accuracy: NeededAccuracy | None = Field(None, description="in the place of the plan's")
     repetitions: Repetitions | None = Field(None, description="in the place of the plan's")
     calls: Calls = Field(1, description="in each reading, for what is short beside the clock")
+    interruption: Interruption | None = Field(None, description="in the place of the plan's")
     expected: ExpectedDoc | None = None
 
 
@@ -128,6 +134,10 @@ class MeasureDoc(YamlModel):
     circumstances: Text = Field(description="what else goes on, and what the caches hold")
     accuracy: NeededAccuracy = Field(description="what the question needs")
     repetitions: Repetitions = 1000
+    interruption: Interruption = Field(
+        Fraction(0),
+        description="what a reading may take beside, because of what interrupts it",
+    )
     clock: Frequency | None = Field(None, description="of the cycles in expectations")
     resolution: Resolution = Field(
         Fraction(0), description="of the clock that measures, where it is known to be no finer"

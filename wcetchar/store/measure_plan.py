@@ -60,6 +60,9 @@ def _cases(document: MeasureDoc, source: Source, clock: Quantity | None) -> Iter
                 calls=one.calls,
                 expected=_expected(one, parameter, _Times(source, clock, ("operations", name))),
                 size=one.sizes is not None,
+                interruption=(
+                    document.interruption if one.interruption is None else one.interruption
+                ),
                 keys=("operations", name),
             )
 

@@ -100,12 +100,15 @@ def evaluate(
     usual = spread_of([t for n, t in enumerate(times, start=1) if n not in left_out])
     of_reading = 2 * (resolution or Fraction(0)) + usual_gap - least
     fixed = usual.mean * clock_tolerance
+    longest = max(times)
     result = Uncertain(
         usual.mean,
         of_reading / calls + fixed,
         (_ERRORS * usual.deviation) ** 2 / usual.count,
     )
     needed = accuracy.of(usual.mean)
+    # Of one run: the clock's tolerance is a share of that run, not of the mean.
+    of_longest = Uncertain(longest, of_reading / calls + longest * clock_tolerance)
     return Evaluation(
         calls=calls,
         overhead=(
@@ -119,6 +122,8 @@ def evaluate(
         usual=usual,
         outliers=outliers,
         result=result,
+        longest=of_longest,
+        longest_run=times.index(longest) + 1,
         needed=needed,
         repetitions_needed=repetitions_needed(usual.deviation, needed - result.systematic),
         calls_needed=(

@@ -79,7 +79,8 @@ def command(
     use, pinned to one processor.
 
     Ends with exit code 1 if a result is not to be used as it is: too coarse, too wide, nothing left
-    of it, or another order of magnitude than expected. Slower or faster by less ends with 0.
+    of it, or another order of magnitude than expected, the result or its longest run beyond the
+    `interruption` that the plan allows. Slower or faster by less ends with 0.
 
     \b
     Examples:
