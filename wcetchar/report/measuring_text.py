@@ -73,16 +73,17 @@ _EXPECTED: Final = (("operation", False), ("at", True), ("hardware", True), ("so
 _BESIDE: Final = (
     *_EXPECTED,
     ("predicted", True),
-    ("average", True),
-    ("deviation", True),
+    ("result", True),
+    ("longest", True),
     ("verdict", False),
 )
+"""Between what was predicted and the verdict stand the figures that are judged, and no other."""
 _HOW_WELL: Final = (
     ("operation", False),
+    ("average", True),
+    ("deviation", True),
     ("minimum", True),
     ("median", True),
-    ("maximum", True),
-    ("result", True),
     ("+-", True),
     ("needed", True),
     ("overhead", True),
@@ -243,8 +244,8 @@ def _beside(view: View) -> list[list[str]]:
         [
             *_start(one.case, one.expected),
             predicted_text(one.expected),
-            time_text(one.evaluation.all_runs.mean),
-            time_text(one.evaluation.all_runs.deviation),
+            time_text(one.evaluation.result.value),
+            time_text(one.evaluation.longest.value),
             short(one),
         ]
         for one in view.judged
@@ -257,7 +258,7 @@ def _how_well(view: View) -> list[list[str]]:
         found = one.evaluation
         runs = found.all_runs
         needed = "" if found.repetitions_needed is None else f"{found.repetitions_needed:,}"
-        times = (runs.minimum, runs.median, runs.maximum, found.result.value, found.result.error)
+        times = (runs.mean, runs.deviation, runs.minimum, runs.median, found.result.error)
         rows.append(
             [
                 one_line(name_of(one.case)),
@@ -302,8 +303,9 @@ def _words(view: View) -> Iterator[str]:
 
 def _notes(view: View) -> Iterator[str]:
     yield (
-        "note: the average and the deviation are of all runs, the result is the average without "
-        "outliers; the maximum is the largest that was seen (high-water mark), no bound"
+        "note: result and longest are held against predicted. The average and the deviation are of "
+        "all runs, the result is the average without outliers; the longest is the largest that was "
+        "seen (high-water mark), no bound"
     )
     yield from (f"note: {one_line(note)}" for note in view.notes)
 

@@ -70,7 +70,7 @@ def short(one: Judged) -> str:
     if Verdict.AGREES in one.verdicts and _LONG.intersection(one.verdicts):
         but = "" if first is Verdict.AGREES else " but"
         if first in _LONG or first is Verdict.AGREES:
-            return f"agrees,{but} longest run{_times(one.longest_factor)}"
+            return f"agrees,{but} longest{_times(one.longest_factor)}"
     return first.value
 
 
