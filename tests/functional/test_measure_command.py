@@ -257,7 +257,6 @@ def test_expectations_in_every_format() -> None:
         (("target", "plan.yaml", "r.csv", "-o", "r.csv"), 2, "also an input"),
         (("target", "plan.yaml", "r.csv", "--plot", "no/p.svg"), 3, "no/p.svg"),
         (("host", "plan.yaml"), 3, "plan.yaml:6:"),
-        (("host", "--cpu", "1023", "--only", "loop"), 3, "not there, or not allowed"),
         (("expect", "plan.yaml", "--json", "--format", "csv"), 2, "contradict"),
     ],
 )
@@ -267,6 +266,34 @@ def test_what_is_refused(arguments: tuple[str, ...], code: int, said: str) -> No
     assert said in done.output
     assert not done.stdout
     assert Path("r.csv").read_text() == GOOD
+
+
+def test_a_cpu_that_is_not_there_is_a_mistake_of_the_option() -> None:
+    done = call("host", "--cpu", "999", "--only", "loop")
+    assert done.exit_code == 3
+    assert "--cpu: CPU 999 is not there, or not allowed" in done.output
+    assert "expected: one of " in done.output
+    assert "leave the operation out" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ("procedure call: {parameters: [3, 8]}", "is of 0 to 7 arguments"),
+        ("procedure call: {}", "is of 0 to 7 arguments"),
+        ("loop: {parameters: [1, 2]}", "loop has no parameter"),
+        ("thread switch: {parameters: [5000], calls: 2}", "is of 1 to 4096 bytes"),
+        ("process switch: {parameters: [1], calls: 3}", "an even number of calls"),
+        ("memory: {sizes: [64 B]}", "is of 128 bytes"),
+    ],
+)
+def test_what_this_machine_cannot_be_measured_at_has_its_place(operation: str, said: str) -> None:
+    head = PLAN[: PLAN.index("  call:")]
+    Path("plan.yaml").write_text(f"{head}  {operation}\n")
+    done = call("host", "plan.yaml")
+    assert done.exit_code == 3
+    assert "plan.yaml:6:" in done.output
+    assert said in done.output
 
 
 def test_names_of_strangers_stay_text() -> None:

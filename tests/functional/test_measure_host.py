@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from wcetchar import store
 from wcetchar.capture import OPERATIONS, HostRequest, host_readings
-from wcetchar.capture.host import FLAGS, SOURCE
+from wcetchar.capture.host import FLAGS, SOURCE, _ranges
 from wcetchar.cli import main
 from wcetchar.errors import InputError
 
@@ -112,6 +112,16 @@ def test_the_counter_and_the_clock_tell_the_same_time() -> None:
 def test_what_the_program_refuses(request_: HostRequest, said: str) -> None:
     with pytest.raises(InputError, match=said):
         measured(request_)
+
+
+def test_what_helps_is_said_and_is_not_to_leave_the_operation_out() -> None:
+    with pytest.raises(InputError) as caught:
+        measured(HostRequest("memory", 1 << 62, 1, 1))
+    assert "smaller `sizes`" in str(caught.value.hint)
+
+
+def test_cpus_are_listed_in_ranges() -> None:
+    assert _ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
 
 
 def test_what_takes_too_long_is_ended() -> None:

@@ -10,7 +10,7 @@ firmware includes to make the same readings.
 
 from wcetchar.capture.command import run_command
 from wcetchar.capture.emulator import emulator_version, run
-from wcetchar.capture.host import HEADER, OPERATIONS, HostRequest, host_readings
+from wcetchar.capture.host import HEADER, OPERATIONS, HostRequest, host_readings, unfit
 from wcetchar.capture.machines import MACHINES, find_machine
 from wcetchar.capture.request import (
     CaptureFilter,
@@ -33,4 +33,5 @@ __all__ = [
     "host_readings",
     "run",
     "run_command",
+    "unfit",
 ]

@@ -6,6 +6,7 @@ told on its standard input what to measure, and prints readings; nothing is eval
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import signal
@@ -23,6 +24,13 @@ SOURCE: Final = Path(__file__).parent / "host" / "measure.c"
 FLAGS: Final = ("-O2", "-std=gnu11", "-pthread", "-Wall")
 HEADER: Final = Path(__file__).parent / "target" / "wcet_measure.h"
 """What firmware includes to make the same readings."""
+_PARAMETERS: Final = {
+    "procedure call": (0, 7, "0 to 7 arguments"),
+    "process switch": (1, 4096, "1 to 4096 bytes, which a pipe takes at once"),
+    "thread switch": (1, 4096, "1 to 4096 bytes, which a pipe takes at once"),
+    "memory": (128, 1 << 38, "128 bytes (two lines of a cache) to 256 GiB"),
+}
+"""Of the operations that have one: least, largest, and what it is."""
 OPERATIONS: Final = (
     "loop",
     "procedure call",
@@ -34,6 +42,21 @@ OPERATIONS: Final = (
     "thread switch",
     "memory",
 )
+_REFUSED: Final = {
+    "this processor has no counter that programs may read; use the clock": (
+        "x86 or AArch64",
+        "leave out --counter",
+    ),
+    "there is no memory for such a working set": (
+        "sizes that fit into the memory that is free",
+        "smaller `sizes` in a plan of your own",
+    ),
+    "there is no memory for so many readings": (
+        "readings that fit into the memory that is free",
+        "fewer repetitions: --repetitions N",
+    ),
+}
+"""What the program says when it ends, and what to do next, where that is not to leave it out."""
 _CACHES: Final = Path("/sys/devices/system/cpu/cpu0/cache")
 _CPUINFO: Final = Path("/proc/cpuinfo")
 
@@ -72,6 +95,13 @@ def host_readings(
             expected="Linux",
             hint="measure a target: wcetchar measure header, wcetchar measure target",
         )
+    if cpu is not None and cpu not in (allowed := os.sched_getaffinity(0)):
+        raise InputError(
+            f"CPU {cpu} is not there, or not allowed",
+            where=Location("--cpu"),
+            expected=f"one of {_ranges(sorted(allowed))}",
+            hint="without --cpu the first that is allowed is taken",
+        )
     program = compiled(SOURCE, FLAGS, "measure-*", "the program that measures this machine")
     command = [str(program), str(-1 if cpu is None else cpu), "cycles" if counter else "ns"]
     try:
@@ -99,6 +129,10 @@ def host_readings(
         ) from error
     if done.returncode:
         number = -done.returncode
+        last = done.stderr.strip().rpartition("\n")[2]
+        if number < 0 and last in _REFUSED:
+            expected, hint = _REFUSED[last]
+            raise InputError(last, expected=expected, hint=hint)
         how = f"by signal {signal.Signals(number).name}" if number > 0 else "before its end"
         raise InputError(
             f"measuring ended {how}",
@@ -108,6 +142,31 @@ def host_readings(
             details=tuple(done.stderr.strip()[-2000:].splitlines()),
         )
     return "".join(f"# {key}: {value}\n" for key, value in _facts()) + done.stdout
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """``0-3, 8``: numbers in order, those that follow each other as one."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in found)
+
+
+def unfit(request: HostRequest) -> str | None:
+    """What of an operation's parameter or calls the program would refuse, or would not look at."""
+    name, value = request.operation, request.parameter
+    wanted = _PARAMETERS.get(name)
+    if wanted is None:
+        return None if value is None else f"{name} has no parameter"
+    low, high, what = wanted
+    if value is None or not low <= value <= high:
+        return f"{name} is of {what}"
+    if name.endswith(" switch") and request.calls % 2:
+        return "switches come in pairs, there and back: an even number of calls"
+    return None
 
 
 def _facts() -> list[tuple[str, str]]:

@@ -68,7 +68,7 @@ def host(request: Request, *, counter: bool, cpu: int | None, timeout: float) ->
             ``capture.host_readings``.
     """
     # Here, so that readings of a target are evaluated without an emulator's and a compiler's code.
-    from wcetchar.capture import OPERATIONS, HostRequest, host_readings
+    from wcetchar.capture import OPERATIONS, HostRequest, host_readings, unfit
 
     plan, expected = expectations(request)
     for case, _ in expected:
@@ -86,6 +86,17 @@ def host(request: Request, *, counter: bool, cpu: int | None, timeout: float) ->
         HostRequest(case.operation, case.parameter, case.calls, case.repetitions)
         for case, _ in expected
     ]
+    mistakes = {
+        (case.keys, said): InputError(
+            said,
+            where=store.locate(plan.path, *case.keys),
+            hint="what this machine is measured at stands in docs/reference/measure-file.md",
+        )
+        for one, (case, _) in zip(asked, expected, strict=True)
+        if (said := unfit(one)) is not None
+    }
+    if mistakes:
+        raise several(list(mistakes.values())[:_MISTAKES])
     text = host_readings(asked, counter=counter, cpu=cpu, timeout=timeout)
     readings = store.parse_readings(text, "readings of this machine")
     return replace(_judged(plan, expected, readings, readings.clock), text=text)
