@@ -165,6 +165,37 @@ def test_a_longest_run_that_nobody_explains_ends_with_1() -> None:
     assert "an interruption may take 20 us of a reading: send" in call("expect", "plan.yaml").stdout
 
 
+@pytest.mark.parametrize(
+    ("expected", "inner", "said"),
+    [
+        # 300 us round a counter of 256 us: 44 are left, and nothing of it shows.
+        ("{hardware: 290..310 us}", [49, 50], "may take 310 us by the plan"),
+        # 44 us that were foreseen are 44 us.
+        ("{hardware: 40..50 us}", [49, 50], None),
+        # More than half of a round, without anything to hold it against.
+        ("", [140, 141], "a reading took"),
+    ],
+)
+def test_a_counter_that_may_have_gone_round(
+    expected: str, inner: list[int], said: str | None
+) -> None:
+    head = PLAN[: PLAN.index("  call:")]
+    what = f"{{expected: {expected}}}" if expected else "{}"
+    Path("plan.yaml").write_text(f"{head}  call: {what}\n")
+    text = HEADING.replace("_ns", "_cycles") + lines("call", "", 1, inner * 9)
+    Path("r.csv").write_text("# clock: 1 MHz\n# bits: 8\n" + text)
+    done = call("target", "plan.yaml", "r.csv")
+    verdicts = document("target", "plan.yaml", "r.csv")["rows"][0]["verdicts"]
+    if said is None:
+        assert done.exit_code == 0, done.output
+        assert "counter too narrow" not in verdicts
+    else:
+        assert done.exit_code == 1
+        assert verdicts[0] == "counter too narrow"
+        assert "the counter begins anew after 256 us" in done.stderr
+        assert said in done.stderr
+
+
 def test_what_was_not_measured_is_said() -> None:
     Path("r.csv").write_text(HEADING + lines("call", "", 10, [1205, 1206] * 5))
     assert document("target", "plan.yaml", "r.csv")["notes"] == [

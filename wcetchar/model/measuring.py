@@ -125,6 +125,11 @@ class Case:
     interruption: Fraction = Fraction(0)
     keys: tuple[str | int, ...] = ()
 
+    def may_take(self, expected: Expected | None, calls: int) -> Fraction:
+        """A reading of so many calls, with what interrupts it, in nanoseconds."""
+        of_calls = Fraction(0) if expected is None else calls * expected.total.high
+        return of_calls + self.interruption
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -187,6 +192,7 @@ class ReadingsFile:
     clock: lowest, nominal and highest, in Hz, where the file says it.
     caches: sizes in bytes of what was measured, by name, where the file says it.
     machine: what was measured, for people.
+    bits: the counter begins anew after so many; ``None``: it does not.
     """
 
     path: str
@@ -194,6 +200,7 @@ class ReadingsFile:
     series: tuple[Series, ...]
     clock: tuple[Fraction, Fraction, Fraction] | None = None
     machine: str = ""
+    bits: int | None = None
     caches: tuple[tuple[str, int], ...] = ()
 
 
@@ -222,6 +229,7 @@ class Verdict(StrEnum):
     """What there is to say of a result; see ``validation/verdict.py``, which has the conditions."""
 
     STANDS_STILL = "clock stands still"
+    TOO_NARROW = "counter too narrow"
     TOO_FEW = "too few repetitions"
     NOTHING_LEFT = "nothing is left"
     TOO_COARSE = "too coarse"
@@ -244,6 +252,7 @@ class Verdict(StrEnum):
 UNUSABLE = frozenset(
     {
         Verdict.STANDS_STILL,
+        Verdict.TOO_NARROW,
         Verdict.TOO_FEW,
         Verdict.NOTHING_LEFT,
         Verdict.TOO_COARSE,
@@ -274,6 +283,7 @@ class Evaluation:
         longest_run: its number, from 1; the first of several.
         needed: the accuracy, as a time.
         repetitions_needed: ``None``: no number is enough.
+        counter_round: after so long the counter has the same value again; ``None``: it never has.
         calls_needed: in each reading, where steps of the clock are too coarse; else ``None``.
     """
 
@@ -290,6 +300,12 @@ class Evaluation:
     needed: Fraction
     repetitions_needed: int | None
     calls_needed: int | None
+    counter_round: Fraction | None = None
+
+    @property
+    def longest_reading(self) -> Fraction:
+        """Of all calls in it, and of what was subtracted."""
+        return self.longest.value * self.calls + self.subtracted
 
 
 @dataclass(frozen=True)

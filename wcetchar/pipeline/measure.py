@@ -159,6 +159,7 @@ def _judged(
             tick,
             clock_tolerance=tolerance,
             coarser=plan.resolution,
+            bits=readings.bits,
         )
         found.append(judge(case, known, evaluation))
     if not found:

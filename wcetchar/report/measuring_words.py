@@ -22,6 +22,8 @@ _LONG: Final = frozenset({Verdict.LONGEST_FAR_SLOWER, Verdict.LONGEST_SLOWER, Ve
 
 _ADVICE: Final = {
     Verdict.STANDS_STILL: "is the counter switched on, and is it read at all?",
+    Verdict.TOO_NARROW: "what takes a round more reads the same: a wider counter, a slower one, or "
+    "fewer calls in one reading",
     Verdict.TOO_FEW: f"take {FEWEST} or more",
     Verdict.NOTHING_LEFT: "is the operation carried out at all, or was it optimized away? If it is "
     "that short, more calls in one reading",
@@ -111,6 +113,11 @@ def _fact(verdict: Verdict, one: Judged) -> str:
     match verdict:
         case Verdict.STANDS_STILL:
             return "no two readings of the clock differ"
+        case Verdict.TOO_NARROW:
+            return (
+                f"the counter begins anew after {time_text(found.counter_round or Fraction(0))}; a "
+                f"reading took {time_text(found.longest_reading)}{_planned(one)}"
+            )
         case Verdict.TOO_FEW:
             return f"{found.all_runs.count} repetitions are too few to know anything of noise"
         case Verdict.NOTHING_LEFT:
@@ -152,6 +159,13 @@ def _fact(verdict: Verdict, one: Judged) -> str:
         case Verdict.TWO_KINDS:
             return f"{many} are far from the others"
     return verdict.value
+
+
+def _planned(one: Judged) -> str:
+    if one.expected is None:
+        return ""
+    by_plan = one.case.may_take(one.expected, one.evaluation.calls)
+    return f", and may take {time_text(by_plan)} by the plan"
 
 
 def _count(value: int | None) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.errors import InputError, Location, several
+from wcetchar.errors import InputError, Location, one_line, several
 from wcetchar.model.hardware import Unit
 from wcetchar.model.measuring import Reading, ReadingsFile, Series
 from wcetchar.store.csv_lines import MAX_BYTES, Cell, columns_of, lines
@@ -21,6 +21,8 @@ from wcetchar.store.source import MAX_MISTAKES, read_text, shown
 
 UNITS: Final = {"ns": Unit.NANOSECONDS, "cycles": Unit.CYCLES}
 _PLACES: Final = ("start_outer", "start_inner", "end_inner", "end_outer")
+_BEHIND: Final = (1, 3)
+"""Places of readings that follow another one with nothing between."""
 _OTHERS: Final = ("operation", "parameter", "calls")
 _WHOLE = re.compile(r"[0-9]{1,20}")
 _SAID = re.compile(r"# *(clock|bits|machine|cache) *:(.*)")
@@ -76,17 +78,24 @@ def parse_readings(text: str, path: str) -> ReadingsFile:
         Series(operation, parameter, calls, tuple(readings), line)
         for (operation, parameter), (calls, line, readings) in found.items()
     )
-    return ReadingsFile(path, unit, series, said.clock, said.machine, tuple(said.caches))
+    return ReadingsFile(path, unit, series, said.clock, said.machine, said.bits, tuple(said.caches))
 
 
 def _said(text: str, path: str) -> _Said:
     said = _Said()
+    once: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         match = _SAID.fullmatch(line)
         if match is None:
             continue
         what, value = match[1], match[2].strip()
         try:
+            before, line_before = once.setdefault(what, (value, number))
+            if before != value and what in ("clock", "bits"):
+                raise InputError(
+                    f"{what} {one_line(value)}, where line {line_before} has {one_line(before)}",
+                    expected="one for all readings; those of another clock in a file of their own",
+                )
             if what == "clock":
                 clock = parse_quantity(value, Dimension.FREQUENCY)
                 said.clock = clock.low, clock.nominal, clock.high
@@ -229,6 +238,18 @@ def _reading(
                     expected=f"{values[-1]} or more",
                     hint="of a counter that begins anew after its largest value, say how wide it "
                     "is in a line before the heading: # bits: 32",
+                )
+            )
+            return None
+        if bits is not None and len(values) in _BEHIND and 2 * (value - values[-1]) > 1 << bits:
+            mistakes.append(
+                InputError(
+                    f"the counter went on by {value - values[-1]} of {1 << bits} from one reading "
+                    "to the next, with nothing between",
+                    where=cell.where,
+                    expected="a few steps: less than half of a round",
+                    hint="does it count down (0u - TIMER->VALUE counts up), or is it narrower than "
+                    f"`# bits: {bits}` says?",
                 )
             )
             return None

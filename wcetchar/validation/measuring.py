@@ -78,6 +78,7 @@ def evaluate(
     *,
     clock_tolerance: Fraction = Fraction(0),
     coarser: Fraction = Fraction(0),
+    bits: int | None = None,
 ) -> Evaluation:
     """Of one series, which has at least one reading.
 
@@ -85,6 +86,7 @@ def evaluate(
         step: smallest step of the clock in ticks (:func:`steps`).
         tick: nanoseconds of one tick, at most.
         clock_tolerance: by which share of itself a time may be too long for that.
+        bits: the counter begins anew after so many.
         coarser: nanoseconds; the clock is known to have no finer steps.
     """
     readings, calls = series.readings, series.calls
@@ -131,6 +133,7 @@ def evaluate(
             if result.systematic < needed or needed <= fixed
             else max(calls, math.ceil(2 * of_reading / (needed - fixed)))
         ),
+        counter_round=None if bits is None else (1 << bits) * tick,
     )
 
 

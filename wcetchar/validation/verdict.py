@@ -7,6 +7,8 @@ may allow an interruption d of a reading, which has c calls. In this order, the 
 
 ====================  ==========================================================================
 clock stands still    no two readings differ
+counter too narrow    of a counter that begins anew, a reading took more than half of a round, or c
+                      calls of h, with d, take one. What takes a whole round more reads the same
 too few repetitions   fewer than 5: nothing is known of noise
 nothing is left       r <= e: what is measured cannot be told from nothing, nor be held against
                       anything
@@ -70,17 +72,21 @@ def judge(case: Case, expected: Expected | None, evaluation: Evaluation) -> Judg
     if expected is not None:
         factor = _factor(evaluation.result.value, expected.total)
         longest = _factor(evaluation.longest.value, expected.total)
-    grave = tuple(_of_measurement(evaluation))
+    grave = tuple(_of_measurement(case, expected, evaluation))
     told = not {Verdict.STANDS_STILL, Verdict.NOTHING_LEFT}.intersection(grave)
     against = tuple(_of_expectation(case, expected, evaluation)) if told else ()
     beside = tuple(_beside(evaluation))
     return Judged(case, expected, evaluation, (*grave, *against, *beside), factor, longest)
 
 
-def _of_measurement(found: Evaluation) -> Iterator[Verdict]:
+def _of_measurement(case: Case, expected: Expected | None, found: Evaluation) -> Iterator[Verdict]:
     if found.resolution is None:
         yield Verdict.STANDS_STILL
         return
+    if found.counter_round is not None:
+        most = max(2 * found.longest_reading, case.may_take(expected, found.calls))
+        if most >= found.counter_round:
+            yield Verdict.TOO_NARROW
     if found.all_runs.count < FEWEST:
         yield Verdict.TOO_FEW
     if found.result.value <= found.result.error:

@@ -46,6 +46,7 @@ def test_a_file(tmp_path: Path) -> None:
 )
 def test_a_counter_that_begins_anew(bits: int, gaps: list[int], start: int) -> None:
     places = [start % (1 << bits)]
+    gaps = [gaps[0] // 2, gaps[1], gaps[2] // 2]  # with nothing between: less than half a round
     for gap in gaps:
         places.append((places[-1] + gap) % (1 << bits))
     text = f"# bits: {bits}\n{HEADING}x,,1,{','.join(map(str, places))}\n"
@@ -89,6 +90,14 @@ def test_order_of_repetitions_is_that_of_the_file() -> None:
         (HEADING + "x,,1,5,6,4,7\n", "r.csv:2:10", "went backwards"),
         (HEADING + "x,,1,0,1,2,3\nx,,2,0,1,2,3\n", "r.csv:3:4", "had 1 in line 2"),
         ("# bits: 16\n" + HEADING + "x,,1,0,1,65536,3\n", "r.csv:3:10", "of 16 bits"),
+        ("# bits: 24\n" + HEADING + "x,,1,1000,992,500,492\n", "r.csv:3:11", "does it count down"),
+        (
+            "# bits: 32\n" + HEADING + "x,,1,0,8,16777210,2\n",
+            "r.csv:3:19",
+            "is it narrower than `# bits: 32` says",
+        ),
+        ("# bits: 16\n# bits: 24\n" + HEADING, "r.csv:2", "where line 1 has 16"),
+        ("# clock: 8 MHz\n# clock: 16 MHz\n" + HEADING, "r.csv:2", "a file of their own"),
         ("# bits: 7\n" + HEADING, "r.csv:1", "no width of a counter"),
         ("# clock: 8\n" + HEADING, "r.csv:1", "has no unit"),
         ("# cache: L1, 3\n" + HEADING, "r.csv:1", "has no unit"),
