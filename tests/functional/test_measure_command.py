@@ -64,7 +64,9 @@ def test_a_table_has_the_columns_of_the_procedure_and_words() -> None:
         assert heading in done.stdout
     assert "1 of 3 agree with what was expected, 1 more but for the longest run" in done.stdout
     assert "load, 64 KiB: slower than expected by a factor of 3" in done.stdout
-    assert "call: 1 of 8 runs are" in done.stdout
+    assert "call: 1 of 8 runs are outliers, the longest 900 ns in repetition 8" in done.stdout
+    assert "with them the average is 217.6 ns" in " ".join(done.stdout.split())
+    assert "a single call may have taken longer" in " ".join(done.stdout.split())
     assert "usable if that can be explained" in done.stdout
 
 
@@ -201,6 +203,7 @@ def test_what_was_not_measured_is_said() -> None:
     assert document("target", "plan.yaml", "r.csv")["notes"] == [
         "not measured: load at 4096",
         "not measured: load at 65536",
+        "fewer repetitions than the plan asks for: call (10 of 1,000)",
     ]
 
 
@@ -256,6 +259,13 @@ def test_an_expectation_from_a_characterization_is_what_estimate_says() -> None:
     above = call("target", "plan.yaml", "r.csv")
     assert above.exit_code == 1
     assert "at worst" in above.stderr
+    # Ten calls of 0.9 of the estimate on the average say nothing of the longest of them.
+    Path("r.csv").write_text(HEADING + lines("CreateThread", "13", 10, [int(high * 9)] * 9))
+    averaged = call("target", "plan.yaml", "r.csv")
+    assert "CreateThread, 13: a reading holds 10 calls" in averaged.stdout
+    assert "one of them may have taken longer than their average" in " ".join(
+        averaged.stdout.split()
+    )
     Path("plan.yaml").write_text(
         Path("plan.yaml").read_text().replace("parameter: N}", "parameter: M}")
     )

@@ -245,6 +245,7 @@ class Verdict(StrEnum):
     NOT_EXPECTED = "nothing was expected"
     INTERRUPTED = "interrupted"
     OVERHEAD = "overhead"
+    AVERAGED = "averaged"
     OUTLIERS = "outliers"
     TWO_KINDS = "two kinds of runs"
 
@@ -276,8 +277,9 @@ class Evaluation:
         subtracted: from each reading.
         resolution: smallest step of the clock, of one reading; ``None``: it stands still.
         all_runs: of one call, with what was subtracted left out.
-        usual: the same without outliers.
-        outliers: in the order of the file.
+        usual: the same without outliers; of all, where there are two kinds of runs.
+        outliers: runs far from the others, in the order of the file.
+        two_kinds: these are too many to be outliers, so none is left out.
         result: mean of ``usual`` with its error.
         longest: the maximum of all runs, with the error that a single reading has.
         longest_run: its number, from 1; the first of several.
@@ -294,6 +296,7 @@ class Evaluation:
     all_runs: Spread
     usual: Spread
     outliers: tuple[Outlier, ...]
+    two_kinds: bool
     result: Uncertain
     longest: Uncertain
     longest_run: int

@@ -18,6 +18,7 @@ from wcetchar.validation.verdict import judge
 
 _SECOND = 10**9
 _MISTAKES = 100
+_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,16 @@ def _judged(
             expected=", ".join(dict.fromkeys(case.operation for case, _ in expected)),
         )
     notes = [f"not measured: {_name(case)}" for case in missing]
+    fewer = [
+        f"{_name(one.case)} ({count} of {one.case.repetitions:,})"
+        for one in found
+        if (count := one.evaluation.all_runs.count) < one.case.repetitions
+    ]
+    if fewer:
+        more = f" and {len(fewer) - _NAMED} more" if len(fewer) > _NAMED else ""
+        notes.append(
+            "fewer repetitions than the plan asks for: " + ", ".join(fewer[:_NAMED]) + more
+        )
     left_out = len(readings.series) - len(found)
     if left_out:
         notes.append(f"{left_out} series of other operations were left out")

@@ -307,6 +307,11 @@ def _notes(view: View) -> Iterator[str]:
         "all runs, the result is the average without outliers; the longest is the largest that was "
         "seen (high-water mark), no bound"
     )
+    if any(one.evaluation.calls > 1 for one in view.judged):
+        yield (
+            "note: where a reading holds several calls, minimum and longest are of their average, "
+            "and a single call may have taken longer"
+        )
     yield from (f"note: {one_line(note)}" for note in view.notes)
 
 

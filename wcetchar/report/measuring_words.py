@@ -49,9 +49,11 @@ _ADVICE: Final = {
     Verdict.INTERRUPTED: "no more than the plan's `interruption` allows; what the operation itself "
     "takes at worst is not known from such a run",
     Verdict.OVERHEAD: "it was subtracted; more calls in one reading would hide it",
+    Verdict.AVERAGED: "one of them may have taken longer than their average: one call in each "
+    "reading is what an estimate of the worst case can be held against",
     Verdict.OUTLIERS: "left out of the error, not of the maximum: the worst case is no outlier",
-    Verdict.TWO_KINDS: "these are two kinds of runs, not outliers: find what tells them apart, and "
-    "measure each",
+    Verdict.TWO_KINDS: "these are two kinds of runs, not outliers, and nothing was left out: find "
+    "what tells them apart, and measure each",
 }
 
 
@@ -150,11 +152,13 @@ def _fact(verdict: Verdict, one: Judged) -> str:
                 f"measuring takes {time_text(found.subtracted)}, longer than the {calls} that one "
                 "reading measures"
             )
+        case Verdict.AVERAGED:
+            return f"a reading holds {found.calls:,} calls"
         case Verdict.OUTLIERS:
             longest = max(found.outliers, key=lambda one: one.time)
             return (
                 f"{many} are outliers, the longest {time_text(longest.time)} in repetition "
-                f"{longest.number}"
+                f"{longest.number}; with them the average is {time_text(found.all_runs.mean)}"
             )
         case Verdict.TWO_KINDS:
             return f"{many} are far from the others"

@@ -21,20 +21,27 @@ then), whichever is larger.
 
 Outliers: Iglewicz and Hoaglin's rule (How to Detect and Handle Outliers, ASQC, 1993)::
 
-    | x_i - median | > 3.5 * max(MAD / 0.6745, q / c)
+    | x_i - median | > max(3.5 * MAD / 0.6745, 3.5 * q / c, a(median))
 
-with MAD the median of all | x_i - median |. They are left out of the mean and of its error, and of
-nothing else: the maximum is of all runs, because the worst case is no outlier.
+with MAD the median of all | x_i - median | and a the accuracy that is needed: where most runs are
+the same to the cycle, MAD is 0, and what the question does not tell apart is no outlier. They are
+left out of the mean and of its error, and of nothing else: the maximum is of all runs, because the
+worst case is no outlier. Where they are more than one run and more than one in ten there are two
+kinds of runs, and nothing is left out: a mean of one kind, with the small error of one kind, would
+be that of a choice which nobody made.
 
 Error of the mean of the other n, with s their standard deviation::
 
     systematic = (2 q + median gap - min gap) / c  +  tolerance of the clock
-    stochastic = 2 s / sqrt(n)                                            95 of 100, if normal
+    stochastic = t s / sqrt(n)                                            95 of 100, if normal
+
+t is Student's, of n - 1 degrees of freedom (2.78 for 5 runs), and 2 from 62 runs on.
 
 A difference of two readings is off by less than q, and so is the gap that is subtracted.
 
-Needed for an accuracy a: n >= (2 s / (a - systematic))**2 repetitions; none is enough where the
-systematic part alone is more. Then as many calls in each reading as leave half of a to noise.
+Needed for an accuracy a: the least n with stochastic <= a - systematic, 5 or more; none is enough
+where the systematic part alone is more. Then as many calls in each reading as leave half of a to
+noise.
 
 Inputs: ticks of the clock and nanoseconds of one; output: nanoseconds, exact but for roots, which
 are rounded up. Soundness: the mean is an estimate and the maximum a high-water mark; none is a
@@ -66,8 +73,16 @@ _FAR: Final = Fraction(35, 10)
 _NORMAL: Final = Fraction(6745, 10000)
 """MAD of a normal distribution whose standard deviation is 1."""
 _COMMON: Final = Fraction(9, 10)
-_ERRORS: Final = 2
-"""Standard errors that count."""
+_MANY: Final = Fraction(1, 10)
+"""More than such a share of all runs are no outliers."""
+_STUDENT: Final = (
+    *(12_707, 4303, 3183, 2777, 2571, 2447, 2365, 2307, 2263, 2229),
+    *(2201, 2179, 2161, 2145, 2132, 2120, 2110, 2101, 2094, 2086),
+    *(2080, 2074, 2069, 2064, 2060, 2056, 2052, 2049, 2046, 2043),
+)
+"""Of 1 to 30 degrees of freedom, in thousandths: within so many standard errors are 95 of 100."""
+_FURTHER: Final = ((40, 2043), (60, 2022))
+"""Up to so many degrees, what holds for the fewest of these; beyond, two."""
 
 
 def evaluate(
@@ -97,8 +112,10 @@ def evaluate(
     # No less than nothing, where the operation is gone and a gap happened to be longer.
     times = [max(Fraction(0), one.inner * tick - least) / calls for one in readings]
     apart = Fraction(0) if resolution is None else resolution / calls
-    outliers = outliers_of(times, apart)
-    left_out = {one.number for one in outliers}
+    matters = accuracy.of(Fraction(statistics.median(times)))
+    outliers = outliers_of(times, apart, matters)
+    two_kinds = len(outliers) > max(Fraction(1), _MANY * len(times))
+    left_out = set() if two_kinds else {one.number for one in outliers}
     usual = spread_of([t for n, t in enumerate(times, start=1) if n not in left_out])
     of_reading = 2 * (resolution or Fraction(0)) + usual_gap - least
     fixed = usual.mean * clock_tolerance
@@ -106,7 +123,7 @@ def evaluate(
     result = Uncertain(
         usual.mean,
         of_reading / calls + fixed,
-        (_ERRORS * usual.deviation) ** 2 / usual.count,
+        (standard_errors(usual.count) * usual.deviation) ** 2 / usual.count,
     )
     needed = accuracy.of(usual.mean)
     # Of one run: the clock's tolerance is a share of that run, not of the mean.
@@ -123,6 +140,7 @@ def evaluate(
         all_runs=spread_of(times),
         usual=usual,
         outliers=outliers,
+        two_kinds=two_kinds,
         result=result,
         longest=of_longest,
         longest_run=times.index(longest) + 1,
@@ -155,11 +173,18 @@ def steps(readings: Sequence[Reading]) -> int | None:
     return max(found, math.gcd(*common)) if len(common) > 1 else found
 
 
-def outliers_of(times: Sequence[Fraction], apart: Fraction) -> tuple[Outlier, ...]:
-    """Those that are too far from the median; ``apart``: what the clock cannot tell apart."""
+def outliers_of(
+    times: Sequence[Fraction], apart: Fraction, matters: Fraction = Fraction(0)
+) -> tuple[Outlier, ...]:
+    """Those that are too far from the median.
+
+    Args:
+        apart: what the clock cannot tell apart.
+        matters: what the question does not tell apart.
+    """
     middle = statistics.median(times)
     deviation = statistics.median(abs(time - middle) for time in times)
-    limit = _FAR * max(deviation / _NORMAL, apart)
+    limit = max(_FAR * deviation / _NORMAL, _FAR * apart, matters)
     return tuple(
         Outlier(number, time)
         for number, time in enumerate(times, start=1)
@@ -186,4 +211,17 @@ def repetitions_needed(deviation: Fraction, allowed: Fraction) -> int | None:
     """So that the noise of the mean is no more than ``allowed``; ``None``: no number is enough."""
     if allowed <= 0:
         return None
-    return max(FEWEST, math.ceil((_ERRORS * deviation / allowed) ** 2))
+    count = max(FEWEST, math.ceil((2 * deviation / allowed) ** 2))
+    while (standard_errors(count) * deviation) ** 2 > count * allowed**2:
+        count += 1
+    return count
+
+
+def standard_errors(count: int) -> Fraction:
+    """Within so many of its standard errors the mean of ``count`` runs is, in 95 of 100 cases."""
+    freedom = count - 1
+    if freedom < 1:
+        return Fraction(2)  # of a single run there is no deviation either
+    if freedom <= len(_STUDENT):
+        return Fraction(_STUDENT[freedom - 1], 1000)
+    return next((Fraction(t, 1000) for most, t in _FURTHER if freedom <= most), Fraction(2))

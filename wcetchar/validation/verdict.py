@@ -26,8 +26,10 @@ agrees                none of these
 nothing was expected  there is no [l, h]
 interrupted           beside one of these: x is above h by more than e_x and a, and d explains it
 overhead              beside one of these: measuring takes longer than what is measured
+averaged              beside: [l, h] is an estimate of the worst case, and a reading holds several
+                      calls, of which one may have taken longer than their average
 outliers              beside: some runs are far from all others
-two kinds of runs     in its place: more than one in ten are
+two kinds of runs     in its place: more than one in ten are, and they are not left out of r
 ====================  ==========================================================================
 
 A factor of ten is the order of magnitude: an expectation from scratch often is off by a factor of a
@@ -63,7 +65,6 @@ from wcetchar.model.measuring import (
 )
 
 MAGNITUDE: Final = 10
-_MANY: Final = Fraction(1, 10)
 
 
 def judge(case: Case, expected: Expected | None, evaluation: Evaluation) -> Judged:
@@ -75,7 +76,7 @@ def judge(case: Case, expected: Expected | None, evaluation: Evaluation) -> Judg
     grave = tuple(_of_measurement(case, expected, evaluation))
     told = not {Verdict.STANDS_STILL, Verdict.NOTHING_LEFT}.intersection(grave)
     against = tuple(_of_expectation(case, expected, evaluation)) if told else ()
-    beside = tuple(_beside(evaluation))
+    beside = tuple(_beside(expected, evaluation))
     return Judged(case, expected, evaluation, (*grave, *against, *beside), factor, longest)
 
 
@@ -147,12 +148,13 @@ def _raised(expected: Expected, by: Fraction) -> Expected:
     return replace(expected, total=Interval(total.low, total.nominal, total.high + by))
 
 
-def _beside(found: Evaluation) -> Iterator[Verdict]:
+def _beside(expected: Expected | None, found: Evaluation) -> Iterator[Verdict]:
     if found.resolution is not None and found.subtracted > found.result.value * found.calls:
         yield Verdict.OVERHEAD
+    if expected is not None and expected.word is not None and found.calls > 1:
+        yield Verdict.AVERAGED
     if found.outliers:
-        many = len(found.outliers) > _MANY * found.all_runs.count
-        yield Verdict.TWO_KINDS if many else Verdict.OUTLIERS
+        yield Verdict.TWO_KINDS if found.two_kinds else Verdict.OUTLIERS
 
 
 def _factor(value: Fraction, total: Interval) -> Fraction | None:
