@@ -170,16 +170,15 @@ def _judged(
             expected=", ".join(dict.fromkeys(case.operation for case, _ in expected)),
         )
     notes = [f"not measured: {_name(case)}" for case in missing]
-    fewer = [
-        f"{_name(one.case)} ({count} of {one.case.repetitions:,})"
-        for one in found
-        if (count := one.evaluation.all_runs.count) < one.case.repetitions
-    ]
+    fewer: dict[str, tuple[int, int]] = {}
+    for measured in found:
+        asked, count = measured.case.repetitions, measured.evaluation.all_runs.count
+        name = measured.case.operation
+        if count < asked:
+            fewer[name] = min(fewer.get(name, (count, asked)), (count, asked))
     if fewer:
-        more = f" and {len(fewer) - _NAMED} more" if len(fewer) > _NAMED else ""
-        notes.append(
-            "fewer repetitions than the plan asks for: " + ", ".join(fewer[:_NAMED]) + more
-        )
+        named = [f"{name} ({count:,} of {asked:,})" for name, (count, asked) in fewer.items()]
+        notes.append("fewer repetitions than the plan asks for: " + ", ".join(named[:_NAMED]))
     left_out = len(readings.series) - len(found)
     if left_out:
         notes.append(f"{left_out} series of other operations were left out")
