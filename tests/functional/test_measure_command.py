@@ -284,6 +284,63 @@ def test_expectations_in_every_format() -> None:
     assert "| context switch |" in call("expect", "muller-arm9", "--format", "markdown").stdout
 
 
+def test_what_others_reported_is_held_against_their_predictions() -> None:
+    """Hu, Sreepathy, Kharbanda 2022, tables of 4.1.3 to 4.1.5: predicted, average, deviation."""
+    rows = {row["operation"]: row for row in document("expect", "hu2022")["rows"]}
+    thread, process = rows["thread, created and run"], rows["process, created and run"]
+    switch, processes = rows["switch of threads"], rows["switch of processes"]
+    assert (thread["predicted_high_ns"], thread["reported_ns"]) == (150_000, 115_000)
+    assert (process["predicted_high_ns"], process["reported_ns"]) == (500_000, 1_085_000)
+    assert (switch["reported_ns"], switch["reported_deviation_ns"]) == (2608, 1180)
+    verdicts = [row["reported_verdict"] for row in (thread, process, switch, processes)]
+    assert verdicts == ["agrees", "slower", "faster", "far slower"]
+    assert process["reported_factor"] == pytest.approx(1085 / 500)
+    assert switch["reported_factor"] == pytest.approx(10 / 2.608, abs=0.001)
+    assert switch["reported_error_ns"] == pytest.approx(2 * 1180 / 1000)
+    assert thread["reported_error_ns"] is None
+    # One run of all the time and the others of none have the largest deviation.
+    least = thread["reported_repetitions_at_least"]
+    assert 115 * (least - 1) ** 0.5 < 671_512 <= 115 * least**0.5
+    shown = " ".join(call("expect", "hu2022").stdout.split())
+    assert "takes 34,096,663 repetitions or more" in shown
+    assert "is it what all of them took, 1.371 us each?" in shown
+    assert call("expect", "hu2022").exit_code == 0
+    assert (
+        "| switch of threads | 10 us | 2.608 us |"
+        in call("expect", "hu2022", "--format=markdown").stdout
+    )
+    (row,) = csv.DictReader(
+        io.StringIO(call("expect", "hu2022", "--only", "switch of threads", "--format=csv").stdout)
+    )
+    assert row["reported_verdict"] == "faster"
+
+
+@pytest.mark.parametrize(
+    ("reported", "verdict", "code"),
+    [
+        # Of 5 runs with the average 100 the deviation is at most 100 * sqrt(5) = 223.6.
+        ("{average: 100 ns, deviation: 223 ns, repetitions: 5}", "too wide", 0),
+        ("{average: 100 ns, deviation: 224 ns, repetitions: 5}", "impossible", 0),
+        ("{average: 100 ns, deviation: 1 ns, repetitions: 5}", "agrees", 0),
+        ("{average: 0 ns}", None, 3),
+        ("{deviation: 1 ns}", None, 3),
+    ],
+)
+def test_what_others_reported_is_held_against_itself(
+    reported: str, verdict: str | None, code: int
+) -> None:
+    head = PLAN[: PLAN.index("  call:")]
+    Path("plan.yaml").write_text(
+        f"{head}  call: {{expected: {{hardware: 100 ns}}, reported: {reported}}}\n"
+    )
+    done = call("expect", "plan.yaml")
+    assert done.exit_code == code, done.output
+    if verdict is not None:
+        assert document("expect", "plan.yaml")["rows"][0]["reported_verdict"] == verdict
+    Path("plan.yaml").write_text(f"{head}  call: {{parameters: [1], reported: {reported}}}\n")
+    assert "an operation of its own for each value" in call("expect", "plan.yaml").output
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -103,6 +103,27 @@ class Estimated:
 
 
 @dataclass(frozen=True)
+class Reported:
+    """What others say that they measured, in nanoseconds; ``None``: they do not say it.
+
+    Times are not below nothing, so n of them with the average m have a sample deviation of
+    m * sqrt(n) at most (one of n * m, the others nothing).
+    """
+
+    average: Fraction
+    deviation: Fraction | None = None
+    repetitions: int | None = None
+    why: str = ""
+
+    @property
+    def repetitions_at_least(self) -> int | None:
+        """With which there can be such a deviation at all."""
+        if self.deviation is None or not self.average:
+            return None
+        return math.ceil((self.deviation / self.average) ** 2)
+
+
+@dataclass(frozen=True)
 class Case:
     """One operation at one value of its parameter.
 
@@ -112,6 +133,7 @@ class Case:
         repetitions: readings that are to be taken.
         calls: how often the operation is carried out in each of them.
         interruption: nanoseconds that a reading may take beside, because of what interrupts it.
+        reported: what others say that it took.
         keys: the way to it in the plan.
     """
 
@@ -123,6 +145,7 @@ class Case:
     expected: Expected | Estimated | None
     size: bool = False
     interruption: Fraction = Fraction(0)
+    reported: Reported | None = None
     keys: tuple[str | int, ...] = ()
 
     def may_take(self, expected: Expected | None, calls: int) -> Fraction:
@@ -228,6 +251,7 @@ class Outlier:
 class Verdict(StrEnum):
     """What there is to say of a result; see ``validation/verdict.py``, which has the conditions."""
 
+    IMPOSSIBLE = "impossible"
     STANDS_STILL = "clock stands still"
     TOO_NARROW = "counter too narrow"
     TOO_FEW = "too few repetitions"
@@ -252,6 +276,7 @@ class Verdict(StrEnum):
 
 UNUSABLE = frozenset(
     {
+        Verdict.IMPOSSIBLE,
         Verdict.STANDS_STILL,
         Verdict.TOO_NARROW,
         Verdict.TOO_FEW,
@@ -309,6 +334,21 @@ class Evaluation:
     def longest_reading(self) -> Fraction:
         """Of all calls in it, and of what was subtracted."""
         return self.longest.value * self.calls + self.subtracted
+
+
+@dataclass(frozen=True)
+class JudgedReport:
+    """What others reported of a case, held against what was expected.
+
+    Attributes:
+        error: of the average, in nanoseconds; ``None``: they do not say enough to know it.
+        verdicts, factor: as of :class:`Judged`.
+    """
+
+    reported: Reported
+    error: Fraction | None
+    verdicts: tuple[Verdict, ...]
+    factor: Fraction | None
 
 
 @dataclass(frozen=True)

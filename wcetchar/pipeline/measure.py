@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,10 +11,19 @@ from pathlib import Path
 from wcetchar import store
 from wcetchar.errors import InputError, Location, several
 from wcetchar.model.hardware import Quantity, Unit
-from wcetchar.model.measuring import Case, Estimated, Expected, Judged, Plan, ReadingsFile, Series
+from wcetchar.model.measuring import (
+    Case,
+    Estimated,
+    Expected,
+    Judged,
+    JudgedReport,
+    Plan,
+    ReadingsFile,
+    Series,
+)
 from wcetchar.pipeline import estimate
 from wcetchar.validation.measuring import evaluate, steps
-from wcetchar.validation.verdict import judge
+from wcetchar.validation.verdict import judge, judge_reported
 
 _SECOND = 10**9
 _MISTAKES = 100
@@ -59,6 +68,17 @@ def expectations(request: Request) -> tuple[Plan, tuple[tuple[Case, Expected | N
     plan = store.load_measure_plan(request.plan, clock)
     chosen = tuple(_chosen(plan, request))
     return plan, tuple((case, _expected(plan, case)) for case in chosen)
+
+
+def reports(
+    cases: Iterable[tuple[Case, Expected | None]],
+) -> dict[tuple[str, int | None], JudgedReport]:
+    """What others reported of the cases, held against what is expected; by operation and value."""
+    return {
+        (case.operation, case.parameter): judge_reported(case, expected, case.reported)
+        for case, expected in cases
+        if case.reported is not None
+    }
 
 
 def host(request: Request, *, counter: bool, cpu: int | None, timeout: float) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from wcetchar.errors import one_line
 from wcetchar.model.interval import Interval
-from wcetchar.model.measuring import Case, Expected, Judged, Plan, Verdict
+from wcetchar.model.measuring import Case, Expected, Judged, JudgedReport, Plan, Verdict
 from wcetchar.report.csv import spreadsheet_text
 from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.measuring import (
@@ -26,7 +26,7 @@ from wcetchar.report.measuring import (
     predicted_text,
     time_text,
 )
-from wcetchar.report.measuring_words import IN_TABLE, in_words, short
+from wcetchar.report.measuring_words import IN_TABLE, in_words, report_in_words, short, short_report
 from wcetchar.report.numbers import for_json, low_for_json
 from wcetchar.report.terminal import table_of, text_of
 
@@ -100,7 +100,17 @@ _PLANNED: Final = (
 )
 _LISTED: Final = 3
 """Of what the table shows as well, so many are named."""
+_REPORTED: Final = (
+    ("operation", False),
+    ("predicted", True),
+    ("reported", True),
+    ("deviation", True),
+    ("repetitions", True),
+    ("+-", True),
+    ("verdict", False),
+)
 Expectations = Sequence[tuple[Case, Expected | None]]
+Reports = Mapping[tuple[str, int | None], JudgedReport]
 
 
 def terminal(view: View, width: int, color: bool) -> str:
@@ -143,26 +153,33 @@ def as_json(view: View) -> str:
     )
 
 
-def expected_terminal(plan: Plan, cases: Expectations, width: int, color: bool) -> str:
+def expected_terminal(
+    plan: Plan, cases: Expectations, reports: Reports, width: int, color: bool
+) -> str:
     parts: list[RenderableType] = [Text(line) for line in _head(plan)]
     parts += ["", table_of(_PLANNED, _planned(cases)), ""]
-    parts += [Text(line) for line in _reasons(cases)]
+    if reports:
+        parts += [table_of(_REPORTED, _reported(cases, reports)), ""]
+    parts += [Text(line) for line in (*_reasons(cases), *_of_reports(cases, reports))]
     return text_of(parts, width, color)
 
 
-def expected_markdown(plan: Plan, cases: Expectations) -> str:
+def expected_markdown(plan: Plan, cases: Expectations, reports: Reports) -> str:
     lines = [*(f"* {escaped(line)}" for line in _head(plan)), ""]
     lines += [*table_lines(_PLANNED, _planned(cases)), ""]
-    return "\n".join([*lines, *(f"* {escaped(line)}" for line in _reasons(cases))]).rstrip() + "\n"
+    if reports:
+        lines += [*table_lines(_REPORTED, _reported(cases, reports)), ""]
+    words = (*_reasons(cases), *_of_reports(cases, reports))
+    return "\n".join([*lines, *(f"* {escaped(line)}" for line in words)]).rstrip() + "\n"
 
 
-def expected_csv(cases: Expectations) -> str:
-    first = next(iter(_planned_rows(cases)))
-    return _csv(tuple(first), _planned_rows(cases))
+def expected_csv(cases: Expectations, reports: Reports) -> str:
+    first = next(iter(_planned_rows(cases, reports)))
+    return _csv(tuple(first), _planned_rows(cases, reports))
 
 
-def expected_json(plan: Plan, cases: Expectations) -> str:
-    return _document({**_plan(plan), "rows": list(_planned_rows(cases))})
+def expected_json(plan: Plan, cases: Expectations, reports: Reports) -> str:
+    return _document({**_plan(plan), "rows": list(_planned_rows(cases, reports))})
 
 
 def _document(content: dict[str, Any]) -> str:
@@ -211,8 +228,39 @@ def _planned(cases: Expectations) -> list[list[str]]:
     ]
 
 
-def _planned_rows(cases: Expectations) -> Iterator[dict[str, Any]]:
+def _reported(cases: Expectations, reports: Reports) -> list[list[str]]:
+    rows = []
     for case, expected in cases:
+        found = reports.get((case.operation, case.parameter))
+        if found is None:
+            continue
+        one = found.reported
+        rows.append(
+            [
+                one_line(name_of(case)),
+                predicted_text(expected),
+                time_text(one.average),
+                "" if one.deviation is None else time_text(one.deviation),
+                "" if one.repetitions is None else f"{one.repetitions:,}",
+                "not known" if found.error is None else time_text(found.error),
+                short_report(found),
+            ]
+        )
+    return rows
+
+
+def _of_reports(cases: Expectations, reports: Reports) -> Iterator[str]:
+    for case, _ in cases:
+        found = reports.get((case.operation, case.parameter))
+        if found is not None:
+            for sentence in report_in_words(found):
+                yield f"{one_line(name_of(case))}, as reported: {one_line(sentence)}"
+
+
+def _planned_rows(cases: Expectations, reports: Reports) -> Iterator[dict[str, Any]]:
+    for case, expected in cases:
+        found = reports.get((case.operation, case.parameter))
+        one = None if found is None else found.reported
         yield {
             **_expected(case, expected),
             "accuracy": accuracy_text(case.accuracy),
@@ -220,6 +268,20 @@ def _planned_rows(cases: Expectations) -> Iterator[dict[str, Any]]:
             "calls": case.calls,
             "interruption_ns": for_json(case.interruption),
             "why": "" if expected is None else expected.why,
+            "reported_ns": None if one is None else for_json(one.average),
+            "reported_deviation_ns": (
+                None if one is None or one.deviation is None else for_json(one.deviation)
+            ),
+            "reported_repetitions": None if one is None else one.repetitions,
+            "reported_repetitions_at_least": None if one is None else one.repetitions_at_least,
+            "reported_error_ns": (
+                None if found is None or found.error is None else for_json(found.error)
+            ),
+            "reported_verdict": None if found is None else found.verdicts[0].value,
+            "reported_factor": (
+                None if found is None or found.factor is None else for_json(found.factor)
+            ),
+            "reported_why": "" if one is None else one.why,
         }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.model.measuring import FEWEST, Judged, Verdict
+from wcetchar.model.measuring import FEWEST, Judged, JudgedReport, Verdict
 from wcetchar.report.measuring import predicted_text, time_text
 from wcetchar.report.numbers import grouped
 
@@ -19,8 +19,11 @@ _FACTORS: Final = frozenset(
     {Verdict.SLOWER, Verdict.FASTER, Verdict.FAR_SLOWER, Verdict.FAR_FASTER}
 )
 _LONG: Final = frozenset({Verdict.LONGEST_FAR_SLOWER, Verdict.LONGEST_SLOWER, Verdict.INTERRUPTED})
+_DAY: Final = 86_400 * 10**9
+"""In nanoseconds; who measures for longer knows it."""
 
 _ADVICE: Final = {
+    Verdict.IMPOSSIBLE: "is the deviation in the same unit as the average?",
     Verdict.STANDS_STILL: "is the counter switched on, and is it read at all?",
     Verdict.TOO_NARROW: "what takes a round more reads the same: a wider counter, a slower one, or "
     "fewer calls in one reading",
@@ -76,6 +79,36 @@ def short(one: Judged) -> str:
         if first in _LONG or first is Verdict.AGREES:
             return f"agrees,{but} longest{_times(one.longest_factor)}"
     return first.value
+
+
+def short_report(one: JudgedReport) -> str:
+    first = one.verdicts[0]
+    if first in _FACTORS and one.factor is not None:
+        return f"{first.value}, x {_factor(one.factor)}"
+    return first.value
+
+
+def report_in_words(one: JudgedReport) -> list[str]:
+    """What follows from what others reported, and what of it cannot be told."""
+    said, found = one.reported, []
+    least = one.reported.repetitions_at_least
+    if said.why:
+        found.append(said.why)
+    if said.deviation is not None and least is not None and least > (said.repetitions or FEWEST):
+        found.append(
+            f"a deviation of {time_text(said.deviation)} with an average of "
+            f"{time_text(said.average)} takes {least:,} repetitions or more, of "
+            f"{time_text(least * said.average)} together, as no time is below nothing"
+        )
+    if said.repetitions is not None and said.repetitions * said.average > _DAY:
+        found.append(
+            f"{said.repetitions:,} repetitions of {time_text(said.average)} take "
+            f"{time_text(said.repetitions * said.average)} together, more than a day: is it what "
+            f"all of them took, {time_text(said.average / said.repetitions)} each?"
+        )
+    if Verdict.IMPOSSIBLE in one.verdicts:
+        found.append(_ADVICE[Verdict.IMPOSSIBLE])
+    return found
 
 
 def in_words(one: Judged) -> list[Said]:

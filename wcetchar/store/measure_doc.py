@@ -53,6 +53,25 @@ NeededAccuracy = Annotated[
         }
     ),
 ]
+
+
+def _not_nothing(value: Any) -> Fraction:
+    found = parse_time(value)
+    if not found:
+        raise InputError(f"{shown(value)} is no average of times", expected="more than nothing")
+    return found
+
+
+ReportedTime = Annotated[
+    Fraction,
+    PlainValidator(in_place(parse_time)),
+    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`115 us`"}),
+]
+Average = Annotated[
+    Fraction,
+    PlainValidator(in_place(_not_nothing)),
+    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`115 us`"}),
+]
 Resolution = Annotated[
     Fraction,
     PlainValidator(in_place(parse_time)),
@@ -114,6 +133,15 @@ class ExpectedDoc(YamlModel):
     margin: Time | None = Field(None, description="for what is not known; `0..360 ns`")
 
 
+class ReportedDoc(YamlModel):
+    """What others say that they measured."""
+
+    average: Average
+    deviation: ReportedTime | None = Field(None, description="standard deviation of the runs")
+    repetitions: Annotated[Integer, Field(ge=1, le=1_000_000_000_000)] | None = None
+    why: Text = Field("", description="where it stands, and what it is taken for")
+
+
 class OperationDoc(YamlModel):
     """What is measured, at each value of its parameter."""
 
@@ -124,6 +152,9 @@ class OperationDoc(YamlModel):
     calls: Calls = Field(1, description="in each reading, for what is short beside the clock")
     interruption: Interruption | None = Field(None, description="in the place of the plan's")
     expected: ExpectedDoc | None = None
+    reported: ReportedDoc | None = Field(
+        None, description="what others measured, held against `expected` by `measure expect`"
+    )
 
 
 class MeasureDoc(YamlModel):

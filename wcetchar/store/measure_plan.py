@@ -7,10 +7,10 @@ from typing import Any
 
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.model.interval import NO_TIME, Interval
-from wcetchar.model.measuring import Case, Estimated, Expected, Plan
+from wcetchar.model.measuring import Case, Estimated, Expected, Plan, Reported
 from wcetchar.store.checking import list_at, mapping_at, validate
 from wcetchar.store.document import MEASURE, read_document
-from wcetchar.store.measure_doc import FORMS, ExpectedDoc, MeasureDoc, OperationDoc
+from wcetchar.store.measure_doc import FORMS, ExpectedDoc, MeasureDoc, OperationDoc, ReportedDoc
 from wcetchar.store.names import measure_path
 from wcetchar.store.source import Source, Steps
 
@@ -63,8 +63,13 @@ def _cases(document: MeasureDoc, source: Source, clock: Quantity | None) -> Iter
                 interruption=(
                     document.interruption if one.interruption is None else one.interruption
                 ),
+                reported=None if one.reported is None else _reported(one.reported),
                 keys=("operations", name),
             )
+
+
+def _reported(one: ReportedDoc) -> Reported:
+    return Reported(one.average, one.deviation, one.repetitions, one.why.strip())
 
 
 class _Times:
@@ -186,6 +191,13 @@ def _check_parameters(source: Source) -> None:
         place = ("operations", name)
         if not isinstance(operation, dict):
             continue
+        if "reported" in operation and _has_parameter(operation):
+            source.report(
+                (*place, "reported"),
+                "the operation has parameters",
+                key=True,
+                hint="an operation of its own for each value that others report",
+            )
         if "parameters" in operation and "sizes" in operation:
             source.report((*place, "sizes"), "there are parameters as well", key=True)
         steps = list_at(operation, "expected", "steps")

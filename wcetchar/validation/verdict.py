@@ -6,6 +6,7 @@ what was expected is the interval [l, h] for one call. The longest run x has the
 may allow an interruption d of a reading, which has c calls. In this order, the gravest first:
 
 ====================  ==========================================================================
+impossible            of what others report: no times have such an average and deviation
 clock stands still    no two readings differ
 counter too narrow    of a counter that begins anew, a reading took more than half of a round, or c
                       calls of h, with d, take one. What takes a whole round more reads the same
@@ -60,9 +61,12 @@ from wcetchar.model.measuring import (
     Evaluation,
     Expected,
     Judged,
+    JudgedReport,
+    Reported,
     Uncertain,
     Verdict,
 )
+from wcetchar.validation.measuring import standard_errors
 
 MAGNITUDE: Final = 10
 
@@ -78,6 +82,31 @@ def judge(case: Case, expected: Expected | None, evaluation: Evaluation) -> Judg
     against = tuple(_of_expectation(case, expected, evaluation)) if told else ()
     beside = tuple(_beside(expected, evaluation))
     return Judged(case, expected, evaluation, (*grave, *against, *beside), factor, longest)
+
+
+def judge_reported(case: Case, expected: Expected | None, reported: Reported) -> JudgedReport:
+    """Of an average that others reported, which has an error where deviation and repetitions are.
+
+    impossible: times that are not below nothing cannot have that deviation with that average.
+    """
+    average, deviation, count = reported.average, reported.deviation, reported.repetitions
+    error, verdicts = None, []
+    if deviation is not None and count is not None:
+        error = Uncertain(average, variance=(standard_errors(count) * deviation) ** 2 / count)
+        if count < (reported.repetitions_at_least or 0):
+            verdicts.append(Verdict.IMPOSSIBLE)
+        elif error.error > case.accuracy.of(average):
+            verdicts.append(Verdict.TOO_WIDE)
+    if expected is None:
+        verdicts.append(Verdict.NOT_EXPECTED)
+    else:
+        verdicts.append(against(error or Uncertain(average), case.accuracy, expected))
+    return JudgedReport(
+        reported,
+        None if error is None else error.error,
+        tuple(verdicts),
+        None if expected is None else _factor(average, expected.total),
+    )
 
 
 def _of_measurement(case: Case, expected: Expected | None, found: Evaluation) -> Iterator[Verdict]:

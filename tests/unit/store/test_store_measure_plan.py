@@ -99,7 +99,7 @@ def test_a_clock_with_a_tolerance_widens_cycles_both_ways(tmp_path: Path) -> Non
 
 
 def test_the_shipped_plans() -> None:
-    assert measure_names() == ("linux-host", "muller-arm9")
+    assert measure_names() == ("hu2022", "linux-host", "muller-arm9")
     (case,) = load_measure_plan("muller-arm9").cases
     assert isinstance(case.expected, Expected)
     assert case.expected.software is not None
