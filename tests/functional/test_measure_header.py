@@ -231,6 +231,21 @@ def test_a_core_without_a_counter_is_refused(core: str, tmp_path: Path) -> None:
     assert "define WCET_MEASURE_COUNTER() before it is included" in done.stderr
 
 
+@pytest.mark.parametrize(("bits", "fits"), [(7, False), (8, True), (32, True), (33, False)])
+def test_a_width_that_its_readings_do_not_have_is_refused(
+    bits: int, fits: bool, tmp_path: Path
+) -> None:
+    need("cc")
+    (tmp_path / "run.c").write_text(
+        "#include <stdint.h>\n#define WCET_MEASURE_COUNTER() 0u\n"
+        f'#define WCET_MEASURE_BITS {bits}\n#include "wcet_measure.h"\n'
+    )
+    command = ["cc", "-I", str(HEADER.parent), "-c", "run.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == fits, done.stderr
+    assert fits or "counters of 8 to 32 bits" in done.stderr
+
+
 def test_what_it_prints_reads_back(tmp_path: Path) -> None:
     """With a counter that says itself how often it was read."""
     need("cc")

@@ -82,15 +82,36 @@ static int use_counter;
 
 static inline uint64_t now(void) { return use_counter ? counter() : raw_ns(); }
 
-/* Of the counter, against the clock, over a twentieth of a second. */
-static uint64_t counter_hz(void)
+/* Both at about the same time: the clock before and behind the counter, as close to each other as it gets. A program that is
+ * interrupted between the two would take what that takes for time that the counter did not count. */
+struct both {
+    uint64_t before_ns, counted, behind_ns;
+};
+
+static struct both read_both(void)
 {
-    uint64_t from_ns = raw_ns(), from = counter(), to_ns, to;
-    do {
-        to_ns = raw_ns();
-        to = counter();
-    } while (to_ns - from_ns < 50000000u);
-    return (uint64_t)((double)(to - from) * 1e9 / (double)(to_ns - from_ns) + 0.5);
+    struct both best = {0, 0, UINT64_MAX};
+    for (int i = 0; i < 1000; i++) {
+        struct both one;
+        one.before_ns = raw_ns();
+        one.counted = counter();
+        one.behind_ns = raw_ns();
+        if (one.behind_ns - one.before_ns < best.behind_ns - best.before_ns)
+            best = one;
+    }
+    return best;
+}
+
+/* Of the counter, against the clock, over a twentieth of a second: least and most. */
+static void counter_hz(uint64_t *least, uint64_t *most)
+{
+    struct both from = read_both(), to;
+    while (raw_ns() - from.behind_ns < 50000000u)
+        ;
+    to = read_both();
+    double cycles = (double)(to.counted - from.counted);
+    *least = (uint64_t)((cycles - 1) * 1e9 / (double)(to.behind_ns - from.before_ns));
+    *most = (uint64_t)((cycles + 1) * 1e9 / (double)(to.before_ns - from.behind_ns)) + 1;
 }
 
 struct reading {
@@ -464,8 +485,11 @@ int main(int argc, char **argv)
     use_counter = !strcmp(argv[2], "cycles");
     if (use_counter && !HAS_COUNTER)
         refuse("this processor has no counter that programs may read; use the clock");
-    if (use_counter)
-        printf("# clock: %" PRIu64 " Hz\n", counter_hz());
+    if (use_counter) {
+        uint64_t least, most;
+        counter_hz(&least, &most);
+        printf("# clock: %" PRIu64 "..%" PRIu64 " Hz\n", least, most);
+    }
     const char *unit = argv[2];
     printf("operation,parameter,calls,start_outer_%s,start_inner_%s,end_inner_%s,end_outer_%s\n", unit, unit, unit,
            unit);

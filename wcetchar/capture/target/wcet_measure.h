@@ -86,6 +86,9 @@ static inline void wcet_measure_begin(void) {}
 #ifndef WCET_MEASURE_BITS
 #define WCET_MEASURE_BITS 32
 #endif
+#if WCET_MEASURE_BITS < 8 || WCET_MEASURE_BITS > 32
+#error "wcet_measure.h reads counters of 8 to 32 bits: of a wider one, give it the lowest 32"
+#endif
 #define WCET_MEASURE_MASK (0xffffffffu >> (32 - WCET_MEASURE_BITS))
 
 /* The four readings stay in registers until all are taken. What each reading of the counter costs is the same, with the
