@@ -269,6 +269,7 @@ class Verdict(StrEnum):
     NOT_EXPECTED = "nothing was expected"
     INTERRUPTED = "interrupted"
     OVERHEAD = "overhead"
+    DRIFTS = "drifts"
     AVERAGED = "averaged"
     OUTLIERS = "outliers"
     TWO_KINDS = "two kinds of runs"
@@ -310,6 +311,8 @@ class Evaluation:
         longest_run: its number, from 1; the first of several.
         needed: the accuracy, as a time.
         repetitions_needed: ``None``: no number is enough.
+        halves: means of the first and of the second half of the runs in ``usual``, where they
+            differ by more than noise and the accuracy; else ``None``.
         counter_round: after so long the counter has the same value again; ``None``: it never has.
         calls_needed: in each reading, where steps of the clock are too coarse; else ``None``.
     """
@@ -329,6 +332,7 @@ class Evaluation:
     repetitions_needed: int | None
     calls_needed: int | None
     counter_round: Fraction | None = None
+    halves: tuple[Fraction, Fraction] | None = None
 
     @property
     def longest_reading(self) -> Fraction:

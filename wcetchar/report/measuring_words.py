@@ -52,6 +52,8 @@ _ADVICE: Final = {
     Verdict.INTERRUPTED: "no more than the plan's `interruption` allows; what the operation itself "
     "takes at worst is not known from such a run",
     Verdict.OVERHEAD: "it was subtracted; more calls in one reading would hide it",
+    Verdict.DRIFTS: "a mean of runs that change depends on how long one measures: does a list "
+    "grow, does the clock of the processor rise or fall, or does something begin to run beside?",
     Verdict.AVERAGED: "one of them may have taken longer than their average: one call in each "
     "reading is what an estimate of the worst case can be held against",
     Verdict.OUTLIERS: "left out of the error, not of the maximum: the worst case is no outlier",
@@ -185,6 +187,9 @@ def _fact(verdict: Verdict, one: Judged) -> str:
                 f"measuring takes {time_text(found.subtracted)}, longer than the {calls} that one "
                 "reading measures"
             )
+        case Verdict.DRIFTS:
+            first, second = map(time_text, found.halves or (Fraction(0), Fraction(0)))
+            return f"the first half of the runs takes {first}, the second {second}"
         case Verdict.AVERAGED:
             return f"a reading holds {found.calls:,} calls"
         case Verdict.OUTLIERS:

@@ -17,7 +17,8 @@ Resolution q, from all readings of one clock: where two readings one behind the 
 the clock is coarser than reading it takes, and q is the smallest difference that is not zero. Else
 q is the largest number that all differences are multiples of, or that the most common gaps are
 multiples of (nine in ten; clocks that are converted to nanoseconds are a nanosecond off now and
-then), whichever is larger.
+then), or that these are within one of (a clock of 24 MHz in nanoseconds: 83, 84, 125), whichever
+is larger.
 
 Outliers: Iglewicz and Hoaglin's rule (How to Detect and Handle Outliers, ASQC, 1993)::
 
@@ -39,6 +40,12 @@ t is Student's, of n - 1 degrees of freedom (2.78 for 5 runs), and 2 from 62 run
 
 A difference of two readings is off by less than q, and so is the gap that is subtracted.
 
+A mean is one of something only if the runs do not change while they are read. Their first and
+second half, without outliers, differ where their means m_1 and m_2 do by more than noise and
+accuracy::
+
+    | m_1 - m_2 | > max(a, t_1 s_1 / sqrt(n_1) + t_2 s_2 / sqrt(n_2))
+
 Needed for an accuracy a: the least n with stochastic <= a - systematic, 5 or more; none is enough
 where the systematic part alone is more. Then as many calls in each reading as leave half of a to
 noise.
@@ -50,6 +57,7 @@ bound of anything.
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections import Counter
@@ -73,6 +81,7 @@ _FAR: Final = Fraction(35, 10)
 _NORMAL: Final = Fraction(6745, 10000)
 """MAD of a normal distribution whose standard deviation is 1."""
 _COMMON: Final = Fraction(9, 10)
+_SMALL: Final = 4
 _MANY: Final = Fraction(1, 10)
 """More than such a share of all runs are no outliers."""
 _STUDENT: Final = (
@@ -116,7 +125,8 @@ def evaluate(
     outliers = outliers_of(times, apart, matters)
     two_kinds = len(outliers) > max(Fraction(1), _MANY * len(times))
     left_out = set() if two_kinds else {one.number for one in outliers}
-    usual = spread_of([t for n, t in enumerate(times, start=1) if n not in left_out])
+    kept = [t for n, t in enumerate(times, start=1) if n not in left_out]
+    usual = spread_of(kept)
     of_reading = 2 * (resolution or Fraction(0)) + usual_gap - least
     fixed = usual.mean * clock_tolerance
     longest = max(times)
@@ -151,6 +161,7 @@ def evaluate(
             if result.systematic < needed or needed <= fixed
             else max(calls, math.ceil(2 * of_reading / (needed - fixed)))
         ),
+        halves=halves_of(kept, needed),
         counter_round=None if bits is None else (1 << bits) * tick,
     )
 
@@ -170,7 +181,34 @@ def steps(readings: Sequence[Reading]) -> int | None:
         seen += count
         common.append(gap)
     # Of a gap that is always the same, nothing follows but that it is.
-    return max(found, math.gcd(*common)) if len(common) > 1 else found
+    if len(common) < 2:
+        return found
+    exact = max(found, math.gcd(*common))
+    # Cut times have neighbours; two gaps of a fine counter alone may have any ratio.
+    near = {gap + by for gap in common for by in (-1, 1)}
+    rounded = 1 if near.isdisjoint(gaps) else _rounded(common)
+    # Of cut times some may be multiples of two or three by chance.
+    return exact if 2 * exact > rounded else rounded
+
+
+def _rounded(gaps: Sequence[int]) -> int:
+    """A step, rounded up, of whose multiples all gaps are less than one off; 1 if none is seen."""
+    distinct = sorted(set(gaps))
+    groups = [distinct[0]]
+    for before, value in itertools.pairwise(distinct):
+        if value - before > 1:
+            groups.append(value)
+    if len(groups) < 2:
+        return 1
+    about = min(after - before for before, after in itertools.pairwise(groups))
+    low, high = Fraction(about - 2), Fraction(about + 2)
+    for gap in distinct:
+        times = round(Fraction(gap, about))
+        if not times:
+            return 1
+        low, high = max(low, Fraction(gap - 1, times)), min(high, Fraction(gap + 1, times))
+    # A step of two or three is within one of everything.
+    return math.ceil(high) if low < high and about > _SMALL else 1
 
 
 def outliers_of(
@@ -190,6 +228,21 @@ def outliers_of(
         for number, time in enumerate(times, start=1)
         if abs(time - middle) > limit
     )
+
+
+def halves_of(times: Sequence[Fraction], matters: Fraction) -> tuple[Fraction, Fraction] | None:
+    """Means of both halves, in order, where they differ by more than noise and ``matters``."""
+    middle = len(times) // 2
+    if middle < FEWEST:
+        return None
+    one, other = spread_of(times[:middle]), spread_of(times[middle:])
+    # Both squares under one root would be less; a verdict is not to come from noise.
+    noise = sum(
+        root_up((standard_errors(half.count) * half.deviation) ** 2 / half.count)
+        for half in (one, other)
+    )
+    apart = abs(one.mean - other.mean)
+    return (one.mean, other.mean) if apart > max(matters, noise) else None
 
 
 def spread_of(times: Sequence[Fraction]) -> Spread:

@@ -27,6 +27,7 @@ agrees                none of these
 nothing was expected  there is no [l, h]
 interrupted           beside one of these: x is above h by more than e_x and a, and d explains it
 overhead              beside one of these: measuring takes longer than what is measured
+drifts                beside: the first half of the runs differs from the second
 averaged              beside: [l, h] is an estimate of the worst case, and a reading holds several
                       calls, of which one may have taken longer than their average
 outliers              beside: some runs are far from all others
@@ -180,6 +181,8 @@ def _raised(expected: Expected, by: Fraction) -> Expected:
 def _beside(expected: Expected | None, found: Evaluation) -> Iterator[Verdict]:
     if found.resolution is not None and found.subtracted > found.result.value * found.calls:
         yield Verdict.OVERHEAD
+    if found.halves is not None:
+        yield Verdict.DRIFTS
     if expected is not None and expected.word is not None and found.calls > 1:
         yield Verdict.AVERAGED
     if found.outliers:

@@ -212,6 +212,39 @@ def test_a_clock_of_ten_nanoseconds_that_is_off_by_one_now_and_then() -> None:
     assert found == 10
 
 
+@pytest.mark.parametrize("megahertz", ["24", "19.2", "32", "13", "3.579545", "0.032768", "62.5"])
+@pytest.mark.parametrize("reading", [2.3, 3.1, 5.6])
+def test_steps_of_a_clock_that_is_converted_to_nanoseconds(megahertz: str, reading: float) -> None:
+    """Reading it takes so many of its periods; each time is a whole number of them, cut to 1 ns."""
+    period = 1000 / Fraction(megahertz)
+
+    def shown(time: Fraction) -> int:
+        return math.floor(math.floor(time / period) * period)
+
+    found = []
+    for n in range(60):
+        start = n * Fraction(9973, 7) * period / 100
+        behind = [shown(start + k * Fraction(reading) * period) for k in range(2)]
+        later = start + 40 * period
+        after = [shown(later + k * Fraction(reading) * period) for k in range(2)]
+        found.append(Reading(*behind, *after))
+    step = steps(found)
+    assert step is not None
+    assert math.floor(period) <= step <= math.ceil(period) + 1
+
+
+@given(st.integers(5, 40), st.permutations([0, 1, 2, 3, 5, 8, 8, 9, 13, 2, 2, 0]))
+def test_a_fine_clock_with_noise_is_not_taken_for_a_coarse_one(least: int, more: list[int]) -> None:
+    noisy = steps(tuple(Reading(0, least + n, 500 + n, 500 + least + 2 * n) for n in more))
+    assert noisy == 1
+
+
+def test_two_gaps_of_a_fine_counter_are_no_steps() -> None:
+    """A miss now and then doubles what reading takes, nearly."""
+    found = steps(tuple(Reading(0, gap, 1000 + gap, 1000 + 2 * gap) for gap in [20, 43] * 9))
+    assert found == 1
+
+
 def test_what_is_known_of_the_clock_counts_where_it_is_coarser() -> None:
     assert evaluate(of(1001), TEN_PERCENT, coarser=Fraction(42)).resolution == 42
     assert evaluate(of(1000, gap=50), TEN_PERCENT, coarser=Fraction(42)).resolution == 50
@@ -302,6 +335,19 @@ def test_calls_that_are_needed_are_enough(inner: list[int]) -> None:
     assert found.calls_needed is not None
     again = evaluate(of(*inner, gap=1, calls=found.calls_needed), accuracy)
     assert again.result.systematic <= again.needed / 2
+
+
+def test_runs_that_change_while_they_are_read() -> None:
+    grows = evaluate(of(*range(1001, 1401, 10)), TEN_PERCENT)
+    assert grows.halves == (1095, 1295)
+    assert Verdict.DRIFTS in verdicts(grows, 1000, 1400)
+    assert Verdict.DRIFTS in verdicts(evaluate(of(*range(1401, 1001, -10)), TEN_PERCENT), 900, 1400)
+    # The same runs in another order, less than the accuracy, or too few to say.
+    mixed = [1001 + 10 * (n * 17 % 40) for n in range(40)]
+    assert sorted(mixed) == list(range(1001, 1401, 10))
+    assert evaluate(of(*mixed), TEN_PERCENT).halves is None
+    assert evaluate(of(*range(1001, 1081, 2)), TEN_PERCENT).halves is None
+    assert evaluate(of(*range(1001, 1451, 50)), TEN_PERCENT).halves is None
 
 
 # --- verdicts ------------------------------------------------------------------------------------
@@ -427,7 +473,7 @@ def test_of_the_measurement_itself() -> None:
     assert Verdict.AGREES not in verdicts(nothing, 0, 0)
     coarse = evaluate(of(*[300] * 9, gap=20), TEN_PERCENT)  # 280 +- 40, needed +- 28
     assert verdicts(coarse, 280, 280)[0] is Verdict.TOO_COARSE
-    wide = evaluate(of(*range(500, 1500, 100)), TEN_PERCENT)
+    wide = evaluate(of(*(500 + 100 * (n * 3 % 10) for n in range(10))), TEN_PERCENT)
     assert verdicts(wide, 1000, 1400) == (Verdict.TOO_WIDE, Verdict.AGREES)
     assert wide.repetitions_needed is not None
     assert wide.repetitions_needed > 10
