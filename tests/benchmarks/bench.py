@@ -21,6 +21,7 @@ from pathlib import Path
 import growth
 import numpy as np
 from growth import Row
+from questions import questions
 
 from wcetchar.capture import CaptureRequest, CaptureResult, run
 from wcetchar.image import load_image
@@ -311,6 +312,7 @@ def main() -> None:
         "matrix": lambda folder: growth.matrix(folder, timed),
         "freertos": freertos,
         "growth": growth.growth,
+        "questions": questions,
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group", nargs="*", help=f"of {', '.join(groups)}; all if none is named")
