@@ -16,7 +16,9 @@ from wcetchar.cli.common import (
     table_color,
     table_width,
 )
-from wcetchar.errors import CheckFailed
+from wcetchar.cli.situations import situation_options, situations_of
+from wcetchar.errors import CheckFailed, InputError, UsageError
+from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 
 
 @click.group("profile", short_help="Make hardware profiles, and look into them.")
@@ -56,6 +58,7 @@ def command() -> None:
     metavar="SERVICE",
     help="Lines of this service show what measuring takes; the least of them is subtracted.",
 )
+@situation_options
 @click.option(
     "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
 )
@@ -94,6 +97,9 @@ def fit(
     profile: str,
     section_map: str | None,
     overhead: str | None,
+    instruction_cache: tuple[str, ...],
+    data_cache: tuple[str, ...],
+    undisturbed: tuple[str, ...],
     services: tuple[str, ...],
     hold_out: int,
     step: str,
@@ -109,10 +115,16 @@ def fit(
 
     A first fit leaves rows out and is checked on them; what is written is fitted to all rows.
 
+    Of caches it finds what lines take (`line refill`, `load miss penalty`) from measurements with
+    the cache cold and warm; their geometry stands in the profile. Of refresh and other masters it
+    finds what each takes, where the profile says how often they come.
+
     \b
-    Example:
+    Examples:
       wcetchar profile fit board.csv --characterization kernel.json \\
           --profile skeleton.yaml --map map.yaml --overhead empty_call -o board.yaml
+      wcetchar profile fit board.csv --characterization kernel.json --profile skeleton.yaml \\
+          --map map.yaml --instruction-cache first=cold --instruction-cache second=warm
     """
     from wcetchar.pipeline import fit as pipeline
     from wcetchar.pipeline.validate import Request as Measured
@@ -128,7 +140,15 @@ def fit(
     chosen = chosen_format(form, as_json)
     result = pipeline.run(
         pipeline.Request(
-            Measured(characterization, profile, section_map, measurements, overhead, services),
+            Measured(
+                characterization,
+                profile,
+                section_map,
+                measurements,
+                overhead,
+                services,
+                situations=situations_of(instruction_cache, data_cache, undisturbed),
+            ),
             hold_out,
             Fraction(step),
             relative,
@@ -143,6 +163,7 @@ def fit(
         result.after,
         result.check,
         result.simplified,
+        result.dearer,
     )
     if chosen == "json":
         text = report.document(view)
@@ -220,6 +241,12 @@ def check(profile: str, strict: bool, form: str | None, as_json: bool, output: s
     is_flag=True,
     help="A region for each peripheral, rather than one for those that lie together.",
 )
+@click.option(
+    "--instruction-cache",
+    metavar="LINE,SIZE,WAYS",
+    help="The core has this one, such as 32,4 KiB,1: bytes of a line, of all, lines of a set.",
+)
+@click.option("--data-cache", metavar="LINE,SIZE,WAYS", help="The same of data.")
 @output_option
 def init(
     name: str,
@@ -230,6 +257,8 @@ def init(
     to_fit: bool,
     stalls: bool,
     each_peripheral: bool,
+    instruction_cache: str | None,
+    data_cache: str | None,
     output: str | None,
 ) -> None:
     """Write a commented skeleton of a hardware profile called NAME. Regions and their addresses
@@ -241,7 +270,8 @@ def init(
     Examples:
       wcetchar profile init my-board --core cortex-m3/flash-3ws --clock "72 MHz" \\
           --devicetree build/zephyr/zephyr.dts -o my-board.yaml
-      wcetchar profile init my-soc --svd soc.svd --to-fit -o my-soc.yaml
+      wcetchar profile init my-soc --svd soc.svd --to-fit --instruction-cache "32,4 KiB,1" \\
+          -o my-soc.yaml
     """
     from wcetchar.pipeline import profile_init as pipeline
 
@@ -249,7 +279,41 @@ def init(
     check_output(output, inputs)
     emit(
         pipeline.run(
-            pipeline.Request(name, core, clock, devicetree, svd, to_fit, stalls, each_peripheral)
+            pipeline.Request(
+                name,
+                core,
+                clock,
+                devicetree,
+                svd,
+                to_fit,
+                stalls,
+                each_peripheral,
+                _geometry("--instruction-cache", instruction_cache),
+                _geometry("--data-cache", data_cache),
+            )
         ),
         output,
     )
+
+
+def _geometry(option: str, text: str | None) -> CacheGeometry | None:
+    """Raises:
+    UsageError: it is no geometry.
+    """
+    if text is None:
+        return None
+    # Only here: it reads the units of a profile.
+    from wcetchar.store import parse_size
+
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        line, size, ways = int(parts[0]), parse_size(parts[1]), int(parts[2])
+        if len(parts) != 3 or line not in LINE_BYTES or ways < 1 or size % (line * ways):
+            raise ValueError(text)
+        return CacheGeometry(line, size // (line * ways), ways)
+    except (ValueError, IndexError, InputError):
+        raise UsageError(
+            f"{option} {text!r} is no geometry of a cache",
+            expected="LINE,SIZE,WAYS such as `32,4 KiB,1`, with lines of "
+            f"{', '.join(map(str, LINE_BYTES))} bytes, and sets that are a power of two",
+        ) from None

@@ -19,6 +19,7 @@ from wcetchar.cli.common import (
     table_color,
     table_width,
 )
+from wcetchar.cli.situations import situation_options, situations_of
 from wcetchar.errors import CheckFailed, UsageError
 from wcetchar.model.versus import Metric
 from wcetchar.pipeline import validate as pipeline
@@ -91,6 +92,7 @@ FORMATS = ("table", "csv", "markdown", "json")
     metavar="SERVICE",
     help="Lines of this service show what measuring takes; the least of them is subtracted.",
 )
+@situation_options
 @click.option(
     "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
 )
@@ -126,6 +128,9 @@ def command(
     trace_format: str | None,
     machine: str | None,
     overhead: str | None,
+    instruction_cache: tuple[str, ...],
+    data_cache: tuple[str, ...],
+    undisturbed: tuple[str, ...],
     services: tuple[str, ...],
     metric: str,
     paths: bool,
@@ -163,6 +168,9 @@ def command(
         "--metric": metric != Metric.TOTAL.value,
         "--over-all-paths": paths,
         "--plot": plot is not None,
+        "--instruction-cache": bool(instruction_cache),
+        "--data-cache": bool(data_cache),
+        "--undisturbed": bool(undisturbed),
     }
     of_replay = {
         "--elf": elf is not None,
@@ -211,6 +219,7 @@ def command(
             services,
             Metric(metric),
             paths,
+            situations_of(instruction_cache, data_cache, undisturbed),
         )
     )
     notes = list(result.notes)

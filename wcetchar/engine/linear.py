@@ -4,11 +4,21 @@ The price of an access or an event is a sum of times of the profile (see ``prici
 
     access   first + (beats - 1) * next - overlap,   or   beats * next - overlap
     event    event + discarded fetches * (first + (beats - 1) * next)
+    line     line refill, or load miss penalty, of the region that it is loaded from
+    load     read + load miss penalty - overlap,     where each load misses
+             load behind store                       beside, of one that is carried out again
 
 so where a time of the profile is a range, its value can be looked for: every price is a linear
 function of it. Clocks and overlaps must be exact for that. Where a price is the dearest of several
 (an unknown section, width or direction), one of them is taken, the dearest at the upper ends: the
 true price is never below it, so what is fitted with it is still never too low.
+
+Refresh and other masters without a period, or where successions are not counted, add ``takes`` to
+each access of their region, and to each line. With a period they come by the time that a service
+takes, so they are told apart (``Recurring``); the period must be exact.
+
+Prices are those of one state of the caches, which the section map says. How many lines are loaded
+in it is counted by what prices them (``refills``, ``data_lines``).
 """
 
 from __future__ import annotations
@@ -19,6 +29,9 @@ from fractions import Fraction
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.placement import Placement, operations
 from wcetchar.model.access import (
+    CARRIED_OUT_AGAIN,
+    LINE_LOADS,
+    WAYS_OF_LINE_LOADS,
     WIDTHS,
     AccessClass,
     CoreEvent,
@@ -27,11 +40,14 @@ from wcetchar.model.access import (
     Pattern,
     Succession,
 )
-from wcetchar.model.fitting import LinearPrice, LinearPrices, Place
-from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
-from wcetchar.model.section_map import Assumption, SectionMap
+from wcetchar.model.fitting import LinearPrice, LinearPrices, Place, Recurring
+from wcetchar.model.hardware import HardwareProfile, Interference, Quantity, Region, Unit
+from wcetchar.model.section_map import Assumption, CacheState, SectionMap
 
 _NANOSECONDS = Fraction(10**9)
+_NOTHING = LinearPrice(Fraction(0), {})
+_EXACT_TIMES = "one value; times are looked for, clocks and overlaps are not"
+_EXACT_PERIODS = "one value; what an interference takes is looked for, how often it comes is not"
 
 
 def linear_prices(
@@ -40,44 +56,41 @@ def linear_prices(
     fetch_width: int,
     keys: Iterable[Key],
     joint: Mapping[str, Sequence[str]] | None = None,
+    *,
+    successions: bool = False,
 ) -> LinearPrices:
-    """Linear prices of ``keys``, all of which :func:`price_vector` can price.
+    """Linear prices of ``keys``, all of which :func:`price_vector` can price, or which stand for
+    lines that are loaded.
 
     Args:
         joint: ``Characterization.joint``.
+        successions: are counted, ``Characterization.successions``.
 
     Raises:
-        InputError: a clock or an overlap is a range, accesses wait for more than their own time, or
-            there is a cache.
+        InputError: a clock, an overlap or a period is a range, or the core or a region has what no
+            linear price can be said of.
     """
-    if profile.core.instruction_cache is not None:
+    core = profile.core
+    if core.write_buffer or any(r.clock_divider > 1 for r in profile.regions.values()):
         raise PricingError(
-            f"profile {profile.name} has an instruction cache, and what its refills take cannot be "
-            "told from other times",
-            expected="a profile without one, and measurements with all code in the cache",
-            file="profile",
-            keys=("core", "instruction cache"),
-        )
-    if profile.core.data_cache is not None:
-        raise PricingError(
-            f"profile {profile.name} has a data cache, and which loads missed cannot be told from "
-            "measured times",
-            expected="a profile without one, and measurements in which every load hits or none",
-            file="profile",
-            keys=("core", "data cache"),
-        )
-    waits = profile.core.write_buffer or any(
-        region.clock_divider > 1 or region.interferences for region in profile.regions.values()
-    )
-    if waits:
-        raise PricingError(
-            f"profile {profile.name} has a write buffer, a divided clock, refresh or arbitration",
+            f"profile {profile.name} has a write buffer or a divided clock",
             expected="a profile whose prices are sums of its times",
-            hint="fit it where nothing of this is, and add it",
+            hint="leave the write buffer out: each write is waited for then, which is safe, and "
+            "dear where few are; with a divided clock, measure at the core's, and add it",
             file="profile",
             keys=("core",),
         )
-    return _Linear(profile, section_map, fetch_width, joint).all(keys)
+    if core.refills_hide_stalls or core.in_vain_saves is not None:
+        raise PricingError(
+            f"profile {profile.name} says what refills hide or save, so what lines take is no sum "
+            "of times",
+            expected="an instruction cache without `hides stalls` and `in vain saves`",
+            hint="leave them out: each line that is loaded takes all of its time then, which is "
+            "safe, and dear",
+            file="profile",
+            keys=("core", "instruction cache"),
+        )
+    return _Linear(profile, section_map, fetch_width, joint, successions).all(keys)
 
 
 class _Linear:
@@ -87,6 +100,7 @@ class _Linear:
         section_map: SectionMap,
         width: int,
         joint: Mapping[str, Sequence[str]] | None,
+        successions: bool,
     ) -> None:
         self._profile = profile
         self._map = section_map
@@ -96,18 +110,67 @@ class _Linear:
         self._free: dict[Place, Quantity] = {}
         self._at_least: dict[str, LinearPrice] = {}
         self._simplified: set[Key] = set()
+        self._counted = successions
+        state = section_map.data_cache
+        self._each_misses = profile.core.data_cache is not None and (
+            state is CacheState.ALWAYS_MISS
+            or Assumption.DATA_ALIGNMENT not in section_map.assumptions
+        )
 
     def all(self, keys: Iterable[Key]) -> LinearPrices:
         prices = {key: self._price(key) for key in keys}
-        return LinearPrices(prices, self._free, self._at_least, frozenset(self._simplified))
+        return LinearPrices(
+            prices, self._free, self._at_least, frozenset(self._simplified), self._recurring()
+        )
+
+    def _recurring(self) -> tuple[Recurring, ...]:
+        """All of the profile: another region's are as long in the memory's way as its own."""
+        found = [
+            Recurring(
+                self._time(("regions", region.name, name, "takes"), one.takes, region.clock),
+                self._period_of(region, name, one),
+            )
+            for region in self._profile.regions.values()
+            for name, one in _interferences(region)
+            if self._recurs(one)
+        ]
+        shares = (self._at_upper_ends(one.takes) / one.every for one in found)
+        if sum(shares, start=Fraction(0)) >= 1:
+            raise PricingError(
+                f"profile {self._profile.name}: at the upper ends of their ranges, refresh and "
+                "other masters take all of the time",
+                expected="`takes` whose upper ends come to less than `every`, all together",
+                file="profile",
+                keys=("regions",),
+            )
+        return tuple(found)
+
+    def _recurs(self, interference: Interference) -> bool:
+        return self._counted and interference.every is not None
+
+    def _period_of(self, region: Region, name: str, interference: Interference) -> Fraction:
+        assert interference.every is not None
+        place = ("regions", region.name, name, "every")
+        period = self._exact(interference.every, place, _EXACT_PERIODS)
+        return period * self._unit_of(interference.every, region.clock, place)
+
+    def _each(self, region: Region) -> LinearPrice:
+        """What each access of a region waits for refresh and other masters."""
+        return _sum(
+            *(
+                self._time(("regions", region.name, name, "takes"), one.takes, region.clock)
+                for name, one in _interferences(region)
+                if not self._recurs(one)
+            )
+        )
 
     def _price(self, key: Key) -> LinearPrice:
         if isinstance(key, Succession):
-            return LinearPrice(Fraction(0), {})  # nothing waits for another access
+            return _NOTHING  # nothing waits for another access
         if isinstance(key, CoreEvent):
             return self._event(key)
         if key.pattern is Pattern.REALIGNED and Assumption.CODE_ALIGNMENT in self._map.assumptions:
-            return LinearPrice(Fraction(0), {})
+            return _NOTHING
         choices = [
             self._access(key, region, operation, width)
             for region in self._placement.reached(key.section, key.operation)
@@ -116,11 +179,50 @@ class _Linear:
         ]
         return self._dearest(key, choices)
 
+    def _line(self, event: CoreEvent) -> LinearPrice:
+        """Of a line of instructions that is loaded."""
+        region = self._placement.region(event.section)
+        if region is None or region.line_refill is None:
+            return _NOTHING
+        place = ("regions", region.name, "line refill")
+        return _sum(self._time(place, region.line_refill, region.clock), self._each(region))
+
+    def _load(self, event: CoreEvent) -> LinearPrice:
+        """Of a load that misses, or is carried out again."""
+        cache = self._profile.core.data_cache
+        if cache is None or self._each_misses:
+            return _NOTHING
+        cached = [
+            region
+            for region in self._placement.reached(event.section, Operation.READ)
+            if region.load_miss_penalty is not None
+        ]
+        if not cached:
+            return _NOTHING
+        if event.kind in CARRIED_OUT_AGAIN:
+            if cache.load_behind_store is None:
+                return _NOTHING
+            place = ("core", "data cache", "load behind store")
+            return self._time(place, cache.load_behind_store, None)
+        ways = max(w for w in WAYS_OF_LINE_LOADS if w <= cache.geometry.ways)
+        if event.kind is not LINE_LOADS[cache.geometry.line, ways][0]:
+            return _NOTHING
+        return self._dearest(event, [self._penalty(region) for region in cached])
+
+    def _penalty(self, region: Region) -> LinearPrice:
+        assert region.load_miss_penalty is not None
+        place = ("regions", region.name, "load miss penalty")
+        return _sum(self._time(place, region.load_miss_penalty, region.clock), self._each(region))
+
     def _event(self, event: CoreEvent) -> LinearPrice:
+        if event.kind.is_line_entry:
+            return self._line(event)
+        if event.kind.is_of_data_cache:
+            return self._load(event)
         core = self._profile.core
         kind = event.kind.priced_as
         promised = Assumption.CODE_ALIGNMENT in self._map.assumptions
-        own = LinearPrice(Fraction(0), {})
+        own = _NOTHING
         if event.kind.is_realigned and promised:
             return own
         if kind in core.events or not kind.is_stall:
@@ -129,7 +231,11 @@ class _Linear:
         if not discarded:
             return own
         choices = [
-            _sum(own, (self._full(region, Operation.FETCH, self._width, first=True), discarded))
+            _sum(
+                own,
+                (self._full(region, Operation.FETCH, self._width, first=True), discarded),
+                (self._beside(region, Operation.FETCH), discarded),
+            )
             for region in self._placement.fetched_from(event.section)
         ]
         return self._dearest(event, choices)
@@ -139,16 +245,30 @@ class _Linear:
     ) -> LinearPrice:
         first = key.pattern not in (Pattern.NEXT, Pattern.REALIGNED)
         full = self._full(region, operation, width, first=first)
+        beside = self._beside(region, operation)
+        if (
+            operation is Operation.READ
+            and self._each_misses
+            and region.load_miss_penalty is not None
+        ):
+            beside = self._penalty(region)
         hidden = min(self._overlaps(operation))
         if not hidden:
-            return full
+            return _sum(full, beside)
         price = _sum(full, (LinearPrice(Fraction(1), {}), -hidden))
         if not price.coefficients or self._at_upper_ends(price) <= 0:
-            return LinearPrice(max(Fraction(0), self._at_upper_ends(price)), {})
+            least = LinearPrice(max(Fraction(0), self._at_upper_ends(price)), {})
+            return _sum(least, beside)
         what = "first" if first else "next"
         label = f"{operation.value} {width} {what} in {region.name} is not less than its overlap"
         self._at_least[label] = price
-        return price
+        return _sum(price, beside)
+
+    def _beside(self, region: Region, operation: Operation) -> LinearPrice:
+        """What an access waits beside its own time; one that hits in a cache asks nobody."""
+        if self._profile.core.caches(region, operation):
+            return _NOTHING
+        return self._each(region)
 
     def _overlaps(self, operation: Operation) -> list[Fraction]:
         overlap = self._profile.core.overlap
@@ -166,6 +286,14 @@ class _Linear:
         width = max(width, self._profile.core.least_width.get(operation, 0))
         beats = max(1, -(-width // region.bus_width))
         where = ("regions", region.name, operation.value)
+        if self._profile.core.caches(region, operation):
+            # A hit takes cycles of the core, however wide it is.
+            end, time = (
+                ("first", region.times[operation].first)
+                if first
+                else ("next", region.times[operation].next)
+            )
+            return self._time((*where, end), time, None)
         following = self._time((*where, "next"), region.times[operation].next, region.clock)
         if not first:
             return _sum((following, beats))
@@ -173,17 +301,19 @@ class _Linear:
         return _sum(start, (following, beats - 1))
 
     def _time(self, place: Place, quantity: Quantity, clock: Quantity | None) -> LinearPrice:
-        unit = Fraction(1)
-        if quantity.unit is Unit.CYCLES:
-            unit = (
-                self._period
-                if clock is None
-                else _NANOSECONDS / self._exact(clock, ("regions", place[1], "clock"))
-            )
+        unit = self._unit_of(quantity, clock, place)
         if quantity.low == quantity.high:
             return LinearPrice(quantity.high * unit, {})
         self._free[place] = quantity
         return LinearPrice(Fraction(0), {place: unit})
+
+    def _unit_of(self, quantity: Quantity, clock: Quantity | None, place: Place) -> Fraction:
+        """Nanoseconds."""
+        if quantity.unit is not Unit.CYCLES:
+            return Fraction(1)
+        if clock is None:
+            return self._period
+        return _NANOSECONDS / self._exact(clock, (*place[:2], "clock"))
 
     def _dearest(self, key: Key, choices: list[LinearPrice]) -> LinearPrice:
         if len(choices) > 1:
@@ -196,16 +326,22 @@ class _Linear:
             start=Fraction(0),
         )
 
-    def _exact(self, quantity: Quantity, keys: Place) -> Fraction:
+    def _exact(self, quantity: Quantity, keys: Place, expected: str = _EXACT_TIMES) -> Fraction:
         if quantity.low != quantity.high:
             raise PricingError(
                 f"profile {self._profile.name}: {'.'.join(keys)} is a range",
-                expected="one value; times are looked for, clocks and overlaps are not",
-                hint="measure with one clock, and write it down",
+                expected=expected,
+                hint="measure with one, and write it down",
                 file="profile",
                 keys=keys,
             )
         return quantity.high
+
+
+def _interferences(region: Region) -> list[tuple[str, Interference]]:
+    """With their keys."""
+    both = (("refresh", region.refresh), ("arbitration", region.arbitration))
+    return [(name, one) for name, one in both if one is not None]
 
 
 def _sum(*parts: LinearPrice | tuple[LinearPrice, Fraction | int]) -> LinearPrice:
@@ -218,6 +354,18 @@ def _sum(*parts: LinearPrice | tuple[LinearPrice, Fraction | int]) -> LinearPric
         for place, coefficient in price.coefficients.items():
             coefficients[place] = coefficients.get(place, Fraction(0)) + coefficient * factor
     return LinearPrice(constant, {p: c for p, c in coefficients.items() if c})
+
+
+def together(prices: Iterable[LinearPrices]) -> LinearPrices:
+    """What is to be found in several situations; prices are those of each."""
+    free: dict[Place, Quantity] = {}
+    at_least: dict[str, LinearPrice] = {}
+    simplified: frozenset[Key] = frozenset()
+    for one in prices:
+        free |= one.free
+        at_least |= one.at_least
+        simplified |= one.simplified
+    return LinearPrices({}, free, at_least, simplified)
 
 
 def tied(prices: LinearPrices, same: Mapping[Place, Place]) -> LinearPrices:
@@ -235,4 +383,5 @@ def tied(prices: LinearPrices, same: Mapping[Place, Place]) -> LinearPrices:
         {same.get(place, place): quantity for place, quantity in prices.free.items()},
         {label: renamed(price) for label, price in prices.at_least.items()},
         prices.simplified,
+        tuple(Recurring(renamed(one.takes), one.every) for one in prices.recurring),
     )

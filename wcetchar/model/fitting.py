@@ -24,6 +24,15 @@ class LinearPrice:
 
 
 @dataclass(frozen=True)
+class Recurring:
+    """An interference that comes at least ``every`` nanoseconds after the last time, and makes the
+    core wait for ``takes`` each time (``engine.interference``)."""
+
+    takes: LinearPrice
+    every: Fraction
+
+
+@dataclass(frozen=True)
 class LinearPrices:
     """Prices of keys, and the times that are to be found.
 
@@ -32,12 +41,14 @@ class LinearPrices:
         at_least: label -> a linear price that must not fall below zero: of an access, its time less
             the overlap. Where it could, the price would not be linear.
         simplified: keys of which one of several possible regions, widths or directions was taken.
+        recurring: what comes by the time that a row takes, and not by its counts.
     """
 
     prices: Mapping[Key, LinearPrice]
     free: Mapping[Place, Quantity]
     at_least: Mapping[str, LinearPrice]
     simplified: frozenset[Key]
+    recurring: tuple[Recurring, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,9 +80,11 @@ class Fit:
     Attributes:
         excess: over all rows that were fitted, estimates less measurements, in nanoseconds.
         tight: rows that are within a thousandth of their measurement, and so hold the times up.
+        together: times of which the rows tell sums alone, in groups.
     """
 
     times: tuple[FittedTime, ...]
     excess: Fraction
     rows: int
     tight: tuple[str, ...]
+    together: tuple[tuple[Place, ...], ...] = ()

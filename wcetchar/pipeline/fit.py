@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
 from wcetchar import store
-from wcetchar.engine.linear import linear_prices, tied
-from wcetchar.errors import InputError, InputErrors, Location
-from wcetchar.model.fitting import Fit, LinearPrices
+from wcetchar.engine.linear import linear_prices, tied, together
+from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
+from wcetchar.model.access import Key
+from wcetchar.model.characterization import ServiceCharacterization
+from wcetchar.model.fitting import Fit, LinearPrices, Place
 from wcetchar.model.validation import Compared, Comparison
 from wcetchar.pipeline import validate as validating
+from wcetchar.pipeline.estimate import Platform
 from wcetchar.validation import compare
 from wcetchar.validation.fitting import Row, fit, price_of
 
 DEFAULT_HOLD_OUT: Final = 5
+_BY_SITUATION: Final = ("line refill", "load miss penalty", "load behind store", "takes")
+"""Times that are paid in some situations and not in others."""
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class FittedProfile:
         check: the rows that were left out, with the times that the others gave; ``None``
             where none were.
         simplified: whether a price is the dearest of several and one of them was taken.
+        dearer: rows that the written profile prices above the sums that were fitted.
     """
 
     text: str
@@ -57,6 +64,7 @@ class FittedProfile:
     after: Comparison
     check: Comparison | None
     simplified: bool
+    dearer: int
 
 
 def run(request: Request) -> FittedProfile:
@@ -69,23 +77,14 @@ def run(request: Request) -> FittedProfile:
     measured = validating.measured_rows(request.measured)
     platform = measured.platform
     profile_text = store.load_profile_text(request.measured.profile)
-    keys = dict.fromkeys(c.key for row in measured.rows for c in row.estimate.columns)
     try:
-        prices = tied(
-            linear_prices(
-                platform.prices.profile,
-                platform.section_map,
-                measured.fetch_width,
-                keys,
-                measured.joint,
-            ),
-            profile_text.same(),
-        )
+        each = _prices(measured, profile_text.same())
     except InputErrors:
         raise
     except InputError as error:
         error.where = error.where or Location(profile_text.path)
         raise
+    prices = together(each.values())
     if not prices.free:
         raise InputError(
             "holds no range among the times that the measured services need: nothing to fit",
@@ -93,7 +92,10 @@ def run(request: Request) -> FittedProfile:
             expected="ranges such as `1..8 cycles` where the value is to be found",
             hint="wcetchar validate holds measurements against a profile as it is",
         )
-    rows = [_row(row) for row in measured.rows]
+    rows = [
+        _row(row, each[id(there)], there, measured.services[row.estimate.service])
+        for row, there in zip(measured.rows, measured.platforms, strict=True)
+    ]
     left_out = _left_out(measured.rows, request.hold_out)
 
     def fitted(chosen: Sequence[Row], ranges: bool) -> Fit:
@@ -104,29 +106,136 @@ def run(request: Request) -> FittedProfile:
         first = fitted([r for n, r in enumerate(rows) if n not in left_out], False)
         check = compare([_with(measured.rows[n], rows[n], prices, first) for n in sorted(left_out)])
     final = fitted(rows, request.ranges)
+    _refuse_sums(final, profile_text.path)
     text = profile_text.with_times({t.place: (t.value, t.unit) for t in final.times if t.counted})
+    after, dearer = _priced_again(request, text, profile_text.path, rows, prices, final)
     return FittedProfile(
         text=text,
         profile=platform.prices.profile.name,
         section_map=platform.section_map.name,
         fit=final,
         before=compare(measured.rows),
-        after=compare(
-            [_with(one, row, prices, final) for one, row in zip(measured.rows, rows, strict=True)]
-        ),
+        after=after,
         check=check,
         simplified=bool(prices.simplified),
+        dearer=dearer,
     )
 
 
-def _row(row: Compared) -> Row:
-    values = ", ".join(f"{name}={value}" for name, value in row.estimate.parameters.items())
-    label = row.estimate.service + (f" at {values}" if values else "")
+def _prices(
+    measured: validating.MeasuredRows, same: Mapping[Place, Place]
+) -> dict[int, LinearPrices]:
+    """Of each situation, by the id of its platform."""
+    keys: dict[int, dict[Key, None]] = {}
+    platforms = {id(one): one for one in measured.platforms}
+    for row, platform in zip(measured.rows, measured.platforms, strict=True):
+        found = keys.setdefault(id(platform), {})
+        found.update(dict.fromkeys(column.key for column in row.estimate.columns))
+    return {
+        number: tied(
+            linear_prices(
+                platform.prices.profile,
+                platform.section_map,
+                measured.fetch_width,
+                keys[number],
+                measured.joint,
+                successions=measured.successions,
+            ),
+            same,
+        )
+        for number, platform in platforms.items()
+    }
+
+
+def _row(
+    row: Compared, prices: LinearPrices, platform: Platform, service: ServiceCharacterization
+) -> Row:
     return Row(
-        label=f"{label} ({row.label})" if row.label else label,
+        label=_row_name(row),
         counts={column.key: column.count for column in row.estimate.columns},
         measured=row.most,
+        beside=_waits_of_lines(row, platform, service),
+        prices=prices,
     )
+
+
+def _waits_of_lines(
+    row: Compared, platform: Platform, service: ServiceCharacterization
+) -> Fraction:
+    """What lines wait for accesses before them: a sum over the longest of them, not one for each
+    line, and of nothing that is looked for."""
+    caches = platform.prices.caches
+    values = tuple(row.estimate.parameters.values())
+    waits = Fraction(0)
+    for prices, loaded in zip(caches.of_core, caches.of(service, values).of, strict=True):
+        lines = (prices.price[section][1].high * n for section, n in loaded.misses.items() if n)
+        waits += loaded.total.high - sum(lines, start=Fraction(0))
+    return waits
+
+
+def _refuse_sums(found: Fit, path: str) -> None:
+    """A price of lines, or of what waits, that is known in sums alone. In another situation there
+    are other numbers of these, and what of the sum is left may be too little.
+
+    Raises:
+        InputError: naming all of which it is so.
+    """
+    mistakes = [
+        InputError(
+            f"these measurements do not tell {_named(place)} from "
+            f"{', '.join(_named(other) for other in group if other != place)}",
+            where=store.locate(path, *place),
+            expected="rows from which each of them can be told",
+            hint="measure the same services with other numbers of these, such as with caches both "
+            "cold and warm, or with what disturbs and without; or give one of the times exactly",
+        )
+        for group in found.together
+        for place in group
+        if place[-1] in _BY_SITUATION
+    ]
+    if mistakes:
+        raise several(mistakes)
+
+
+def _named(place: Place) -> str:
+    return ": ".join(place)
+
+
+def _priced_again(
+    request: Request,
+    text: str,
+    path: str,
+    rows: Sequence[Row],
+    prices: LinearPrices,
+    found: Fit,
+) -> tuple[Comparison, int]:
+    """All rows as the text that is written prices them, and how many of them dearer than what was
+    found says.
+
+    Raises:
+        NoSoundBound: it prices one of them below its measurement.
+    """
+    again = validating.measured_rows(request.measured, store.parse_profile(text, path))
+    after = compare(again.rows)
+    if after.unsafe:
+        raise NoSoundBound(
+            f"with these times {len(after.unsafe)} of {len(rows)} rows load other lines, and are "
+            "below their measurements",
+            details=tuple(_row_name(one) for one in after.unsafe[:_NAMED]),
+            expected="prices of lines that leave the same lines the dearest",
+            hint="narrow the ranges of `line refill` and `load miss penalty`",
+        )
+    dearer = sum(
+        compared.estimated > price_of(row, prices, found)
+        for compared, row in zip(again.rows, rows, strict=True)
+    )
+    return after, dearer
+
+
+def _row_name(row: Compared) -> str:
+    values = ", ".join(f"{name}={value}" for name, value in row.estimate.parameters.items())
+    label = row.estimate.service + (f" at {values}" if values else "")
+    return f"{label} ({row.label})" if row.label else label
 
 
 def _left_out(rows: Sequence[Compared], every: int) -> frozenset[int]:

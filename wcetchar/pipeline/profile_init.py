@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.memory_map import MemoryMap, without_overlaps
 from wcetchar.store.devicetree import load_devicetree
 from wcetchar.store.profile_skeleton import skeleton
@@ -23,6 +24,8 @@ class Request:
     to_fit: bool = False
     stalls: bool = True
     each_peripheral: bool = False
+    instruction_cache: CacheGeometry | None = None
+    data_cache: CacheGeometry | None = None
 
 
 def run(request: Request) -> str:
@@ -46,6 +49,8 @@ def run(request: Request) -> str:
         to_fit=request.to_fit,
         stalls=request.stalls,
         each_peripheral=request.each_peripheral,
+        instruction_cache=request.instruction_cache,
+        data_cache=request.data_cache,
     )
 
 

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from wcetchar import store
-from wcetchar.engine import estimate_given
+from wcetchar.engine import PriceVector, estimate_given
 from wcetchar.engine.counts import check_values
-from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
+from wcetchar.errors import (
+    InputError,
+    InputErrors,
+    Location,
+    NoSoundBound,
+    UsageError,
+    several,
+)
 from wcetchar.model.characterization import (
     Characterization,
     ServiceCharacterization,
     StretchKind,
 )
 from wcetchar.model.estimate import Chain, Estimate
-from wcetchar.model.hardware import Unit
+from wcetchar.model.hardware import HardwareProfile, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.measurement import Measurement, MeasurementTable
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.validation import Compared, Comparison, Explanation, Overhead
 from wcetchar.model.versus import Metric
 from wcetchar.pipeline import estimate as estimating
+from wcetchar.pipeline.situations import Platforms, Situations
 from wcetchar.validation import compare, explain, overhead_of
 
 _MISTAKES = 20
@@ -34,7 +42,7 @@ class Request:
     """What to hold against what. ``overhead``: the service whose measurements show what measuring
     takes; it need not be characterized. ``services``: only these; empty means all. ``metric``: what
     was measured. ``paths``: the bounds of path models are held against it, in place of the
-    published figures."""
+    published figures. ``situations``: what measurements of a label were made in."""
 
     characterization: str
     profile: str
@@ -44,6 +52,7 @@ class Request:
     services: tuple[str, ...] = ()
     metric: Metric = Metric.TOTAL
     paths: bool = False
+    situations: Situations = field(default_factory=Situations)
 
 
 @dataclass(frozen=True)
@@ -88,9 +97,18 @@ def run(request: Request) -> Validation:
 
 @dataclass(frozen=True)
 class MeasuredRows:
-    """Measurements beside estimates, and what both were made with; see :class:`Validation`."""
+    """Measurements beside estimates, and what both were made with; see :class:`Validation`.
+
+    Attributes:
+        platforms: of each row, in its situation.
+        services: by name.
+        successions: are counted.
+    """
 
     rows: tuple[Compared, ...]
+    platforms: tuple[estimating.Platform, ...]
+    services: Mapping[str, ServiceCharacterization]
+    successions: bool
     overheads: Mapping[str, Overhead]
     platform: estimating.Platform
     fetch_width: int
@@ -99,8 +117,16 @@ class MeasuredRows:
     left_out: int
 
 
-def measured_rows(request: Request) -> MeasuredRows:
-    """Every measurement beside the estimate at its parameter values. Raises as :func:`run`."""
+def measured_rows(request: Request, profile: HardwareProfile | None = None) -> MeasuredRows:
+    """Every measurement beside the estimate at its parameter values. Raises as :func:`run`.
+
+    ``profile``: in the place of what the request's file says.
+    """
+    if request.paths and request.situations:
+        raise UsageError(
+            "bounds of path models are those of one situation",
+            expected="measurements of one situation, which the section map says",
+        )
     characterization = store.load_characterization(request.characterization)
     table = store.load_measurement_table(request.measured)
     wanted = _wanted(request, characterization)
@@ -120,13 +146,21 @@ def measured_rows(request: Request) -> MeasuredRows:
         [services[name] for name in used],
         request.profile,
         request.section_map,
+        profile=profile,
     )
+    request.situations.check(platform.prices.profile, (m.label for m in table.measurements))
+    asked = estimating.Request(request.characterization, (request.profile,))
+    platforms = Platforms(characterization, used, asked, platform, request.situations)
     clock = platform.prices.profile.core.clock.low
     models = {model.service: model for model in characterization.paths} if request.paths else None
-    pricer = _Pricer(platform, services, table, models, request.metric)
+    pricer = _Pricer(platforms, platform.path_prices, services, table, models, request.metric)
     overheads = _overheads(request, measured, empty, pricer, clock)
+    rows = tuple(_rows(measured, overheads, pricer, clock, table, request.metric))
     return MeasuredRows(
-        rows=tuple(_rows(measured, overheads, pricer, clock, table, request.metric)),
+        rows=rows,
+        platforms=tuple(platforms.of(row.label) for row in rows),
+        services=services,
+        successions=characterization.successions,
         overheads=overheads,
         platform=platform,
         fetch_width=characterization.fetch_width,
@@ -141,7 +175,8 @@ class _Pricer:
 
     def __init__(
         self,
-        platform: estimating.Platform,
+        platforms: Platforms,
+        path_prices: PriceVector | NoSoundBound | None,
         services: Mapping[str, ServiceCharacterization],
         table: MeasurementTable,
         models: Mapping[str, PathModel] | None,
@@ -149,10 +184,9 @@ class _Pricer:
     ) -> None:
         """``models``: path models whose bounds stand in the place of published figures."""
         self._models, self._metric = models, metric
-        self._path_prices = platform.path_prices
-        self.known: dict[tuple[str, tuple[tuple[str, int], ...]], Estimate] = {}
-        self._prices = platform.prices
-        self._following = platform.following
+        self._path_prices = path_prices
+        self.known: dict[tuple[int, str, tuple[tuple[str, int], ...]], Estimate] = {}
+        self._platforms = platforms
         self._services = services
         self._table = table
 
@@ -174,15 +208,16 @@ class _Pricer:
             )
         try:
             check_values(service, measurement.parameters)
+            platform = self._platforms.of(measurement.label)
             values = tuple(sorted(measurement.parameters.items()))
-            found = self.known.get((service.name, values))
+            found = self.known.get((id(platform), service.name, values))
             if found is None:
                 found = estimate_given(
-                    service, self._prices, measurement.parameters, self._following
+                    service, platform.prices, measurement.parameters, platform.following
                 )
                 if self._models is not None:
                     found = self._over_all_paths(found, self._models.get(service.name))
-                self.known[(service.name, values)] = found
+                self.known[(id(platform), service.name, values)] = found
             return found
         except InputErrors as errors:
             for error in errors.errors:

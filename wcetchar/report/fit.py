@@ -49,6 +49,7 @@ def view_of(
     after: Comparison,
     check: Comparison | None,
     simplified: bool,
+    dearer: int,
 ) -> FitView:
     times = tuple(sorted(fit.times, key=lambda time: (not time.counted, time.place)))
     spreads = [("ranges' upper ends", before), ("fitted", after)]
@@ -61,7 +62,7 @@ def view_of(
         ),
         times=tuple(_time(time) for time in times),
         spreads=tuple((name, _spread(one)) for name, one in spreads),
-        notes=tuple(_notes(fit, check, simplified)),
+        notes=tuple(_notes(fit, check, simplified, dearer)),
         document={
             "kind": "wcetchar fit",
             "profile": one_line(profile),
@@ -73,7 +74,9 @@ def view_of(
             "after": _spread_document(after),
             "check": None if check is None else _spread_document(check),
             "tight": [one_line(label) for label in fit.tight],
-            "notes": list(_notes(fit, check, simplified)),
+            "together": [[list(place) for place in group] for group in fit.together],
+            "priced_above_the_sums": dearer,
+            "notes": list(_notes(fit, check, simplified, dearer)),
         },
     )
 
@@ -152,7 +155,7 @@ def _document(time: FittedTime) -> dict[str, object]:
     }
 
 
-def _notes(fit: Fit, check: Comparison | None, simplified: bool) -> Iterator[str]:
+def _notes(fit: Fit, check: Comparison | None, simplified: bool, dearer: int) -> Iterator[str]:
     unpaid = [": ".join(time.place) for time in fit.times if not time.counted]
     if unpaid:
         yield (
@@ -171,6 +174,8 @@ def _notes(fit: Fit, check: Comparison | None, simplified: bool) -> Iterator[str
             + ", ".join(one_line(": ".join(time.place)) for time in loose)
             + " from other times: measure something that has one without the other"
         )
+    for group in fit.together:
+        yield f"only sums are told of {', '.join(one_line(': '.join(place)) for place in group)}"
     if fit.tight:
         shown = ", ".join(one_line(label) for label in fit.tight[:_TIGHT])
         more = f" and {len(fit.tight) - _TIGHT} more" if len(fit.tight) > _TIGHT else ""
@@ -182,3 +187,8 @@ def _notes(fit: Fit, check: Comparison | None, simplified: bool) -> Iterator[str
         )
     if simplified:
         yield "of prices that are the dearest of several one was taken: the true ones are not lower"
+    if dearer:
+        yield (
+            f"{grouped(dearer)} of {grouped(fit.rows)} rows are priced above the sums that were "
+            "fitted: of prices that are the dearest of several, or of waits"
+        )

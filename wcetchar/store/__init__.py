@@ -22,7 +22,7 @@ from wcetchar.store.names import (
     services_path,
 )
 from wcetchar.store.partitions import Partitions, load_partitions
-from wcetchar.store.profile import load_profile
+from wcetchar.store.profile import load_profile, parse_profile
 from wcetchar.store.profile_edit import ProfileText, load_profile_text
 from wcetchar.store.quantity import (
     parse_bandwidth,
@@ -75,6 +75,7 @@ __all__ = [
     "parse_bandwidth",
     "parse_clock",
     "parse_percent",
+    "parse_profile",
     "parse_readings",
     "parse_size",
     "parse_time",

@@ -40,6 +40,7 @@ from wcetchar.store.document import PROFILE, read_document
 from wcetchar.store.names import profile_path
 from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity, parse_size
 from wcetchar.store.source import PlainInt, Source, shown
+from wcetchar.store.yaml_source import parse_yaml
 
 _ADDRESS_SPACE = 1 << 64
 
@@ -377,6 +378,11 @@ def load_profile(name_or_path: str) -> HardwareProfile:
             once as ``InputErrors``.
     """
     return profile_of(with_base(read_document(profile_path(name_or_path), PROFILE)))
+
+
+def parse_profile(text: str, path: str) -> HardwareProfile:
+    """The profile that a text says, of a file of that path. Raises as :func:`load_profile`."""
+    return profile_of(with_base(parse_yaml(text, path)))
 
 
 def profile_of(source: Source) -> HardwareProfile:

@@ -26,8 +26,12 @@ _CORE: Final = "core"
 _CLOCK: Final = (_CORE, "clock")
 _COLUMN: Final = 38
 """Where comments behind values begin, if they can."""
-_NOT_FITTED: Final = ("instruction cache", "data cache", "write buffer")
-"""What no time is found for (:func:`wcetchar.engine.linear.linear_prices`)."""
+_NOT_FITTED: Final = (
+    ("write buffer",),
+    ("instruction cache", "hides stalls"),
+    ("instruction cache", "in vain saves"),
+)
+"""Beside what no time is found (:func:`wcetchar.engine.linear.linear_prices`)."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,16 @@ def core_text(profile: str, clock: str | None, todo: str, *, to_fit: bool = Fals
             where=source.where((_CORE,)),
             expected="a hardware profile, or one that is based on one with a core",
         )
-    for key in _NOT_FITTED:
-        if to_fit and core.get(key):
+    for keys in _NOT_FITTED:
+        value: object = core
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if to_fit and value:
             raise InputError(
-                f"the core has `{key}`, beside which no times can be found",
-                where=source.where((_CORE, key), key=True),
+                f"the core has `{keys[-1]}`, beside which no times can be found",
+                where=source.where((_CORE, *keys), key=True),
                 expected="the core of a profile without it",
-                hint="fit it where nothing of this is, and add it",
+                hint="leave it out: what it makes shorter is priced as if it did not",
             )
     lines = _Writer(source, profile, clock, todo).lines(core)
     return CoreText(tuple(lines), "instruction cache" in core, "data cache" in core)

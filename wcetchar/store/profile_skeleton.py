@@ -5,11 +5,12 @@ still open. For `wcetchar profile fit` the times are ranges instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from wcetchar.errors import InputError, one_line
 from wcetchar.model.access import EventKind
+from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import RegionKind
 from wcetchar.model.memory_map import MappedRange, MemoryMap
 from wcetchar.store.profile_core import CoreText, core_text, scalar
@@ -55,6 +56,8 @@ def skeleton(
     to_fit: bool = False,
     stalls: bool = True,
     each_peripheral: bool = False,
+    instruction_cache: CacheGeometry | None = None,
+    data_cache: CacheGeometry | None = None,
 ) -> str:
     """The text of a profile.
 
@@ -66,12 +69,15 @@ def skeleton(
         to_fit: ranges in the place of TODO, for ``wcetchar profile fit``.
         stalls: with ``to_fit``, of stalls as well; only a characterization that counts them can be
             priced then.
+        instruction_cache, data_cache: that the core has; ``None``: as ``core``, else none.
         each_peripheral: a region for each peripheral, not one for each part of the address space.
 
     Raises:
         InputError: ``clock`` is none; ``core`` cannot be read, has no block `core:`, or has what
-            cannot be fitted and is to be.
+            cannot be fitted and is to be, or a cache that is given as well.
     """
+    given = {"instruction cache": instruction_cache, "data cache": data_cache}
+    caches = {name: geometry for name, geometry in given.items() if geometry is not None}
     if clock is None and memory_map.clock_hz is not None:
         clock = _hertz(memory_map.clock_hz)
     if clock is not None:
@@ -81,6 +87,7 @@ def skeleton(
         cores = CoreText(tuple(_events(clock or TODO, to_fit, stalls)), False, False)
     else:
         cores = core_text(core, clock, TODO, to_fit=to_fit)
+    cores = _with_caches(cores, caches, to_fit)
     lines = [
         "# Skeleton of a hardware profile (reference/hardware-profile). Every TODO is yours:",
         "# until it is replaced, the file is refused with the line. Write the source of each",
@@ -108,6 +115,33 @@ def skeleton(
         lines.append("# Left out:")
         lines += [f"#   {text}" for text in memory_map.left_out]
     return "\n".join(lines) + "\n"
+
+
+def _with_caches(cores: CoreText, caches: Mapping[str, CacheGeometry], to_fit: bool) -> CoreText:
+    own = {"instruction cache": cores.cached_code, "data cache": cores.cached_data}
+    for name in caches:
+        if own[name]:
+            raise InputError(
+                f"the core that is taken has a {name} of its own",
+                expected="one of the two",
+                hint="change its geometry in the skeleton",
+            )
+    lines = list(cores.lines)
+    for name, geometry in caches.items():
+        ways = str(geometry.ways) + (", replacement: lru" if geometry.ways > 1 else "")
+        lines.append(
+            f"  {name}: {{line: {geometry.line}, size: {_size(geometry.size)}, ways: {ways}}}"
+        )
+    return CoreText(
+        tuple(line for line in lines if caches.keys().isdisjoint(_commented(line))),
+        cores.cached_code or "instruction cache" in caches,
+        cores.cached_data or "data cache" in caches,
+    )
+
+
+def _commented(line: str) -> tuple[str, ...]:
+    """The key that a comment shows how to write."""
+    return (line.strip(" #").partition(":")[0],) if line.lstrip().startswith("#") else ()
 
 
 def _check_clock(clock: str) -> None:

@@ -3,13 +3,29 @@
 Given for each measured row i its counts c_i,k and its largest time m_i, and for each class k its
 price p_k as a linear function of the times t of the profile that are ranges::
 
-    minimise    sum over i of w_i * (sum over k of c_i,k * p_k(t)  -  m_i)
-    subject to  sum over k of c_i,k * p_k(t) >= m_i                  for every row i
+    minimise    sum over i of w_i * (own_i(t)  -  m_i)
+    subject to  own_i(t) = a_i + sum over k of c_i,k * p_k(t) >= m_i  for every row i
                 low_j <= t_j <= high_j                               as the profile says
                 time - overlap >= 0                                  for accesses with an overlap
 
-with w_i = 1, or 1 / m_i for the least *relative* total. All counts are zero or more, so raising a
-time never breaks a row, and there is an answer if, and only if, the upper ends are one.
+with w_i = 1, or 1 / m_i for the least *relative* total, and a_i what a row has beside its counts.
+All counts are zero or more, so raising a time never breaks a row, and there is an answer if, and
+only if, the upper ends are one. A row has the prices of its own situation: the state of the caches,
+and whether refresh and other masters were there.
+
+Where those come with periods T_j and take t_j, a row's time is no sum, but the first x with
+
+    x = own_i(t) + sum over j of (b_i + floor(x / T_j)) * t_j
+
+(``engine.interference``; b_i: windows that begin in the row). The right side is a step function, so
+the first such x is not below m if, and only if, at the end of each of its steps, and at m,
+
+    own_i(t) + sum over j of (b_i + steps of T_j before y) * t_j >= y       y: k * T_j < m, and m
+
+which is linear in t again. What is minimised then is the left side at y = m_i.
+
+Times that rows tell as sums alone, whatever was measured, are found exactly: a time is told if its
+unit vector is a combination of the rows' counts.
 
 The solver's answer is rounded up to a step and each row is checked again exactly; a row that is
 still short by the solver's tolerance has its times raised by further steps. Where several times are
@@ -23,13 +39,13 @@ rows it says nothing, which is why some are left out and used as a check.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from wcetchar.errors import NoSoundBound
-from wcetchar.model.access import Key
-from wcetchar.model.fitting import Fit, FittedTime, LinearPrice, LinearPrices, Place
+from wcetchar.model.access import Key, Succession
+from wcetchar.model.fitting import Fit, FittedTime, LinearPrice, LinearPrices, Place, Recurring
 from wcetchar.solver import Constraint, LinearProgram, Variable, solve
 
 _NAMED = 5
@@ -40,13 +56,54 @@ _SAME = Fraction(1, 10**5)
 """The same for each step, where a time is to be one of an answer: far less than rounding adds."""
 
 
+_PRIME = (1 << 61) - 1
+
+
 @dataclass(frozen=True)
 class Row:
-    """One measured row: what it is called, its counts, and the largest measured time in ns."""
+    """One measured row.
+
+    Attributes:
+        label: what it is called.
+        measured: the largest measured time in nanoseconds.
+        beside: what its estimate has beside counts times prices, in nanoseconds.
+        prices: of its situation; ``None``: those that all rows have.
+    """
 
     label: str
     counts: Mapping[Key, int]
     measured: Fraction
+    beside: Fraction = Fraction(0)
+    prices: LinearPrices | None = None
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """What a row costs as a function of the times: ``own``, and what recurs meanwhile.
+
+    Attributes:
+        limits: what must not be below what, so that the row is not below its measurement; the last
+            one is what the row costs if it takes no longer than that.
+    """
+
+    own: LinearPrice
+    begins: int
+    recurring: tuple[Recurring, ...]
+    limits: tuple[tuple[Fraction, LinearPrice], ...]
+
+    @property
+    def price(self) -> LinearPrice:
+        return self.limits[-1][1]
+
+    def value(self, times: Mapping[Place, Fraction]) -> Fraction:
+        each = [(_value(one.takes, times), one.every) for one in self.recurring]
+        begun = _value(self.own, times) + self.begins * sum((t for t, _ in each), start=Fraction(0))
+        time = begun
+        while True:
+            longer = begun + sum((t * (time // every) for t, every in each), start=Fraction(0))
+            if longer == time:
+                return time
+            time = longer
 
 
 def fit(
@@ -62,12 +119,12 @@ def fit(
     Raises:
         NoSoundBound: even the upper ends of all ranges are below some measurement; names the rows.
     """
-    costs = [_cost(row, prices) for row in rows]
     upper = {place: quantity.high for place, quantity in prices.free.items()}
+    costs = [_cost(row, prices, upper) for row in rows]
     short = [
         (row, value)
         for row, cost in zip(rows, costs, strict=True)
-        if (value := _value(cost, upper)) < row.measured
+        if (value := cost.value(upper)) < row.measured
     ]
     if short:
         raise NoSoundBound(
@@ -83,7 +140,7 @@ def fit(
     weights = [1 / row.measured if relative and row.measured else Fraction(1) for row in rows]
     objective: dict[Place, Fraction] = {}
     for cost, weight in zip(costs, weights, strict=True):
-        for place, coefficient in cost.coefficients.items():
+        for place, coefficient in cost.price.coefficients.items():
             objective[place] = objective.get(place, Fraction(0)) + coefficient * weight
     paid = {place for place, coefficient in objective.items() if coefficient}
     found = dict(upper)
@@ -93,22 +150,25 @@ def fit(
         solution = solve(program)
         found |= {place: solution.values[_name(place)] for place in paid}
         exact = dict(found)
-        found = _rounded(exact, rows, costs, prices, step, paid)
+        found = _rounded(exact, costs, prices, step, paid)
         moved = [p for p in prices.free if p in paid and found[p] - exact[p] > step / 1000]
         if len(moved) > 1:
             least = {
                 place: ends[0]
                 for place, ends in _spans(program, moved, solution.objective, _SAME * step)
             }
-            found = _lowered(found, _limits(rows, costs, prices), least, step)
+            found = _lowered(found, _limits(costs, prices), least, step)
         if ranges:
             best = sum((c * found[p] for p, c in objective.items()), start=Fraction(0))
             spans = dict(_spans(program, [p for p in prices.free if p in paid], best))
     counted = {place: Fraction(0) for place in prices.free}
-    for row in rows:
+    for row, cost in zip(rows, costs, strict=True):
         for key, count in row.counts.items():
-            for place in prices.prices[key].coefficients:
+            for place in (row.prices or prices).prices[key].coefficients:
                 counted[place] += count
+        for one in cost.recurring:
+            for place in one.takes.coefficients:
+                counted[place] += _times_of(one, cost.begins, row.measured)
     return Fit(
         times=tuple(
             FittedTime(
@@ -123,33 +183,140 @@ def fit(
             for place, quantity in prices.free.items()
         ),
         excess=sum(
-            (_value(cost, found) - row.measured for row, cost in zip(rows, costs, strict=True)),
+            (cost.value(found) - row.measured for row, cost in zip(rows, costs, strict=True)),
             start=Fraction(0),
         ),
         rows=len(rows),
         tight=tuple(
             row.label
             for row, cost in zip(rows, costs, strict=True)
-            if cost.coefficients and _value(cost, found) <= row.measured * _TIGHT
+            if cost.price.coefficients and cost.value(found) <= row.measured * _TIGHT
         ),
+        together=_together([cost.price for cost in costs], [p for p in prices.free if p in paid]),
     )
 
 
 def price_of(row: Row, prices: LinearPrices, found: Fit) -> Fraction:
     """What a row costs with the times of a fit, in nanoseconds."""
-    return _value(_cost(row, prices), {time.place: time.value for time in found.times})
+    times = {time.place: time.value for time in found.times}
+    return _cost(row, prices, times).value(times)
 
 
-def _cost(row: Row, prices: LinearPrices) -> LinearPrice:
-    """What a row costs, as a function of the times."""
+def _cost(row: Row, prices: LinearPrices, upper: Mapping[Place, Fraction]) -> _Cost:
+    """``upper``: no time is above these."""
+    mine = row.prices or prices
+    own = _plus(
+        LinearPrice(row.beside, {}),
+        *((mine.prices[key], Fraction(count)) for key, count in row.counts.items()),
+    )
+    begins = sum(
+        count
+        for key, count in row.counts.items()
+        if isinstance(key, Succession) and key.before is None
+    )
+    limits = []
+    later: tuple[Fraction, list[int]] | None = None
+    for end in _ends(row.measured, mine.recurring, upper):
+        counts = [_times_of(one, begins, end) for one in mine.recurring]
+        if later is not None:
+            steps = zip(mine.recurring, counts, later[1], strict=True)
+            most = sum((_value(r.takes, upper) * (b - a) for r, a, b in steps), start=Fraction(0))
+            if most <= later[0] - end:
+                continue  # what holds at the later one holds here
+        takes = ((one.takes, Fraction(n)) for one, n in zip(mine.recurring, counts, strict=True))
+        limits.append((end, _plus((own, Fraction(1)), *takes)))
+        later = end, counts
+    return _Cost(own, begins, mine.recurring, tuple(reversed(limits)))
+
+
+def _ends(
+    measured: Fraction, recurring: Sequence[Recurring], upper: Mapping[Place, Fraction]
+) -> list[Fraction]:
+    """What a row takes, and the ends of steps before that, the last one first.
+
+    Of two ends, what holds at the later one holds at the other, if that is earlier by what can come
+    between: with d their distance, at most the sum of t_j * (d / T_j + 1).
+    """
+    each = [(_value(one.takes, upper), one.every) for one in recurring]
+    share = sum((takes / every for takes, every in each), start=Fraction(0))
+    once = sum((takes for takes, _ in each), start=Fraction(0))
+    least = max(Fraction(0), measured - once / (1 - share))
+    before = {
+        every * k
+        for _, every in each
+        for k in range(max(1, math.ceil(least / every)), math.ceil(measured / every))
+    }
+    return [measured, *sorted(before, reverse=True)]
+
+
+def _times_of(one: Recurring, begins: int, end: Fraction) -> int:
+    """How often it comes at most in a row that has not reached ``end``."""
+    return begins + max(0, math.ceil(end / one.every) - 1)
+
+
+def _plus(*parts: LinearPrice | tuple[LinearPrice, Fraction]) -> LinearPrice:
+    """Sum of prices, each times its factor."""
     constant = Fraction(0)
     coefficients: dict[Place, Fraction] = {}
-    for key, count in row.counts.items():
-        price = prices.prices[key]
-        constant += price.constant * count
+    for part in parts:
+        price, factor = part if isinstance(part, tuple) else (part, Fraction(1))
+        constant += price.constant * factor
         for place, coefficient in price.coefficients.items():
-            coefficients[place] = coefficients.get(place, Fraction(0)) + coefficient * count
+            coefficients[place] = coefficients.get(place, Fraction(0)) + coefficient * factor
     return LinearPrice(constant, {p: c for p, c in coefficients.items() if c})
+
+
+def _together(
+    prices: Iterable[LinearPrice], places: Sequence[Place]
+) -> tuple[tuple[Place, ...], ...]:
+    """Groups of places that the rows tell sums of alone.
+
+    The rows are brought into reduced echelon form modulo a large prime. A column without a pivot
+    belongs together with those whose pivot rows hold it. Modulo a prime a rank can only be smaller,
+    so nothing is said to be told that is not.
+    """
+    number = {place: n for n, place in enumerate(places)}
+    basis: dict[int, dict[int, int]] = {}
+    seen: set[tuple[tuple[int, int], ...]] = set()
+    for price in prices:
+        row = {
+            number[place]: c.numerator * pow(c.denominator, -1, _PRIME) % _PRIME
+            for place, c in price.coefficients.items()
+            if place in number
+        }
+        known = tuple(sorted(row.items()))
+        if known in seen:
+            continue
+        seen.add(known)
+        for pivot in sorted(basis.keys() & row.keys()):
+            _less(row, basis[pivot], row.get(pivot, 0))
+        if not row:
+            continue
+        pivot = min(row)
+        inverse = pow(row[pivot], -1, _PRIME)
+        row = {n: c * inverse % _PRIME for n, c in row.items()}
+        for other in basis.values():
+            if pivot in other:
+                _less(other, row, other[pivot])
+        basis[pivot] = row
+    groups: list[set[int]] = []
+    for free in range(len(places)):
+        if free in basis:
+            continue
+        group = {free, *(pivot for pivot, row in basis.items() if free in row)}
+        apart = [one for one in groups if not one & group]
+        groups = [*apart, group.union(*(one for one in groups if one & group))]
+    return tuple(tuple(places[n] for n in sorted(group)) for group in groups)
+
+
+def _less(row: dict[int, int], other: Mapping[int, int], factor: int) -> None:
+    """Takes ``factor`` times the other row off."""
+    for n, c in other.items():
+        left = (row.get(n, 0) - factor * c) % _PRIME
+        if left:
+            row[n] = left
+        else:
+            row.pop(n, None)
 
 
 def _value(cost: LinearPrice, times: Mapping[Place, Fraction]) -> Fraction:
@@ -160,7 +327,7 @@ def _value(cost: LinearPrice, times: Mapping[Place, Fraction]) -> Fraction:
 
 def _program(
     rows: Sequence[Row],
-    costs: Sequence[LinearPrice],
+    costs: Sequence[_Cost],
     prices: LinearPrices,
     objective: Mapping[Place, Fraction],
     paid: set[Place],
@@ -174,12 +341,13 @@ def _program(
         constraints=(
             *(
                 Constraint(
-                    f"{number}: {row.label}",
-                    {_name(p): c for p, c in cost.coefficients.items()},
-                    lower=row.measured - cost.constant,
+                    f"{number}: {row.label}" + (f", {step}" if step else ""),
+                    {_name(p): c for p, c in price.coefficients.items()},
+                    lower=least - price.constant,
                 )
                 for number, (row, cost) in enumerate(zip(rows, costs, strict=True))
-                if cost.coefficients
+                for step, (least, price) in enumerate(cost.limits)
+                if price.coefficients
             ),
             *(
                 Constraint(
@@ -197,8 +365,7 @@ def _program(
 
 def _rounded(
     found: Mapping[Place, Fraction],
-    rows: Sequence[Row],
-    costs: Sequence[LinearPrice],
+    costs: Sequence[_Cost],
     prices: LinearPrices,
     step: Fraction,
     paid: set[Place],
@@ -210,7 +377,7 @@ def _rounded(
     for place in paid:
         whole = math.ceil((found[place] - slack) / step) * step
         times[place] = min(max(whole, prices.free[place].low), prices.free[place].high)
-    for least, cost in _limits(rows, costs, prices):
+    for least, cost in _limits(costs, prices):
         while _value(cost, times) < least:
             raisable = [
                 place
@@ -223,11 +390,9 @@ def _rounded(
     return times
 
 
-def _limits(
-    rows: Sequence[Row], costs: Sequence[LinearPrice], prices: LinearPrices
-) -> list[tuple[Fraction, LinearPrice]]:
+def _limits(costs: Sequence[_Cost], prices: LinearPrices) -> list[tuple[Fraction, LinearPrice]]:
     """Costs with what they must not be below."""
-    limits = [*zip((row.measured for row in rows), costs, strict=True)]
+    limits = [limit for cost in costs for limit in cost.limits]
     return limits + [(Fraction(0), price) for price in prices.at_least.values()]
 
 
