@@ -13,9 +13,14 @@ function of it. Clocks and overlaps must be exact for that. Where a price is the
 (an unknown section, width or direction), one of them is taken, the dearest at the upper ends: the
 true price is never below it, so what is fitted with it is still never too low.
 
-Refresh and other masters without a period, or where successions are not counted, add ``takes`` to
-each access of their region, and to each line. With a period they come by the time that a service
-takes, so they are told apart (``Recurring``); the period must be exact.
+Refresh and other masters without a period add ``takes`` to each access of their region, and to each
+line. With a period they come by the time that a service takes, so they are told apart
+(``Recurring``); the period must be exact, and successions counted: else each access would be
+charged, far too much for how often they came, and so too little each time.
+
+What an access or a line waits for accesses before it is left out, for the same reason: how much of
+it is charged hangs on what a characterization counts, and what is not taken off here is in the
+times that are found.
 
 Prices are those of one state of the caches, which the section map says. How many lines are loaded
 in it is counted by what prices them (``refills``, ``data_lines``).
@@ -90,7 +95,18 @@ def linear_prices(
             file="profile",
             keys=("core", "instruction cache"),
         )
-    return _Linear(profile, section_map, fetch_width, joint, successions).all(keys)
+    if not successions and any(
+        one.every is not None for r in profile.regions.values() for one in r.interferences
+    ):
+        raise PricingError(
+            f"profile {profile.name} says how often refresh or another master comes, and where "
+            "windows begin is not counted",
+            expected="a characterization made with --successions",
+            hint="or leave `every` out: each access waits then",
+            file="profile",
+            keys=("regions",),
+        )
+    return _Linear(profile, section_map, fetch_width, joint).all(keys)
 
 
 class _Linear:
@@ -100,7 +116,6 @@ class _Linear:
         section_map: SectionMap,
         width: int,
         joint: Mapping[str, Sequence[str]] | None,
-        successions: bool,
     ) -> None:
         self._profile = profile
         self._map = section_map
@@ -110,7 +125,6 @@ class _Linear:
         self._free: dict[Place, Quantity] = {}
         self._at_least: dict[str, LinearPrice] = {}
         self._simplified: set[Key] = set()
-        self._counted = successions
         state = section_map.data_cache
         self._each_misses = profile.core.data_cache is not None and (
             state is CacheState.ALWAYS_MISS
@@ -132,7 +146,7 @@ class _Linear:
             )
             for region in self._profile.regions.values()
             for name, one in _interferences(region)
-            if self._recurs(one)
+            if one.every is not None
         ]
         shares = (self._at_upper_ends(one.takes) / one.every for one in found)
         if sum(shares, start=Fraction(0)) >= 1:
@@ -144,9 +158,6 @@ class _Linear:
                 keys=("regions",),
             )
         return tuple(found)
-
-    def _recurs(self, interference: Interference) -> bool:
-        return self._counted and interference.every is not None
 
     def _period_of(self, region: Region, name: str, interference: Interference) -> Fraction:
         assert interference.every is not None
@@ -160,7 +171,7 @@ class _Linear:
             *(
                 self._time(("regions", region.name, name, "takes"), one.takes, region.clock)
                 for name, one in _interferences(region)
-                if not self._recurs(one)
+                if one.every is None
             )
         )
 

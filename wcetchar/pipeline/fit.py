@@ -11,16 +11,15 @@ from wcetchar import store
 from wcetchar.engine.linear import linear_prices, tied, together
 from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
 from wcetchar.model.access import Key
-from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.fitting import Fit, LinearPrices, Place
 from wcetchar.model.validation import Compared, Comparison
 from wcetchar.pipeline import validate as validating
-from wcetchar.pipeline.estimate import Platform
 from wcetchar.validation import compare
-from wcetchar.validation.fitting import Row, fit, price_of
+from wcetchar.validation.fitting import Row, fit, fit_in_turn, price_of
 
 DEFAULT_HOLD_OUT: Final = 5
-_BY_SITUATION: Final = ("line refill", "load miss penalty", "load behind store", "takes")
+_TAKES: Final = "takes"
+_BY_SITUATION: Final = ("line refill", "load miss penalty", "load behind store", _TAKES)
 """Times that are paid in some situations and not in others."""
 _NAMED: Final = 5
 
@@ -93,19 +92,28 @@ def run(request: Request) -> FittedProfile:
             hint="wcetchar validate holds measurements against a profile as it is",
         )
     rows = [
-        _row(row, each[id(there)], there, measured.services[row.estimate.service])
+        _row(row, each[id(there)])
         for row, there in zip(measured.rows, measured.platforms, strict=True)
     ]
     left_out = _left_out(measured.rows, request.hold_out)
 
-    def fitted(chosen: Sequence[Row], ranges: bool) -> Fit:
-        return fit(chosen, prices, step=request.step, relative=request.relative, ranges=ranges)
+    quiet = [row.label in request.measured.situations.undisturbed for row in measured.rows]
+    _refuse_waits_alone(prices, quiet, profile_text.path)
+
+    def fitted(chosen: Sequence[int], ranges: bool) -> Fit:
+        some, undisturbed = [rows[n] for n in chosen], [quiet[n] for n in chosen]
+        step, relative = request.step, request.relative
+        if any(undisturbed) and not all(undisturbed):
+            return fit_in_turn(
+                some, undisturbed, prices, step=step, relative=relative, ranges=ranges
+            )
+        return fit(some, prices, step=step, relative=relative, ranges=ranges)
 
     check = None
     if left_out:
-        first = fitted([r for n, r in enumerate(rows) if n not in left_out], False)
+        first = fitted([n for n in range(len(rows)) if n not in left_out], False)
         check = compare([_with(measured.rows[n], rows[n], prices, first) for n in sorted(left_out)])
-    final = fitted(rows, request.ranges)
+    final = fitted(range(len(rows)), request.ranges)
     _refuse_sums(final, profile_text.path)
     text = profile_text.with_times({t.place: (t.value, t.unit) for t in final.times if t.counted})
     after, dearer = _priced_again(request, text, profile_text.path, rows, prices, final)
@@ -147,30 +155,37 @@ def _prices(
     }
 
 
-def _row(
-    row: Compared, prices: LinearPrices, platform: Platform, service: ServiceCharacterization
-) -> Row:
+def _row(row: Compared, prices: LinearPrices) -> Row:
     return Row(
         label=_row_name(row),
         counts={column.key: column.count for column in row.estimate.columns},
         measured=row.most,
-        beside=_waits_of_lines(row, platform, service),
         prices=prices,
     )
 
 
-def _waits_of_lines(
-    row: Compared, platform: Platform, service: ServiceCharacterization
-) -> Fraction:
-    """What lines wait for accesses before them: a sum over the longest of them, not one for each
-    line, and of nothing that is looked for."""
-    caches = platform.prices.caches
-    values = tuple(row.estimate.parameters.values())
-    waits = Fraction(0)
-    for prices, loaded in zip(caches.of_core, caches.of(service, values).of, strict=True):
-        lines = (prices.price[section][1].high * n for section, n in loaded.misses.items() if n)
-        waits += loaded.total.high - sum(lines, start=Fraction(0))
-    return waits
+def _refuse_waits_alone(prices: LinearPrices, undisturbed: Sequence[bool], path: str) -> None:
+    """What refresh or another master takes, without rows in which it is not there: it would be
+    taken for what accesses take, or the other way round.
+
+    Raises:
+        InputError: naming each.
+    """
+    waits = [place for place in prices.free if place[-1] == _TAKES]
+    if not waits or (any(undisturbed) and not all(undisturbed)):
+        return
+    rows = "without it" if not any(undisturbed) else "with it"
+    raise several(
+        [
+            InputError(
+                f"{_named(place)} is to be found, and no row was measured {rows}",
+                where=store.locate(path, *place),
+                expected="rows of both kinds; --undisturbed LABEL says which were measured without",
+                hint="or one value, from the memory's own data",
+            )
+            for place in waits
+        ]
+    )
 
 
 def _refuse_sums(found: Fit, path: str) -> None:

@@ -190,5 +190,5 @@ def _notes(fit: Fit, check: Comparison | None, simplified: bool, dearer: int) ->
     if dearer:
         yield (
             f"{grouped(dearer)} of {grouped(fit.rows)} rows are priced above the sums that were "
-            "fitted: of prices that are the dearest of several, or of waits"
+            "fitted: prices that are the dearest of several, and waits for accesses before"
         )

@@ -4,14 +4,19 @@ Given for each measured row i its counts c_i,k and its largest time m_i, and for
 price p_k as a linear function of the times t of the profile that are ranges::
 
     minimise    sum over i of w_i * (own_i(t)  -  m_i)
-    subject to  own_i(t) = a_i + sum over k of c_i,k * p_k(t) >= m_i  for every row i
+    subject to  own_i(t) = sum over k of c_i,k * p_k(t) >= m_i        for every row i
                 low_j <= t_j <= high_j                               as the profile says
                 time - overlap >= 0                                  for accesses with an overlap
 
-with w_i = 1, or 1 / m_i for the least *relative* total, and a_i what a row has beside its counts.
-All counts are zero or more, so raising a time never breaks a row, and there is an answer if, and
-only if, the upper ends are one. A row has the prices of its own situation: the state of the caches,
-and whether refresh and other masters were there.
+with w_i = 1, or 1 / m_i for the least *relative* total. All counts are zero or more, so raising a
+time never breaks a row, and there is an answer if, and only if, the upper ends are one. A row has
+the prices of its own situation: the state of the caches, and whether refresh and other masters were
+there.
+
+What those take is found in a second step: the times that undisturbed rows pay are found from these
+alone and stay, and what the disturbed rows take more is the others'. In one step it would be hidden
+in the prices of accesses, since that makes the total less; then accesses would look slower than
+they are, and waits shorter.
 
 Where those come with periods T_j and take t_j, a row's time is no sum, but the first x with
 
@@ -40,7 +45,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from wcetchar.errors import NoSoundBound
@@ -66,14 +71,12 @@ class Row:
     Attributes:
         label: what it is called.
         measured: the largest measured time in nanoseconds.
-        beside: what its estimate has beside counts times prices, in nanoseconds.
         prices: of its situation; ``None``: those that all rows have.
     """
 
     label: str
     counts: Mapping[Key, int]
     measured: Fraction
-    beside: Fraction = Fraction(0)
     prices: LinearPrices | None = None
 
 
@@ -196,6 +199,59 @@ def fit(
     )
 
 
+def fit_in_turn(
+    rows: Sequence[Row],
+    undisturbed: Sequence[bool],
+    prices: LinearPrices,
+    *,
+    step: Fraction = Fraction(1, 1000),
+    relative: bool = False,
+    ranges: bool = True,
+) -> Fit:
+    """As :func:`fit`, with times that undisturbed rows pay found from these alone.
+
+    Raises:
+        NoSoundBound: even the upper ends of all ranges, or then of those that are left, are below
+            some measurement; names the rows.
+    """
+    quiet = [row for row, one in zip(rows, undisturbed, strict=True) if one]
+    first = fit(quiet, prices, step=step, relative=relative, ranges=ranges)
+    found = {time.place: time for time in first.times if time.counted}
+    values = {place: time.value for place, time in found.items()}
+    left = [
+        replace(row, prices=_fixed(row.prices or prices, values))
+        for row, one in zip(rows, undisturbed, strict=True)
+        if not one
+    ]
+    second = fit(left, _fixed(prices, values), step=step, relative=relative, ranges=ranges)
+    others = {time.place: time for time in second.times}
+    return Fit(
+        times=tuple(found.get(place) or others[place] for place in prices.free),
+        excess=first.excess + second.excess,
+        rows=len(rows),
+        tight=(*first.tight, *second.tight),
+        together=(*first.together, *second.together),
+    )
+
+
+def _fixed(prices: LinearPrices, values: Mapping[Place, Fraction]) -> LinearPrices:
+    """With these times known."""
+
+    def known(price: LinearPrice) -> LinearPrice:
+        here = {p: c for p, c in price.coefficients.items() if p in values}
+        rest = {p: c for p, c in price.coefficients.items() if p not in values}
+        constant = sum((c * values[p] for p, c in here.items()), start=price.constant)
+        return LinearPrice(constant, rest)
+
+    return LinearPrices(
+        {key: known(price) for key, price in prices.prices.items()},
+        {place: quantity for place, quantity in prices.free.items() if place not in values},
+        {label: known(price) for label, price in prices.at_least.items()},
+        prices.simplified,
+        tuple(Recurring(known(one.takes), one.every) for one in prices.recurring),
+    )
+
+
 def price_of(row: Row, prices: LinearPrices, found: Fit) -> Fraction:
     """What a row costs with the times of a fit, in nanoseconds."""
     times = {time.place: time.value for time in found.times}
@@ -205,10 +261,7 @@ def price_of(row: Row, prices: LinearPrices, found: Fit) -> Fraction:
 def _cost(row: Row, prices: LinearPrices, upper: Mapping[Place, Fraction]) -> _Cost:
     """``upper``: no time is above these."""
     mine = row.prices or prices
-    own = _plus(
-        LinearPrice(row.beside, {}),
-        *((mine.prices[key], Fraction(count)) for key, count in row.counts.items()),
-    )
+    own = _plus(*((mine.prices[key], Fraction(count)) for key, count in row.counts.items()))
     begins = sum(
         count
         for key, count in row.counts.items()
