@@ -10,7 +10,6 @@ from test_pricing import READ, WRITE, at, cycles, exactly, kernel, profile, regi
 
 from wcetchar.engine import PricingError, estimate, price_vector, worst_parameters
 from wcetchar.engine.chains import Following
-from wcetchar.engine.linear import linear_prices
 from wcetchar.engine.versus import Side, versus
 from wcetchar.errors import InputError
 from wcetchar.model.access import AccessClass, AccessVector, CoreEvent, EventKind, Operation
@@ -265,8 +264,3 @@ def test_a_line_waits_for_refresh_and_for_edges() -> None:
     tcm = replace(board().regions["tcm"], clock_divider=2)
     hardware = replace(board(), regions={**board().regions, "tcm": tcm})
     assert estimated(CacheState.COLD, hardware=hardware).total.high >= Fraction(OWN + 6 * 140)
-
-
-def test_it_is_not_fitted() -> None:
-    with pytest.raises(PricingError, match="has a data cache"):
-        linear_prices(board(), placed(CacheState.ALWAYS_MISS), 32, [READS])

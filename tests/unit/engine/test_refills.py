@@ -17,7 +17,6 @@ from wcetchar.engine import (
     worst_parameters,
 )
 from wcetchar.engine.blocking import blocking_totals
-from wcetchar.engine.linear import linear_prices
 from wcetchar.engine.refills import RefillPrices
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.model.access import (
@@ -659,12 +658,6 @@ def test_what_comes_once_in_a_window_comes_in_rows_that_block_too() -> None:
     lines = prices.caches.at(service)
     (total,) = blocking_totals(service, StretchKind.INTERRUPTS, prices, None, lines)
     assert total(()) == 10 + REFILL + 30
-
-
-def test_a_cache_is_not_fitted() -> None:
-    placed = SectionMap("map", {".text": "flash"})
-    with pytest.raises(PricingError, match="cannot be told"):
-        linear_prices(board(), placed, 32, [ALU])
 
 
 def test_sides_are_compared_by_the_lines_that_they_load() -> None:

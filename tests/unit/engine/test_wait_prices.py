@@ -303,7 +303,6 @@ def test_what_waits_cannot_be_fitted() -> None:
     for on in (
         board(ram(6)),
         board(ram(6, divider=2), buffer=0),
-        board(ram(6, refresh=Interference(cycles(1), cycles(9))), buffer=0),
     ):
         with pytest.raises(PricingError, match="write buffer"):
             linear_prices(on, PLACED, 32, [LOADED])
