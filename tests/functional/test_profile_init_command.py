@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from wcetchar.cli import main
 from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import Quantity, RegionKind, Unit
 from wcetchar.store import load_characterization, load_profile, profile_names
 from wcetchar.store.names import profile_path
@@ -214,9 +215,19 @@ def test_however_it_is_written(tmp_path: Path, clock: str | None) -> None:
         (OWN.split("based on")[0], (), "has no block `core:`"),
         (OWN, ("--clock", "72"), "the clock that was asked for: `72` has no unit"),
         (
-            OWN + "    data cache: {line: 32}\n",
+            OWN + "    write buffer: 1\n",
             ("--to-fit",),
-            "own.yaml:13:5: the core has `data cache`, beside which no times can be found",
+            "own.yaml:13:5: the core has `write buffer`, beside which no times can be found",
+        ),
+        (
+            OWN + "    instruction cache: {line: 32, hides stalls: true}\n",
+            ("--to-fit",),
+            "own.yaml:13:35: the core has `hides stalls`, beside which no times can be found",
+        ),
+        (
+            OWN + "    data cache: {line: 32}\n",
+            ("--data-cache", "32,4 KiB,1"),
+            "the core that is taken has a data cache of its own",
         ),
     ],
 )
@@ -329,3 +340,33 @@ def test_what_a_core_and_a_region_may_have_beside_is_in_the_comments(tmp_path: P
     assert len(memory.interferences) == 2
     # What `profile fit` cannot find is not offered to it.
     assert "write buffer" not in _init(tmp_path, "--to-fit").read_text()
+
+
+@pytest.mark.parametrize("to_fit", [False, True])
+def test_caches_are_given_by_their_geometry(tmp_path: Path, dts: str, to_fit: bool) -> None:
+    caches = ("--instruction-cache", "32,4 KiB,1", "--data-cache", "16, 1 KiB, 4")
+    options = ("--clock", "8 MHz", "--devicetree", dts, *caches, *(["--to-fit"] if to_fit else []))
+    path = _init(tmp_path, *options)
+    text = path.read_text()
+    assert text.count("instruction cache:") == text.count("data cache:") == 1
+    path.write_text(text.replace("TODO", "1 cycle"))
+    found = load_profile(str(path))
+    assert found.core.instruction_cache == CacheGeometry(32, 128, 1)
+    assert found.core.data_cache is not None
+    assert found.core.data_cache.geometry == CacheGeometry(16, 16, 4)
+    sram, uart = found.regions["sram0"], found.regions["peripherals 4"]
+    assert sram.line_refill is not None
+    assert sram.load_miss_penalty is not None
+    assert sram.line_refill.is_exact != to_fit
+    assert uart.line_refill is None
+    assert uart.load_miss_penalty is None
+
+
+@pytest.mark.parametrize(
+    "text", ["32", "32,4 KiB", "32,4 KiB,0", "48,4 KiB,1", "32,4,1", "32,3 KiB,1", "32,4 KiB,1,2"]
+)
+def test_what_is_no_geometry_is_refused(text: str) -> None:
+    command = ["profile", "init", "x", "--instruction-cache", text]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2
+    assert "is no geometry of a cache" in result.stderr

@@ -149,6 +149,8 @@ def measured_rows(request: Request, profile: HardwareProfile | None = None) -> M
     request.situations.check(platform.prices.profile, (m.label for m in table.measurements))
     asked = estimating.Request(request.characterization, (request.profile,))
     platforms = Platforms(characterization, used, asked, platform, request.situations)
+    for label in dict.fromkeys(m.label for m in (*measured, *empty)):
+        platforms.of(label)  # what is wrong with it is in no measurement
     clock = platform.prices.profile.core.clock.low
     models = {model.service: model for model in characterization.paths} if request.paths else None
     pricer = _Pricer(platforms, platform.path_prices, services, table, models, request.metric)

@@ -1,0 +1,236 @@
+"""``wcetchar profile fit`` with caches and with what disturbs: what is refused, and where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from fit_machine import (
+    MAP,
+    STATES,
+    Machine,
+    Service,
+    cycles,
+    disturbed,
+    profile_text,
+    write_characterization,
+    write_measured,
+)
+
+from wcetchar.cli import main
+
+MACHINE = Machine()
+SERVICES = {
+    "plain": Service(10, 0, 3, 1, 0),
+    "loads": Service(3, 5, 0, 1, 2),
+    "long": Service(1, 1, 20, 4, 1),
+    "mixed": Service(7, 2, 2, 3, 2),
+}
+MASTER = "{every: 30 cycles, takes: 0..20 cycles}"
+
+
+class Files:
+    """A characterization, what was measured, a profile to begin with, a map."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.fitted = folder / "fitted.yaml"
+        write_characterization(folder / "c.json", SERVICES)
+        self.measured("cold", "warm", "off")
+        self.profile(profile_text())
+        (folder / "map.yaml").write_text(MAP)
+
+    def measured(self, *labels: str) -> None:
+        rows = [
+            (s, label, cycles(MACHINE, SERVICES[s], label)) for s in SERVICES for label in labels
+        ]
+        write_measured(self.folder / "m.csv", rows)
+
+    def profile(self, text: str) -> None:
+        (self.folder / "p.yaml").write_text(text)
+
+    def fit(self, *options: str) -> Result:
+        command = ["profile", "fit", str(self.folder / "m.csv"), "-o", str(self.fitted)]
+        command += ["--characterization", str(self.folder / "c.json"), "--step", "1"]
+        command += ["--profile", str(self.folder / "p.yaml")]
+        command += ["--map", str(self.folder / "map.yaml"), *options]
+        return CliRunner().invoke(main, command)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def _refused(files: Files, result: Result, *messages: str, code: int = 3) -> None:
+    assert result.exit_code == code, result.output
+    for message in messages:
+        assert message in result.stderr
+    assert not files.fitted.exists()
+
+
+def test_the_profile_has_what_lines_take_and_all_else_as_it_was(files: Files) -> None:
+    result = files.fit(*STATES)
+    assert result.exit_code == 0, result.output
+    text = files.fitted.read_text()
+    assert "line refill: 22 cycles" in text
+    assert "load miss penalty: 14 cycles" in text
+    assert "instruction cache: {line: 32, size: 4 KiB, ways: 1}    # 4 KiB" in text
+    assert "fitted: 0 of 12 rows unsafe; overestimation: least 0.0 %, median 0.0 %, most 0.0 %" in (
+        result.stdout
+    )
+    assert "only sums" not in result.stdout
+
+
+def test_a_line_that_is_told_in_a_sum_alone_is_refused(files: Files) -> None:
+    """One service, cold: that it takes so long is said, and not what of it."""
+    rows = [("plain", "cold", cycles(MACHINE, SERVICES["plain"], "cold"))]
+    write_measured(files.folder / "m.csv", rows)
+    result = files.fit("--instruction-cache", "cold=cold")
+    _refused(
+        files,
+        result,
+        "p.yaml:16:18: these measurements do not tell regions: flash: line refill from",
+        "core: events: alu",
+        "with caches both cold and warm",
+    )
+
+
+def test_sums_that_stay_together_are_named(files: Files) -> None:
+    files.profile(profile_text().replace("load: 1 cycle", "load: 0..9 cycles"))
+    result = files.fit(*STATES, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    (group,) = document["together"]
+    assert {tuple(place) for place in group} == {
+        ("core", "events", "load"),
+        ("regions", "ram", "read"),
+    }
+    plain = files.fit(*STATES).stdout
+    assert "only sums are told of core: events: load, regions: ram: read" in plain
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "code"),
+    [
+        (("--instruction-cache", "old=cold"), "no measurement has the label 'old'", 3),
+        (("--data-cache", "old=cold"), "one of cold, off, warm", 3),
+        (("--undisturbed", "old"), "no measurement has the label 'old'", 3),
+        (("--undisturbed", "cold"), "neither refresh nor arbitration", 3),
+        (("--instruction-cache", "cold"), "is no label with a state", 2),
+        (("--data-cache", "cold=hot"), "one of always miss, cold, warm", 2),
+        (("--data-cache", "cold=cold", "--data-cache", "cold=warm"), "has two states", 2),
+    ],
+)
+def test_what_is_no_situation_is_refused(
+    files: Files, options: tuple[str, ...], message: str, code: int
+) -> None:
+    _refused(files, files.fit(*options), message, code=code)
+
+
+def test_all_labels_that_are_wrong_are_named_at_once(files: Files) -> None:
+    result = files.fit("--instruction-cache", "a=cold", "--data-cache", "b=cold")
+    _refused(files, result, "the label 'a'", "the label 'b'")
+
+
+def test_without_the_geometry_a_state_says_nothing(files: Files) -> None:
+    files.profile(profile_text(caches=False))
+    result = files.fit("--instruction-cache", "cold=cold", "--data-cache", "cold=cold")
+    _refused(
+        files, result, "has no instruction cache", "has no data cache", "line: 32, size: 4 KiB"
+    )
+    files.profile(profile_text().replace("  instruction cache:", "  # instruction cache:"))
+    _refused(files, files.fit(*STATES), "the core has no instruction cache")
+
+
+def test_addresses_that_a_state_needs_are_asked_for(files: Files) -> None:
+    (files.folder / "map.yaml").write_text(MAP.replace("addresses:", "# addresses:"))
+    result = files.fit(*STATES)
+    _refused(files, result, "where .text begins is not said", "map.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("service,label,cycles\nplain,cold,-3\n", "m.csv:2:12"),
+        ("service,label,X,cycles\nplain,cold,1,3\n", "has a parameter X"),
+        ("service,label,cycles\nplane,cold,3\n", "did you mean 'plain'?"),
+    ],
+)
+def test_measurements_that_cannot_be_meant(files: Files, text: str, message: str) -> None:
+    (files.folder / "m.csv").write_text(text)
+    _refused(files, files.fit(), message)
+
+
+def test_ranges_of_lines_that_allow_too_little(files: Files) -> None:
+    files.profile(profile_text(MACHINE).replace("line refill: 22", "line refill: 0..2"))
+    _refused(files, files.fit(*STATES), "long (cold): measured", code=4)
+
+
+class Disturbed(Files):
+    """Measured undisturbed, and with another master."""
+
+    def __init__(self, folder: Path, master: str = MASTER, successions: bool = True) -> None:
+        super().__init__(folder)
+        machine = Machine(takes=4, every=30)
+        write_characterization(folder / "c.json", SERVICES, successions=successions)
+        rows = []
+        for name, service in SERVICES.items():
+            quiet = cycles(machine, service, "warm")
+            rows += [(name, "quiet", quiet), (name, "busy", disturbed(machine, quiet))]
+        write_measured(folder / "m.csv", rows)
+        self.profile(profile_text(caches=False, master=master))
+
+
+def test_what_the_other_master_takes_is_found(tmp_path: Path) -> None:
+    files = Disturbed(tmp_path)
+    result = files.fit("--undisturbed", "quiet")
+    assert result.exit_code == 0, result.output
+    assert "arbitration: {every: 30 cycles, takes: 4 cycles}" in files.fitted.read_text()
+
+
+def test_without_undisturbed_rows_it_is_not(tmp_path: Path) -> None:
+    """It would be hidden in what accesses take."""
+    files = Disturbed(tmp_path)
+    place = "p.yaml:18:44: regions: ram: arbitration: takes is to be found"
+    _refused(files, files.fit(), place, "no row was measured without it")
+    files.profile(profile_text(caches=False, master=MASTER.replace("0..20 cycles", "4 cycles")))
+    assert files.fit().exit_code == 0
+
+
+def test_without_a_period_each_access_waits(tmp_path: Path) -> None:
+    files = Disturbed(tmp_path, "{takes: 0..20 cycles}", successions=False)
+    machine = Machine()
+    rows = []
+    for name, service in SERVICES.items():
+        quiet = cycles(machine, service, "warm")
+        rows += [(name, "quiet", quiet), (name, "busy", quiet + 3 * service.load)]
+    write_measured(files.folder / "m.csv", rows)
+    result = files.fit("--undisturbed", "quiet")
+    assert result.exit_code == 0, result.output
+    assert "arbitration: {takes: 3 cycles}" in files.fitted.read_text()
+
+
+def test_a_period_needs_successions_and_has_to_be_exact(tmp_path: Path) -> None:
+    files = Disturbed(tmp_path, successions=False)
+    _refused(files, files.fit("--undisturbed", "quiet"), "--successions")
+    files = Disturbed(tmp_path, "{every: 30..40 cycles, takes: 0..20 cycles}")
+    _refused(files, files.fit("--undisturbed", "quiet"), "every is a range")
+
+
+def test_validate_takes_the_same_situations(files: Files) -> None:
+    files.profile(profile_text(MACHINE))
+    command = ["validate", str(files.folder / "c.json"), "--profile", str(files.folder / "p.yaml")]
+    command += ["--map", str(files.folder / "map.yaml")]
+    command += ["--measured", str(files.folder / "m.csv"), "--json"]
+    result = CliRunner().invoke(main, [*command, *STATES])
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["overestimation_percent"]["maximum"] == 0
+    always = json.loads(CliRunner().invoke(main, command).stdout)
+    assert always["overestimation_percent"]["maximum"] > 10
+    paths = CliRunner().invoke(main, [*command, *STATES, "--over-all-paths"])
+    assert paths.exit_code == 2
+    assert "those of one situation" in paths.stderr
