@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wcetchar.errors import NoSoundBound
-from wcetchar.model.access import CoreEvent, EventKind
-from wcetchar.model.fitting import LinearPrice, LinearPrices
+from wcetchar.model.access import CoreEvent, EventKind, Succession
+from wcetchar.model.fitting import LinearPrice, LinearPrices, Recurring
 from wcetchar.model.hardware import Quantity, Unit
-from wcetchar.validation.fitting import Row, fit, price_of
+from wcetchar.validation.fitting import Row, fit, fit_in_turn, price_of
 
 F = Fraction
 PLACES = [("core", "events", name) for name in ("alu", "load", "store")]
@@ -165,3 +165,132 @@ def test_a_time_that_rows_tell_is_not_lowered_to_pay_for_another() -> None:
     rows = [_row((1, 1, 0), 40), _row((3, 4, 0), 130)]
     found = fit(rows, _prices(), step=F(1), ranges=False)
     assert [t.value for t in found.times if t.counted] == [2, 1]
+
+
+BEGINS = Succession(None, (), 0, False, None)
+WAITS = [("regions", "ram", name, "takes") for name in ("refresh", "arbitration")]
+
+
+def _disturbed(periods: tuple[int, ...], high: int = 4) -> LinearPrices:
+    """One event of 1 ns, and interferences with these periods in ns."""
+    places = WAITS[: len(periods)]
+    nanosecond = [LinearPrice(F(0), {place: F(1)}) for place in places]
+    return LinearPrices(
+        {KEYS[0]: LinearPrice(F(1), {}), BEGINS: LinearPrice(F(0), {})},
+        {place: Quantity(F(0), F(0), F(high), Unit.NANOSECONDS) for place in places},
+        {},
+        frozenset(),
+        tuple(Recurring(price, F(t)) for price, t in zip(nanosecond, periods, strict=True)),
+    )
+
+
+def _ends(own: int, begins: int, periods: tuple[int, ...], takes: tuple[int, ...]) -> int:
+    """Nanosecond by nanosecond: the first time at which all is done, what came at it included."""
+    now = 0
+    while True:
+        came = sum(t * (begins + now // every) for t, every in zip(takes, periods, strict=True))
+        if own + came <= now:
+            return now
+        now += 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 2)), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(9, 30), st.integers(0, 4)), min_size=1, max_size=2),
+    st.lists(st.integers(0, 9), min_size=4, max_size=4),
+)
+@settings(max_examples=100, deadline=None)
+def test_what_recurs_is_long_enough_for_each_row(
+    rows: list[tuple[int, int]], interferences: list[tuple[int, int]], less: list[int]
+) -> None:
+    periods, truth = (tuple(values) for values in zip(*interferences, strict=True))
+    prices = _disturbed(periods)
+    measured = [
+        Row(
+            f"{own} ns, {begins} windows",
+            {KEYS[0]: own, BEGINS: begins},
+            F(max(0, _ends(own, begins, periods, truth) - shorter)),
+        )
+        for (own, begins), shorter in zip(rows, less, strict=False)
+    ]
+    found = fit(measured, prices, step=F(1), ranges=False)
+    takes = tuple(int(time.value) for time in found.times)
+    for row, (own, begins) in zip(measured, rows, strict=True):
+        assert _ends(own, begins, periods, takes) >= row.measured
+        assert price_of(row, prices, found) == _ends(own, begins, periods, takes)
+    if len(periods) == 1:
+        enough = [
+            t
+            for t in range(5)
+            if all(
+                _ends(own, begins, periods, (t,)) >= row.measured
+                for row, (own, begins) in zip(measured, rows, strict=True)
+            )
+        ]
+        assert takes[0] == (min(enough) if found.times[0].counted else 4)
+
+
+def test_in_turn_a_wait_is_not_hidden_in_prices() -> None:
+    """Ten events of 3 ns; disturbed, each of ten waits twice as long."""
+    place, wait = PLACES[0], WAITS[0]
+    own = LinearPrice(F(0), {place: F(1)})
+    free = {p: Quantity(F(0), F(0), F(9), Unit.NANOSECONDS) for p in (place, wait)}
+    quiet = LinearPrices({KEYS[0]: own}, {place: free[place]}, {}, frozenset())
+    both = LinearPrice(F(0), {place: F(1), wait: F(1)})
+    busy = LinearPrices({KEYS[0]: both}, free, {}, frozenset())
+    rows = [
+        Row("quiet", {KEYS[0]: 10}, F(30), quiet),
+        Row("busy", {KEYS[0]: 10}, F(60), busy),
+        Row("busy once", {KEYS[0]: 1}, F(6), busy),
+    ]
+    found = fit_in_turn(rows, [True, False, False], busy)
+    assert {t.place: t.value for t in found.times} == {place: 3, wait: 3}
+    assert (found.rows, found.excess) == (3, 0)
+    assert found.tight == ("quiet", "busy", "busy once")
+    with pytest.raises(NoSoundBound, match="busy: measured 900"):
+        fit_in_turn([*rows[:1], Row("busy", {KEYS[0]: 10}, F(900), busy)], [True, False], busy)
+
+
+def test_sums_are_told_exactly() -> None:
+    """Load and store come in pairs; with a row in which they do not, all are told."""
+    rows = [_row((0, 1, 1), 60), _row((0, 2, 2), 120), _row((4, 0, 0), 80)]
+    assert fit(rows, _prices(), ranges=False).together == (tuple(PLACES[1:]),)
+    # Three unknowns, two rows: one thing is known of each pair, and so of all.
+    assert fit([_row((1, 1, 0), 20), _row((0, 1, 1), 20)], _prices(), ranges=False).together == (
+        tuple(PLACES),
+    )
+    more = [*rows, _row((1, 2, 1), 80)]
+    assert fit(more, _prices(), ranges=False).together == ()
+    # Times that no row pays are said to be so elsewhere.
+    assert fit([_row((1, 0, 0), 20)], _prices(), ranges=False).together == ()
+
+
+@given(st.lists(COUNTS, min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_what_is_told_is_what_determinants_tell(counts: list[tuple[int, ...]]) -> None:
+    """A time is told if no other choice of times gives the same rows: if leaving its column out
+    makes the rank smaller by one. Ranks are those of the largest determinants that are not 0."""
+
+    def rank(columns: tuple[int, ...]) -> int:
+        for size in range(min(len(columns), len(counts)), 0, -1):
+            for rows in itertools.combinations(counts, size):
+                for some in itertools.combinations(columns, size):
+                    if _determinant([[row[c] for c in some] for row in rows]):
+                        return size
+        return 0
+
+    rows = [_row(c, sum(c) * 20) for c in counts]
+    found = fit(rows, _prices(), ranges=False)
+    named = {place for group in found.together for place in group}
+    paid = [n for n in range(3) if any(c[n] for c in counts)]
+    whole = rank((0, 1, 2))
+    for n in paid:
+        others = tuple(m for m in range(3) if m != n)
+        assert (PLACES[n] in named) == (rank(others) == whole)
+
+
+def _determinant(rows: list[list[int]]) -> int:
+    if not rows:
+        return 1
+    minors = ([row[:n] + row[n + 1 :] for row in rows[1:]] for n in range(len(rows)))
+    return sum((-1) ** n * rows[0][n] * _determinant(minor) for n, minor in enumerate(minors))
