@@ -6,7 +6,8 @@
 #              each instruction of a run on the board in RTL against its price, a thousand random programs'
 #              path models against runs with every input
 # make validate  FreeRTOS on boards in RTL, every service measured, against its published figures and bounds
-# make fit     a profile that fits itself: micro-benchmarks on a board in RTL, then FreeRTOS against it
+# make fit     a profile that fits itself: micro-benchmarks on a board in RTL, then FreeRTOS against it;
+#              FITTED=b (slow flash, cold and warm), d (and a data cache), a-shared (a second master)
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make bench   speeds and sizes as ratios, each taken in one run
@@ -105,11 +106,12 @@ validate: system $(VENV)/.installed
 	$(BIN)/python rtl_boards/validate.py --write docs/reference/rtl-validation.md
 	$(BIN)/python rtl_boards/validate.py --config basic --runs 1 --paths $(OVER_ALL_PATHS)
 
-# A hardware profile fitted to micro-benchmarks on board A, and FreeRTOS held against it.
+# A hardware profile fitted to micro-benchmarks on a board, and FreeRTOS held against it.
+FITTED := a
 .PHONY: fit
 fit: system $(VENV)/.installed
-	$(MAKE) -s -C rtl_boards CORE=imc PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl
-	$(BIN)/python rtl_boards/fit.py
+	$(MAKE) -s -C rtl_boards CORE="$(TEST_CORES)" PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl
+	$(BIN)/python rtl_boards/fit.py --board $(FITTED)
 
 lint: system $(VENV)/.installed
 	$(BIN)/ruff check .

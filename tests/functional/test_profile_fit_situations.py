@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from fit_machine import (
 )
 
 from wcetchar.cli import main
+from wcetchar.model.service import Parameter, ParameterKind
+from wcetchar.store import characterization_json, load_characterization
 
 MACHINE = Machine()
 SERVICES = {
@@ -88,7 +91,7 @@ def test_a_line_that_is_told_in_a_sum_alone_is_refused(files: Files) -> None:
     """One service, cold: that it takes so long is said, and not what of it."""
     rows = [("plain", "cold", cycles(MACHINE, SERVICES["plain"], "cold"))]
     write_measured(files.folder / "m.csv", rows)
-    result = files.fit("--instruction-cache", "cold=cold")
+    result = files.fit("--instruction-cache", "cold=cold", "--data-cache", "cold=cold")
     _refused(
         files,
         result,
@@ -145,6 +148,47 @@ def test_without_the_geometry_a_state_says_nothing(files: Files) -> None:
     _refused(files, files.fit(*STATES), "the core has no instruction cache")
 
 
+def test_states_that_are_not_said_are_asked_for(files: Files) -> None:
+    """Each line would count as loaded, and seem to take less than it does."""
+    result = files.fit("--instruction-cache", "cold=cold", "--instruction-cache", "warm=warm")
+    _refused(
+        files,
+        result,
+        "--instruction-cache: what lines take is to be found",
+        "calls labelled off began",
+        "--data-cache: what lines take is to be found",
+        "calls labelled cold, warm, off began",
+    )
+    known = profile_text().replace("refill: 0..200", "refill: 22").replace("ty: 0..200", "ty: 14")
+    files.profile(known)
+    assert files.fit().exit_code == 0  # each counts as a miss, and that is known to be 14 cycles
+    files.fitted.unlink()
+    text = (files.folder / "m.csv").read_text().replace("cold", "")
+    (files.folder / "m.csv").write_text(text)
+    files.profile(profile_text())
+    result = files.fit(*STATES[:-4], "--data-cache", "warm=warm", "--data-cache", "off=always miss")
+    _refused(files, result, "no measurement has the label 'cold'")
+    states = [word.replace("cold=cold", "=cold") for word in STATES]
+    assert files.fit(*states).exit_code == 0
+
+
+def test_data_that_may_lie_in_other_lines_are_not_told(files: Files) -> None:
+    (files.folder / "map.yaml").write_text(MAP.replace("[data alignment]", "[]"))
+    states = [word.replace("warm=warm", "warm=cold") for word in STATES]
+    _refused(files, files.fit(*states), "data may lie in lines otherwise")
+
+
+def test_code_that_lies_in_other_lines_is_not_told(files: Files) -> None:
+    """Half a line further on, and without its place where none is needed to price it."""
+    (files.folder / "map.yaml").write_text(MAP.replace(".text: 4096", ".text: 4112"))
+    _refused(files, files.fit(*STATES), "it is not said that .text lies in the same lines")
+    (files.folder / "map.yaml").write_text(MAP.replace(".text: 4096, ", ""))
+    states = [
+        word.replace("=cold", "=always miss").replace("=warm", "=always miss") for word in STATES
+    ]
+    _refused(files, files.fit(*states), "it is not said that .text lies in the same lines")
+
+
 def test_addresses_that_a_state_needs_are_asked_for(files: Files) -> None:
     (files.folder / "map.yaml").write_text(MAP.replace("addresses:", "# addresses:"))
     result = files.fit(*STATES)
@@ -191,6 +235,22 @@ def test_what_the_other_master_takes_is_found(tmp_path: Path) -> None:
     assert "arbitration: {every: 30 cycles, takes: 4 cycles}" in files.fitted.read_text()
 
 
+def test_what_undisturbed_rows_say_of_accesses_stays(tmp_path: Path) -> None:
+    """The other master hit calls with loads alone. A dearer read would be less in total, and would
+    say of a memory that is slow by itself that nobody else slows it down."""
+    files = Disturbed(tmp_path)
+    rows = []
+    for name, service in SERVICES.items():
+        quiet = cycles(Machine(), service, "warm")
+        rows += [(name, "quiet", quiet), (name, "busy", quiet + 2 * service.load)]
+    write_measured(files.folder / "m.csv", rows)
+    result = files.fit("--undisturbed", "quiet")
+    assert result.exit_code == 0, result.output
+    text = files.fitted.read_text()
+    assert "read: 2 cycles" in text
+    assert "takes: 10 cycles" in text
+
+
 def test_without_undisturbed_rows_it_is_not(tmp_path: Path) -> None:
     """It would be hidden in what accesses take."""
     files = Disturbed(tmp_path)
@@ -234,3 +294,32 @@ def test_validate_takes_the_same_situations(files: Files) -> None:
     paths = CliRunner().invoke(main, [*command, *STATES, "--over-all-paths"])
     assert paths.exit_code == 2
     assert "those of one situation" in paths.stderr
+
+
+def test_values_at_which_lines_were_not_observed_are_not_told(files: Files) -> None:
+    """At three the lines of all other values would count."""
+    path = files.folder / "c.json"
+    known = load_characterization(str(path))
+    parameter = Parameter("N", ParameterKind.STATE, 1, 3, "n")
+    service = known.services[0]
+    assert service.lines is not None
+    assert service.data is not None
+    points = ((1,), (2,))
+    lines = replace(
+        service.lines,
+        footprints=tuple(replace(one, points=points) for one in service.lines.footprints),
+    )
+    data = tuple(replace(one, points=points) for one in service.data)
+    service = replace(service, parameters=(parameter,), lines=lines, data=data)
+    path.write_text(characterization_json(replace(known, services=(service, *known.services[1:]))))
+    text = (files.folder / "m.csv").read_text()
+    heading, *rows = text.splitlines()
+
+    def measured(value: int) -> None:
+        of = [f"{row},{value if row.startswith(service.name) else ''}" for row in rows]
+        (files.folder / "m.csv").write_text("\n".join([f"{heading},N", *of, ""]))
+
+    measured(3)
+    _refused(files, files.fit(*STATES), "m.csv:2: which lines 3 rows load was not observed")
+    measured(2)
+    assert files.fit(*STATES).exit_code == 0

@@ -139,3 +139,37 @@ def test_freertos_is_priced_by_the_fitted_profile(tmp_path: Path) -> None:
     differ = {key for key in with_all if with_all[key] != with_some[key]}
     assert differ
     assert all("cold" in key for key in differ)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("board", "by_hand"), [("b", "imc-board-b-cached"), ("d", "imac-board-d-cached")]
+)
+def test_lines_of_caches_take_what_the_board_says(tmp_path: Path, board: str, by_hand: str) -> None:
+    core = "imc" if board == "b" else "imac-cached"
+    bench(core=core)  # or it is not built
+    said = _fit(tmp_path, "--alone", "--board", board, "--bench", BENCH.with_name(f"bench-{core}"))
+    unsafe, rows, *_ = _spread(said, "micro-benchmarks, fitted")
+    assert unsafe == 0
+    assert rows > 1900
+    fitted, written = (
+        load_profile(str(tmp_path / "fitted.yaml")),
+        load_profile(f"vexriscv/{by_hand}"),
+    )
+    here, there = fitted.regions, written.regions
+    assert here["code"].line_refill == there["code"].line_refill
+    for name in "code", "data":
+        assert here[name].load_miss_penalty == there[name].load_miss_penalty
+
+
+@pytest.mark.long
+def test_what_a_second_master_takes_is_what_the_board_says(tmp_path: Path) -> None:
+    said = _fit(tmp_path, "--alone", "--board", "a-shared")
+    unsafe, rows, *_ = _spread(said, "micro-benchmarks, fitted")
+    assert unsafe == 0
+    assert rows > 1900
+    fitted, written = (
+        load_profile(str(tmp_path / "fitted.yaml")),
+        load_profile("vexriscv/imc-zero-wait-shared"),
+    )
+    assert fitted.regions["data"].arbitration == written.regions["data"].arbitration

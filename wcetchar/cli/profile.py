@@ -124,7 +124,7 @@ def fit(
       wcetchar profile fit board.csv --characterization kernel.json \\
           --profile skeleton.yaml --map map.yaml --overhead empty_call -o board.yaml
       wcetchar profile fit board.csv --characterization kernel.json --profile skeleton.yaml \\
-          --map map.yaml --instruction-cache first=cold --instruction-cache second=warm
+          --map map.yaml --instruction-cache emptied=cold --instruction-cache again=warm
     """
     from wcetchar.pipeline import fit as pipeline
     from wcetchar.pipeline.validate import Request as Measured

@@ -8,18 +8,23 @@ from fractions import Fraction
 from typing import Final
 
 from wcetchar import store
+from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.linear import linear_prices, tied, together
 from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
 from wcetchar.model.access import Key
 from wcetchar.model.fitting import Fit, LinearPrices, Place
+from wcetchar.model.section_map import Assumption, CacheState
 from wcetchar.model.validation import Compared, Comparison
 from wcetchar.pipeline import validate as validating
+from wcetchar.pipeline.situations import DATA_CACHE, INSTRUCTION_CACHE, Situations
 from wcetchar.validation import compare
 from wcetchar.validation.fitting import Row, fit, fit_in_turn, price_of
 
 DEFAULT_HOLD_OUT: Final = 5
 _TAKES: Final = "takes"
-_BY_SITUATION: Final = ("line refill", "load miss penalty", "load behind store", _TAKES)
+_OF_INSTRUCTIONS: Final = ("line refill",)
+_OF_DATA: Final = ("load miss penalty", "load behind store")
+_BY_SITUATION: Final = (*_OF_INSTRUCTIONS, *_OF_DATA, _TAKES)
 """Times that are paid in some situations and not in others."""
 _NAMED: Final = 5
 
@@ -98,12 +103,15 @@ def run(request: Request) -> FittedProfile:
     left_out = _left_out(measured.rows, request.hold_out)
 
     quiet = [row.label in request.measured.situations.undisturbed for row in measured.rows]
-    _refuse_waits_alone(prices, quiet, profile_text.path)
+    waits = [place for place in prices.free if place[-1] == _TAKES]
+    _refuse_waits_alone(waits, quiet, profile_text.path)
+    _refuse_unsaid_states(prices, measured, request.measured.situations)
+    _refuse_uncertain_lines(prices, measured, request.measured.measured)
 
     def fitted(chosen: Sequence[int], ranges: bool) -> Fit:
         some, undisturbed = [rows[n] for n in chosen], [quiet[n] for n in chosen]
         step, relative = request.step, request.relative
-        if any(undisturbed) and not all(undisturbed):
+        if waits and any(undisturbed) and not all(undisturbed):
             return fit_in_turn(
                 some, undisturbed, prices, step=step, relative=relative, ranges=ranges
             )
@@ -164,14 +172,103 @@ def _row(row: Compared, prices: LinearPrices) -> Row:
     )
 
 
-def _refuse_waits_alone(prices: LinearPrices, undisturbed: Sequence[bool], path: str) -> None:
+def _refuse_unsaid_states(
+    prices: LinearPrices, measured: validating.MeasuredRows, situations: Situations
+) -> None:
+    """To take lines for loaded that were there is safe in an estimate. In a fit it is the other way
+    round: the more are counted, the less each seems to take.
+
+    Raises:
+        InputError: what a line takes is to be found, and of some rows it is not said what its cache
+            held, or it is said of data that may lie in other lines.
+    """
+    labels = dict.fromkeys(row.label for row in measured.rows)
+    mistakes = []
+    for option, said, of_lines in (
+        (INSTRUCTION_CACHE, situations.instruction_cache, _OF_INSTRUCTIONS),
+        (DATA_CACHE, situations.data_cache, _OF_DATA),
+    ):
+        if not any(place[-1] in of_lines for place in prices.free):
+            continue
+        unsaid = [label for label in labels if label not in said]
+        if unsaid:
+            mistakes.append(
+                InputError(
+                    "what lines take is to be found, and it is not said what the cache held when "
+                    + (
+                        f"calls labelled {', '.join(unsaid)} began"
+                        if any(unsaid)
+                        else "calls without a label began"
+                    ),
+                    where=Location(option),
+                    expected=f"{option} {unsaid[0]}=STATE, and so for each label",
+                    hint="or one value in the place of the range",
+                )
+            )
+    promised = Assumption.DATA_ALIGNMENT in measured.platform.section_map.assumptions
+    known = any(state is not CacheState.ALWAYS_MISS for state in situations.data_cache.values())
+    if known and not promised and any(place[-1] in _OF_DATA for place in prices.free):
+        mistakes.append(
+            InputError(
+                "data may lie in lines otherwise than where they were characterized, so each load "
+                "would count as a miss",
+                where=Location(DATA_CACHE),
+                expected="`data alignment` among the assumptions of the section map",
+                hint="measure the image that was characterized, and promise it",
+            )
+        )
+    if mistakes:
+        raise several(mistakes)
+
+
+def _refuse_uncertain_lines(
+    prices: LinearPrices, measured: validating.MeasuredRows, path: str
+) -> None:
+    """As above: where more lines count than those that were loaded.
+
+    Raises:
+        InputError: what a line takes is to be found, and code lies otherwise than where it was
+            characterized, or which lines are loaded was not observed at the values of some rows.
+    """
+    if not any(place[-1] in (*_OF_INSTRUCTIONS, *_OF_DATA) for place in prices.free):
+        return
+    for platform in measured.platforms:
+        for cache in platform.prices.caches.of_core:
+            if isinstance(cache, DataLinePrices):
+                continue  # `data alignment` says so
+            moved = [section for section in sorted(cache.price) if not cache.in_place(section)]
+            if moved:
+                raise InputError(
+                    f"what lines take is to be found, and it is not said that {', '.join(moved)} "
+                    "lies in the same lines as where it was characterized",
+                    where=Location(measured.platform.map_file or measured.platform.profile_file),
+                    expected="under `addresses`: where each section of code that is cached begins",
+                    hint="measure the image that was characterized",
+                )
+    unknown = [
+        row
+        for row, platform in zip(measured.rows, measured.platforms, strict=True)
+        if not platform.prices.caches.of(
+            measured.services[row.estimate.service], tuple(row.estimate.parameters.values())
+        ).exact
+    ]
+    if unknown:
+        raise InputError(
+            f"which lines {len(unknown)} rows load was not observed at their values, "
+            f"{_row_name(unknown[0])} among them",
+            where=Location(path, unknown[0].line),
+            expected="measurements at values of the parameters that were observed",
+            hint="characterize with traces of these; or --service NAME leaves them out",
+        )
+
+
+def _refuse_waits_alone(waits: Sequence[Place], undisturbed: Sequence[bool], path: str) -> None:
     """What refresh or another master takes, without rows in which it is not there: it would be
     taken for what accesses take, or the other way round.
 
     Raises:
         InputError: naming each.
     """
-    waits = [place for place in prices.free if place[-1] == _TAKES]
     if not waits or (any(undisturbed) and not all(undisturbed)):
         return
     rows = "without it" if not any(undisturbed) else "with it"

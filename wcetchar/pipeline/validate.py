@@ -101,11 +101,13 @@ class MeasuredRows:
 
     Attributes:
         platforms: of each row, in its situation.
+        services: by name.
         successions: are counted.
     """
 
     rows: tuple[Compared, ...]
     platforms: tuple[estimating.Platform, ...]
+    services: Mapping[str, ServiceCharacterization]
     successions: bool
     overheads: Mapping[str, Overhead]
     platform: estimating.Platform
@@ -159,6 +161,7 @@ def measured_rows(request: Request, profile: HardwareProfile | None = None) -> M
     return MeasuredRows(
         rows=rows,
         platforms=tuple(platforms.of(row.label) for row in rows),
+        services=services,
         successions=characterization.successions,
         overheads=overheads,
         platform=platform,
