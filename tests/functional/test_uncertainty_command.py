@@ -125,6 +125,8 @@ def test_a_board_by_hand() -> None:
         "together_ns",
         "numbers",
         "idle",
+        "blocking",
+        "over_all_paths",
     ]
     assert (one["lowest_ns"], one["nominal_ns"], one["safe_ns"]) == (
         nominal - 12,

@@ -72,13 +72,14 @@ class Following:
         self,
         characterization: Characterization,
         prices: PriceVector,
-        values: Mapping[str, int] | None = None,
+        values: Mapping[str, int | range] | None = None,
     ) -> None:
-        """``values``: of parameters, by name; those of others go over their range. ``prices`` are
-        of services one of which at least goes on in another activity, if any does."""
+        """``values``: of parameters, by name, or where they are; those of others go over their
+        range. ``prices`` are of services one of which at least goes on in another activity, if any
+        does."""
         self.characterization = characterization
         self.prices = prices.in_stretches
-        self.values: Mapping[str, int] = values or {}
+        self.values: Mapping[str, int | range] = values or {}
         self._caches = prices.caches.of_followers
         self._chains: dict[StretchKind, tuple[Chains[Follower], tuple[str, ...]]] = {}
         self._known: dict[tuple[StretchKind, frozenset[Joint]], Continuation] = {}
@@ -190,17 +191,18 @@ class Following:
         for parameter in service.parameters:
             given = self.values.get(parameter.name)
             whole = range(parameter.minimum, parameter.maximum + 1)
-            if parameter.name not in used:
-                ranges.append(whole[:1])
-            elif given is None:
-                ranges.append(whole)
-            elif given in whole:
-                ranges.append(range(given, given + 1))
+            if parameter.name not in used or given is None:
+                ranges.append(whole if parameter.name in used else whole[:1])
+                continue
+            within = range(given, given + 1) if isinstance(given, int) else given
+            if within[0] in whole and within[-1] in whole:
+                ranges.append(within)
             else:
                 ranges.append(whole)
+                shown = f"{within[0]}..{within[-1]}" if len(within) > 1 else f"{within[0]}"
                 problems.append(
                     f"{service.name}, which can follow, is not characterized for "
-                    f"{parameter.name}={given}"
+                    f"{parameter.name}={shown}"
                 )
         points: Iterable[tuple[int, ...]] = itertools.product(*ranges)
         if math.prod(len(r) for r in ranges) > LARGEST_GRID:

@@ -138,6 +138,8 @@ def estimate_given(
         interrupts_chain=interrupts.interrupts_chain,
         preemption_chain=preemption.preemption_chain,
         notes=tuple(dict.fromkeys(notes)),
+        interrupts_at=interrupts.parameters,
+        preemption_at=preemption.parameters,
     )
 
 

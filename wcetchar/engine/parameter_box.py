@@ -1,4 +1,4 @@
-"""Parameters of a service whose values may be off: where they can be, and the safe figure there.
+"""Parameters of a service whose values may be off: where they can be.
 
 Which value is the worst depends on prices, and a formula may rise and fall; so all combinations
 are tried, as in a search for a maximum (``maximum``), and there are only so many.
@@ -10,11 +10,9 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.maximum import LARGEST_SEARCH
-from wcetchar.engine.totals import Totals
 from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.uncertainty import UncertainCount
@@ -47,9 +45,10 @@ def narrowed(
 
 
 class ParameterBox:
-    """Values that the parameters of a service can have.
+    """Values that the parameters of a figure can have.
 
     Attributes:
+        names: of all parameters, in order.
         nominal, worst: values in order, all nominal, and where the estimate is largest.
         uncertain: those that may be off.
         full, systematic: their ranges, with and without stochastic errors.
@@ -58,7 +57,7 @@ class ParameterBox:
     def __init__(
         self, what: str, values: Mapping[str, int], uncertain: Mapping[str, UncertainCount]
     ) -> None:
-        self._names = tuple(values)
+        self.names = tuple(values)
         self._what = what
         self.uncertain = uncertain
         self.worst = tuple(values.values())
@@ -69,11 +68,15 @@ class ParameterBox:
         self.full = {name: range(one.low, one.high + 1) for name, one in uncertain.items()}
         self.systematic = {name: systematic_range(one) for name, one in uncertain.items()}
 
-    def all_of(self, total: Totals, ranges: Mapping[str, range]) -> list[Fraction]:
-        """The safe figure at all combinations of ``ranges``, all others nominal."""
+    def points(self, ranges: Mapping[str, range]) -> list[tuple[int, ...]]:
+        """All combinations of ``ranges``, all others nominal.
+
+        Raises:
+            InputError: there are too many.
+        """
         axes = [
             ranges.get(name, range(value, value + 1))
-            for name, value in zip(self._names, self.nominal, strict=True)
+            for name, value in zip(self.names, self.nominal, strict=True)
         ]
         size = math.prod(len(axis) for axis in axes)
         if size > LARGEST_SEARCH:
@@ -82,9 +85,7 @@ class ParameterBox:
                 expected=f"at most {LARGEST_SEARCH} combinations of values that may be off",
                 hint="smaller errors, or fewer parameters with errors",
             )
-        times = total.at_all([*itertools.product(*axes)])
-        ends = {int(times.ticks.min()), int(times.ticks.max())}
-        return [Fraction(end, times.per_ns) for end in ends]
+        return [*itertools.product(*axes)]
 
 
 def systematic_range(count: UncertainCount) -> range:

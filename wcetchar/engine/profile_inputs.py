@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
-from wcetchar.model.hardware import HardwareProfile, Quantity
+from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
 
 _T = TypeVar("_T")
 Step = Any
@@ -27,6 +27,12 @@ class ProfileInput:
     steps: tuple[Step, ...]
     name: str
     quantity: Quantity
+
+    @property
+    def saves(self) -> bool:
+        """More of it makes times shorter: frequencies, periods of interference, what is hidden."""
+        in_core = self.steps[0] == "core" and self.steps[1] in ("overlap", "in_vain_saves")
+        return self.quantity.unit is Unit.HERTZ or in_core or self.steps[-1] == "every"
 
 
 def inputs_of(profile: HardwareProfile) -> tuple[ProfileInput, ...]:

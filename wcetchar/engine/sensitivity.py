@@ -1,14 +1,15 @@
-"""Which number an estimate hangs on: the safe figure, priced again with other numbers.
+"""Which number an estimate hangs on: a safe figure, priced again with other numbers.
 
-The safe figure T of a service is the upper end of its estimate, a function of every number x_i that
-the profile says and of every parameter that may be off. Prices are not linear in these: an access
-begins with an edge of its bus, the dearest of several regions counts, a write is waited for as far
-as nothing hides it. So nothing is derived; T is found anew by the pricer itself (``pricing``)::
+A safe figure T of a service (``figures``: its total, a blocking time, the bound of all paths) is
+the upper end of an estimate, a function of every number x_i that the profile says and of every
+parameter that may be off. Prices are not linear in these: an access begins with an edge of its bus,
+the dearest of several regions counts, a write is waited for as far as nothing hides it, another
+stretch or path is the longest. So nothing is derived; T is found anew by the pricer itself::
 
     nominal        T at x_j nominal, all j
     raises(i)      T at x_i in [low_i, high_i], all others nominal, less nominal
     lowers(i)      nominal, less the least of T at x_i = low_i and x_i = high_i
-    safe           T at all x_j in [low_j, high_j]: the WCET, as estimates always have it
+    safe           T at all x_j in [low_j, high_j]: the figure as estimates always have it
     lowest         T at the end of each x_j that lowers it
 
 Where T is a sum of counts times prices, raises(i) add up to safe - nominal; else the rest is what
@@ -17,62 +18,94 @@ numbers do together (``Uncertainty.together``).
 *Systematic* errors are the same at each access: T at all x_j without their stochastic errors is
 exact over them (``systematic_high``), no sum of single ones.
 
-*Stochastic* errors are drawn by each access and each event anew. With n_k counts of class
-k, and d_k what the full error of x_i makes one of them dearer, where systematic errors are at their
-worst::
+*Stochastic* errors are drawn by each access and each event anew. Of a part of T, such as a stretch,
+with n_k counts of class k, and d_k what the full error of x_i makes one of them dearer, where
+systematic errors are at their worst::
 
-    D = raises(i) there      Q = sum over k of n_k * d_k
+    D = what the whole error raises the part by there      Q = sum over k of n_k * d_k
     stochastic(i) = min(D, sqrt(sum over k of n_k * d_k^2) + |D - Q|)
     stochastic    = sqrt(sum over i of stochastic(i)^2)
 
 What beats an access has draw one error together, which is never less; and what D has beyond Q
-(lines that caches load and what waits for them, whole interferences) counts linearly, so that the
-root covers it however it hangs together. A parameter is drawn once, when the service begins.
+(lines that caches load and what waits for them, whole interferences, what goes on with a stretch)
+counts linearly, so that the root covers it however it hangs together. A parameter is drawn once,
+when the service begins. Of several parts the largest counts, of all that can be the longest at any
+numbers: T is below the sum for each of them. The dearest of all paths is no list of parts. Which
+path it is may hang on what is drawn, and no root covers the most of so many; so all errors of both
+kinds count linearly there, and what is to be expected is what the limits are.
 
-Inputs: a characterization, profile, map, and the estimate. Outputs in nanoseconds; exact, but for
+Inputs: a characterization, profile, map, and the figure. Outputs in nanoseconds; exact, but for
 roots, which are rounded up. Soundness: ``safe`` is the estimate's own, and nothing here changes it.
-T rises or falls with each price; where it should do both, ``raises`` and ``safe`` still hold, for
-they price the interval as a whole, and ``lowers`` is what the two ends show.
+``lowest`` supposes that T rises, or falls, with each number throughout; which way is tried, and
+where nothing shows it (another region or stretch is the longest at nominal values) told by what the
+number is. That fails where the core's clock may be off and what it hides is in other units, for
+then T can be least anywhere in between: ``lowest`` is the sum of lower ends there, which is less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
-from wcetchar.engine.estimate import estimate_at
-from wcetchar.engine.parameter_box import ParameterBox, systematic_range
-from wcetchar.engine.prices import PriceVector
-from wcetchar.engine.pricing import price_vector
-from wcetchar.engine.profile_inputs import ProfileInput, inputs_of, with_inputs
-from wcetchar.engine.totals import Totals, total_of
+from wcetchar.engine.figures import (
+    BlockingFigure,
+    Figure,
+    PathFigure,
+    TotalFigure,
+    largest,
+)
+from wcetchar.engine.parameter_box import ParameterBox
+from wcetchar.engine.profile_inputs import ProfileInput, inputs_of
+from wcetchar.engine.sweep import followed_by
 from wcetchar.engine.uncertainty import root_above
-from wcetchar.model.characterization import Characterization, ServiceCharacterization
+from wcetchar.engine.variants import Change, Priced, Variant
+from wcetchar.errors import NoSoundBound
+from wcetchar.model.characterization import (
+    Characterization,
+    ServiceCharacterization,
+    StretchKind,
+)
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile, Quantity
+from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
-from wcetchar.model.uncertainty import Contribution, UncertainCount, Uncertainty
+from wcetchar.model.uncertainty import Contribution, NoRange, UncertainCount, Uncertainty
 
-_Change = Callable[[ProfileInput], Quantity]
+MOST_FOLLOWED: Final = 256
+"""Combinations of parameters that may be off, at each of which is found what goes on."""
+_NONE: Final = Fraction(0)
 
 
 @dataclass(frozen=True)
 class _Ends:
-    """A number of the profile, and prices that it makes.
+    """A number of the profile, and what it makes of the profile.
 
     Attributes:
-        prices, systematic, at: where all others are nominal: with all its errors, without its
+        whole, systematic, low, high: where all others are nominal: with all its errors, without its
             stochastic one, and at either end.
-        noisy: with all its errors, where all others have systematic ones. Both ``None``: it has no
+        noisy: with all its errors, where all others have systematic ones; ``None``: it has no
             stochastic error.
     """
 
     number: ProfileInput
-    prices: PriceVector
-    at: tuple[PriceVector, PriceVector]
-    systematic: PriceVector | None = None
-    noisy: PriceVector | None = None
+    whole: Variant
+    systematic: Variant
+    low: Variant
+    high: Variant
+    noisy: Variant | None = None
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A figure on variants of ``ends``, where parameters are nominal."""
+
+    ends: _Ends
+    whole: Fraction
+    low: Fraction
+    high: Fraction
 
 
 class Sensitivity:
@@ -84,17 +117,23 @@ class Sensitivity:
         services: Iterable[str],
         profile: HardwareProfile,
         section_map: SectionMap,
+        values: Mapping[str, int] | None = None,
     ) -> None:
-        self._characterization = characterization
-        self._services = tuple(services)
-        self._profile = profile
-        self._map = section_map
-        self._nominal = self._priced(_nominal)
-        self._systematic = self._priced(lambda one: one.quantity.systematic)
+        """``values``: of parameters of what goes on with what the services block, by name, but for
+        those that may be off."""
+        self._priced = Priced(characterization, tuple(services), profile, section_map, values or {})
+        self._nominal = self._variant(_nominal)
+        self._systematic = self._variant(lambda one: one.quantity.systematic)
+        self._whole = self._variant(lambda one: one.quantity)
+        self._floors = {
+            False: Variant(self._priced, lambda one: one.quantity, floor=True),
+            True: Variant(self._priced, lambda one: one.quantity.systematic, floor=True),
+        }
         self._ends = tuple(
             self._alone(one) for one in inputs_of(profile) if not one.quantity.is_exact
         )
-        self._corners: dict[tuple[bool, tuple[bool, ...]], PriceVector] = {}
+        self._corners: dict[tuple[bool, tuple[bool, ...]], Variant] = {}
+        self._rises_and_falls = _rises_and_falls(profile)
 
     def of(
         self,
@@ -102,131 +141,248 @@ class Sensitivity:
         estimate: Estimate,
         uncertain: Mapping[str, UncertainCount],
     ) -> Uncertainty:
-        """How far the safe figure of ``estimate`` hangs on each number.
+        """How far the total of ``estimate`` hangs on each number.
 
         Args:
             service: that the estimate is of, with the ranges of its characterization.
-            uncertain: its parameters that may be off, of those that it has.
+            uncertain: parameters that may be off, of those that it has.
 
         Raises:
             InputError: too many combinations of these, or counts that do not hold at some.
         """
-        names = [p.name for p in service.parameters]
-        mine = {n: uncertain[n] for n in names if n in uncertain and not uncertain[n].is_exact}
+        mine = _of_service(service, uncertain)
         box = ParameterBox(service.name, estimate.parameters, mine)
-        safe = estimate.total.high
+        return self._of(TotalFigure(estimate.total.high, box, service))
 
-        def total(prices: PriceVector) -> Totals:
-            return total_of(service, prices, prices.caches.at(service))
+    def of_blocking(
+        self,
+        service: ServiceCharacterization,
+        estimate: Estimate,
+        uncertain: Mapping[str, UncertainCount],
+        kind: StretchKind,
+    ) -> Uncertainty | NoRange:
+        """The same of how long it holds something off, with what goes on with that.
 
-        nominal = total(self._nominal)(box.nominal)
+        Args:
+            uncertain: those of what goes on with it as well.
+
+        Raises:
+            InputError: as of :meth:`of`.
+        """
+        interrupts = kind is StretchKind.INTERRUPTS
+        chain = estimate.interrupts_chain if interrupts else estimate.preemption_chain
+        if chain is not None and chain.gaps:
+            return NoRange(f"it is not bounded: {chain.gaps[0]}")
+        held = estimate.interrupts_held_off if interrupts else estimate.preemption_held_off
+        values = estimate.interrupts_at if interrupts else estimate.preemption_at
+        following = self._followed(service)
+        mine = _of_service(service, uncertain)
+        beside = {
+            name: one
+            for name, one in uncertain.items()
+            if name in following and name not in mine and not one.is_exact
+        }
+        followed = following & {*mine, *beside}
+        sizes = (uncertain[name].high - uncertain[name].low + 1 for name in followed)
+        if (size := math.prod(sizes)) > MOST_FOLLOWED:
+            return NoRange(
+                f"what goes on with it has {size} combinations of {', '.join(sorted(followed))}, "
+                f"and at most {MOST_FOLLOWED} are tried"
+            )
+        at = {**(values or estimate.parameters), **{n: one.high for n, one in beside.items()}}
+        box = ParameterBox(service.name, at, {**mine, **beside})
+        return self._of(BlockingFigure(held.high, box, service, kind, followed))
+
+    def of_paths(
+        self,
+        model: PathModel,
+        estimate: Estimate,
+        uncertain: Mapping[str, UncertainCount],
+        safe: Fraction,
+    ) -> Uncertainty | NoRange:
+        """The same of the bound of all paths, ``safe``, at the values of the estimate."""
+        from wcetchar.engine.piecewise import used_parameters  # as in ``variants``
+
+        used = used_parameters(model)
+        off = [
+            f"{name}={value}"
+            for name, value in estimate.parameters.items()
+            if name in used and name in uncertain and not uncertain[name].is_exact
+        ]
+        if off:
+            return NoRange(f"it is solved at {', '.join(off)} alone, which may be off")
+        box = ParameterBox(model.service, estimate.parameters, {})
+        try:
+            return self._of(PathFigure(safe, box, model))
+        except NoSoundBound as error:
+            return NoRange(error.message)
+
+    def _of(self, figure: Figure) -> Uncertainty:
+        box, safe = figure.box, figure.safe
+        nominal = min(safe, self._most(figure, self._nominal))
         ends = [
-            (one, [total(prices)(box.nominal) for prices in (one.prices, *one.at)])
+            _Tried(one, *(self._most(figure, at) for at in (one.whole, one.low, one.high)))
             for one in self._ends
         ]
-        cheap_high = tuple(high < low for _, (_, low, high) in ends)
-        contributions = [
-            *self._of_prices(service, box, total, nominal, ends),
-            *self._of_counts(box, total, nominal),
-        ]
-        noise = [one.stochastic for one in contributions]
-        lowest = min(nominal, min(box.all_of(total(self._corner(False, cheap_high)), box.full)))
-        inner = min(box.all_of(total(self._corner(True, cheap_high)), box.systematic))
-        outer = max(box.all_of(total(self._systematic), box.systematic))
-        matter = [one for one in contributions if one.raises or one.lowers]
+        falls = tuple(
+            one.ends.number.saves if one.low == one.high else one.high < one.low for one in ends
+        )
+        lowest = min(nominal, self._lowest(figure, box.full, falls, False))
+        inner = self._lowest(figure, box.systematic, falls, True)
+        outer = self._most(figure, self._systematic, box.systematic)
+        low, high = max(lowest, min(nominal, inner)), max(nominal, min(safe, outer))
+        able = self._able(figure, lowest)
+        found = [*self._of_prices(figure, nominal, ends, able), *self._of_counts(figure, able)]
+        together = [_root_sum(parts) for parts in zip(*(noise for _, noise in found), strict=True)]
+        stochastic = max(together, default=_NONE)
+        if not figure.adds_up and stochastic:
+            stochastic = max(safe - high, low - lowest)
+        matter = [one for one, _ in found if one.raises or one.lowers or one.stochastic]
         return Uncertainty(
             lowest=lowest,
             nominal=nominal,
-            systematic_low=max(lowest, min(nominal, inner)),
-            systematic_high=max(nominal, min(safe, outer)),
-            stochastic=min(sum(noise, start=Fraction(0)), root_above(_squares(noise))),
+            systematic_low=low,
+            systematic_high=high,
+            stochastic=stochastic,
             safe=safe,
             contributions=tuple(sorted(matter, key=lambda c: (-c.raises, -c.lowers, c.name))),
-            idle=len(contributions) - len(matter),
+            idle=len(found) - len(matter),
         )
 
     def _of_prices(
         self,
-        service: ServiceCharacterization,
-        box: ParameterBox,
-        total: Callable[[PriceVector], Totals],
+        figure: Figure,
         nominal: Fraction,
-        ends: list[tuple[_Ends, list[Fraction]]],
-    ) -> Iterator[Contribution]:
-        for one, (whole, low, high) in ends:
+        ends: list[_Tried],
+        able: list[int],
+    ) -> Iterator[tuple[Contribution, list[Fraction]]]:
+        """Each with its stochastic errors part by part."""
+        for tried in ends:
+            one, whole = tried.ends, tried.whole
             quantity = one.number.quantity
-            inner = whole if one.systematic is None else total(one.systematic)(box.nominal)
-            yield Contribution(
-                one.number.name,
-                quantity.low,
-                quantity.nominal,
-                quantity.high,
-                quantity.unit.value,
-                lowers=max(Fraction(0), nominal - min(low, high)),
-                raises=max(Fraction(0), whole - nominal),
-                systematic=max(Fraction(0), inner - nominal),
-                stochastic=self._noise(service, box.worst, one.noisy),
+            inner = whole if one.noisy is None else self._most(figure, one.systematic)
+            noise = [_NONE] * len(able)
+            if one.noisy is not None and able:
+                every = self._noise(figure, one.noisy)
+                noise = [every[part] for part in able]
+            yield (
+                Contribution(
+                    one.number.name,
+                    quantity.low,
+                    quantity.nominal,
+                    quantity.high,
+                    quantity.unit.value,
+                    lowers=max(_NONE, nominal - min(tried.low, tried.high)),
+                    raises=min(figure.safe - nominal, max(_NONE, whole - nominal)),
+                    systematic=min(figure.safe - nominal, max(_NONE, inner - nominal)),
+                    stochastic=max(noise, default=_NONE),
+                ),
+                noise,
             )
 
     def _of_counts(
-        self, box: ParameterBox, total: Callable[[PriceVector], Totals], nominal: Fraction
-    ) -> Iterator[Contribution]:
+        self, figure: Figure, able: list[int]
+    ) -> Iterator[tuple[Contribution, list[Fraction]]]:
+        box = figure.box
+        nominal = min(figure.safe, self._most(figure, self._nominal))
         for name, count in box.uncertain.items():
-            alone = box.all_of(total(self._nominal), {name: range(count.low, count.high + 1)})
-            inner = {name: systematic_range(count)}
-            systematic = max(box.all_of(total(self._nominal), inner)) - nominal
-            noise = Fraction(0)
-            if count.stochastic:
-                noisy = total(self._systematic)
-                whole = max(box.all_of(noisy, box.systematic | {name: box.full[name]}))
-                noise = whole - max(box.all_of(noisy, box.systematic))
-            yield Contribution(
-                name,
-                Fraction(count.low),
-                Fraction(count.nominal),
-                Fraction(count.high),
-                "",
-                lowers=max(Fraction(0), nominal - min(alone)),
-                raises=max(Fraction(0), max(alone) - nominal),
-                systematic=max(Fraction(0), systematic),
-                stochastic=noise,
+            alone = largest(figure.parts(self._nominal, box.points({name: box.full[name]})))
+            inner = self._most(figure, self._nominal, {name: box.systematic[name]})
+            noise = [_NONE] * len(able)
+            if count.stochastic and able:
+                every = figure.parts(
+                    self._systematic, box.points(box.systematic | {name: box.full[name]})
+                )
+                before = figure.parts(self._systematic, box.points(box.systematic))
+                noise = [largest([every[p]])[1] - largest([before[p]])[1] for p in able]
+            yield (
+                Contribution(
+                    name,
+                    Fraction(count.low),
+                    Fraction(count.nominal),
+                    Fraction(count.high),
+                    "",
+                    lowers=max(_NONE, nominal - alone[0]),
+                    raises=min(figure.safe, alone[1]) - nominal,
+                    systematic=min(figure.safe, inner) - nominal,
+                    stochastic=max(noise, default=_NONE),
+                ),
+                noise,
             )
 
-    def _noise(
-        self, service: ServiceCharacterization, values: tuple[int, ...], noisy: PriceVector | None
+    def _most(
+        self, figure: Figure, on: Variant, ranges: Mapping[str, range] | None = None
     ) -> Fraction:
-        """What stochastic errors of a number come to over a service."""
-        if noisy is None:
-            return Fraction(0)
-        before = estimate_at(service, self._systematic, values)
-        after = estimate_at(service, noisy, values)
-        prices = {column.key: column.price.high for column in before.columns}
-        squares = linear = Fraction(0)
-        for column in after.columns:
-            dearer = column.price.high - prices.get(column.key, Fraction(0))
-            squares += column.count * dearer**2
-            linear += column.count * dearer
-        whole = max(Fraction(0), after.total.high - before.total.high)
-        return min(whole, root_above(squares) + abs(whole - linear))
+        """The most over ranges of parameters, all others nominal."""
+        return largest(figure.parts(on, figure.box.points(ranges or {})))[1]
+
+    def _lowest(
+        self,
+        figure: Figure,
+        ranges: Mapping[str, range],
+        falls: tuple[bool, ...],
+        systematic: bool,
+    ) -> Fraction:
+        """The least with each number of the profile anywhere; ``falls``: the figure does with this
+        one, as it was tried."""
+        known = tuple(one.number.saves for one in self._ends)
+        variants = [self._corner(systematic, high) for high in dict.fromkeys((falls, known))]
+        if self._rises_and_falls:
+            variants.append(self._floors[systematic])
+        points = figure.box.points(ranges)
+        return min(largest(figure.least(on, points))[0] for on in variants)
+
+    def _able(self, figure: Figure, lowest: Fraction) -> list[int]:
+        """Numbers of the parts that can be the longest."""
+        parts = figure.parts(self._whole, figure.box.points(figure.box.full))
+        return [number for number, times in enumerate(parts) if largest([times])[1] > lowest]
+
+    def _noise(self, figure: Figure, noisy: Variant) -> list[Fraction]:
+        """What stochastic errors of a number come to over each part."""
+        worst = figure.box.worst
+        before = [largest([times])[1] for times in figure.parts(self._systematic, [worst])]
+        after = [largest([times])[1] for times in figure.parts(noisy, [worst])]
+        found = []
+        for low, high, cheap, dear in zip(
+            before,
+            after,
+            figure.columns(self._systematic, worst),
+            figure.columns(noisy, worst),
+            strict=True,
+        ):
+            squares = linear = _NONE
+            for key, (count, price) in dear.items():
+                dearer = price - (cheap[key][1] if key in cheap else _NONE)
+                squares += count * dearer**2
+                linear += count * dearer
+            whole = max(_NONE, high - low)
+            found.append(min(whole, root_above(squares) + abs(whole - linear)))
+        return found
+
+    def _followed(self, service: ServiceCharacterization) -> frozenset[str]:
+        """Parameters that what goes on with the service may depend on."""
+        cached = bool(self._nominal.prices.caches)
+        return followed_by(self._priced.characterization, service, cached)
 
     def _alone(self, number: ProfileInput) -> _Ends:
-        def but(quantity: Quantity) -> PriceVector:
-            return self._priced(
+        def but(quantity: Quantity) -> Variant:
+            return self._variant(
                 lambda one: quantity if one.steps == number.steps else _nominal(one)
             )
 
         quantity = number.quantity
-        at = but(_at(quantity, quantity.low)), but(_at(quantity, quantity.high))
+        low, high = but(_at(quantity, quantity.low)), but(_at(quantity, quantity.high))
         if not quantity.stochastic:
-            return _Ends(number, but(quantity), at)
-        noisy = self._priced(
+            whole = but(quantity)
+            return _Ends(number, whole, whole, low, high)
+        noisy = self._variant(
             lambda one: quantity if one.steps == number.steps else one.quantity.systematic
         )
-        return _Ends(number, but(quantity), at, but(quantity.systematic), noisy)
+        return _Ends(number, but(quantity), but(quantity.systematic), low, high, noisy)
 
-    def _corner(self, systematic: bool, high: tuple[bool, ...]) -> PriceVector:
-        """All numbers at the end that lowers the safe figure; ``high``: whether that is the upper
-        one, of those that are not exact."""
+    def _corner(self, systematic: bool, high: tuple[bool, ...]) -> Variant:
+        """All numbers at the end that lowers the figure; ``high``: whether that is the upper one,
+        of those that are not exact."""
         key = systematic, high
         if key not in self._corners:
             upper = {one.number.steps for one, above in zip(self._ends, high, strict=True) if above}
@@ -235,12 +391,27 @@ class Sensitivity:
                 quantity = one.quantity.systematic if systematic else one.quantity
                 return _at(quantity, quantity.high if one.steps in upper else quantity.low)
 
-            self._corners[key] = self._priced(end)
+            self._corners[key] = self._variant(end)
         return self._corners[key]
 
-    def _priced(self, change: _Change) -> PriceVector:
-        profile = with_inputs(self._profile, change)
-        return price_vector(self._characterization, profile, self._map, self._services)
+    def _variant(self, change: Change) -> Variant:
+        return Variant(self._priced, change)
+
+
+def _rises_and_falls(profile: HardwareProfile) -> bool:
+    """A time may do both as one number grows: a slower core hides more of what its clock does not
+    count."""
+    core = profile.core
+    hides = core.overlap or core.write_buffer or core.in_vain_saves is not None
+    return not core.clock.is_exact and bool(hides)
+
+
+def _of_service(
+    service: ServiceCharacterization, uncertain: Mapping[str, UncertainCount]
+) -> dict[str, UncertainCount]:
+    """Those of its parameters that may be off."""
+    names = [parameter.name for parameter in service.parameters]
+    return {n: uncertain[n] for n in names if n in uncertain and not uncertain[n].is_exact}
 
 
 def _nominal(one: ProfileInput) -> Quantity:
@@ -251,5 +422,8 @@ def _at(quantity: Quantity, value: Fraction) -> Quantity:
     return Quantity.exactly(value, quantity.unit)
 
 
-def _squares(errors: Iterable[Fraction]) -> Fraction:
-    return sum((error**2 for error in errors), start=Fraction(0))
+def _root_sum(errors: Iterable[Fraction]) -> Fraction:
+    """The root of the sum of squares, which is not above the sum."""
+    each = tuple(errors)
+    squares = sum((error**2 for error in each), start=_NONE)
+    return min(sum(each, start=_NONE), root_above(squares))

@@ -130,7 +130,7 @@ class Totals:
         found = self._in_columns(lambda: _columns(list(keys), len(self.used)), len(keys))
         if found is not None:
             return Times(found.ticks[np.array(place, dtype=np.intp)], found.per_ns)
-        return _exact([self(values) for values in points])
+        return exact_times([self(values) for values in points])
 
     def over(self, values: Mapping[str, Sequence[int]]) -> Times:
         """The times at all combinations of values, of every name: an array with a dimension for
@@ -154,7 +154,7 @@ class Totals:
             order = [list(chosen).index(name) for name in self.names]
             points = itertools.product(*chosen.values())
             times = [self(tuple([point[i] for i in order])) for point in points]
-            found = _exact(times)
+            found = exact_times(times)
         return Times(found.ticks.reshape(shape), found.per_ns)
 
     def _in_columns(
@@ -241,7 +241,7 @@ def _columns(keys: Sequence[tuple[int, ...]], names: int) -> list[NDArray[np.int
     return list(np.array(keys, dtype=np.int64).reshape(len(keys), names).T)
 
 
-def _exact(times: Sequence[Fraction]) -> Times:
+def exact_times(times: Sequence[Fraction]) -> Times:
     per_ns = math.lcm(*(time.denominator for time in times))
     return Times(np.array([int(time * per_ns) for time in times], dtype=object), per_ns)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import Word
 from wcetchar.model.interval import Interval
-from wcetchar.model.uncertainty import Uncertainty
+from wcetchar.model.uncertainty import Uncertainties
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,9 @@ class Estimate:
     """``blocking_interrupts`` and ``blocking_preemption``: the longest stretch of each kind of the
     service's own; ``interrupts_stretch`` and ``preemption_stretch`` say where it begins and ends,
     for people. ``interrupts_chain`` and ``preemption_chain``: where something else goes on with a
-    stretch, and this takes longer. ``over_all_paths``: ``None`` where there is no path model.
-    ``uncertainty``: of the upper end of ``total``, where it is asked for."""
+    stretch, and this takes longer. ``interrupts_at`` and ``preemption_at``: values at which each is
+    the longest; ``None``: ``parameters``. ``over_all_paths``: ``None``: there is no path model.
+    ``uncertainty``: of upper ends, where it is asked for."""
 
     service: str
     profile: str
@@ -102,7 +103,9 @@ class Estimate:
     interrupts_chain: Chain | None = None
     preemption_chain: Chain | None = None
     over_all_paths: OverAllPaths | None = None
-    uncertainty: Uncertainty | None = None
+    uncertainty: Uncertainties | None = None
+    interrupts_at: Mapping[str, int] | None = None
+    preemption_at: Mapping[str, int] | None = None
 
     @property
     def interrupts_held_off(self) -> Interval:

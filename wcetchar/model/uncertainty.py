@@ -96,3 +96,26 @@ class Uncertainty:
         they are multiplied, such as cycles by a clock's period, less where one hides another."""
         alone = sum((one.raises for one in self.contributions), start=Fraction(0))
         return self.safe - self.nominal - alone
+
+
+@dataclass(frozen=True)
+class NoRange:
+    """A figure whose range is not told; ``why``: behind "no range: "."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Uncertainties:
+    """Of the figures of an estimate.
+
+    Attributes:
+        total: of the service.
+        interrupts, preemption: how long each is held off, with what goes on with that.
+        paths: of the bound of all paths; ``None``: there is none.
+    """
+
+    total: Uncertainty
+    interrupts: Uncertainty | NoRange
+    preemption: Uncertainty | NoRange
+    paths: Uncertainty | NoRange | None = None

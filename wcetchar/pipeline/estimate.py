@@ -31,7 +31,7 @@ from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import whole_of
-from wcetchar.model.uncertainty import UncertainCount
+from wcetchar.model.uncertainty import UncertainCount, Uncertainties
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Request:
         services: by name; empty means all.
         values: parameter values, before those of the map.
         maximum: search the range of parameters that neither gives for the largest total.
-        uncertainty: say how far each total hangs on each number that may be off. Without it, maps
+        uncertainty: say how far each figure hangs on each number that may be off. Without it, maps
             with values that may be off are refused.
     """
 
@@ -224,7 +224,11 @@ def _with_paths(
     found = _estimate(request, service, number, platform, known)
     are_off = any(parameter.name in platform.uncertain for parameter in service.parameters)
     over = _over_all_paths(model, platform, found, request.maximum or are_off)
-    return replace(found, over_all_paths=over)
+    uncertainty, bound = found.uncertainty, None if over is None else over.time
+    if uncertainty and platform.sensitivity and model is not None and bound is not None:
+        of_paths = platform.sensitivity.of_paths(model, found, platform.uncertain, bound)
+        uncertainty = replace(uncertainty, paths=of_paths)
+    return replace(found, over_all_paths=over, uncertainty=uncertainty)
 
 
 def _over_all_paths(
@@ -458,8 +462,14 @@ def platform_of(
     sensitivity = None
     if request.uncertainty:
         names = [service.name for service in services]
-        sensitivity = Sensitivity(characterization, names, profile, section_map)
-    known = {**section_map.parameters, **request.values} if values is None else values
+        at = {**section_map.parameters, **request.values}
+        sensitivity = Sensitivity(characterization, names, profile, section_map, at)
+    known: Mapping[str, int | range]
+    if values is None:
+        off = {name: range(count.low, count.high + 1) for name, count in uncertain.items()}
+        known = {**section_map.parameters, **off, **request.values}
+    else:
+        known = values
     return Platform(
         profile_file,
         map_file,
@@ -488,8 +498,12 @@ def _estimate(
         within = narrowed(service, platform.uncertain)
         estimate = estimate_given(within, platform.prices, fixed, platform.following, searched)
         if platform.sensitivity is not None:
-            found = platform.sensitivity.of(service, estimate, platform.uncertain)
-            estimate = replace(estimate, uncertainty=found)
+            of_total = platform.sensitivity.of(service, estimate, platform.uncertain)
+            of_blocking = [
+                platform.sensitivity.of_blocking(service, estimate, platform.uncertain, kind)
+                for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
+            ]
+            estimate = replace(estimate, uncertainty=Uncertainties(of_total, *of_blocking))
     except InputError as error:
         raise located(error, platform.profile_file, platform.map_file, request, number) from None
     notes = list(estimate.notes)

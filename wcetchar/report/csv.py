@@ -14,7 +14,9 @@ count      empty; ``count`` is one trace section's count of ``class``, one repet
 class      one class over the whole service, ``count`` times ``price_ns``
 ========== ==========================================================================
 
-With uncertainties, these too, all of the total:
+With uncertainties, these too, of the total; of how long what ``blocking`` names is held off each
+has "blocking" before it, of the bound of all paths "paths", and ``blocking no range`` or ``paths no
+range`` stands for all of a figure that has none:
 
 ================= ===================================================================
 line              what ``ns`` is
@@ -124,8 +126,8 @@ def _lines(view: EstimateView) -> Iterator[dict[str, str | int]]:
             "ns": plain(column.ns),
         }
     if view.uncertainty is not None:
-        for line, name, ns in csv_lines(view.uncertainty):
-            yield {"line": line, "class": spreadsheet_text(name), "ns": ns}
+        for cells in csv_lines(view.uncertainty):
+            yield {**cells, "class": spreadsheet_text(cells.get("class", ""))}
 
 
 def spreadsheet_text(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from wcetchar.model.uncertainty import Uncertainty
+from wcetchar.model.uncertainty import Uncertainties
 from wcetchar.report import uncertainty
 from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.view import EstimateView
@@ -82,7 +82,7 @@ def _estimate(view: EstimateView) -> Iterator[str]:
         yield f"* {escaped(note)}"
 
 
-def _uncertainty(found: Uncertainty) -> Iterator[str]:
+def _uncertainty(found: Uncertainties) -> Iterator[str]:
     before, rows, behind = uncertainty.markdown(found)
     yield from (f"* {escaped(line.strip())}" for line in before)
     yield ""
@@ -90,6 +90,7 @@ def _uncertainty(found: Uncertainty) -> Iterator[str]:
         yield from table_lines(uncertainty.COLUMNS, rows)
         yield ""
     yield from (f"* {escaped(line)}" for line in behind)
+    yield from (f"* {escaped('; '.join(each))}" for each in uncertainty.others(found))
 
 
 def _table(

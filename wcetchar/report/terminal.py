@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from wcetchar.model.uncertainty import NoRange
 from wcetchar.report import uncertainty
 from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.view import BlockingView, EstimateView, GroupView, SectionView
@@ -72,24 +73,36 @@ def summary(views: Iterable[EstimateView], width: int = 120, color: bool = False
                 Text(" / ".join(dict.fromkeys(view.word.value for view in group))),
             )
         parts += [table, ""]
-    if any(view.uncertainty for view in shown):
-        parts += [_uncertainties(shown), ""]
+    parts += _uncertainties(shown)
     if len(services) > 1:
         parts += [*longest_parts(shown), ""]
     parts += [Text(note) for note in _shared_notes(services)]
     return text_of(parts, width, color)
 
 
-def _uncertainties(views: Iterable[EstimateView]) -> Table:
-    columns = [("uncertainty of the total", False), ("profile", False), *uncertainty.SUMMARY]
-    return table_of(
-        columns,
-        (
-            [view.service, view.profile, *uncertainty.summary_cells(view.uncertainty)]
-            for view in views
-            if view.uncertainty is not None
-        ),
-    )
+def _uncertainties(views: Sequence[EstimateView]) -> list[RenderableType]:
+    """A table of each figure, and what has no range."""
+    tables: dict[str, list[list[str]]] = {}
+    without: dict[str, None] = {}
+    for view in views:
+        if view.uncertainty is None:
+            continue
+        figures = [("total", view.uncertainty.total), *uncertainty.figures(view.uncertainty)]
+        for name, one in figures:
+            if isinstance(one, NoRange):
+                where = f"{view.service} on {view.profile}"
+                without[f"{where}: {name}: no range: {one.why}"] = None
+            elif one.safe or name == "total":
+                cells = [view.service, view.profile, *uncertainty.summary_cells(one)]
+                tables.setdefault(name, []).append(cells)
+    parts: list[RenderableType] = []
+    for name, rows in tables.items():
+        heading = "uncertainty of the total" if name == "total" else f"uncertainty: {name}"
+        columns = [(heading, False), ("profile", False), *uncertainty.SUMMARY]
+        parts += [table_of(columns, rows), ""]
+    if without:
+        parts += [*map(Text, without), ""]
+    return parts
 
 
 def _shared_notes(services: dict[str, list[EstimateView]]) -> Iterator[str]:

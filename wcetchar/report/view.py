@@ -15,7 +15,7 @@ from wcetchar.model.access import AccessClass, Key, Pattern, Succession
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Chain, Estimate, EstimateColumn
 from wcetchar.model.interval import Interval
-from wcetchar.model.uncertainty import Uncertainty
+from wcetchar.model.uncertainty import Uncertainties
 from wcetchar.report.numbers import grouped
 from wcetchar.report.uncertainty import shown
 
@@ -144,7 +144,7 @@ class EstimateView:
     blocking: tuple[BlockingView, ...]
     notes: tuple[str, ...]
     paths: PathsView | None = None
-    uncertainty: Uncertainty | None = None
+    uncertainty: Uncertainties | None = None
 
     @property
     def at(self) -> str:
