@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
@@ -220,3 +221,53 @@ def test_a_search_goes_on_beside() -> None:
     """Where values are searched for, the numbers are told at those that were found."""
     found = switch("expected", "--maximum", "--set", "touched=1")
     assert found["parameters"] == {"simple": 15, "scan": 75, "touched": 1}
+
+
+@pytest.mark.usefixtures("_files")
+def test_blocking_has_a_range_that_ends_where_blocking_does() -> None:
+    (found,) = estimated(*WALK, "--uncertainty")
+    (plain,) = estimated(*WALK)
+    held = found["uncertainty"]["blocking"]
+    assert {kind: one["safe_ns"] for kind, one in held.items()} == plain["blocking_ns"]
+    assert any(plain["blocking_ns"].values())
+    for one in held.values():
+        ends = [one["lowest_ns"], one["nominal_ns"], one["safe_ns"]]
+        assert ends == sorted(ends)
+        if one["safe_ns"]:
+            (number,) = one["numbers"]
+            assert number["name"] == "sram read first"
+            assert one["nominal_ns"] + number["raises_ns"] == one["safe_ns"]
+    assert found["uncertainty"]["over_all_paths"] is None
+    table = run(*WALK, "--uncertainty").stdout
+    assert "blocking of interrupts: nominally" in table
+    assert "most by sram read first, which raises it" in table
+    rows = list(csv.DictReader(io.StringIO(run(*WALK, "--uncertainty", "--format", "csv").stdout)))
+    of = {(row["line"], row["blocking"]): row["ns"] for row in rows}
+    assert of["blocking nominal", "interrupts"] == str(held["interrupts"]["nominal_ns"])
+    assert of["nominal", ""] == str(found["uncertainty"]["nominal_ns"])
+    document = run(*WALK, "--uncertainty", "--format", "markdown").stdout
+    assert "* blocking of interrupts: nominally" in document
+    summary = run(*WALK, "--uncertainty", "--format", "summary").stdout
+    assert "uncertainty: blocking of interrupts" in summary
+
+
+@pytest.mark.usefixtures("_files")
+def test_a_picture() -> None:
+    assert run(*WALK, "--uncertainty", "--plot", "walk.svg").exit_code == 0
+    texts = [one.text for one in ElementTree.parse("walk.svg").iter() if one.tag.endswith("text")]
+    assert "sram read first 4..10 ns" in texts
+    refused = {
+        ("--plot", "walk.svg"): "--plot draws uncertainties",
+        ("--plot", "map.yaml", "--uncertainty"): "is also an input",
+        ("--plot", "-", "--uncertainty"): "--plot needs a file of its own",
+    }
+    for arguments, says in refused.items():
+        result = run(*WALK, *arguments)
+        assert result.exit_code == 2, result.output
+        assert says in result.output
+    result = run(*FILES, *FILES[1:3], "--service", "walk", "--uncertainty", "--plot", "walk.svg")
+    assert result.exit_code == 2
+    assert "--plot draws one estimate, and these are 2" in result.output
+    Path("board.yaml").write_text(PROFILE)
+    result = run(*WALK, "--uncertainty", "--plot", "walk.svg")
+    assert "no number that this hangs on may be off" in result.output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from wcetchar.cli.common import (
-    check_output,
+    check_files,
     chosen_format,
     emit,
     format_option,
@@ -17,9 +17,10 @@ from wcetchar.cli.common import (
     table_width,
     values_option,
 )
+from wcetchar.errors import UsageError
 from wcetchar.pipeline import estimate as pipeline
-from wcetchar.report import csv, jsondoc, markdown, terminal
-from wcetchar.report.view import views_of
+from wcetchar.report import csv, jsondoc, markdown, terminal, tornado
+from wcetchar.report.view import EstimateView, views_of
 
 FORMATS = ("table", "summary", "csv", "markdown", "json")
 
@@ -47,7 +48,12 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
 @click.option(
     "--uncertainty",
     is_flag=True,
-    help="Say how far each total hangs on each number of profile and map that may be off.",
+    help="Say how far each figure hangs on each number of profile and map that may be off.",
+)
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also draw what each number raises and lowers, SVG; of one estimate, with --uncertainty.",
 )
 @format_option(FORMATS)
 @json_option
@@ -60,6 +66,7 @@ def command(
     values: dict[str, int],
     maximum: bool,
     uncertainty: bool,
+    plot: str | None,
     form: str | None,
     as_json: bool,
     output: str | None,
@@ -72,8 +79,8 @@ def command(
     cortex-m3/flash-3ws and cortex-m3/map-flash-3ws.
 
     With --uncertainty each total has a range beside it: what it is where every number is nominal,
-    what systematic and stochastic errors make of it, and which number raises it most. The total
-    itself stays the safe end of all of them.
+    what systematic and stochastic errors make of it, and which number raises it most. So have
+    blocking times, and the bound of all paths. The figure itself stays the safe end of all of them.
 
     \b
     Examples:
@@ -84,12 +91,15 @@ def command(
       wcetchar estimate muller2007 --profile muller2007/expected \\
           --map muller2007/map --service context_switch --uncertainty
     """
-    check_output(output, (characterization, *profiles, *maps))
+    check_files(output, {"--plot": plot}, (characterization, *profiles, *maps))
+    if plot is not None and not uncertainty:
+        raise UsageError("--plot draws uncertainties", expected="--uncertainty")
     chosen = chosen_format(form, as_json)
     estimates = pipeline.run(
         pipeline.Request(characterization, profiles, maps, services, values, maximum, uncertainty)
     )
     views = views_of(estimates)
+    drawn = None if plot is None else _drawn(views)
     if chosen == "json":
         text = jsondoc.render(views)
     elif chosen == "csv":
@@ -101,3 +111,17 @@ def command(
     else:
         text = terminal.render(views, table_width(output), table_color(output))
     emit(text, output)
+    if plot is not None and drawn is not None:
+        emit(drawn, plot)
+
+
+def _drawn(views: tuple[EstimateView, ...]) -> str:
+    if len(views) != 1:
+        raise UsageError(
+            f"--plot draws one estimate, and these are {len(views)}",
+            expected="one --service, or one part of it, on one --profile",
+        )
+    try:
+        return tornado.svg(views[0])
+    except ValueError as error:
+        raise UsageError(f"--plot: {error}", expected="a number with an error") from None

@@ -139,7 +139,7 @@ def rows(found: Uncertainty) -> list[list[str]]:
     return [
         [
             one.name,
-            _can_be(one),
+            can_be(one),
             grouped(one.lowers),
             grouped(one.raises),
             grouped(one.systematic),
@@ -268,17 +268,19 @@ def _nominally(found: Uncertainty) -> str:
 
 
 def _limits(found: Uncertainty) -> str:
-    return f"{_down(found.lowest)} to {grouped(found.safe)}"
+    return f"{down(found.lowest)} to {grouped(found.safe)}"
 
 
 def _expected(found: Uncertainty) -> str:
-    return f"{_down(found.expected_low)} to {grouped(found.expected_high)}"
+    return f"{down(found.expected_low)} to {grouped(found.expected_high)}"
 
 
-def _can_be(one: Contribution) -> str:
+def can_be(one: Contribution) -> str:
+    """``1..3 cycles``."""
     unit = f" {one.unit}" if one.unit else ""
-    return f"{_down(one.low)}..{grouped(one.high)}{unit}"
+    return f"{down(one.low)}..{grouped(one.high)}{unit}"
 
 
-def _down(value: Fraction) -> str:
+def down(value: Fraction) -> str:
+    """A lower end, for people."""
     return grouped(rounded_down(value))
