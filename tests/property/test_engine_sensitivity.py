@@ -83,7 +83,9 @@ def test_the_safe_end_is_never_below_any_corner(
             priced = estimate(characterization, "svc", point, section_map, {"N": n})
             totals.append(priced.total.high)
     assert max(totals) <= uncertainty.safe
-    assert uncertainty.lowest == min(totals)
+    assert uncertainty.lowest <= min(totals)
+    if profile.core.clock.is_exact or not profile.core.overlap:
+        assert uncertainty.lowest == min(totals)
 
 
 @given(noisy_profiles(), maps, row_lists, counts)

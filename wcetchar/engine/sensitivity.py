@@ -38,8 +38,9 @@ Inputs: a characterization, profile, map, and the figure. Outputs in nanoseconds
 roots, which are rounded up. Soundness: ``safe`` is the estimate's own, and nothing here changes it.
 ``lowest`` supposes that T rises, or falls, with each number throughout; which way is tried, and
 where nothing shows it (another region or stretch is the longest at nominal values) told by what the
-number is. That fails where the core's clock may be off and what it hides is in other units, for
-then T can be least anywhere in between: ``lowest`` is the sum of lower ends there, which is less.
+number is. That fails where a clock may be off and hides what it does not count (overlaps, writes,
+lines of caches), or refresh and others come by another one: then T can be least anywhere in
+between, and ``lowest`` is the sum of lower ends, without waits, lines and others, which is less.
 """
 
 from __future__ import annotations
@@ -399,11 +400,14 @@ class Sensitivity:
 
 
 def _rises_and_falls(profile: HardwareProfile) -> bool:
-    """A time may do both as one number grows: a slower core hides more of what its clock does not
-    count."""
-    core = profile.core
-    hides = core.overlap or core.write_buffer or core.in_vain_saves is not None
-    return not core.clock.is_exact and bool(hides)
+    """A time may do both as a clock gets slower: what it hides grows, others come less often."""
+    core, regions = profile.core, profile.regions.values()
+    caches = core.instruction_cache is not None or core.data_cache is not None
+    shared = any(region.interferences for region in regions)
+    if not core.clock.is_exact and (core.overlap or core.write_buffer or caches or shared):
+        return True
+    clocks = [one.clock for one in regions if one.interferences and one.clock is not None]
+    return not all(clock.is_exact for clock in clocks)
 
 
 def _of_service(
