@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 import pytest
@@ -11,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from path_models import OUT, Structured, constraint, model_of, prices_of
 
+from wcetchar import formula
 from wcetchar.engine.path_blocking import longest_blocking
-from wcetchar.engine.paths import bound_of
+from wcetchar.engine.path_order import no_dearer, undominated
+from wcetchar.engine.paths import at_values, bound_of
 from wcetchar.errors import NoSoundBound
 from wcetchar.model.characterization import StretchKind, Word
 from wcetchar.model.path_model import PathModel
@@ -247,3 +251,49 @@ def test_stretches_of_structured_programs_are_no_longer_than_all(size: int) -> N
     masked = model_of(program.costs, program.edges, program.constraints, blocked)
     found = longest_blocking(masked, prices_of(model), {}, StretchKind.INTERRUPTS)
     assert max(program.costs[n] for n in found.passed) <= found.time <= expected
+
+
+@st.composite
+def of_a_parameter(draw: st.DrawFn) -> PathModel:
+    """Of one constraint or several the limit, or a coefficient, rises or falls with N from 0 to 3;
+    limits of single edges are wide, so that these bind."""
+    found = draw(loops() | models())
+    texts = st.sampled_from(["N", "-N", "3 - N", "(N == 2)", "2 * N"])
+    changed = []
+    for one in found.constraints:
+        coefficients, limit = dict(one.coefficients), one.limit
+        if one.label.startswith("edge"):
+            limit = formula.parse("9")
+        elif draw(st.booleans()):
+            edge = draw(st.sampled_from([*coefficients]))
+            shift = f"{formula.to_text(coefficients[edge])} + {draw(texts)}"
+            coefficients[edge] = formula.parse(shift)
+        elif not one.each:
+            limit = formula.parse(f"{formula.to_text(limit)} + {draw(texts)}")
+        changed.append(replace(one, coefficients=coefficients, limit=limit))
+    return replace(found, constraints=tuple(changed))
+
+
+@given(of_a_parameter(), st.randoms(use_true_random=False))
+def test_what_is_no_dearer_takes_no_longer(model: PathModel, random: Random) -> None:
+    prices = prices_of(model)
+    bounds: dict[int, list[Fraction]] = {}
+    for n in range(4):
+        try:
+            bounds[n] = [bound_of(model, prices, {"N": n}).time]
+            bounds[n] += (
+                longest_blocking(model, prices, {"N": n}, kind).time for kind in StretchKind
+            )
+        except NoSoundBound:
+            bounds.pop(n, None)  # contradictory, or without an end
+    points = [{"N": n} for n in bounds]
+    random.shuffle(points)
+    at = {n: at_values(model, prices, {"N": n}) for n in bounds}
+    for a in bounds:
+        for b in bounds:
+            if no_dearer(at[a], at[b]):
+                assert all(x <= y for x, y in zip(bounds[a], bounds[b], strict=True))
+    left = [point["N"] for point in undominated(model, prices, points)]
+    for number in range(3 if bounds else 0):
+        longest = max(one[number] for one in bounds.values())
+        assert max(bounds[n][number] for n in left) == longest

@@ -108,6 +108,21 @@ class Estimate:
     preemption_at: Mapping[str, int] | None = None
 
     @property
+    def safe_time(self) -> Fraction:
+        """Over all paths where that is known, and never below the published rows, in nanoseconds:
+        what to count with wherever the service is a part of something."""
+        over = self.over_all_paths
+        if over is None or over.time is None:
+            return self.total.high
+        return max(over.time, self.total.high)
+
+    @property
+    def safe_word(self) -> Word:
+        """Of ``safe_time``: what is not below a bound is one."""
+        over = self.over_all_paths
+        return self.word if over is None or over.time is None else over.word
+
+    @property
     def interrupts_held_off(self) -> Interval:
         """How long interrupts are held off once they are, in whatever activities."""
         chain = self.interrupts_chain

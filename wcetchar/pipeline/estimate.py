@@ -24,14 +24,14 @@ from wcetchar.model.characterization import (
     Characterization,
     ServiceCharacterization,
     StretchKind,
-    Word,
 )
-from wcetchar.model.estimate import Estimate, OverAllPaths
+from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import whole_of
 from wcetchar.model.uncertainty import UncertainCount, Uncertainties
+from wcetchar.pipeline.all_paths import box_of, over_all_paths, path_prices_of
 
 
 @dataclass(frozen=True)
@@ -133,27 +133,46 @@ def prepare(request: Request, characterization: Characterization) -> Prepared:
 def estimates_on(
     request: Request, prepared: Prepared, change: Callable[[HardwareProfile], HardwareProfile]
 ) -> tuple[Estimate, ...]:
-    """As ``run``, on the same hardware in another situation, without path models.
+    """As ``run``, on the same hardware in another situation; what is held off over all paths is not
+    told.
 
     Raises:
         InputError: the profile cannot be used there, with its place.
     """
-    names = [service.name for service, _, _ in prepared.chosen]
-    known: dict[int, PriceVector] = {}
+    services = [service for service, _, _ in prepared.chosen]
+    models = {model.service: model for model in prepared.characterization.paths}
+    known: dict[int, Platform] = {}
     found = []
     for service, number, platform in prepared.chosen:
         if id(platform) not in known:
             profile = change(platform.prices.profile)
-            try:
-                known[id(platform)] = price_vector(
-                    prepared.characterization, profile, platform.section_map, names
-                )
-            except InputError as error:
-                files = platform.profile_file, platform.map_file
-                raise located(error, *files, request, None) from None
-        there = replace(platform, prices=known[id(platform)], following=None)
-        found.append(_estimate(request, service, number, there, prepared.known))
+            known[id(platform)] = _changed(request, prepared, services, platform, profile)
+        there, model = known[id(platform)], models.get(service.name)
+        found.append(
+            _with_paths(request, service, number, there, prepared.known, model, stretches=False)
+        )
     return tuple(found)
+
+
+def _changed(
+    request: Request,
+    prepared: Prepared,
+    services: list[ServiceCharacterization],
+    platform: Platform,
+    profile: HardwareProfile,
+) -> Platform:
+    characterization, section_map = prepared.characterization, platform.section_map
+    names = [service.name for service in services]
+    try:
+        return replace(
+            platform,
+            prices=price_vector(characterization, profile, section_map, names),
+            following=None,
+            path_prices=path_prices_of(characterization, services, profile, section_map),
+        )
+    except InputError as error:
+        files = platform.profile_file, platform.map_file
+        raise located(error, *files, request, None) from None
 
 
 class Opened:
@@ -218,63 +237,19 @@ def _with_paths(
     platform: Platform,
     known: set[str],
     model: PathModel | None,
+    stretches: bool = True,
 ) -> Estimate:
-    """As ``_estimate``, and over all paths; with values that are searched for, or may be off, that
-    may be dearer elsewhere."""
+    """As ``_estimate``, and over all paths, of whatever case; with values that are searched for,
+    that may be dearer elsewhere."""
     found = _estimate(request, service, number, platform, known)
-    are_off = any(parameter.name in platform.uncertain for parameter in service.parameters)
-    over = _over_all_paths(model, platform, found, request.maximum or are_off)
+    given = {**platform.section_map.parameters, **request.values}
+    box = box_of(service, found.parameters, given, platform.uncertain)
+    over = over_all_paths(model, platform.path_prices, box, request.maximum, stretches)
     uncertainty, bound = found.uncertainty, None if over is None else over.time
     if uncertainty and platform.sensitivity and model is not None and bound is not None:
         of_paths = platform.sensitivity.of_paths(model, found, platform.uncertain, bound)
         uncertainty = replace(uncertainty, paths=of_paths)
     return replace(found, over_all_paths=over, uncertainty=uncertainty)
-
-
-def _over_all_paths(
-    model: PathModel | None, platform: Platform, estimate: Estimate, searched: bool
-) -> OverAllPaths | None:
-    """At the values of the estimate."""
-    prices = platform.path_prices
-    if model is None or prices is None:
-        return None
-    # Only here, so that a table is priced where no solver is installed.
-    from wcetchar.engine.path_blocking import longest_blocking
-    from wcetchar.engine.paths import bound_of
-
-    if isinstance(prices, NoSoundBound):
-        return OverAllPaths(None, Word.ESTIMATE, prices.message)
-    try:
-        bound = bound_of(model, prices, estimate.parameters)
-        blocked = [
-            longest_blocking(model, prices, estimate.parameters, kind).time
-            if model.follows_masks
-            else None
-            for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
-        ]
-    except NoSoundBound as error:
-        return OverAllPaths(None, Word.ESTIMATE, error.message)
-    # With values that were searched for by the counts, it may be dearer at others.
-    word = Word.ESTIMATE if searched else bound.word
-    return OverAllPaths(bound.time, word, "", *blocked)
-
-
-def _path_prices(
-    characterization: Characterization,
-    services: list[ServiceCharacterization],
-    profile: HardwareProfile,
-    section_map: SectionMap,
-) -> PriceVector | NoSoundBound | None:
-    names = {service.name for service in services}
-    models = [model for model in characterization.paths if model.service in names]
-    if not models:
-        return None
-    from wcetchar.engine.path_prices import path_prices
-
-    try:
-        return path_prices(characterization, profile, section_map, models)
-    except NoSoundBound as error:
-        return error
 
 
 def chosen_services(
@@ -476,7 +451,7 @@ def platform_of(
         section_map,
         prices,
         Following(characterization, prices, known),
-        _path_prices(characterization, services, profile, section_map),
+        path_prices_of(characterization, services, profile, section_map),
         uncertain,
         sensitivity,
     )

@@ -12,6 +12,7 @@ from wcetchar.errors import UsageError
 from wcetchar.model.characterization import Word
 from wcetchar.model.switching import Load, LossModel, WorkingSet
 from wcetchar.pipeline import estimate
+from wcetchar.pipeline.all_paths import safe_notes
 from wcetchar.pipeline.options import read_option
 
 SWITCH = "context_switch"
@@ -62,6 +63,8 @@ class Result:
 def run(request: Request) -> Result:
     """Each switch at each rate, switch by switch.
 
+    A switch that is priced takes what holds over all paths, where its path model says that.
+
     Raises:
         UsageError: nothing says how long a switch takes.
         InputError: as of ``estimate``; what is given is no time; there is no such working set.
@@ -92,9 +95,11 @@ def run(request: Request) -> Result:
             (request.service,),
             request.values,
         )
-        for one in estimate.run(asked):
-            switches.append((f"{one.service} on {one.profile}", one.total.high, one.word))
-            notes += one.notes
+        found = estimate.run(asked)
+        switches += (
+            (f"{one.service} on {one.profile}", one.safe_time, one.safe_word) for one in found
+        )
+        notes += (note for one in found for note in (*one.notes, *safe_notes(one)))
     return Result(
         tuple(
             Overhead(name, load(rate, time, working_set, request.model), word)

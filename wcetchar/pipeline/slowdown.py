@@ -16,13 +16,24 @@ from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.slowdown import BusLoad, Slowdown
 from wcetchar.pipeline import estimate as estimating
+from wcetchar.pipeline.all_paths import safe_notes
 
 PLOTTED: Final = Fraction(4, 5)
 """Of a bus, that is plotted; beyond it everything rises steeply."""
 _POINTS: Final = 32
 
-Times = tuple[Fraction, ...]
-"""Upper ends in nanoseconds, service by service."""
+
+@dataclass(frozen=True)
+class _Figure:
+    """Of a service in a situation, in nanoseconds. ``over_all_paths``: by its path model."""
+
+    time: Fraction
+    word: Word
+    over_all_paths: bool
+
+
+_Figures = tuple[_Figure, ...]
+"""Service by service."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,8 @@ class Result:
 
 
 def run(request: Request) -> Result:
-    """Service by service, each in every situation that is asked for.
+    """Service by service, each in every situation that is asked for; over all paths in each, where
+    there are path models.
 
     Raises:
         UsageError: nothing says what other masters do.
@@ -90,7 +102,7 @@ def run(request: Request) -> Result:
         request.maximum,
     )
     characterization = store.load_characterization(request.characterization)
-    prepared = estimating.prepare(asked, replace(characterization, paths=()))
+    prepared = estimating.prepare(asked, characterization)
     platform = prepared.chosen[0][2]
     profile = platform.prices.profile
     bus = _bus(request, profile)
@@ -99,30 +111,36 @@ def run(request: Request) -> Result:
         return estimating.estimates_on(asked, prepared, change)
 
     idle = on(bus_load.alone)
-    alone = _times(idle)
-    situations: list[tuple[str, Times, bool, bool]] = []
-    notes = [note for one in idle for note in one.notes]
+    alone = _figures(idle)
+    situations: list[tuple[str, _Figures, bool, bool]] = []
+    notes = [note for one in idle for note in (*one.notes, *safe_notes(one))]
     if bus_load.shared_regions(profile):
         names = " and ".join(bus_load.shared_regions(profile))
         # Both hold: others come so often in the whole time, and hold up an access once each.
-        pairs = zip(_times(on(lambda p: p)), _times(on(bus_load.waiting)), strict=True)
-        situations.append((f"other masters of {names}", tuple(map(min, pairs)), False, False))
+        often, each = _figures(on(lambda p: p)), _figures(on(bus_load.waiting))
+        situations.append((f"other masters of {names}", _lesser(often, each), False, False))
     load = request.load
     lines: dict[str, tuple[tuple[Fraction, Fraction], ...]] = {}
     if load is not None:
 
-        def loaded(taken: Fraction) -> Times:
-            return _times(on(lambda p: bus_load.stretched(bus_load.alone(p), bus, taken)))
+        def loaded(taken: Fraction) -> _Figures:
+            return _figures(on(lambda p: bus_load.stretched(bus_load.alone(p), bus, taken)))
 
         situations.append((f"load on {' and '.join(bus)}", loaded(load.taken), True, True))
         if load.burst is not None:
             longest = partial(bus_load.in_bursts, bus=bus, taken=load.taken, burst=load.burst)
-            waits = _times(on(lambda p: longest(bus_load.alone(p))))
+            waits = _figures(on(lambda p: longest(bus_load.alone(p))))
             refreshed = any(profile.regions[name].refresh is not None for name in bus)
             times = _at_most(alone, waits, load, refreshed)
             situations.append((f"load on {' and '.join(bus)}, at most", times, False, True))
         if request.lines:
             lines = _lines(idle, load, loaded)
+    notes += [
+        f"{one.service}: {under}, published rows count, for there is no bound over all paths"
+        for under, times, _, _ in situations
+        for one, own, found in zip(idle, alone, times, strict=True)
+        if own.over_all_paths and not found.over_all_paths
+    ]
     rows = [
         _row(one, under, times[number], average, load if of_load else None)
         for number, one in enumerate(idle)
@@ -155,19 +173,42 @@ def _bus(request: Request, profile: HardwareProfile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(request.bus)) or shared
 
 
-def _at_most(alone: Times, waits: Times, load: BusLoad, refreshed: bool) -> Times:
+def _figures(estimates: tuple[Estimate, ...]) -> _Figures:
+    return tuple(
+        _Figure(
+            one.safe_time,
+            one.safe_word,
+            one.over_all_paths is not None and one.over_all_paths.time is not None,
+        )
+        for one in estimates
+    )
+
+
+def _lesser(first: _Figures, second: _Figures) -> _Figures:
+    """Of two that hold; one that is of published rows alone is none where the other is over all
+    paths."""
+
+    def order(one: _Figure) -> tuple[bool, Fraction]:
+        return not one.over_all_paths, one.time
+
+    return tuple(min(pair, key=order) for pair in zip(first, second, strict=True))
+
+
+def _at_most(alone: _Figures, waits: _Figures, load: BusLoad, refreshed: bool) -> _Figures:
     """By what others have of the whole time, and by what each access waits; the latter does not
     hold where the memory refreshes itself meanwhile, but a service without an access has none."""
-    assert load.burst is not None
-    found = []
-    for own, each in zip(alone, waits, strict=True):
-        whole = slowdown.at_most(own, load.taken, load.burst)
-        found.append(whole if refreshed and each > own else min(whole, each))
-    return tuple(found)
+    burst = load.burst
+    assert burst is not None
+    whole = tuple(replace(own, time=slowdown.at_most(own.time, load.taken, burst)) for own in alone)
+    lesser = _lesser(whole, waits)
+    return tuple(
+        by_time if refreshed and each.time > own.time else either
+        for own, by_time, each, either in zip(alone, whole, waits, lesser, strict=True)
+    )
 
 
-def _row(one: Estimate, under: str, time: Fraction, average: bool, load: BusLoad | None) -> Row:
-    alone = one.total.high
+def _row(one: Estimate, under: str, found: _Figure, average: bool, load: BusLoad | None) -> Row:
+    alone, time = one.safe_time, found.time
     if time > alone == 0:
         raise InputError(
             f"{one.service} takes no time alone, and {under} it does: no factor says that",
@@ -176,24 +217,20 @@ def _row(one: Estimate, under: str, time: Fraction, average: bool, load: BusLoad
         )
     # Nothing gets faster; where bounds are made in two ways, the looser one may be of the time
     # alone.
-    found = Slowdown(alone, max(alone, time))
-    share = slowdown.bus_share_of(found.factor, load.taken) if load and average else None
-    word = Word.ESTIMATE if average else one.word
-    return Row(one.service, one.parameters, under, found, word, share)
+    slower = Slowdown(alone, max(alone, time))
+    share = slowdown.bus_share_of(slower.factor, load.taken) if load and average else None
+    word = Word.ESTIMATE if average else one.safe_word.weakest(found.word)
+    return Row(one.service, one.parameters, under, slower, word, share)
 
 
 def _lines(
-    idle: tuple[Estimate, ...], load: BusLoad, loaded: Callable[[Fraction], Times]
+    idle: tuple[Estimate, ...], load: BusLoad, loaded: Callable[[Fraction], _Figures]
 ) -> dict[str, tuple[tuple[Fraction, Fraction], ...]]:
     end = max(PLOTTED, load.taken)
     shares = sorted({load.taken, *(end * n / _POINTS for n in range(_POINTS + 1))})
     points: dict[str, list[tuple[Fraction, Fraction]]] = {one.service: [] for one in idle}
     for share in shares:
-        for one, time in zip(idle, loaded(share), strict=True):
-            row = _row(one, "under load", time, False, None)
+        for one, found in zip(idle, loaded(share), strict=True):
+            row = _row(one, "under load", found, False, None)
             points[one.service].append((share * load.capacity, row.slowdown.factor))
     return {name: tuple(line) for name, line in points.items()}
-
-
-def _times(estimates: tuple[Estimate, ...]) -> Times:
-    return tuple(one.total.high for one in estimates)
