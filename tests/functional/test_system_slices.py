@@ -51,25 +51,39 @@ def document(*arguments: object) -> dict[str, Any]:
 
 def test_by_hand(file: Path) -> None:
     """A cycle is control, logging, control: control runs twice in a row, round the cycle's end, so
-    its working set comes back once in 2 * 100 us: 2 * 2 us and 20 us of them are lost."""
+    its working set comes back once in 2 * 100 us: 2 * 2 us and 20 us of them are lost. Behind
+    slices of others each waits for the scheduler's 2 us in its own."""
     found = document(file, "--slice", "100us")
     assert found["scheduler_ns"] == 2000
     assert found["rows"] == [
-        {"slice_ns": 100_000, "partition": "all", "lost_percent": 8.667, "delay_ns": 200_000},
-        {"slice_ns": 100_000, "partition": "control", "lost_percent": 12, "delay_ns": 100_000},
-        {"slice_ns": 100_000, "partition": "logging", "lost_percent": 2, "delay_ns": 200_000},
+        {"slice_ns": 100_000, "partition": "all", "lost_percent": 8.667, "delay_ns": 202_000},
+        {"slice_ns": 100_000, "partition": "control", "lost_percent": 12, "delay_ns": 102_000},
+        {"slice_ns": 100_000, "partition": "logging", "lost_percent": 2, "delay_ns": 202_000},
     ]
+
+
+def test_one_alone_waits_for_the_scheduler_in_each_slice(file: Path) -> None:
+    file.write_text(FILE.partition("  logging")[0])
+    (row,) = document(file, "--slice", "100us")["rows"]
+    assert (row["lost_percent"], row["delay_ns"]) == (2, 2000)
 
 
 def test_the_shortest_slice_that_keeps_a_limit(file: Path) -> None:
     # (3 * 2 us + 20 us) / (3 * slice) <= 5 %: from 173.3 us on.
     found = document(file, "--slice", "1ms", "--limit", "5 %")
     assert found["shortest_slice_ns"] == 174_000
+    # Control alone: (2 * 2 us + 20 us) / (2 * slice) <= 5 %: from 240 us on.
+    assert found["shortest_slice_for_each_ns"] == 240_000
     assert document(file, "--slice", "1ms")["shortest_slice_ns"] is None
     done = call(file, "--to", "173us", "--limit", "5%")
     assert done.exit_code == 1
     assert "no time slice up to 173 us keeps that" in done.stdout
     assert "more than 5% is lost" in done.output
+    done = call(file, "--to", "239us", "--limit", "5%")
+    assert done.exit_code == 1
+    assert "5 % may be lost of the time of all together: time slices from 174 us on" in done.stdout
+    assert "a partition loses more than 5% of its time" in done.output
+    assert call(file, "--to", "240us", "--limit", "5%").exit_code == 0
 
 
 def test_the_picture(file: Path, tmp_path: Path) -> None:
@@ -80,7 +94,7 @@ def test_the_picture(file: Path, tmp_path: Path) -> None:
     names = [line.findtext(f"{SVG}title") for line in root.iter(f"{SVG}polyline")]
     assert names == ["all", "control", "logging"] * 2
     texts = {text.text for text in root.iter(f"{SVG}text")}
-    assert {"limit 5 %", "174 us"} <= texts
+    assert {"limit 5 %", "174 us", "240 us"} <= texts
 
 
 def test_all_forms_say_the_same(file: Path) -> None:
@@ -91,7 +105,7 @@ def test_all_forms_say_the_same(file: Path) -> None:
     said = document(file)["rows"]
     assert [float(row["lost_percent"]) for row in rows] == [row["lost_percent"] for row in said]
     text = call(file, "--format", "markdown").stdout
-    assert "| 100 | all | 8.667 | 0.2 |" in text
+    assert "| 100 | all | 8.667 | 0.202 |" in text
 
 
 @pytest.mark.parametrize(

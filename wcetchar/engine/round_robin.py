@@ -16,8 +16,13 @@ comes back from then on (``switching``); where the same one goes on, its progres
 So over a run of n slices in a row n * t_s + W(n * (Q - t_s)) are lost. Kaiser (GI/ITG 2008)
 simulated this for three virtual machines.
 
-*Delay bound*: the longest time from the end of a partition's slice to the begin of its next one.
-It grows with Q as losses shrink: the compromise that a time slice is.
+*Delay bound*: the longest time that a partition is without the processor. Behind its slice come g
+slices of others, and then the scheduler again, in its own next one; so with the most that g is::
+
+    delay = max g * Q + t_s
+
+which is t_s of one that is alone, too. It grows with Q as losses shrink: the compromise that a time
+slice is. Caveat: what holds off the scheduler itself comes on top.
 """
 
 from __future__ import annotations
@@ -84,16 +89,23 @@ def least_slice(
     limit: Fraction,
     most: Fraction,
     step: Fraction,
+    each: bool = False,
 ) -> Fraction | None:
     """The shortest time slice, of those that are a multiple of ``step``, at which not more than
-    ``limit`` of the processor's time is lost; ``None``: it is longer than ``most``. A longer slice
-    never loses more: of each run of slices W(t) / t and the scheduler's share both shrink."""
+    ``limit`` of the processor's time is lost, or with ``each`` of any partition's own; ``None``: it
+    is longer than ``most``. A longer slice never loses more: of each run of slices W(t) / t and the
+    scheduler's share both shrink."""
+
+    def lost_at(slices: int) -> Fraction:
+        cycle = cycle_of(partitions, slices * step, scheduler)
+        return cycle.largest if each else cycle.loss
+
     low, high = int(scheduler // step), int(most // step)
-    if high <= low or cycle_of(partitions, high * step, scheduler).loss > limit:
+    if high <= low or lost_at(high) > limit:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        if cycle_of(partitions, middle * step, scheduler).loss > limit:
+        if lost_at(middle) > limit:
             low = middle
         else:
             high = middle
@@ -107,7 +119,7 @@ def _shared(
     time = len(mine) * slice_
     taken = len(mine) * scheduler
     if len(mine) == len(order):  # never switched away
-        return Shared(partition, time, taken, Fraction(0))
+        return Shared(partition, time, taken, scheduler)
     behind = Fraction(0)
     gaps = []
     for number, following in zip(mine, [*mine[1:], mine[0] + len(order)], strict=True):
@@ -116,7 +128,7 @@ def _shared(
         if partition.working_set is not None:
             useful = run * (slice_ - scheduler)
             behind += lost(partition.working_set, partition.model, useful)
-    return Shared(partition, time, taken + behind, max(gaps) * slice_)
+    return Shared(partition, time, taken + behind, max(gaps) * slice_ + scheduler)
 
 
 def _runs(gaps: Sequence[int]) -> list[int]:

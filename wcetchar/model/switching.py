@@ -64,13 +64,18 @@ class Shared:
     Attributes:
         time: that its slices take.
         loss: of it, what the scheduler takes and is lost behind switches.
-        delay: bound of the wait between two of its slices; 0: it is alone.
+        delay: bound of how long it is without the processor at once.
     """
 
     partition: Partition
     time: Fraction
     loss: Fraction
     delay: Fraction
+
+    @property
+    def share(self) -> Fraction:
+        """Of its own time, that is lost."""
+        return self.loss / self.time
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,11 @@ class Cycle:
         """Share of the processor's time."""
         time = sum((one.time for one in self.shared), start=Fraction(0))
         return sum((one.loss for one in self.shared), start=Fraction(0)) / time
+
+    @property
+    def largest(self) -> Fraction:
+        """Share of its own time that a partition loses at most."""
+        return max(one.share for one in self.shared)
 
     @property
     def delay(self) -> Fraction:

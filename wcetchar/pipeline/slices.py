@@ -23,8 +23,8 @@ _IN_A_DECADE: Final = 20
 @dataclass(frozen=True)
 class Request:
     """``slices``, ``first``, ``last``: times as text; without slices, some from first to last.
-    ``limit``: share of the processor's time that may be lost. ``picture``: as many slices as a
-    line of a picture needs, beside."""
+    ``limit``: share of the time that may be lost, of all together and of each partition's own.
+    ``picture``: as many slices as a line of a picture needs, beside."""
 
     file: str
     slices: tuple[str, ...] = ()
@@ -36,14 +36,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """``least``: the shortest slice that keeps the limit; ``None``: there is none, or no limit was
-    given. ``most``: where the search for it ended, in nanoseconds."""
+    """``least``: with the shortest slice that keeps the limit for all together; ``least_each``: for
+    each partition's own time; ``None``: there is none, or no limit was given. ``most``: where the
+    search ended, in nanoseconds."""
 
     scheduler: Fraction
     partitions: tuple[Partition, ...]
     cycles: tuple[Cycle, ...]
     picture: tuple[Cycle, ...]
     least: Cycle | None
+    least_each: Cycle | None
     most: Fraction
 
 
@@ -77,9 +79,16 @@ def run(request: Request) -> Result:
         Fraction(10 ** (n / _IN_A_DECADE)).limit_denominator(100) for n in range(_IN_A_DECADE)
     ]
     drawn = [one for one in _between(first, last, decade) if one > found.scheduler]
-    least = None
-    if request.limit is not None:
-        least = least_slice(found.partitions, found.scheduler, request.limit, last, STEP)
+
+    def shortest(each: bool) -> Cycle | None:
+        if request.limit is None:
+            return None
+        asked = request.limit, last, STEP, each
+        found_slice = least_slice(found.partitions, found.scheduler, *asked)
+        if found_slice is None:
+            return None
+        return cycle_of(found.partitions, found_slice, found.scheduler)
+
     return Result(
         found.scheduler,
         found.partitions,
@@ -87,7 +96,8 @@ def run(request: Request) -> Result:
         tuple(cycle_of(found.partitions, one, found.scheduler) for one in drawn)
         if request.picture
         else (),
-        None if least is None else cycle_of(found.partitions, least, found.scheduler),
+        shortest(each=False),
+        shortest(each=True),
         last,
     )
 

@@ -22,6 +22,7 @@ def sheet(
     scheduler: Fraction,
     limit: Fraction | None,
     least: Cycle | None,
+    least_each: Cycle | None,
     most: Fraction,
 ) -> Sheet:
     """A row for each slice and partition, and one for all of them together."""
@@ -35,19 +36,31 @@ def sheet(
     for cycle in cycles:
         rows.append((cycle.slice, ALL, 100 * cycle.loss, cycle.delay))
         for one in cycle.shared if len(cycle.shared) > 1 else ():
-            rows.append((cycle.slice, one.partition.name, 100 * one.loss / one.time, one.delay))
+            rows.append((cycle.slice, one.partition.name, 100 * one.share, one.delay))
     lines = [f"of each slice the scheduler takes {grouped(scheduler * _US)} us"]
     if limit is not None:
-        lines.append(f"{_percent(limit)} of the time may be lost: {_shortest(least, most)}")
+        lines += (
+            f"{_percent(limit)} may be lost {of}: {_shortest(found, most)}"
+            for of, found in (
+                ("of the time of all together", least),
+                ("of each partition's own time", least_each),
+            )
+        )
     document = {
         "scheduler_ns": for_json(scheduler),
         "limit_percent": None if limit is None else for_json(100 * limit),
         "shortest_slice_ns": None if least is None else for_json(least.slice),
+        "shortest_slice_for_each_ns": None if least_each is None else for_json(least_each.slice),
     }
     return Sheet(SCHEMA, columns, tuple(rows), tuple(lines), document)
 
 
-def chart(cycles: Sequence[Cycle], limit: Fraction | None, least: Cycle | None) -> str:
+def chart(
+    cycles: Sequence[Cycle],
+    limit: Fraction | None,
+    least: Cycle | None,
+    least_each: Cycle | None,
+) -> str:
     """Losses above, waits below, over the time slice."""
     names = [one.partition.name for one in cycles[0].shared]
     losses = [Line(ALL, [(float(c.slice), 100 * float(c.loss)) for c in cycles])]
@@ -55,16 +68,15 @@ def chart(cycles: Sequence[Cycle], limit: Fraction | None, least: Cycle | None) 
     if len(names) > 1:
         for place, name in enumerate(names):
             shared = [(float(c.slice), c.shared[place]) for c in cycles]
-            losses.append(
-                Line(name, [(at, 100 * float(one.loss / one.time)) for at, one in shared])
-            )
+            losses.append(Line(name, [(at, 100 * float(one.share)) for at, one in shared]))
             waits.append(Line(name, [(at, float(one.delay)) for at, one in shared]))
     level = None if limit is None else (100 * float(limit), f"limit {_percent(limit)}")
     panels = [
         Panel("lost share of the time", losses, lambda value: f"{value:g} %", level=level),
-        Panel("longest wait between two slices", waits, picture.nanoseconds, len(names) > 1),
+        Panel("longest time without the processor", waits, picture.nanoseconds, len(names) > 1),
     ]
-    at = [] if least is None else [(float(least.slice), picture.nanoseconds(float(least.slice)))]
+    slices = sorted({float(one.slice) for one in (least, least_each) if one is not None})
+    at = [(one, picture.nanoseconds(one)) for one in slices]
     title = "Virtual-time round-robin: what is lost, and how long a partition waits"
     return svg(Chart(title, "time slice", picture.nanoseconds, panels, at=at))
 

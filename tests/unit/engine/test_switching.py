@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -130,43 +131,39 @@ def test_each_has_its_share_of_a_cycle(shares: list[int]) -> None:
 def followed(
     partitions: list[Partition], slice_: int, scheduler: int, cycles: int
 ) -> list[tuple[Fraction, int]]:
-    """Lost ns and longest wait of each, ns by ns of the last of so many cycles; ``flood`` alone."""
+    """Lost ns, and the longest time at once without the processor, of each, ns by ns of the last of
+    so many cycles; ``flood`` alone."""
     order = order_of([one.share for one in partitions])
-    since: int | None = None
-    last = None
-    found = [(Fraction(0), 0) for _ in partitions]
-    ended: dict[int, int] = {}
-    now = 0
+    since, last, now = 0, None, 0
+    losses = [Fraction(0) for _ in partitions]
+    runs: list[list[int]] = [[] for _ in partitions]
+    """When each has the processor to itself."""
     for cycle in range(cycles):
         for place in order:
-            one, (loss, wait) = partitions[place], found[place]
-            if cycle == cycles - 1 and place in ended:
-                wait = max(wait, now - ended[place])
+            one = partitions[place].working_set
             if place != last:
                 since, last = 0, place
             for tick in range(slice_):
                 rate = Fraction(0)
                 if tick >= scheduler:
-                    assert since is not None
-                    held = one.working_set
-                    slow = held is not None and since < held.settles
-                    rate = held.least if held is not None and slow else Fraction(1)
+                    slow = one is not None and since < one.settles
+                    rate = one.least if one is not None and slow else Fraction(1)
+                    runs[place].append(now)
                     since += 1
-                loss += (1 - rate) if cycle == cycles - 1 else 0
-            now += slice_
-            ended[place] = now
-            found[place] = (loss, wait)
-    return found
+                losses[place] += (1 - rate) if cycle == cycles - 1 else 0
+                now += 1
+    waits = [max(b - a - 1 for a, b in pairwise(each)) for each in runs]
+    return list(zip(losses, waits, strict=True))
 
 
 @given(
     st.lists(
         st.tuples(st.integers(1, 4), st.integers(1, 30), st.integers(0, 10)),
-        min_size=2,
+        min_size=1,
         max_size=4,
     ),
-    st.integers(2, 20),
-    st.integers(0, 1),
+    st.integers(5, 20),
+    st.integers(0, 4),
 )
 def test_a_cycle_against_one_that_is_followed(
     of: list[tuple[int, int, int]], slice_: int, scheduler: int
@@ -183,12 +180,14 @@ def test_a_cycle_against_one_that_is_followed(
     ]
     cycle = cycle_of(partitions, Fraction(slice_), Fraction(scheduler))
     expected = followed(partitions, slice_, scheduler, 3)
+    if len(partitions) == 1:  # its working set is back since long
+        expected = [(of[0][0] * Fraction(scheduler), expected[0][1])]
     assert [(one.loss, one.delay) for one in cycle.shared] == expected
 
 
 def test_alone_nothing_is_lost_but_what_the_scheduler_takes() -> None:
     cycle = cycle_of([Partition("only", 3, CELERON)], MS, 10 * US)
-    assert (cycle.loss, cycle.delay) == (Fraction(1, 100), 0)
+    assert (cycle.loss, cycle.delay) == (Fraction(1, 100), 10 * US)  # in each slice
     with pytest.raises(ValueError, match="takes"):
         cycle_of([Partition("only", 3, CELERON)], MS, MS)
 
@@ -226,6 +225,21 @@ def test_the_shortest_slice_keeps_the_limit_and_a_shorter_one_does_not(
     assert cycle_of(three(), found, scheduler).loss <= limit
     if found - step > scheduler:
         assert cycle_of(three(), found - step, scheduler).loss > limit
+
+
+@given(st.integers(5, 90), st.integers(0, 20))
+def test_the_shortest_slice_at_which_each_keeps_the_limit(percent: int, scheduler_us: int) -> None:
+    unlike = [Partition("a", 3, CELERON), Partition("b", 1, CELERON), Partition("c", 1)]
+    scheduler, limit = scheduler_us * US, Fraction(percent, 100)
+    found = least_slice(unlike, scheduler, limit, 100 * MS, US, each=True)
+    whole = least_slice(unlike, scheduler, limit, 100 * MS, US)
+    assert found is not None
+    assert whole is not None
+    assert found >= whole
+    assert all(one.loss <= limit * one.time for one in cycle_of(unlike, found, scheduler).shared)
+    if found - US > scheduler:
+        shorter = cycle_of(unlike, found - US, scheduler).shared
+        assert any(one.loss > limit * one.time for one in shorter)
 
 
 def test_no_slice_is_long_enough() -> None:

@@ -49,8 +49,9 @@ from wcetchar.store import parse_percent
 @click.option(
     "--limit",
     metavar="PERCENT",
-    help="Of the time that may be lost: also say from which time slice on no more is, "
-    "in steps of 1 us up to the end of the range; exit 1 if there is none.",
+    help="Of the time that may be lost: also say from which time slice on no more is, of the time "
+    "of all together and of each partition's own, in steps of 1 us up to the end of the range; "
+    "exit 1 if there is none for one of the two.",
 )
 @click.option("--plot", metavar="FILE", help="Also draw losses and waits over the range, SVG.")
 @format_option(FORMATS)
@@ -68,7 +69,7 @@ def command(
     output: str | None,
 ) -> None:
     """What the partitions of a file (a path, or a shipped name such as kaiser2008) lose in
-    virtual-time round-robin behind switches, and how long each waits between two slices at most.
+    virtual-time round-robin behind switches, and how long each is without the processor at most.
     Longer slices lose less, and make others wait longer.
 
     \b
@@ -81,12 +82,17 @@ def command(
     share = None if limit is None else _share(limit)
     asked = pipeline.Request(partitions, slices, first, last, share, plot is not None)
     found = pipeline.run(asked)
-    sheet = report.sheet(found.cycles, found.scheduler, share, found.least, found.most)
+    shortest = found.least, found.least_each
+    sheet = report.sheet(found.cycles, found.scheduler, share, *shortest, found.most)
     emit(render([sheet], chosen, table_width(output), table_color(output)), output)
     if plot is not None:
-        emit(report.chart(found.picture, share, found.least), plot)
+        emit(report.chart(found.picture, share, *shortest), plot)
     if share is not None and found.least is None:
         raise CheckFailed(f"more than {limit} is lost at every time slice of the range")
+    if share is not None and found.least_each is None:
+        raise CheckFailed(
+            f"a partition loses more than {limit} of its time at every time slice of the range"
+        )
 
 
 def _share(text: str) -> Fraction:
