@@ -30,7 +30,7 @@ from wcetchar.pipeline.solve_order import (
     rises,
     smaller_is_cheaper,
 )
-from wcetchar.pipeline.sweep import Advance, Opened, Request
+from wcetchar.pipeline.sweep import Advance, Request, SweptServices
 from wcetchar.pipeline.sweep_axes import AskedAxis
 
 MOST_SOLVED: Final = 1000
@@ -47,26 +47,26 @@ def run(request: Request, solve: str, budget: Fraction, advance: Advance | None 
     Raises:
         UsageError, InputError: as of ``sweep.run``; a service does not depend on the number.
     """
-    opened = Opened(request)
-    axes = [opened.axis("--vary", text) for text in request.vary]
-    asked = opened.axis("--solve", solve)
-    opened.check([*axes, asked])
+    swept = SweptServices(request)
+    axes = [swept.axis("--vary", text) for text in request.vary]
+    asked = swept.axis("--solve", solve)
+    swept.check([*axes, asked])
     whole, finest = asked.values.whole, asked.values.finest
-    solver = _Solver(opened, axes, asked, budget)
+    solver = _Solver(swept, axes, asked, budget)
     step, found = None, None
     if asked.steps is not None and rises(
-        asked.steps, opened.numbers.with_values({}), opened.characterization
+        asked.steps, swept.numbers.with_values({}), swept.characterization
     ):
         if whole is not None:
             solver.values, step = EvenValues(*whole, finest), finest
         found = solver.by_halving()
     halved = found is not None
     if found is None:
-        solver = _Solver(opened, axes, asked, budget)
+        solver = _Solver(swept, axes, asked, budget)
         step = None if whole is None else Fraction(1)
         found = solver.by_trying(advance)
     return Solution(
-        *opened.names,
+        *swept.names,
         asked.axis,
         tuple(one.axis for one in axes),
         budget,
@@ -75,7 +75,7 @@ def run(request: Request, solve: str, budget: Fraction, advance: Advance | None 
         step,
         solver.tried,
         tuple(found),
-        opened.notes([*axes, asked]),
+        swept.notes([*axes, asked]),
     )
 
 
@@ -88,12 +88,12 @@ class _Solver:
 
     def __init__(
         self,
-        opened: Opened,
+        swept: SweptServices,
         axes: Sequence[AskedAxis],
         asked: AskedAxis,
         budget: Fraction,
     ) -> None:
-        self.opened, self.axes, self.asked, self.budget = opened, axes, asked, budget
+        self.swept, self.axes, self.asked, self.budget = swept, axes, asked, budget
         self.values: Sequence[Fraction] = asked.axis.numbers
         self.smallest = smaller_is_cheaper(asked.steps)
         self._known: dict[int, tuple[Surface, ...]] = {}
@@ -106,7 +106,7 @@ class _Solver:
         """Of all services over the other axes, at a value."""
         if k not in self._known:
             at = replace(self.asked, axis=replace(self.asked.axis, numbers=(self._value(k),)))
-            self._known[k] = self.opened.surfaces([*self.axes, at])
+            self._known[k] = self.swept.surfaces([*self.axes, at])
             self.tried += 1
         return self._known[k]
 
@@ -141,7 +141,7 @@ class _Solver:
 
     def by_trying(self, advance: Advance | None) -> list[Solved]:
         """All values."""
-        surfaces = self.opened.surfaces([*self.axes, self.asked], advance)
+        surfaces = self.swept.surfaces([*self.axes, self.asked], advance)
         self.tried = len(self.values)
         found = []
         for surface in surfaces:
@@ -167,7 +167,7 @@ class _Solver:
                 hint="--service says which services",
             )
         shape = surface.shape[:-1]
-        if math.prod(shape) * len(self.opened.services) > MOST_SOLVED:
+        if math.prod(shape) * len(self.swept.services) > MOST_SOLVED:
             raise InputError(
                 f"{math.prod(shape):,} combinations for each service are too many to solve",
                 where=Location("--vary"),

@@ -81,16 +81,16 @@ def run(request: Request, advance: Advance | None = None) -> Result:
         InputError: a file, a name or a value cannot be used, with its place; there are too many
             combinations.
     """
-    opened = Opened(request)
-    axes = [opened.axis("--vary", text) for text in request.vary]
-    opened.check(axes)
-    surfaces = opened.surfaces(axes, advance)
+    swept = SweptServices(request)
+    axes = [swept.axis("--vary", text) for text in request.vary]
+    swept.check(axes)
+    surfaces = swept.surfaces(axes, advance)
     plain = tuple(asked.axis for asked in axes)
-    return Result(*opened.names, plain, surfaces, opened.notes(axes))
+    return Result(*swept.names, plain, surfaces, swept.notes(axes))
 
 
-class Opened:
-    """A characterization and a profile whose numbers are replaced."""
+class SweptServices:
+    """Services of a characterization, priced on a profile whose numbers are replaced."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
