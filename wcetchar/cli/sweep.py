@@ -51,7 +51,8 @@ MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
     "--solve",
     metavar="NAME=VALUES",
     help="Look for the slowest memory, the lowest clock, the smallest cache, the largest parameter "
-    "with which the total stays within the budget; exit 1 where there is none.",
+    "with which the total stays within the budget, over all paths where there are path models; "
+    "exit 1 where there is none.",
 )
 @click.option("--budget", metavar="TIME", help="Of the total, such as 50us; drawn by --plot.")
 @click.option(

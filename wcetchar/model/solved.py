@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from wcetchar.model.characterization import Word
 from wcetchar.model.sweep import Axis
 
 
@@ -14,8 +15,10 @@ class Solved:
 
     Attributes:
         numbers: of the other axes; ``None``: the service does not depend on it.
-        number, time: the cheapest value within the budget, and its total; ``None``: there is none.
+        number, time: the cheapest value within the budget, and what it takes there: the total, or
+            over all paths where that is more; ``None``: there is none.
         beyond, time_beyond: the next cheaper value, which fails; ``None``: there is none.
+        word: of ``time``; ``None``: there is none.
         failing: dearer values that fail, where all were evaluated.
     """
 
@@ -25,13 +28,15 @@ class Solved:
     time: Fraction | None
     beyond: Fraction | None
     time_beyond: Fraction | None
+    word: Word | None
     failing: tuple[Fraction, ...] = ()
 
 
 @dataclass(frozen=True)
 class Solution:
     """``axis``: that is solved, ``smallest``: the smallest value is looked for; ``halved``: by
-    halving. ``step``: between values that were tried; ``None``: those that were given."""
+    halving. ``step``: between values that were tried; ``None``: those that were given.
+    ``over_all_paths``: services whose path models were held against the budget as well."""
 
     profile: str
     section_map: str
@@ -43,4 +48,5 @@ class Solution:
     step: Fraction | None
     tried: int
     solved: tuple[Solved, ...]
+    over_all_paths: tuple[str, ...]
     notes: tuple[str, ...]

@@ -25,6 +25,8 @@ from wcetchar.model.uncertainty import UncertainCount
 
 Box = Mapping[str, range]
 """Values that parameters may have."""
+PathPrices = PriceVector | NoSoundBound | None
+"""Of path models; why they cannot be priced; ``None``: there are none."""
 
 
 def path_prices_of(
@@ -32,8 +34,8 @@ def path_prices_of(
     services: Sequence[ServiceCharacterization],
     profile: HardwareProfile,
     section_map: SectionMap,
-) -> PriceVector | NoSoundBound | None:
-    """Of the path models of these services; why there are none; ``None``: there is no model.
+) -> PathPrices:
+    """Of the path models of these services.
 
     Raises:
         InputError: as of ``path_prices``.
@@ -70,7 +72,7 @@ def box_of(
 
 def over_all_paths(
     model: PathModel | None,
-    prices: PriceVector | NoSoundBound | None,
+    prices: PathPrices,
     box: Box,
     searched: bool = False,
     stretches: bool = True,

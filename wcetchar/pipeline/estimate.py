@@ -19,7 +19,7 @@ from wcetchar.engine.counts import check_values
 from wcetchar.engine.parameter_box import narrowed
 from wcetchar.engine.pricing import can_follow, leads_on
 from wcetchar.engine.sensitivity import Sensitivity
-from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, UsageError
+from wcetchar.errors import InputError, InputErrors, Location, UsageError
 from wcetchar.model.characterization import (
     Characterization,
     ServiceCharacterization,
@@ -31,7 +31,7 @@ from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import whole_of
 from wcetchar.model.uncertainty import UncertainCount, Uncertainties
-from wcetchar.pipeline.all_paths import box_of, over_all_paths, path_prices_of
+from wcetchar.pipeline.all_paths import PathPrices, box_of, over_all_paths, path_prices_of
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,6 @@ class Request:
 @dataclass(frozen=True)
 class Platform:
     """A profile with its map; ``map_file`` is ``None`` for the profile's default map.
-    ``path_prices``: of path models; why they cannot be priced; ``None``: there are none.
     ``uncertain``: parameters that may be off; ``sensitivity``: where it is asked for."""
 
     profile_file: str
@@ -81,7 +80,7 @@ class Platform:
     section_map: SectionMap
     prices: PriceVector
     following: Following | None
-    path_prices: PriceVector | NoSoundBound | None = None
+    path_prices: PathPrices = None
     uncertain: Mapping[str, UncertainCount] = field(default_factory=dict)
     sensitivity: Sensitivity | None = None
 

@@ -1,29 +1,39 @@
 """The cheapest value of a number at which a budget holds: the slowest memory, the lowest clock.
 
-With T(x) the total of a service where the number is x, all else the same, and x_1 < x_2 < ... from
+With T(x) what a service takes where the number is x, all else the same, and x_1 < x_2 < ... from
 the dearest value to the cheapest one::
 
     solved = the largest x_k with T(x_k) <= budget
+    T      = total, or the bound over all paths where there is one and it is more
 
 Where T rises with k (``solve_order``) that is found by halving, and whatever was evaluated on the
-way has to rise as well; else, or where it does not, all values are evaluated. What is returned was
-evaluated in either case, and so was the next cheaper value, which fails. Where all were evaluated,
+way has to rise as well; else, or where it does not, all values are tried. What is returned was
+evaluated in either case, and so was the next cheaper value, which fails. Where all were tried,
 dearer values that fail nevertheless are told.
+
+Where all are tried, totals are evaluated first, and bounds only where these keep the budget, of
+which many can be told without an integer program: if no price of a path model is more than r times
+what it is at x_j, then bound(x_k) <= r * bound(x_j). If that keeps the budget, x_k does, and if the
+bound at x_j is more than r times the budget, with r the other way, x_k does not.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from wcetchar.engine import PriceVector
+from wcetchar.engine.path_ratios import times_as_dear, vector_times
 from wcetchar.errors import InputError, Location
+from wcetchar.model.characterization import Word
 from wcetchar.model.solved import Solution, Solved
-from wcetchar.model.sweep import Surface
+from wcetchar.model.sweep import WORDS, Surface
 from wcetchar.pipeline.solve_order import (
     EvenValues,
     last_that_holds,
@@ -65,6 +75,7 @@ def run(request: Request, solve: str, budget: Fraction, advance: Advance | None 
         solver = _Solver(swept, axes, asked, budget)
         step = None if whole is None else Fraction(1)
         found = solver.by_trying(advance)
+    notes = (*solver.notes(), *swept.notes([*axes, asked]))
     return Solution(
         *swept.names,
         asked.axis,
@@ -75,11 +86,21 @@ def run(request: Request, solve: str, budget: Fraction, advance: Advance | None 
         step,
         solver.tried,
         tuple(found),
-        swept.notes([*axes, asked]),
+        tuple(solver.bounded),
+        notes,
     )
 
 
-_Total = Callable[[int], Fraction]
+@dataclass(frozen=True)
+class _Taken:
+    """At a value; ``bound``: the time is over all paths."""
+
+    time: Fraction
+    word: Word
+    bound: Fraction | None
+
+
+_TakenAt = Callable[[int], _Taken]
 """By how much cheaper the value is."""
 
 
@@ -97,6 +118,9 @@ class _Solver:
         self.values: Sequence[Fraction] = asked.axis.numbers
         self.smallest = smaller_is_cheaper(asked.steps)
         self._known: dict[int, tuple[Surface, ...]] = {}
+        self._vectors: dict[tuple[str, int, tuple[int, ...]], NDArray[np.float64] | None] = {}
+        self._whys: dict[str, str] = {}
+        self.bounded: dict[str, None] = {}
         self.tried = 0
 
     def _value(self, k: int) -> Fraction:
@@ -110,33 +134,40 @@ class _Solver:
             self.tried += 1
         return self._known[k]
 
+    def notes(self) -> list[str]:
+        """Where there is no bound over all paths."""
+        return [
+            f"{name}: no bound over all paths, so the total alone is held against the budget: {why}"
+            for name, why in self._whys.items()
+        ]
+
     def by_halving(self) -> list[Solved] | None:
-        """``None``: totals do not rise after all."""
+        """``None``: times do not rise after all."""
         found = []
         for number, surface in enumerate(self._surfaces(0)):
             for place in self._places(surface):
-                seen: dict[int, Fraction] = {}
+                seen: dict[int, _Taken] = {}
 
-                def total(
+                def taken(
                     k: int,
-                    seen: dict[int, Fraction] = seen,
+                    seen: dict[int, _Taken] = seen,
                     number: int = number,
                     place: tuple[int, ...] = place,
-                ) -> Fraction:
+                ) -> _Taken:
                     if k not in seen:
-                        seen[k] = self._surfaces(k)[number].total.at((*place, 0))
+                        one = self._surfaces(k)[number]
+                        total = one.total.at((*place, 0))
+                        seen[k] = self._taken(number, place, k, total, one.words[(*place, 0)])
                     return seen[k]
 
-                count = len(self.values)
+                def holds(k: int, taken: _TakenAt = taken) -> bool:
+                    return taken(k).time <= self.budget
 
-                def holds(k: int, total: _Total = total) -> bool:
-                    return total(k) <= self.budget
-
-                best = last_that_holds(count, holds)
-                ordered = [seen[k] for k in sorted(seen)]
+                best = last_that_holds(len(self.values), holds)
+                ordered = [seen[k].time for k in sorted(seen)]
                 if ordered != sorted(ordered):
                     return None
-                found.append(self._solved(surface, place, best, total))
+                found.append(self._solved(surface, place, best, taken))
         return found
 
     def by_trying(self, advance: Advance | None) -> list[Solved]:
@@ -144,19 +175,123 @@ class _Solver:
         surfaces = self.swept.surfaces([*self.axes, self.asked], advance)
         self.tried = len(self.values)
         found = []
-        for surface in surfaces:
+        for number, surface in enumerate(surfaces):
             for place in self._places(surface):
                 line = surface.total.ticks[place]
                 per_ns = np.broadcast_to(surface.total.per_ns, surface.shape)[place]
+                words = np.broadcast_to(surface.words, surface.shape)[place]
                 times = [Fraction(int(t), int(n)) for t, n in zip(line, per_ns, strict=True)]
-                times = times[::-1] if self.smallest else times
-                holding = [k for k, time in enumerate(times) if time <= self.budget]
+                if self.smallest:
+                    times, words = times[::-1], words[::-1]
+                seen: dict[int, _Taken] = {}
+
+                def taken(
+                    k: int,
+                    seen: dict[int, _Taken] = seen,
+                    number: int = number,
+                    place: tuple[int, ...] = place,
+                    times: Sequence[Fraction] = times,
+                    words: NDArray[np.uint8] = words,
+                ) -> _Taken:
+                    if k not in seen:
+                        seen[k] = self._taken(number, place, k, times[k], words[k])
+                    return seen[k]
+
+                within = [k for k, time in enumerate(times) if time <= self.budget]
+                holding = self._holding(number, place, within, taken)
                 best = holding[-1] if holding else None
-                solved = self._solved(surface, place, best, times.__getitem__)
-                fail = [k for k in range(best or 0) if times[k] > self.budget]
+                solved = self._solved(surface, place, best, taken)
+                fail = set(range(best or 0)) - set(holding)
                 failing = tuple(sorted(self._value(k) for k in fail))
                 found.append(replace(solved, failing=failing))
         return found
+
+    def _taken(
+        self, number: int, place: tuple[int, ...], k: int, total: Fraction, word: int
+    ) -> _Taken:
+        """Of a service, at a value and the places of the other axes."""
+        service = self.swept.services[number]
+        over = self.swept.over_all_paths(service, *self._at(place, k))
+        if over is not None and over.time is not None:
+            self.bounded[service.name] = None
+            return _Taken(max(total, over.time), over.word, over.time)
+        if over is not None:
+            self._whys.setdefault(service.name, over.why)
+        return _Taken(total, WORDS[word], None)
+
+    def _at(self, place: tuple[int, ...], k: int) -> tuple[list[AskedAxis], dict[str, int]]:
+        """All axes, that which is solved with this value alone, and the places on them."""
+        here = replace(self.asked, axis=replace(self.asked.axis, numbers=(self._value(k),)))
+        places = {one.axis.name: n for one, n in zip(self.axes, place, strict=True)}
+        return [*self.axes, here], {**places, here.axis.name: 0}
+
+    def _holding(
+        self, number: int, place: tuple[int, ...], within: list[int], taken: _TakenAt
+    ) -> list[int]:
+        """Of values whose totals keep the budget those that do over all paths."""
+        if not within or self.swept.services[number].name not in self.swept.models:
+            return within
+        ends = {k: taken(k).time <= self.budget for k in (within[0], within[-1])}
+        holding = {k for k, holds in ends.items() if holds}
+        parts = [(0, len(within) - 1)]
+        while parts:
+            first, last = parts.pop()
+            if last - first < 2:
+                continue
+            low, high = within[first], within[last]
+            between = within[first + 1 : last]
+            like = (low in holding) == (high in holding)
+            if like and self._told(number, place, between, (low, high), low in holding, taken):
+                holding |= set(between) if low in holding else set()
+                continue
+            middle = (first + last) // 2
+            if taken(within[middle]).time <= self.budget:
+                holding.add(within[middle])
+            parts += [(first, middle), (middle, last)]
+        return sorted(holding)
+
+    def _told(
+        self,
+        number: int,
+        place: tuple[int, ...],
+        between: Sequence[int],
+        ends: tuple[int, int],
+        holds: bool,
+        taken: _TakenAt,
+    ) -> bool:
+        """All between hold, or fail, as both ends do."""
+
+        def told(k: int, end: int) -> bool:
+            bound = taken(end).bound
+            one, other = (self._vector_times(number, place, n) for n in (k, end))
+            if bound is None or one is None or other is None:
+                return False
+            times = times_as_dear(one, other) if holds else times_as_dear(other, one)
+            if times is None:
+                return False
+            return bound * times <= self.budget if holds else bound > self.budget * times
+
+        return all(any(told(k, end) for end in ends) for k in between)
+
+    def _vector_times(
+        self, number: int, place: tuple[int, ...], k: int
+    ) -> NDArray[np.float64] | None:
+        """``None``: prices at different values are not to be compared."""
+        if self.asked.steps is None:
+            return None  # at other values of a parameter other paths are possible
+        service = self.swept.services[number]
+        of_profile = tuple(
+            n for one, n in zip(self.axes, place, strict=True) if one.steps is not None
+        )
+        key = service.name, k, of_profile
+        if key not in self._vectors:
+            prices = self.swept.path_prices(*self._at(place, k))
+            self._vectors[key] = (
+                vector_times(self.swept.models[service.name], prices)
+                if isinstance(prices, PriceVector)
+                else None
+            )
+        return self._vectors[key]
 
     def _places(self, surface: Surface) -> Iterator[tuple[int, ...]]:
         if not surface.has[-1]:
@@ -177,7 +312,7 @@ class _Solver:
         return np.ndindex(*shape)
 
     def _solved(
-        self, surface: Surface, place: tuple[int, ...], best: int | None, total: _Total
+        self, surface: Surface, place: tuple[int, ...], best: int | None, taken: _TakenAt
     ) -> Solved:
         numbers = tuple(
             one.axis.numbers[k] if has else None
@@ -189,7 +324,8 @@ class _Solver:
             surface.service,
             numbers,
             None if best is None else self._value(best),
-            None if best is None else total(best),
+            None if best is None else taken(best).time,
             self._value(following) if within else None,
-            total(following) if within else None,
+            taken(following).time if within else None,
+            None if best is None else taken(best).word,
         )

@@ -20,10 +20,12 @@ from wcetchar.engine.slopes import changes
 from wcetchar.engine.sweep import MOST_POINTS, followed_by, sweep
 from wcetchar.errors import InputError, Location
 from wcetchar.model.characterization import ServiceCharacterization
+from wcetchar.model.estimate import OverAllPaths
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.sweep import Axis, Change, Surface
 from wcetchar.pipeline import estimate
+from wcetchar.pipeline.all_paths import PathPrices, box_of, over_all_paths, path_prices_of
 from wcetchar.pipeline.sweep_axes import (
     AskedAxis,
     asked_axis,
@@ -86,7 +88,8 @@ def run(request: Request, advance: Advance | None = None) -> Result:
     swept.check(axes)
     surfaces = swept.surfaces(axes, advance)
     plain = tuple(asked.axis for asked in axes)
-    return Result(*swept.names, plain, surfaces, swept.notes(axes))
+    notes = (*([_PATHS] if swept.models else []), *swept.notes(axes))
+    return Result(*swept.names, plain, surfaces, notes)
 
 
 class SweptServices:
@@ -104,11 +107,13 @@ class SweptServices:
         whole = store.load_characterization(request.characterization)
         self.services = estimate.chosen_services(self._asked, whole)
         names = {service.name for service in self.services}
-        self.has_paths = any(model.service in names for model in whole.paths)
+        self.models = {model.service: model for model in whole.paths if model.service in names}
         self.characterization = replace(whole, paths=())
+        self._with_models = replace(whole, paths=tuple(self.models.values()))
         self.numbers = ProfileNumbers(request.profile)
         self._map: SectionMap | None = None
         self._priced: dict[tuple[tuple[Steps, str], ...], PriceVector] = {}
+        self._paths_priced: dict[tuple[tuple[Steps, str], ...], PathPrices] = {}
 
     @property
     def names(self) -> tuple[str, str]:
@@ -186,12 +191,44 @@ class SweptServices:
                 advance(done + 1, total)
         return tuple(one.surface() for one in made)
 
+    def over_all_paths(
+        self, service: ServiceCharacterization, axes: Sequence[AskedAxis], place: Mapping[str, int]
+    ) -> OverAllPaths | None:
+        """At one point: ``place`` has the number of the value of each axis. ``None``: there is no
+        path model.
+
+        Raises:
+            InputError: the profile cannot be used with these numbers, or a formula fails.
+        """
+        model = self.models.get(service.name)
+        if model is None:
+            return None
+        at = {a.axis.name: int(a.axis.numbers[place[a.axis.name]]) for a in axes if not a.steps}
+        given = {**self.map.parameters, **self.request.values, **at}
+        values = {p.name: given.get(p.name, p.minimum) for p in service.parameters}
+        box = box_of(service, values, given, {})
+        return over_all_paths(model, self.path_prices(axes, place), box, stretches=False)
+
+    def path_prices(self, axes: Sequence[AskedAxis], place: Mapping[str, int]) -> PathPrices:
+        """Of all path models, with the numbers of the profile that ``place`` says."""
+        key = tuple(_texts(axes, place).items())
+        if key not in self._paths_priced:
+            profile = self._variant(axes, place)
+            asked = self._with_models, self.services, profile, self.map
+            try:
+                prices = path_prices_of(*asked)
+            except InputError as error:
+                raise self._located(error, axes, place) from None
+            if len(self._paths_priced) >= _KEPT:
+                self._paths_priced.pop(next(iter(self._paths_priced)))
+            self._paths_priced[key] = prices
+        return self._paths_priced[key]
+
     def notes(self, axes: Sequence[AskedAxis]) -> tuple[str, ...]:
         """Of the services, and of the prices at the first value of each axis."""
         prices = self._prices(axes, {a.axis.name: 0 for a in axes if a.steps is not None})
         own = [f"{s.name}: {note}" for s in self.services for note in s.notes]
-        paths = [_PATHS] if self.has_paths else []
-        return tuple(dict.fromkeys((*paths, *own, *prices.notes)))
+        return tuple(dict.fromkeys((*own, *prices.notes)))
 
     def _given(self, service: ServiceCharacterization) -> dict[str, int]:
         given = {**self.map.parameters, **self.request.values}

@@ -28,9 +28,10 @@ def sheet(found: Solution) -> Sheet:
         Column("total ns", "total_ns"),
         Column("fails at", f"beyond_{axis.unit}" if axis.unit else "beyond"),
         Column("with ns", "beyond_ns"),
+        text_column("word", "word"),
     )
     rows: list[tuple[Value, ...]] = [
-        (one.service, *one.numbers, one.number, one.time, one.beyond, one.time_beyond)
+        (one.service, *one.numbers, one.number, one.time, one.beyond, one.time_beyond, _word(one))
         for one in found.solved
     ]
     document = {
@@ -41,6 +42,7 @@ def sheet(found: Solution) -> Sheet:
         "method": "halving" if found.halved else "all values",
         "step": None if found.step is None else for_json(found.step),
         "tried": found.tried,
+        "over_all_paths": list(found.over_all_paths),
         "failing": [
             {"service": one.service, "values": [for_json(x) for x in one.failing]}
             for one in found.solved
@@ -102,10 +104,18 @@ def _lines(found: Solution) -> Sequence[str]:
     unit = f" {found.axis.unit}" if found.axis.unit else ""
     steps = "the values given" if found.step is None else f"steps of {plain(found.step)}{unit}"
     word = "least" if found.smallest else "largest"
+    paths = " over all paths" if found.over_all_paths else ""
     lines = [
-        f"the {word} {found.axis.name} with which the total keeps {grouped(found.budget)} ns, "
-        f"in {steps}"
+        f"the {word} {found.axis.name} with which the total{paths} keeps {grouped(found.budget)} "
+        f"ns, in {steps}"
     ]
+    if found.over_all_paths:
+        names = ", ".join(found.over_all_paths[:_NAMED])
+        more = len(found.over_all_paths) - _NAMED
+        lines.append(
+            f"of {names}{f' and {more} more' if more > 0 else ''} the total is what path models "
+            "bound, and never less than that of the published rows"
+        )
     if found.halved:
         lines.append(
             f"found by halving, {found.tried:,} values evaluated: it never falls on the way"
@@ -123,6 +133,10 @@ def _failing(one: Solved, unit: str) -> str:
     at = ", ".join(_number(x) for x in one.numbers if x is not None)
     where = f" at {at}" if at else ""
     return f"{one.service}{where}: the budget fails at {listed}{rest}{unit} nevertheless"
+
+
+def _word(one: Solved) -> str:
+    return "" if one.word is None else one.word.value
 
 
 def _number(value: Fraction) -> str:
