@@ -5,15 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from test_cli_estimate import MAP, PROFILE, published
 
 from wcetchar import store
 from wcetchar.cli import main
+from wcetchar.model.access import AccessVector, CoreEvent, EventKind
+from wcetchar.model.characterization import Blocking, Counts, TraceSection, Word
+from wcetchar.model.expression import Number
+from wcetchar.store import characterization_json
+
+ALU = CoreEvent(".text", EventKind.ALU)
 
 RENAUX = ("renaux2010", "--profile", "renaux2010/platform1", "--map", "renaux2010/map1")
 FILE = """\
@@ -55,6 +63,45 @@ def test_of_a_range_the_upper_end_counts_and_loads_round_up() -> None:
     assert row["word"] == "given"
 
 
+def test_a_rate_is_a_number_or_a_frequency() -> None:
+    rates = ("--rate", "1kHz", "--rate", "10 kHz +- 10 %", "--rate", "2.5")
+    found = document("--switch", "1us", *rates)
+    assert [row["switches_per_s"] for row in found["rows"]] == [1000, 11_000, 2.5]
+
+
+def test_of_a_service_in_parts_the_sum_is_told(tmp_path: Path) -> None:
+    """Parts as of a call that another thread cuts: they take 30 and 12 cycles of 10 ns."""
+    kernel = published()
+    parts = [
+        replace(
+            kernel.services[1],
+            name=f"wait/{part}",
+            parameters=(),
+            word=word,
+            counts=Counts((TraceSection(Blocking(), AccessVector({ALU: cycles}), Number(1)),)),
+        )
+        for part, cycles, word in (("call", 30, Word.BOUND), ("resume", 12, Word.HIGH_WATER_MARK))
+    ]
+    for name, text in (
+        ("k.json", characterization_json(replace(kernel, services=tuple(parts)))),
+        ("board.yaml", PROFILE),
+        ("map.yaml", MAP.partition("parameters")[0]),
+    ):
+        (tmp_path / name).write_text(text)
+    files = (f"{tmp_path}/k.json", "--map", f"{tmp_path}/map.yaml")
+    board = ("--profile", f"{tmp_path}/board.yaml")
+    rows = document(*files, *board, "--service", "wait", "--rate", "1kHz")["rows"]
+    found = {row["switch"]: (row["switch_ns"], row["word"]) for row in rows}
+    assert len(rows) == 3
+    assert found == {
+        "wait/call on board": (300, "bound"),
+        "wait/resume on board": (120, "high-water mark"),
+        "wait, one of each part, on board": (420, "high-water mark"),
+    }
+    twice = document(*files, *board, *board, "--service", "wait", "--rate", "1kHz")["rows"]
+    assert {row["switch_ns"] for row in twice} == {300, 120, 420}
+
+
 def test_a_working_set_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "sets.yaml"
     file.write_text(FILE)
@@ -91,6 +138,8 @@ def test_csv_and_markdown_say_the_same(tmp_path: Path) -> None:
         (("--switch", "1us", "--profile", "renaux2010/platform1"), 2, "there is none"),
         (("--switch", "1us", "--rate", "0"), 2, "above 0"),
         (("--switch", "1us", "--rate", "-5"), 2, "above 0"),
+        (("--switch", "1us", "--rate", "0 kHz"), 3, "can be zero"),
+        (("--switch", "1us", "--rate", "1ms"), 3, "--rate"),
         (("--switch", "3 cycles"), 3, "there is no clock"),
         (("--switch", "soon"), 3, "--switch"),
         (("--switch", "1us", "--working-set", "kaiser2008"), 3, "FILE:NAME"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -10,6 +10,8 @@ from wcetchar import store
 from wcetchar.engine.switching import load
 from wcetchar.errors import UsageError
 from wcetchar.model.characterization import Word
+from wcetchar.model.estimate import Estimate
+from wcetchar.model.service import whole_of
 from wcetchar.model.switching import Load, LossModel, WorkingSet
 from wcetchar.pipeline import estimate
 from wcetchar.pipeline.all_paths import safe_notes
@@ -96,9 +98,7 @@ def run(request: Request) -> Result:
             request.values,
         )
         found = estimate.run(asked)
-        switches += (
-            (f"{one.service} on {one.profile}", one.safe_time, one.safe_word) for one in found
-        )
+        switches += _priced(found)
         notes += (note for one in found for note in (*one.notes, *safe_notes(one)))
     return Result(
         tuple(
@@ -110,3 +110,21 @@ def run(request: Request) -> Result:
         request.model,
         tuple(dict.fromkeys(notes)),
     )
+
+
+def _priced(found: Sequence[Estimate]) -> list[tuple[str, Fraction, Word | None]]:
+    """Each on each hardware; of a service in parts all, and then their sum, which is what it takes
+    of the processor."""
+    priced: list[tuple[str, Fraction, Word | None]] = [
+        (f"{one.service} on {one.profile}", one.safe_time, one.safe_word) for one in found
+    ]
+    hardware: dict[tuple[str, str], dict[str, Estimate]] = {}
+    for one in found:
+        hardware.setdefault((one.profile, one.section_map), {})[one.service] = one
+    for (profile, _), parts in hardware.items():
+        if len(parts) > 1:
+            time = sum((one.safe_time for one in parts.values()), start=Fraction(0))
+            words = [one.safe_word for one in parts.values()]
+            whole = f"{whole_of(next(iter(parts)))}, one of each part, on {profile}"
+            priced.append((whole, time, words[0].weakest(*words[1:])))
+    return priced

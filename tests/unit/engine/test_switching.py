@@ -102,6 +102,25 @@ def test_what_is_lost_grows_and_its_share_shrinks(
             )
 
 
+rates = st.fractions(min_value=Fraction(1, 10), max_value=10**6, max_denominator=10)
+switches = st.fractions(min_value=0, max_value=10**5, max_denominator=4)
+
+
+@given(working_sets, rates, rates, switches, switches)
+def test_a_load_rises_with_the_switch_and_with_the_rate(
+    one: WorkingSet, rate: Fraction, more: Fraction, switch: Fraction, longer: Fraction
+) -> None:
+    """A longer switch leaves less time to lose any in, and never as much less as it takes itself;
+    more of them come back to the slow beginning more often."""
+    for model in LossModel:
+        slack = 1 + Fraction(1, 10**9)  # of floating point
+        least = load(rate, switch, one, model)
+        assert least.share <= load(rate, switch + longer, one, model).share * slack
+        assert least.share <= load(rate + more, switch, one, model).share * slack
+        assert least.switching <= load(rate, switch + longer).switching
+        assert least.lost == least.switching + least.loss
+
+
 def test_both_models_lose_the_same_in_the_end() -> None:
     ever = 1000 * CELERON.settles
     whole = Fraction(91, 100) * CELERON.settles

@@ -59,6 +59,25 @@ def test_it_grows_with_the_cluster(
     assert less.needed >= more.needed
 
 
+@given(devices, clusters, st.integers(0, 11), st.integers(1, 30), st.integers(1, 6))
+def test_a_longer_phase_never_gives_more_bandwidth_nor_a_shorter_round(
+    one: SharedDevice, cluster: int, which: int, more: int, count: int
+) -> None:
+    which %= len(one.phases)
+    phase = one.phases[which]
+    if phase.data:  # moved more slowly
+        longer = replace(phase, rate=phase.rate / (1 + more))
+    else:
+        longer = replace(phase, takes=phase.takes + more)
+    other = replace(one, phases=(*one.phases[:which], longer, *one.phases[which + 1 :]))
+    before, after = timing_of(one, cluster), timing_of(other, cluster)
+    assert after.round(count) >= before.round(count)
+    assert after.of_each(count) <= before.of_each(count)
+    assert after.guaranteed <= before.guaranteed
+    if not phase.data:
+        assert after.utilisation <= before.utilisation
+
+
 def holders(uses: list[Use]) -> dict[int, list[str]]:
     """Who holds the bus, in each nanosecond."""
     found: dict[int, list[str]] = defaultdict(list)

@@ -20,15 +20,24 @@ from wcetchar.cli.common import (
 )
 from wcetchar.model.switching import LossModel
 from wcetchar.pipeline import overhead as pipeline
+from wcetchar.pipeline.options import read_option
 from wcetchar.report import overhead as report
 from wcetchar.report.sheet import FORMATS, render
+from wcetchar.store import parse_clock
 
 
 def _rates(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Fraction]:
-    for text in texts:
+    return [_rate(text) for text in texts]
+
+
+def _rate(text: str) -> Fraction:
+    """Switches in a second: a number, or a frequency as system files have it; of one that may be
+    off the highest counts."""
+    if re.fullmatch(r"[-+0-9.]*", text):
         if not re.fullmatch(r"(?=.*[1-9])[0-9]{1,12}(\.[0-9]{1,9})?", text):
             raise click.BadParameter(f"{text!r} is no rate; it needs a number above 0, such as 500")
-    return [Fraction(text) for text in texts]
+        return Fraction(text)
+    return read_option("--rate", parse_clock, text).high
 
 
 @click.command("overhead", short_help="Share of the processor that context switches take.")
@@ -39,9 +48,9 @@ def _rates(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -
     multiple=True,
     default=("100", "1000", "10000"),
     show_default=True,
-    metavar="N",
+    metavar="RATE",
     callback=_rates,
-    help="Switches in a second; repeatable.",
+    help="Switches in a second, such as 500 or 1kHz; of a range the upper end counts; repeatable.",
 )
 @click.option(
     "switches",
