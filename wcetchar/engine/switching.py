@@ -33,17 +33,31 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.model.switching import SECOND, Load, LossModel, WorkingSet
+from wcetchar.model.switching import SECOND, Load, Loss, LossModel, WorkingSet
 
 _ABOVE: Final = 1 + Fraction(1, 10**12)
 """More than what ``exp`` is off."""
 
 
 def progress(working_set: WorkingSet, model: LossModel, time: Fraction) -> Fraction:
-    """f(t), ``time`` nanoseconds behind a switch; of ``exponential`` not exact."""
+    """f(t), ``time`` nanoseconds behind a switch; of ``exponential`` never above, as what is lost
+    is never below."""
     if model is LossModel.FLOOD:
         return working_set.least if time < working_set.settles else Fraction(1)
-    return 1 + (working_set.least - 1) * Fraction(math.exp(-float(time / _constant(working_set))))
+    left = Fraction(math.exp(-float(time / _constant(working_set)))) * _ABOVE
+    return 1 - (1 - working_set.least) * min(Fraction(1), left)
+
+
+def loss_at(working_set: WorkingSet, model: LossModel, time: Fraction) -> Loss:
+    """W, O and f at ``time`` nanoseconds behind a switch, more than 0."""
+    return Loss(
+        working_set,
+        model,
+        time,
+        progress(working_set, model, time),
+        lost(working_set, model, time),
+        relative_loss(working_set, model, time),
+    )
 
 
 def lost(working_set: WorkingSet, model: LossModel, time: Fraction) -> Fraction:

@@ -42,6 +42,25 @@ class WorkingSet:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """Behind a switch to a working set.
+
+    Attributes:
+        time: nanoseconds from the switch on.
+        progress: f, of the sustained one.
+        lost: W, nanoseconds of sustained progress.
+        relative: O, of the time since the switch.
+    """
+
+    working_set: WorkingSet
+    model: LossModel
+    time: Fraction
+    progress: Fraction
+    lost: Fraction
+    relative: Fraction
+
+
+@dataclass(frozen=True)
 class Partition:
     """What shares the processor in virtual-time round-robin.
 

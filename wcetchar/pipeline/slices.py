@@ -10,14 +10,13 @@ from wcetchar import store
 from wcetchar.engine.round_robin import cycle_of, least_slice
 from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.model.switching import Cycle, Partition
+from wcetchar.pipeline.decades import DRAWN, LISTED, between
 from wcetchar.pipeline.options import read_option
 
 FIRST: Final = "50 us"
 LAST: Final = "100 ms"
 STEP: Final = Fraction(1000)
 """Of the slices among which the shortest is looked for, in nanoseconds."""
-_IN_A_DECADE: Final = 20
-"""Slices of a picture."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def run(request: Request) -> Result:
         )
     slices = {read_option("--slice", store.parse_time, text) for text in request.slices}
     if not slices:
-        slices = set(_between(first, last, (1, 2, 5)))
+        slices = set(between(first, last, LISTED))
         slices = {one for one in slices if one > found.scheduler}
     for one in slices:
         if one <= found.scheduler:
@@ -75,10 +74,7 @@ def run(request: Request) -> Result:
                 where=Location("--slice"),
                 expected=f"more than the scheduler's {float(found.scheduler):g} ns",
             )
-    decade = [
-        Fraction(10 ** (n / _IN_A_DECADE)).limit_denominator(100) for n in range(_IN_A_DECADE)
-    ]
-    drawn = [one for one in _between(first, last, decade) if one > found.scheduler]
+    drawn = [one for one in between(first, last, DRAWN) if one > found.scheduler]
 
     def shortest(each: bool) -> Cycle | None:
         if request.limit is None:
@@ -100,15 +96,3 @@ def run(request: Request) -> Result:
         shortest(each=True),
         last,
     )
-
-
-def _between(
-    first: Fraction, last: Fraction, steps: tuple[int, ...] | list[Fraction]
-) -> list[Fraction]:
-    """Both ends, and what lies between of ``steps`` times powers of ten."""
-    power = Fraction(1, 1000)
-    found = {first, last}
-    while power <= last:
-        found |= {power * step for step in steps if first <= power * step <= last}
-        power *= 10
-    return sorted(found)

@@ -8,7 +8,7 @@ import click
 
 from wcetchar.cli.common import OnDemand
 
-VERBS: Final = ("overhead", "slices", "slowdown", "device", "check", "sweep")
+VERBS: Final = ("overhead", "loss", "slices", "slowdown", "device", "check", "sweep")
 
 
 @click.group(
