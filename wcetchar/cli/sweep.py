@@ -22,9 +22,11 @@ from wcetchar.cli.common import (
     values_option,
 )
 from wcetchar.errors import CheckFailed, UsageError
+from wcetchar.pipeline import each_number
 from wcetchar.pipeline import solve as solving
 from wcetchar.pipeline import sweep as pipeline
 from wcetchar.pipeline.options import read_option
+from wcetchar.report import each_number as each_report
 from wcetchar.report import solve as solved_report
 from wcetchar.report import sweep as report
 from wcetchar.report.sheet import FORMATS, render
@@ -54,11 +56,17 @@ MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
     "with which the total stays within the budget, over all paths where there are path models; "
     "exit 1 where there is none.",
 )
+@click.option(
+    "--each",
+    metavar="SHARE",
+    help="Make each number of the profile so much dearer, such as 10%, one at a time: what hangs "
+    "on which price. Goes with neither --vary nor --solve.",
+)
 @click.option("--budget", metavar="TIME", help="Of the total, such as 50us; drawn by --plot.")
 @click.option(
     "--plot",
     metavar="FILE",
-    help="Also draw the times, or what was solved, over the first axis, SVG.",
+    help="Also draw the times, or what was solved, over the first axis; with --each, bars. SVG.",
 )
 @format_option(FORMATS)
 @json_option
@@ -71,6 +79,7 @@ def command(
     values: dict[str, int],
     vary: tuple[str, ...],
     solve: str | None,
+    each: str | None,
     budget: str | None,
     plot: str | None,
     form: str | None,
@@ -92,21 +101,37 @@ def command(
           --vary core.clock=8MHz..72MHz/9 --vary N=1,8,16 --plot clock.svg
       wcetchar sweep renaux2010 --profile renaux2010/platform3 --map renaux2010/map3 \\
           --set N=13 --solve "regions.external sram.fetch=10..200ns" --budget 60us
+      wcetchar sweep renaux2010 --profile renaux2010/platform3 --map renaux2010/map3 \\
+          --set N=13 --each 10%
 
     How errors of a profile's numbers show in results: `wcetchar estimate --uncertainty`. The slack
     of a system's tasks over the same axes: `wcetchar system sweep`.
     """
     inputs = [name for name in (characterization, profile, section_map) if name]
     check_files(output, {"--plot": plot}, inputs)
+    chosen = chosen_format(form, as_json)
+    if each is not None:
+        if vary or solve is not None or budget is not None:
+            other = "--vary" if vary else "--solve" if solve is not None else "--budget"
+            raise UsageError(
+                f"--each and {other} are two questions",
+                expected="--each alone: it changes each number of the profile, one at a time",
+            )
+        of_each = each_number.Request(characterization, profile, section_map, services, values)
+        _each(of_each, each, chosen, plot, output)
+        return
     if not vary and solve is None:
-        raise UsageError("nothing is varied", expected="--vary NAME=VALUES", hint="--vary N=1..16")
+        raise UsageError(
+            "nothing is varied",
+            expected="--vary NAME=VALUES, or --each SHARE",
+            hint="--vary N=1..16",
+        )
     if (solve is not None and budget is None) or (budget is not None and not (solve or plot)):
         raise UsageError(
             "--budget and --solve belong together", expected="both; or --budget with --plot"
         )
     if plot is not None and not vary:
         raise UsageError("--plot needs an axis", expected="--vary NAME=VALUES")
-    chosen = chosen_format(form, as_json)
     limit = None if budget is None else read_option("--budget", parse_time, budget)
     asked = pipeline.Request(characterization, profile, section_map, vary, services, values)
     if solve is not None and limit is not None:
@@ -129,6 +154,20 @@ def command(
     else:
         sheets = report.sheets(found.axes, found.surfaces, found.changes, found.notes)
         emit(render(sheets, chosen, table_width(output), table_color(output)), output)
+    if plot is not None and drawn is not None:
+        emit(drawn, plot)
+
+
+def _each(
+    asked: each_number.Request, text: str, form: str, plot: str | None, output: str | None
+) -> None:
+    share = each_number.parse_share(text)
+    with progress_bar("pricing", "numbers") as advance:
+        found = each_number.run(asked, share, advance)
+    drawn = None if plot is None else _drawn(lambda: each_report.picture(found))
+    people = form in ("table", "markdown")
+    sheets = each_report.shown(found) if people else each_report.sheets(found)
+    emit(render(sheets, form, table_width(output), table_color(output)), output)
     if plot is not None and drawn is not None:
         emit(drawn, plot)
 

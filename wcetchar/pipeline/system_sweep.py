@@ -24,7 +24,7 @@ from wcetchar.engine.response_time import analyse
 from wcetchar.engine.sweep import followed_by
 from wcetchar.errors import InputError, Location
 from wcetchar.model.hardware import HardwareProfile
-from wcetchar.model.service import whole_of
+from wcetchar.model.service import ParameterKind, whole_of
 from wcetchar.model.sweep import Axis
 from wcetchar.model.system import Response
 from wcetchar.model.system_sweep import (
@@ -46,6 +46,7 @@ from wcetchar.pipeline.solve_order import (
     smaller_is_cheaper,
 )
 from wcetchar.pipeline.sweep_axes import AskedAxis, asked_axis, refuse_twice
+from wcetchar.store.dearer import Dearer
 from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.source import Steps
 from wcetchar.store.system_numbers import PARTS, SystemNumbers
@@ -56,6 +57,7 @@ _KEPT: Final = 64
 """Combinations of hardware whose prices are kept."""
 _SMALLER: Final = ("period", "deadline")
 """Last keys of a system's numbers of which the smaller one asks for more."""
+_CASE: Final = "it is the number of a case, and no amount"
 Advance = Callable[[int, int], None]
 """Told how many points are done, of how many."""
 _Place = tuple[tuple[AskedAxis, Fraction], ...]
@@ -81,7 +83,7 @@ def run(request: Request, advance: Advance | None = None) -> SystemSweep:
         InputError: a file, a name or a value cannot be used, with its place; there are too many
             combinations.
     """
-    opened = _Opened(request)
+    opened = OpenedSystem(request)
     axes = [opened.axis("--vary", text) for text in request.vary]
     opened.check(axes)
     found = opened.points(axes, advance)
@@ -101,7 +103,7 @@ def solve(request: Request, number: str, advance: Advance | None = None) -> Syst
     Raises:
         UsageError, InputError: as of ``run``.
     """
-    opened = _Opened(request)
+    opened = OpenedSystem(request)
     axes = [opened.axis("--vary", text) for text in request.vary]
     asked = opened.axis("--solve", number)
     opened.check([*axes, asked])
@@ -147,7 +149,7 @@ class _Files:
         return self.profile.named(way)
 
 
-class _Opened:
+class OpenedSystem:
     """A system on hardware, both with numbers that are replaced."""
 
     def __init__(self, request: Request) -> None:
@@ -208,22 +210,38 @@ class _Opened:
             InputError: they cannot be used, with the place and the numbers.
         """
         try:
-            priced = self._system(place)
-            system = priced.system()
+            point = _analysed(self._system(place))
         except InputError as error:
             raise _located(error, place) from None
-        analysis = analyse(system)
-        responses = (*analysis.interrupts, *analysis.tasks)
-        return SweptPoint(
-            tuple(number for _, number in place),
-            analysis.load,
-            tuple(map(_swept, responses)),
-            priced.word(),
-        )
+        return replace(point, numbers=tuple(number for _, number in place))
 
-    def notes(self, axes: Sequence[AskedAxis]) -> tuple[str, ...]:
+    def point_with(self, texts: Mapping[Steps, str]) -> SweptPoint:
+        """All responses with numbers of the profile or of the system as a file would say them.
+
+        Raises:
+            InputError: they cannot be used.
+        """
+        return _analysed(self._with(texts, {}))
+
+    def notes(self, axes: Sequence[AskedAxis] = ()) -> tuple[str, ...]:
         """At the first value of each axis."""
         return self._system(tuple((one, one.axis.numbers[0]) for one in axes)).notes()
+
+    def dearer(self, share: Fraction) -> list[Dearer]:
+        """Each number of the profile, and of the system, dearer by ``share``. Parameters that are
+        cases are left out."""
+        profile = self._files.profile
+        of_system = self._files.system.dearer(share)
+        cases = self._cases()
+        return [
+            *([] if profile is None else profile.dearer(share)),
+            *(
+                replace(one, after=None, why=_CASE)
+                if one.steps[-2] == "set" and one.steps[-1] in cases
+                else one
+                for one in of_system
+            ),
+        ]
 
     def rises(self, asked: AskedAxis) -> bool:
         """No price falls from a value to the next cheaper one."""
@@ -236,10 +254,14 @@ class _Opened:
         )
 
     def _system(self, place: _Place) -> PricedSystem:
-        of_system = {a.steps: a.values.text(x) for a, x in place if a.steps and _of_system(a)}
-        of_profile = {a.steps: a.values.text(x) for a, x in place if a.steps and not _of_system(a)}
+        texts = {a.steps: a.values.text(x) for a, x in place if a.steps is not None}
+        return self._with(texts, {a.axis.name: int(x) for a, x in place if a.steps is None})
+
+    def _with(self, texts: Mapping[Steps, str], values: Mapping[str, int]) -> PricedSystem:
+        """``values``: of parameters that calls leave to the kernel."""
+        of_system = {steps: text for steps, text in texts.items() if steps[0] in PARTS}
+        of_profile = {steps: text for steps, text in texts.items() if steps[0] not in PARTS}
         workload = self._files.system.with_values(of_system)
-        values = {a.axis.name: int(x) for a, x in place if a.steps is None}
         values = {**workload.kernel.values, **values}
         return PricedSystem(workload, self._prices(of_profile, values))
 
@@ -259,6 +281,16 @@ class _Opened:
     def _profile(self, values: Mapping[Steps, str]) -> HardwareProfile | None:
         return None if self._files.profile is None else self._files.profile.with_values(values)
 
+    def _cases(self) -> frozenset[str]:
+        """Parameters that are cases of all services called that have them."""
+        kinds: dict[str, set[ParameterKind]] = {}
+        for file, call in _called(self._workload):
+            for service in self._characterizations.named(file).services:
+                if call.service in (service.name, whole_of(service.name)):
+                    for one in service.parameters:
+                        kinds.setdefault(one.name, set()).add(one.kind)
+        return frozenset(name for name, found in kinds.items() if found == {ParameterKind.CASE})
+
     def _common_parameters(self) -> frozenset[str]:
         """Parameters that a call leaves to the kernel's `set`, or that what goes on with it has."""
         found: set[str] = set()
@@ -275,7 +307,7 @@ class _Solver:
     """Values go by their order from the dearest: ``k`` rises with what the machine saves, or with
     what is asked of it."""
 
-    def __init__(self, opened: _Opened, axes: Sequence[AskedAxis], asked: AskedAxis) -> None:
+    def __init__(self, opened: OpenedSystem, axes: Sequence[AskedAxis], asked: AskedAxis) -> None:
         self._opened, self._axes, self._asked = opened, axes, asked
         self.values: Sequence[Fraction] = asked.axis.numbers
         steps = asked.steps
@@ -381,6 +413,12 @@ def _changes(axes: Sequence[Axis], points: Sequence[SweptPoint]) -> Iterator[Sla
                         ends.setdefault(one.name, []).append(change)
         for name, found in ends.items():
             yield SlackChange(name, axis, min(found), max(found))
+
+
+def _analysed(priced: PricedSystem) -> SweptPoint:
+    analysis = analyse(priced.system())
+    responses = (*analysis.interrupts, *analysis.tasks)
+    return SweptPoint((), analysis.load, tuple(map(_swept, responses)), priced.word())
 
 
 def _swept(one: Response) -> SweptResponse:

@@ -57,6 +57,14 @@ class DocumentNumbers:
             hint=f"a number that a {self.kind} leaves out is written into it first",
         )
 
+    def standing(self) -> Iterator[tuple[Steps, object]]:
+        """All that stands in the file and has the shape of a number, in the order of the file."""
+        for steps in numbers_of(self._source.data):
+            inner: Any = self._source.data
+            for step in steps:
+                inner = inner[step]
+            yield steps, inner
+
     def read_with(self, values: Mapping[Steps, str], read: Callable[[Source], T]) -> T:
         """What ``read`` makes of the document with other numbers, as text.
 

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Final
 
 from wcetchar.model.access import Operation
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.store.based_on import with_base
+from wcetchar.store.dearer import Dearer, of_profile
 from wcetchar.store.document import PROFILE, read_document
 from wcetchar.store.document_numbers import DocumentNumbers, numbers_of
 from wcetchar.store.names import profile_path
@@ -40,6 +42,10 @@ class ProfileNumbers:
     def named(self, way: str) -> Steps:
         """As of ``DocumentNumbers``."""
         return self._document.named(way)
+
+    def dearer(self, share: Fraction) -> list[Dearer]:
+        """Each number that stands in the file, dearer by ``share``."""
+        return of_profile(self._document.standing(), share)
 
     def with_values(self, values: Mapping[Steps, str]) -> HardwareProfile:
         """The profile with other numbers, as text.

@@ -289,6 +289,27 @@ def quantity_text(quantity: Quantity) -> str:
     return f"{text} +- {decimal_text(quantity.stochastic)} {quantity.unit} {_STOCHASTIC}"
 
 
+def scaled_text(text: str, factor: Fraction) -> str:
+    """Text of a quantity, or of a number without a unit, ``factor`` times as large, ends and errors
+    as well; an error in % stays, since it is one of the larger number.
+
+    Raises:
+        ValueError: the text has not the shape of a quantity, or a number no finite decimal form.
+    """
+    match = _SHAPE.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
+    if match is None:
+        raise ValueError(f"{text} is no quantity")
+    names = ["first", "to"]
+    names += [f"by{number}" for number in range(_ERRORS) if match[f"unit{number}"] != "%"]
+    found, end = [], 0
+    for name in sorted(names, key=match.start):
+        if match[name] is not None:
+            found += [match.string[end : match.start(name)]]
+            found += [decimal_text(Fraction(match[name]) * factor)]
+            end = match.end(name)
+    return "".join([*found, match.string[end:]])
+
+
 def decimal_text(value: Fraction) -> str:
     """Exact decimal text of a fraction. Raises ``ValueError`` where there is no finite one."""
     denominator = value.denominator

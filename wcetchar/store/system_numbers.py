@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Final
 
 from wcetchar.model.workload import Workload
+from wcetchar.store.dearer import Dearer, of_system
 from wcetchar.store.document import SYSTEM, read_document
 from wcetchar.store.document_numbers import DocumentNumbers, numbers_of
 from wcetchar.store.source import Steps
@@ -30,6 +32,10 @@ class SystemNumbers:
     def named(self, way: str) -> Steps:
         """As of ``DocumentNumbers``."""
         return self._document.named(way)
+
+    def dearer(self, share: Fraction) -> list[Dearer]:
+        """Each number that stands in the file, asking more of the processor by ``share``."""
+        return of_system(self._document.standing(), share)
 
     def with_values(self, values: Mapping[Steps, str]) -> Workload:
         """The system with other numbers, as text.

@@ -19,7 +19,9 @@ from wcetchar.cli.common import (
 )
 from wcetchar.cli.system.options import hardware_options
 from wcetchar.errors import CheckFailed, UsageError
+from wcetchar.pipeline import each_number, system_each
 from wcetchar.pipeline import system_sweep as pipeline
+from wcetchar.report import system_each as each_report
 from wcetchar.report import system_sweep as report
 from wcetchar.report.sheet import FORMATS, render
 
@@ -42,10 +44,16 @@ from wcetchar.report.sheet import FORMATS, render
     "the largest parameter with which all deadlines are met; exit 1 where there is none.",
 )
 @click.option(
+    "--each",
+    metavar="SHARE",
+    help="Make each number of the profile and of SYSTEM so much dearer, such as 10%, one at a "
+    "time: which slack hangs on what. Goes with neither --vary nor --solve.",
+)
+@click.option(
     "--plot",
     metavar="FILE",
-    help="Also draw responses as shares of deadlines, or what was solved, over the first axis, "
-    "SVG.",
+    help="Also draw responses as shares of deadlines, or what was solved, over the first axis; "
+    "with --each, bars. SVG.",
 )
 @format_option(FORMATS)
 @json_option
@@ -56,6 +64,7 @@ def command(
     section_map: str | None,
     vary: tuple[str, ...],
     solve: str | None,
+    each: str | None,
     plot: str | None,
     form: str | None,
     as_json: bool,
@@ -74,17 +83,28 @@ def command(
       wcetchar system sweep system.yaml --vary core.clock=24MHz..168MHz/7 --plot slack.svg
       wcetchar system sweep system.yaml --solve "regions.flash.fetch=1..20cycles"
       wcetchar system sweep system.yaml --vary N=1,4,16 --solve tasks.control.period=1..5ms/41
+      wcetchar system sweep system.yaml --each 10% --plot bars.svg
     """
     inputs = [name for name in (system, profile, section_map) if name]
     check_files(output, {"--plot": plot}, inputs)
+    chosen = chosen_format(form, as_json)
+    asked = pipeline.Request(system, profile, section_map, vary)
+    if each is not None:
+        if vary or solve is not None:
+            raise UsageError(
+                f"--each and {'--vary' if vary else '--solve'} are two questions",
+                expected="--each alone: it changes each number, one at a time",
+            )
+        _each(asked, each, chosen, plot, output)
+        return
     if not vary and solve is None:
         raise UsageError(
-            "nothing is varied", expected="--vary NAME=VALUES", hint="--vary core.clock=8..80MHz/9"
+            "nothing is varied",
+            expected="--vary NAME=VALUES, or --each SHARE",
+            hint="--vary core.clock=8..80MHz/9",
         )
     if plot is not None and not vary:
         raise UsageError("--plot needs an axis", expected="--vary NAME=VALUES")
-    chosen = chosen_format(form, as_json)
-    asked = pipeline.Request(system, profile, section_map, vary)
     with progress_bar("analysing", "points") as advance:
         if solve is not None:
             solved = pipeline.solve(asked, solve, advance)
@@ -101,6 +121,20 @@ def command(
         emit(drawn, plot)
     if failed:
         raise CheckFailed(f"with no value of {solved.axis.name} all deadlines are met")
+
+
+def _each(
+    asked: pipeline.Request, text: str, form: str, plot: str | None, output: str | None
+) -> None:
+    share = each_number.parse_share(text)
+    with progress_bar("analysing", "numbers") as advance:
+        found = system_each.run(asked, share, advance)
+    drawn = _drawn(plot, lambda: each_report.picture(found))
+    people = form in ("table", "markdown")
+    sheets = each_report.shown(found) if people else each_report.sheets(found)
+    emit(render(sheets, form, table_width(output), table_color(output)), output)
+    if plot is not None and drawn is not None:
+        emit(drawn, plot)
 
 
 def _drawn(plot: str | None, draw: Callable[[], str]) -> str | None:
