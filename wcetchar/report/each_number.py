@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from wcetchar.model.each_number import NotPriced, ServiceEffect, ServicesEach, ServiceTimes
+from wcetchar.model.each_number import Changed, NotPriced, ServiceEffect, ServicesEach, ServiceTimes
 from wcetchar.report.bars import Bar, bars
 from wcetchar.report.numbers import for_json, grouped
 from wcetchar.report.sheet import Column, Sheet, Value, text_column
@@ -84,7 +84,7 @@ def picture(found: ServicesEach) -> str:
         "change of the total in %",
         [
             Bar(
-                f"{one.before.service}: {one.number.name}" if several else one.number.name,
+                (f"{one.before.service}: " if several else "") + bar_name(one.number),
                 float(percent),
                 f"{one.number.before} to {one.number.after}: {grouped(percent)} %, "
                 f"{grouped(one.total)} ns",
@@ -102,6 +102,11 @@ NUMBER_COLUMNS: Final = (
 )
 OUTCOME_COLUMNS: Final = (text_column("", "outcome"), text_column("", "why"))
 PRICED: Final = "priced"
+
+
+def bar_name(number: Changed) -> str:
+    """With the change where that is not the share: such bars are not to be compared with others."""
+    return number.name + ("" if number.change.endswith("%") else f" ({number.change})")
 
 
 def outcome(one: NotPriced) -> str:

@@ -14,6 +14,7 @@ from wcetchar.report.each_number import (
     NUMBER_COLUMNS,
     OUTCOME_COLUMNS,
     PRICED,
+    bar_name,
     not_priced_cells,
     not_priced_lines,
     outcome,
@@ -105,7 +106,7 @@ def picture(found: SystemEach) -> str:
         "us that the tightest slack loses",
         [
             Bar(
-                one.number.name + (f" ({_NO_BOUND})" if by is None else ""),
+                bar_name(one.number) + (f" ({_NO_BOUND})" if by is None else ""),
                 float((longest if by is None else by) * _US),
                 f"{one.number.before} to {one.number.after}: "
                 + (_NO_BOUND if by is None else f"{grouped(by * _US)} us")
