@@ -89,13 +89,16 @@ def run(request: Request, share: Fraction, advance: Advance | None = None) -> Se
             try:
                 found = priced.on_each(numbers.with_values({one.steps: one.after}))
             except InputError as error:
-                not_priced.append(refused(one, error))
-                found = {}
+                found = dict.fromkeys(before, error)  # a mistake for all of them
+            mistakes = []
             for service, after in found.items():
                 if isinstance(after, InputError):
-                    not_priced.append(refused(one, after, service))
+                    mistakes.append(refused(one, after, service))
                 else:
                     effects[service].append(ServiceEffect(number, before[service], after))
+            if len(mistakes) == len(before) and len({each.why for each in mistakes}) == 1:
+                mistakes = [replace(mistakes[0], of="")]
+            not_priced += mistakes
         if advance is not None:
             advance(done + 1, len(dearer))
     return ServicesEach(
