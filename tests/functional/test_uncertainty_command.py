@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 from test_cli_estimate import EACH, MAP, ONCE, PROFILE, published
+from test_system_all_paths import BRANCH, with_paths
 
 from wcetchar.cli import main
 from wcetchar.store import characterization_json
@@ -21,6 +22,18 @@ SCALED = ("--set", "simple=40", "--set", "scan=200", "--set", "touched=4")
 NOISY = "7 ns +- 2 ns systematic +- 1 ns stochastic"
 FILES = ("k.json", "--profile", "board.yaml", "--map", "map.yaml")
 WALK = (*FILES, "--service", "walk")
+SYSTEM = """\
+schema: wcetchar/system/1
+name: two
+kernel:
+  characterization: k.json
+  profile: board.yaml
+  map: map.yaml
+  context switch: 1 us
+tasks:
+  a: {priority: 2, period: 1 ms, wcet: 1 us, calls: [{service: walk}]}
+  b: {priority: 1, period: 1 ms, wcet: 1 us, calls: [{service: walk, set: {N: 3}}]}
+"""
 
 
 def run(*arguments: str) -> Result:
@@ -177,24 +190,92 @@ def test_the_other_formats() -> None:
     assert "uncertainty of the total" in summary
 
 
+def system(verb: str, *arguments: str) -> dict[str, Any]:
+    done = CliRunner().invoke(main, [*verb.split(), *arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
 @pytest.mark.usefixtures("_files")
-def test_values_that_may_be_off_are_followed_or_refused() -> None:
+def test_of_values_that_may_be_off_the_dearest_counts_everywhere() -> None:
     Path("map.yaml").write_text(MAP.replace("N: 4", "N: 4 +- 2"))
-    refused = run(*WALK)
+    dearest = ONCE + 5 * EACH + 6 * 3
+    (plain,), (found,) = estimated(*WALK), estimated(*WALK, "--uncertainty")
+    assert plain == {key: value for key, value in found.items() if key != "uncertainty"}
+    assert (found["parameters"], found["total_ns"]) == ({"N": 6}, dearest)
+    (exact,) = estimated(*WALK, "--set", "N=4")
+    assert exact["total_ns"] < dearest
+    assert system("system overhead", *WALK, "--rate", "1")["rows"][0]["switch_ns"] == dearest
+    load = ("--load", "9MB/s", "--capacity", "90MB/s", "--bus", "sram")
+    assert system("system slowdown", *WALK, *load)["rows"][0]["alone_ns"] == dearest
+    clock = ("--vary", "core.clock=100MHz")
+    swept = system("sweep", *WALK, *clock)
+    assert [row["total_ns"] for row in swept["rows"]] == [dearest]
+    assert "N may be off: the dearest of 2 to 6" in swept["notes"]
+    assert system("sweep", *WALK, "--vary", "N=4")["rows"][0]["total_ns"] == exact["total_ns"]
+    solved = ("--solve", "core.clock=100,101MHz", "--budget", f"{dearest}ns")
+    assert system("sweep", *WALK, *solved)["rows"][0]["core.clock_MHz"] == 100
+    assert CliRunner().invoke(main, ["compare", "k.json", "k.json", *FILES[1:]]).exit_code == 0
+
+
+@pytest.mark.usefixtures("_files")
+def test_the_dearest_need_not_be_the_largest() -> None:
+    """A copy counts max(M, 8 - M): 7 with M from 1 to 5, and that at 1."""
+    Path("map.yaml").write_text(MAP.replace("N: 4", "M: 3 +- 2"))
+    copy = (*FILES, "--service", "copy")
+    (found,) = estimated(*copy)
+    assert (found["parameters"], found["word"]) == ({"M": 1}, "bound")
+    (row,) = system("sweep", *copy, "--vary", "core.clock=100MHz")["rows"]
+    assert (row["total_ns"], row["word"]) == (found["total_ns"], "bound")
+
+
+@pytest.mark.usefixtures("_files")
+def test_a_system_counts_with_the_dearest_and_its_calls_say_exact_values() -> None:
+    Path("system.yaml").write_text(SYSTEM)
+    rows = {}
+    for value in ("4 +- 2", "6", "4"):
+        Path("map.yaml").write_text(MAP.replace("N: 4", f"N: {value}"))
+        rows[value] = system("system check", "system.yaml")["rows"]
+    assert rows["4 +- 2"] == rows["6"] != rows["4"]
+    Path("map.yaml").write_text(MAP.replace("N: 4", "N: 4 +- 2"))
+    exact = SYSTEM.replace("{service: walk}", "{service: walk, set: {N: 4}}")
+    Path("system.yaml").write_text(exact)
+    assert system("system check", "system.yaml")["rows"] == rows["4"]
+
+
+@pytest.mark.usefixtures("_files")
+def test_the_bound_over_all_paths_is_that_of_all_values() -> None:
+    Path("k.json").write_text(characterization_json(with_paths()))
+    Path("map.yaml").write_text(MAP.replace("N: 4", "N: 4 +- 2"))
+    (found,) = estimated(*WALK)
+    most = ONCE + 5 * EACH + 6 * 3 + BRANCH
+    assert found["over_all_paths"]["bound_ns"] == most
+    assert found["over_all_paths"]["word"] == "bound"
+    solved = ("--solve", "core.clock=100,101MHz", "--budget", f"{most}ns")
+    (row,) = system("sweep", *WALK, *solved)["rows"]
+    assert (row["core.clock_MHz"], row["total_ns"], row["word"]) == (100, most, "bound")
+
+
+@pytest.mark.usefixtures("_files")
+def test_one_path_is_shown_at_exact_values() -> None:
+    Path("k.json").write_text(characterization_json(with_paths()))
+    Path("map.yaml").write_text(MAP.replace("N: 4", "N: 4 +- 2"))
+    refused = CliRunner().invoke(main, ["paths", *WALK])
     assert refused.exit_code == 3
     assert "map.yaml:7:3: section map placed says of N that they may be off" in refused.output
-    assert run(*WALK, "--set", "N=4").exit_code == 0  # which says it exactly
-    (found,) = estimated(*WALK, "--uncertainty")
-    assert found["parameters"] == {"N": 6}
-    assert found["total_ns"] == ONCE + 5 * EACH + 6 * 3
-    others = {
-        "compare": ("k.json", *FILES),
-        "system": ("overhead", *FILES, "--service", "walk"),
-    }
-    for verb, arguments in others.items():
-        result = CliRunner().invoke(main, [verb, *arguments])
-        assert result.exit_code == 3, result.output
-        assert "may be off" in result.output
+    assert "--set N=VALUE" in refused.output
+    assert CliRunner().invoke(main, ["paths", *WALK, "--set", "N=4"]).exit_code == 0
+
+
+@pytest.mark.usefixtures("_files")
+def test_all_values_that_may_be_off_are_in_range() -> None:
+    Path("map.yaml").write_text(MAP.replace("N: 4", "N: 4 +- 4"))
+    for verb, more in (("estimate", ()), ("sweep", ("--vary", "core.clock=100MHz"))):
+        refused = CliRunner().invoke(main, [verb, *WALK, *more])
+        assert refused.exit_code == 3, refused.output
+        assert "can be out of range with its errors: 0 to 8" in refused.output
+        assert "map.yaml:7:6: " in refused.output
 
 
 @pytest.mark.usefixtures("_files")

@@ -74,12 +74,14 @@ def over_all_paths(
     model: PathModel | None,
     prices: PathPrices,
     box: Box,
+    dearest: Mapping[str, int] | None = None,
     searched: bool = False,
     stretches: bool = True,
 ) -> OverAllPaths | None:
-    """Nothing takes longer at any values of ``box``. ``searched``: others may be called as well, of
-    which these had the largest total, so it is no bound of them. ``stretches``: with how long each
-    kind is held off. ``None``: there is no model.
+    """Nothing takes longer at any values of ``box``. ``dearest``: those of the largest total, at
+    which it is an estimate where there are too many to look at each. ``searched``: values beyond
+    the box are possible, so it is an estimate. ``stretches``: with how long each kind is held off.
+    ``None``: there is no model.
 
     Raises:
         InputError: a value is missing, or a formula fails.
@@ -93,11 +95,15 @@ def over_all_paths(
     if isinstance(prices, NoSoundBound):
         return OverAllPaths(None, Word.ESTIMATE, prices.message)
     try:
-        points = undominated(model, prices, _points(model, box))
+        every = _points(model, box)
+        if every is None:
+            searched = True
+            every = _only(dearest, model, box)
+        points = undominated(model, prices, every)
         bounds = [bound_of(model, prices, point) for point in points]
         held: list[Fraction | None] = [None, None]
         if stretches and model.follows_masks:
-            points = undominated(model, prices.in_stretches, _points(model, box))
+            points = undominated(model, prices.in_stretches, every)
             held = [
                 max(longest_blocking(model, prices, point, kind).time for point in points)
                 for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
@@ -120,23 +126,24 @@ def safe_notes(one: Estimate) -> Iterator[str]:
         yield f"{one.service}: the bound over all paths counts, which the published rows are below"
 
 
-def _points(model: PathModel, box: Box) -> list[dict[str, int]]:
-    """All values of what the model depends on; any of the rest.
-
-    Raises:
-        NoSoundBound: there are too many.
-    """
+def _points(model: PathModel, box: Box) -> list[dict[str, int]] | None:
+    """All values of what the model depends on, any of the rest; ``None``: there are too many."""
     from wcetchar.engine.path_order import MOST_POINTS
     from wcetchar.engine.piecewise import used_parameters
 
     used = used_parameters(model)
     axes = [values if name in used else values[:1] for name, values in box.items()]
-    size = math.prod(map(len, axes))
-    if size > MOST_POINTS:
-        names = ", ".join(n for n, v in box.items() if n in used and len(v) > 1)
-        raise NoSoundBound(
-            f"{size:,} combinations of {names} are too many to look for the dearest path in",
-            expected=f"{MOST_POINTS} at most",
-            hint="say some of the values",
-        )
+    if math.prod(map(len, axes)) > MOST_POINTS:
+        return None
     return [dict(zip(box, point, strict=True)) for point in itertools.product(*axes)]
+
+
+def _only(dearest: Mapping[str, int] | None, model: PathModel, box: Box) -> list[dict[str, int]]:
+    if dearest is not None:
+        return [dict(dearest)]
+    names = ", ".join(name for name, values in box.items() if len(values) > 1)
+    raise NoSoundBound(
+        f"{model.service}: combinations of {names} are too many to look for the dearest path in",
+        expected="fewer values",
+        hint="--set some of them",
+    )

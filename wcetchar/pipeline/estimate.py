@@ -43,8 +43,8 @@ class Request:
         services: by name; empty means all.
         values: parameter values, before those of the map.
         maximum: search the range of parameters that neither gives for the largest total.
-        uncertainty: say how far each figure hangs on each number that may be off. Without it, maps
-            with values that may be off are refused.
+        uncertainty: say how far each figure hangs on each number that may be off; figures are the
+            largest of all values that it can have, with or without.
     """
 
     characterization: str
@@ -242,11 +242,14 @@ def _with_paths(
     that may be dearer elsewhere."""
     found = _estimate(request, service, number, platform, known)
     given = {**platform.section_map.parameters, **request.values}
-    box = box_of(service, found.parameters, given, platform.uncertain)
-    over = over_all_paths(model, platform.path_prices, box, request.maximum, stretches)
+    uncertain = _off(request, platform)
+    box = box_of(service, found.parameters, given, uncertain)
+    over = over_all_paths(
+        model, platform.path_prices, box, found.parameters, request.maximum, stretches
+    )
     uncertainty, bound = found.uncertainty, None if over is None else over.time
     if uncertainty and platform.sensitivity and model is not None and bound is not None:
-        of_paths = platform.sensitivity.of_paths(model, found, platform.uncertain, bound)
+        of_paths = platform.sensitivity.of_paths(model, found, uncertain, bound)
         uncertainty = replace(uncertainty, paths=of_paths)
     return replace(found, over_all_paths=over, uncertainty=uncertainty)
 
@@ -425,14 +428,6 @@ def platform_of(
     except InputError as error:
         raise located(error, profile_file, map_file, request, None) from None
     uncertain = {n: c for n, c in section_map.uncertain.items() if n not in request.values}
-    if uncertain and not request.uncertainty:
-        raise InputError(
-            f"section map {section_map.name} says of {', '.join(sorted(uncertain))} that they may "
-            "be off",
-            where=None if map_file is None else store.locate(map_file, "parameters"),
-            expected="values without errors",
-            hint="`wcetchar estimate --uncertainty` follows errors; or --set each of them",
-        )
     sensitivity = None
     if request.uncertainty:
         names = [service.name for service in services]
@@ -456,6 +451,29 @@ def platform_of(
     )
 
 
+def refuse_values_off(request: Request, platform: Platform) -> None:
+    """Of what shows single values, and does not look for the dearest of several.
+
+    Raises:
+        InputError: the map says of some that they may be off.
+    """
+    names = sorted(_off(request, platform))
+    if names:
+        file = platform.map_file
+        raise InputError(
+            f"section map {platform.section_map.name} says of {', '.join(names)} that they may be "
+            "off",
+            where=None if file is None else store.locate(file, "parameters"),
+            expected="values without errors: one path is shown, at one value of each",
+            hint=" ".join(f"--set {name}=VALUE" for name in names),
+        )
+
+
+def _off(request: Request, platform: Platform) -> dict[str, UncertainCount]:
+    """What may be off, but for what the request says."""
+    return {n: c for n, c in platform.uncertain.items() if n not in request.values}
+
+
 def _estimate(
     request: Request,
     service: ServiceCharacterization,
@@ -466,15 +484,16 @@ def _estimate(
     """``number``: of the service in the characterization; ``known``: the parameters of all its
     services."""
     values = _given(request, service, platform)
-    fixed = {name: value for name, value in values.items() if name not in platform.uncertain}
+    uncertain = _off(request, platform)
+    fixed = {name: value for name, value in values.items() if name not in uncertain}
     searched = request.maximum or len(fixed) < len(values)
     try:
-        within = narrowed(service, platform.uncertain)
+        within = narrowed(service, uncertain)
         estimate = estimate_given(within, platform.prices, fixed, platform.following, searched)
         if platform.sensitivity is not None:
-            of_total = platform.sensitivity.of(service, estimate, platform.uncertain)
+            of_total = platform.sensitivity.of(service, estimate, uncertain)
             of_blocking = [
-                platform.sensitivity.of_blocking(service, estimate, platform.uncertain, kind)
+                platform.sensitivity.of_blocking(service, estimate, uncertain, kind)
                 for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
             ]
             estimate = replace(estimate, uncertainty=Uncertainties(of_total, *of_blocking))

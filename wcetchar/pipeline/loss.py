@@ -44,7 +44,7 @@ def run(request: Request) -> Result:
     ends = _ends(found)
     return Result(
         _over(found, sorted(times) or between(*ends, LISTED)),
-        _over(found, between(*ends, DRAWN)) if request.picture else (),
+        _over(found, _drawn(found, ends)) if request.picture else (),
     )
 
 
@@ -65,6 +65,11 @@ def _ends(found: Sequence[WorkingSet]) -> tuple[Fraction, Fraction]:
     times = [one.settles if one.constant is None else one.constant for one in found]
     times += [one.settles for one in found]
     return _power(math.floor, min(times) / 10), _power(math.ceil, max(times) * 10)
+
+
+def _drawn(found: Sequence[WorkingSet], ends: tuple[Fraction, Fraction]) -> list[Fraction]:
+    """With those where a line of `flood` bends."""
+    return sorted({*between(*ends, DRAWN), *(one.settles for one in found)})
 
 
 def _power(rounded: Callable[[float], int], time: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from typing import Final
 
 from wcetchar import store
 from wcetchar.engine import Following, PriceVector, price_vector
+from wcetchar.engine.parameter_box import narrowed
 from wcetchar.engine.slopes import changes
 from wcetchar.engine.sweep import MOST_POINTS, followed_by, sweep
 from wcetchar.errors import InputError, Location
@@ -24,6 +25,7 @@ from wcetchar.model.estimate import OverAllPaths
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.sweep import Axis, Change, Surface
+from wcetchar.model.uncertainty import UncertainCount
 from wcetchar.pipeline import estimate
 from wcetchar.pipeline.all_paths import PathPrices, box_of, over_all_paths, path_prices_of
 from wcetchar.pipeline.sweep_axes import (
@@ -151,6 +153,14 @@ class SweptServices:
             profile=profile,
         )
         numbers = {s.name: n for n, s in enumerate(self.characterization.services)}
+        swept = {a.axis.name for a in axes}
+        off = {name: count for name, count in self._off.items() if name not in swept}
+        for service in self.services:
+            try:
+                narrowed(service, off)
+            except InputError as error:
+                files = self.request.profile, self.request.section_map
+                raise estimate.located(error, *files, asked, numbers[service.name]) from None
         try:
             estimate.check_all_values(
                 asked, [(service, numbers[service.name], platform) for service in self.services]
@@ -177,7 +187,7 @@ class SweptServices:
             prices = self._prices(axes, place)
             following: dict[tuple[tuple[str, int], ...], Following] = {}
             for one in made:
-                for at, grid in one.grids(place, self._given(one.service)):
+                for at, grid in one.grids(place, self._given(one.service), self._off):
                     key = tuple((name, value) for name, value in at.items())
                     if key not in following:
                         known = {**self.map.parameters, **self.request.values, **at}
@@ -206,7 +216,7 @@ class SweptServices:
         at = {a.axis.name: int(a.axis.numbers[place[a.axis.name]]) for a in axes if not a.steps}
         given = {**self.map.parameters, **self.request.values, **at}
         values = {p.name: given.get(p.name, p.minimum) for p in service.parameters}
-        box = box_of(service, values, given, {})
+        box = box_of(service, values, given, self._off)
         return over_all_paths(model, self.path_prices(axes, place), box, stretches=False)
 
     def path_prices(self, axes: Sequence[AskedAxis], place: Mapping[str, int]) -> PathPrices:
@@ -228,7 +238,20 @@ class SweptServices:
         """Of the services, and of the prices at the first value of each axis."""
         prices = self._prices(axes, {a.axis.name: 0 for a in axes if a.steps is not None})
         own = [f"{s.name}: {note}" for s in self.services for note in s.notes]
+        used = {p.name for s in self.services for p in s.parameters}
+        used -= {a.axis.name for a in axes}
+        own += [
+            f"{name} may be off: the dearest of {count.low} to {count.high}"
+            for name, count in self._off.items()
+            if name in used
+        ]
         return tuple(dict.fromkeys((*own, *prices.notes)))
+
+    @property
+    def _off(self) -> Mapping[str, UncertainCount]:
+        """Values of the map that may be off."""
+        given = self.request.values
+        return {n: c for n, c in self.map.uncertain.items() if n not in given}
 
     def _given(self, service: ServiceCharacterization) -> dict[str, int]:
         given = {**self.map.parameters, **self.request.values}

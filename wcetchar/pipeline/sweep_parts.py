@@ -20,6 +20,7 @@ from wcetchar.engine.totals import Times
 from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.service import ParameterKind
 from wcetchar.model.sweep import Figures, Surface
+from wcetchar.model.uncertainty import UncertainCount
 from wcetchar.pipeline.sweep_axes import AskedAxis
 
 
@@ -47,9 +48,13 @@ class SurfaceParts:
         self._words: NDArray[np.uint8] | None = None
 
     def grids(
-        self, place: Mapping[str, int], given: Mapping[str, int]
+        self,
+        place: Mapping[str, int],
+        given: Mapping[str, int],
+        uncertain: Mapping[str, UncertainCount],
     ) -> Iterator[tuple[dict[str, int], Grid]]:
-        """With the values of what is followed anew."""
+        """With the values of what is followed anew. Of ``uncertain`` parameters the dearest of all
+        values that each can have is taken, as of cases."""
         swept = {a.axis.name: [int(x) for x in a.axis.numbers] for a in self._swept}
         own = {p.name for p in self.service.parameters}
         for values in itertools.product(*(a.axis.numbers for a in self._anew)):
@@ -60,6 +65,11 @@ class SurfaceParts:
                 p.name: range(p.minimum, p.maximum + 1)
                 for p in self.service.parameters
                 if p.kind is ParameterKind.CASE and p.name not in fixed and p.name not in swept
+            }
+            cases |= {
+                name: range(count.low, count.high + 1)
+                for name, count in uncertain.items()
+                if name in own and name not in fixed and name not in swept
             }
             yield at, Grid(self.service, fixed, swept, cases)
 

@@ -144,6 +144,7 @@ def priced(request: Request) -> Iterator[Priced]:
     platform = estimates.platform_of(
         asked, characterization, chosen, request.profile, request.section_map
     )
+    estimates.refuse_values_off(asked, platform)
     prices = path_prices(
         characterization,
         store.load_profile(request.profile),
