@@ -147,6 +147,7 @@ SYSTEM_RULES: Final[Rules] = {
     ("kernel", "set", _ANY): Rule.TWICE,
     ("kernel", "context switch"): Rule.MORE,
     ("kernel", "slowdown"): Rule.MORE,
+    **{("kernel", "deferred", _ANY, *keys): rule for keys, rule in _CALL.items()},
     ("kernel", "tick"): Rule.TEXT,
     ("kernel", "inheritance"): Rule.TEXT,
     ("kernel", "time slice"): Rule.LESS,
