@@ -153,6 +153,19 @@ def test_every_number_as_an_estimate_of_a_profile_that_says_so() -> None:
     assert effects >= 12
 
 
+def test_as_between_two_points_of_a_sweep() -> None:
+    """Which evaluates all points in columns."""
+    found = document(*FILES, *NUMBERS, "--each", "20%")
+    way = "regions.code flash.fetch.next"
+    points = document(*FILES, *NUMBERS, "--vary", f"{way}=25,30ns")["rows"]
+    for row in found["rows"]:
+        if row["number"] == way:
+            before, after = (one for one in points if one["service"] == row["service"])
+            for kind in ("total", "interrupts", "preemption"):
+                by = after[f"{kind}_ns"] - before[f"{kind}_ns"]
+                assert row[f"{kind}_change_ns"] == pytest.approx(by, abs=0.0011)
+
+
 def test_services_are_each_in_order_and_sums_of_what_changes_nothing() -> None:
     done = run(*FILES, *NUMBERS, "--each", "10%")
     assert done.exit_code == 0, done.output
