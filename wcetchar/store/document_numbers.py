@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from wcetchar.errors import InputError, Location
 from wcetchar.store.quantity import looks_like_quantity
@@ -20,18 +20,27 @@ _NEAR: Final = 3
 T = TypeVar("T")
 
 
-class DocumentNumbers:
+class DocumentNumbers(Generic[T]):
     """One document, read once."""
 
-    def __init__(self, source: Source, numbers: Iterable[Steps], kind: str) -> None:
-        """``numbers``: ways to all that can be replaced; ``kind``: what messages call the file."""
+    def __init__(
+        self, source: Source, numbers: Iterable[Steps], kind: str, read: Callable[[Source], T]
+    ) -> None:
+        """``numbers``: ways to all that can be replaced; ``kind``: what messages call the file;
+        ``read``: what is made of it.
+
+        Raises:
+            InputError: the document has mistakes as it is.
+        """
         self._source = source
+        self._read = read
         self.kind = kind
         self._exact: dict[str, list[Steps]] = {}
         self._ways: dict[str, list[Steps]] = {}
         for steps in numbers:
             self._exact.setdefault(way_of(steps), []).append(steps)
             self._ways.setdefault(_spelled(way_of(steps)), []).append(steps)
+        self.with_values({})
 
     def named(self, way: str) -> Steps:
         """The keys of a number.
@@ -65,8 +74,8 @@ class DocumentNumbers:
                 inner = inner[step]
             yield steps, inner
 
-    def read_with(self, values: Mapping[Steps, str], read: Callable[[Source], T]) -> T:
-        """What ``read`` makes of the document with other numbers, as text.
+    def with_values(self, values: Mapping[Steps, str]) -> T:
+        """What is made of the document with other numbers, as text.
 
         Raises:
             InputError: it has mistakes with them, those of these numbers without a place.
@@ -82,7 +91,7 @@ class DocumentNumbers:
             inner[steps[-1]] = PlainInt(int(text), text) if plain else text
         places = {self._source.where(steps) for steps in values}
         try:
-            return read(self._again(data))
+            return self._read(self._again(data))
         except InputError as error:
             for one in error.each:
                 if one.where in places:

@@ -164,6 +164,14 @@ def _is_map(name: str) -> bool:
     return name.rpartition("/")[2].startswith("map")
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file of that name; no name is a mistake."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # a name too long for the system, or one with a NUL
+        return False
+
+
 def _resolve(asked: str, names: tuple[str, ...], folder: Path, suffix: str, what: str) -> str:
     try:
         if Path(asked).is_file():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
@@ -24,36 +24,19 @@ _TEXTS: Final = frozenset(("schema", "name", "description", "note", "default map
 _OPERATIONS: Final = frozenset(operation.value for operation in Operation)
 
 
-class ProfileNumbers:
-    """One profile, read once."""
+class ProfileNumbers(DocumentNumbers[HardwareProfile]):
+    """Of one profile."""
 
     def __init__(self, name_or_path: str) -> None:
         """Raises:
         InputError: as of ``load_profile``.
         """
         source = with_base(read_document(profile_path(name_or_path), PROFILE))
-        self._document = DocumentNumbers(source, _numbers(source.data), "profile")
-        self.with_values({})
-
-    @property
-    def kind(self) -> str:
-        return self._document.kind
-
-    def named(self, way: str) -> Steps:
-        """As of ``DocumentNumbers``."""
-        return self._document.named(way)
+        super().__init__(source, _numbers(source.data), "profile", profile_of)
 
     def dearer(self, share: Fraction) -> list[Dearer]:
         """Each number that stands in the file, dearer by ``share``."""
-        return of_profile(self._document.standing(), share)
-
-    def with_values(self, values: Mapping[Steps, str]) -> HardwareProfile:
-        """The profile with other numbers, as text.
-
-        Raises:
-            InputError: it has mistakes with them, those of these numbers without a place.
-        """
-        return self._document.read_with(values, profile_of)
+        return of_profile(self.standing(), share)
 
 
 def _numbers(data: object) -> Iterator[Steps]:

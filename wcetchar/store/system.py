@@ -36,6 +36,7 @@ from wcetchar.store.checking import (
     validate,
 )
 from wcetchar.store.document import SYSTEM, read_document
+from wcetchar.store.names import is_file
 from wcetchar.store.partitions import Time
 from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity, parse_time
 from wcetchar.store.section_map import Value
@@ -279,11 +280,7 @@ def _beside(folder: Path, name: str | None) -> str | None:
     """A path from the file's folder, where there is such a file; else a name, or a path."""
     if name is None:
         return None
-    try:
-        found = (folder / name).is_file()
-    except (OSError, ValueError):  # a name too long for the system, or one with a NUL
-        found = False
-    return str(folder / name) if found else name
+    return str(folder / name) if is_file(folder / name) else name
 
 
 def _calls(

@@ -13,7 +13,7 @@ from wcetchar.errors import InputError
 from wcetchar.model.switching import WorkingSet
 from wcetchar.store.checking import Text, YamlModel, did_you_mean, in_place, one_of, validate
 from wcetchar.store.document import WORKING_SETS, read_document
-from wcetchar.store.names import working_sets_path
+from wcetchar.store.names import is_file, working_sets_path
 from wcetchar.store.profile import Size
 from wcetchar.store.quantity import PATTERN, parse_percent, parse_time
 from wcetchar.store.source import Source, Steps, shown
@@ -146,7 +146,7 @@ def working_set_at(source: Source, steps: Steps, text: str | None) -> WorkingSet
         return None
     file, colon, which = text.rpartition(":")
     beside = Path(source.path).parent / file
-    if colon and file and _is_file(beside):
+    if colon and file and is_file(beside):
         text = f"{beside}:{which}"
     try:
         return load_working_set(text)
@@ -155,13 +155,6 @@ def working_set_at(source: Source, steps: Steps, text: str | None) -> WorkingSet
             raise
         source.report(steps, error.message, expected=error.expected, hint=error.hint)
         return None
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name too long for the system, or one with a NUL
-        return False
 
 
 def _check_any(source: Source) -> None:
