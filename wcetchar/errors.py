@@ -125,6 +125,12 @@ class InputErrors(InputError):
         return "\n".join(str(error) for error in self.errors)
 
 
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first ones by name, and how many more."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def several(problems: Sequence[InputError]) -> InputError:
     """One error as it is, more of them as one."""
     return problems[0] if len(problems) == 1 else InputErrors(list(problems))

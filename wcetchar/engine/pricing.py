@@ -12,7 +12,7 @@ from wcetchar.engine.lines import Caches, LinePrices
 from wcetchar.engine.pricer import Pricer, listed
 from wcetchar.engine.prices import Price, PriceVector
 from wcetchar.engine.refills import refill_prices
-from wcetchar.errors import several
+from wcetchar.errors import few, several
 from wcetchar.model.access import (
     STALLS,
     UNKNOWN_SECTION,
@@ -103,7 +103,7 @@ def vector_of(
             _, needed_by = failed.setdefault(error.message, (error, {}))
             needed_by.update(dict.fromkeys(names))
     for problem, needed_by in failed.values():
-        problem.message += f" (needed by {_some(list(needed_by))})"
+        problem.message += f" (needed by {few(list(needed_by))})"
         problems.append(problem)
     if pricer.unmapped:
         problems.append(pricer.unmapped_error())
@@ -216,7 +216,7 @@ def _uncounted_stalls(
         how = "by definitions that left some out" if characterization.stalls else "not at all"
         yield PricingError(
             f"the characterization of {characterization.kernel.name} counts stalls {how}, which "
-            f"profile {profile.name} prices ({_some(priced)})",
+            f"profile {profile.name} prices ({few(priced)})",
             expected=f"a characterization that counts them (stalls: {STALL_EDITION}), or "
             "instructions whose times hold them",
             hint="characterize the kernel anew; or leave out stalls, and raise `load` and others",
@@ -275,8 +275,3 @@ def _placed_joint(
                 file="map",
                 keys=("sections", name),
             )
-
-
-def _some(names: list[str], limit: int = 3) -> str:
-    rest = len(names) - limit
-    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")

@@ -123,6 +123,19 @@ class Estimate:
         return self.word if over is None or over.time is None else over.word
 
     @property
+    def safe_interrupts(self) -> Fraction:
+        """How long interrupts are held off at most, as of ``safe_time``."""
+        over = None if self.over_all_paths is None else self.over_all_paths.interrupts
+        held = self.interrupts_held_off.high
+        return held if over is None else max(over, held)
+
+    @property
+    def safe_preemption(self) -> Fraction:
+        over = None if self.over_all_paths is None else self.over_all_paths.preemption
+        held = self.preemption_held_off.high
+        return held if over is None else max(over, held)
+
+    @property
     def interrupts_held_off(self) -> Interval:
         """How long interrupts are held off once they are, in whatever activities."""
         chain = self.interrupts_chain

@@ -27,6 +27,7 @@ from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.pipeline import estimate
 from wcetchar.pipeline.options import read_option
+from wcetchar.pipeline.service_notes import owners, told
 from wcetchar.store.dearer import Dearer
 from wcetchar.store.document_numbers import way_of
 from wcetchar.store.profile_numbers import ProfileNumbers
@@ -149,16 +150,12 @@ class _Priced:
 
     def notes(self, estimates: Sequence[Estimate]) -> tuple[str, ...]:
         """Those that all share, and those of single ones by name."""
-        owners: dict[str, list[str]] = {}
-        for one in estimates:
-            chains = (one.interrupts_chain, one.preemption_chain)
-            gaps = (gap for chain in chains if chain is not None for gap in chain.gaps)
-            for note in dict.fromkeys((*one.notes, *gaps)):
-                owners.setdefault(note, []).append(one.service)
         every = len(estimates)
         own = [
-            note if len(of) == every else f"{few(of)}: {note}"
-            for note, of in sorted(owners.items(), key=lambda item: len(item[1]) == every)
+            told(note, of, every)
+            for note, of in sorted(
+                owners(estimates).items(), key=lambda item: len(item[1]) == every
+            )
         ]
         return (*([_PATHS] if self._has_paths else []), *own)
 
@@ -196,11 +193,3 @@ def _times(one: Estimate) -> ServiceTimes:
         one.preemption_held_off.high,
         one.word,
     )
-
-
-def few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
-
-
-_NAMED: Final = 3

@@ -19,7 +19,7 @@ from wcetchar.engine.counts import check_values
 from wcetchar.engine.parameter_box import narrowed
 from wcetchar.engine.pricing import can_follow, leads_on
 from wcetchar.engine.sensitivity import Sensitivity
-from wcetchar.errors import InputError, InputErrors, Location, UsageError
+from wcetchar.errors import InputError, InputErrors, Location, UsageError, few
 from wcetchar.model.characterization import (
     Characterization,
     ServiceCharacterization,
@@ -334,10 +334,9 @@ def _missing(name: str, needed: Mapping[str, InputError]) -> InputError:
     if not others:
         return error
     services = [service, *(other for other, _ in others)]
-    more = f" and {len(services) - _NAMED} more" if len(services) > _NAMED else ""
     ranges = dict.fromkeys(one.expected for one in needed.values())
     return InputError(
-        f"{len(services)} services need a value for {name}: {', '.join(services[:_NAMED])}{more}",
+        f"{len(services)} services need a value for {name}: {few(services, _NAMED)}",
         where=error.where,
         expected=error.expected if len(ranges) == 1 else "a value in the range of each",
         hint=error.hint,

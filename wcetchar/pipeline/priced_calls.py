@@ -33,6 +33,7 @@ class Characterizations:
 
     def __init__(self) -> None:
         self._read: dict[str, Characterization] = {}
+        self._parts: dict[str, dict[str, list[ServiceCharacterization]]] = {}
 
     def named(self, name_or_path: str) -> Characterization:
         """Raises:
@@ -41,6 +42,16 @@ class Characterizations:
         if name_or_path not in self._read:
             self._read[name_or_path] = store.load_characterization(name_or_path)
         return self._read[name_or_path]
+
+    def parts(self, characterization: str, service: str) -> list[ServiceCharacterization]:
+        """All parts of a service, or the one part that is named; empty: there is no such
+        service."""
+        if characterization not in self._parts:
+            parts = self._parts[characterization] = {}
+            for one in self.named(characterization).services:
+                for name in dict.fromkeys((one.name, whole_of(one.name))):
+                    parts.setdefault(name, []).append(one)
+        return self._parts[characterization].get(service, [])
 
 
 class CallPrices:
@@ -77,12 +88,8 @@ class CallPrices:
         return found
 
     def parts(self, characterization: str, service: str) -> list[ServiceCharacterization]:
-        """All parts of a service; empty: there is no such service."""
-        return [
-            one
-            for one in self._files.named(characterization).services
-            if service in (one.name, whole_of(one.name))
-        ]
+        """As of ``Characterizations``."""
+        return self._files.parts(characterization, service)
 
     def has_handler(self, characterization: str, name: str) -> bool:
         """Whether there is a handler whose name begins so."""

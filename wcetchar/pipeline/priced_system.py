@@ -10,7 +10,7 @@ from wcetchar import store
 from wcetchar.engine import locks
 from wcetchar.engine.slowdown import scaled
 from wcetchar.engine.switching import lost
-from wcetchar.errors import InputError, several
+from wcetchar.errors import InputError, few, several
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.switching import LossModel
@@ -18,6 +18,7 @@ from wcetchar.model.system import CriticalSection, Interrupt, System, Task
 from wcetchar.model.workload import Activity, Call, Workload, calls_of
 from wcetchar.pipeline.checked_calls import CheckedCalls
 from wcetchar.pipeline.priced_calls import CallPrices, Hardware
+from wcetchar.pipeline.service_notes import owners, told
 
 NONE: Final = Fraction(0)
 
@@ -109,7 +110,7 @@ class PricedSystem:
 
     def _time(self, calls: Iterable[Call]) -> Fraction:
         return sum(
-            (call.times * _safe(one) for call in calls for one in self._found[id(call)]),
+            (call.times * one.safe_time for call in calls for one in self._found[id(call)]),
             start=NONE,
         )
 
@@ -128,15 +129,9 @@ class PricedSystem:
         return [one.name for one in self._workload.tasks if one.working_set is None]
 
     def notes(self) -> tuple[str, ...]:
-        owners: dict[str, dict[str, None]] = {}
-        for estimates in self._found.values():
-            for one in estimates:
-                chains = (one.interrupts_chain, one.preemption_chain)
-                gaps = (gap for chain in chains if chain is not None for gap in chain.gaps)
-                for note in (*one.notes, *gaps):
-                    owners.setdefault(note, {})[one.service] = None
-        every = {one.service for found in self._found.values() for one in found}
-        found = [note if len(of) == len(every) else _of(of, note) for note, of in owners.items()]
+        estimates = [one for found in self._found.values() for one in found]
+        every = len({one.service for one in estimates})
+        found = [told(note, of, every) for note, of in owners(estimates).items()]
         found.insert(0, _ALONE)
         if any(one.suspensions for one in self._workload.tasks):
             found.append(
@@ -152,8 +147,7 @@ class PricedSystem:
         keep = self._keep_lines()
         if keep:
             found.append(
-                f"assumed: being interrupted costs {_few(keep)} nothing in caches (no `working "
-                "set`)"
+                f"assumed: being interrupted costs {few(keep)} nothing in caches (no `working set`)"
             )
         slowed = (*self._workload.tasks, *self._workload.interrupts)
         if any(one.slowdown > 1 for one in slowed) and self._kernel.slowdown == 1:
@@ -281,53 +275,20 @@ def _reload(one: Activity) -> Fraction:
     return lost(one.working_set, LossModel.FLOOD, one.working_set.settles)
 
 
-def _of(services: Iterable[str], note: str) -> str:
-    """The note, with those that it is of, a few by name."""
-    return f"{_few(list(services))}: {note}"
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
-
-
-_NAMED: Final = 3
 _ALONE: Final = (
     "assumed: no further task or interrupt runs, and an idle task holds nothing off and locks "
     "nothing (one that does stands among the tasks, without a period)"
 )
 
 
-def _safe(one: Estimate) -> Fraction:
-    """Over all paths where that is known, else the largest that was seen."""
-    over = one.over_all_paths
-    if over is not None and over.time is not None:
-        return max(over.time, one.total.high)
-    return one.total.high
-
-
 def _word(one: Estimate) -> Word:
-    over = one.over_all_paths
-    words = [over.word if over is not None and over.time is not None else one.word]
-    words += [c.word for c in (one.interrupts_chain, one.preemption_chain) if c is not None]
-    return words[0].weakest(*words[1:])
+    chains = (one.interrupts_chain, one.preemption_chain)
+    return one.safe_word.weakest(*(chain.word for chain in chains if chain is not None))
 
 
 def _masked(estimates: Sequence[Estimate]) -> Fraction:
-    found = [one.interrupts_held_off.high for one in estimates]
-    found += [
-        one.over_all_paths.interrupts
-        for one in estimates
-        if one.over_all_paths is not None and one.over_all_paths.interrupts is not None
-    ]
-    return max(found, default=NONE)
+    return max((one.safe_interrupts for one in estimates), default=NONE)
 
 
 def _held(estimates: Sequence[Estimate]) -> Fraction:
-    found = [one.preemption_held_off.high for one in estimates]
-    found += [
-        one.over_all_paths.preemption
-        for one in estimates
-        if one.over_all_paths is not None and one.over_all_paths.preemption is not None
-    ]
-    return max(found, default=NONE)
+    return max((one.safe_preemption for one in estimates), default=NONE)

@@ -24,7 +24,7 @@ from wcetchar.engine.response_time import analyse
 from wcetchar.engine.sweep import followed_by
 from wcetchar.errors import InputError, Location
 from wcetchar.model.hardware import HardwareProfile
-from wcetchar.model.service import ParameterKind, whole_of
+from wcetchar.model.service import ParameterKind
 from wcetchar.model.sweep import Axis
 from wcetchar.model.system import Response
 from wcetchar.model.system_sweep import (
@@ -285,10 +285,9 @@ class OpenedSystem:
         """Parameters that are cases of all services called that have them."""
         kinds: dict[str, set[ParameterKind]] = {}
         for file, call in _called(self._workload):
-            for service in self._characterizations.named(file).services:
-                if call.service in (service.name, whole_of(service.name)):
-                    for one in service.parameters:
-                        kinds.setdefault(one.name, set()).add(one.kind)
+            for service in self._characterizations.parts(file, call.service):
+                for one in service.parameters:
+                    kinds.setdefault(one.name, set()).add(one.kind)
         return frozenset(name for name, found in kinds.items() if found == {ParameterKind.CASE})
 
     def _common_parameters(self) -> frozenset[str]:
@@ -296,10 +295,9 @@ class OpenedSystem:
         found: set[str] = set()
         for file, call in _called(self._workload):
             characterization = self._characterizations.named(file)
-            for service in characterization.services:
-                if call.service in (service.name, whole_of(service.name)):
-                    found |= {p.name for p in service.parameters} - set(call.values)
-                    found |= followed_by(characterization, service, cached=True)
+            for service in self._characterizations.parts(file, call.service):
+                found |= {p.name for p in service.parameters} - set(call.values)
+                found |= followed_by(characterization, service, cached=True)
         return frozenset(found)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from wcetchar.errors import few
 from wcetchar.model.each_number import Changed, NotPriced, ServiceEffect, ServicesEach, ServiceTimes
 from wcetchar.report.bars import Bar, bars
 from wcetchar.report.numbers import for_json, grouped
 from wcetchar.report.sheet import Column, Sheet, Value, text_column
 
 SCHEMA: Final = "wcetchar/sweep-each/1"
-_NAMED: Final = 3
 
 
 def sheets(found: ServicesEach) -> list[Sheet]:
@@ -133,11 +133,6 @@ def not_priced_lines(numbers: Sequence[NotPriced]) -> Iterator[str]:
             reasons.setdefault(one.why, []).append(one.name)
     for why, names in reasons.items():
         yield f"left out: {', '.join(names)}: {why}"
-
-
-def few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _row(one: ServiceEffect) -> tuple[Value, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from wcetchar.errors import InputError, one_line
+from wcetchar.errors import InputError, few, one_line
 from wcetchar.model.access import EventKind
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import RegionKind
@@ -232,17 +232,12 @@ def _together(ranges: Sequence[MappedRange]) -> tuple[MappedRange, ...]:
                 last.kind,
                 True,
                 False,
-                _listed(names[-1]),
+                few(names[-1], 6),
             )
         else:
             found.append(one)
             names.append([one.name])
     return tuple(found)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:6])
-    return shown + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def _region(one: MappedRange, width: int, access: str, core: CoreText) -> Iterator[str]:
