@@ -262,6 +262,18 @@ def on_terminal(output: str | None) -> bool:
     return shown and sys.stdout is not None and sys.stdout.isatty()
 
 
+def drawn_over_axes(draw: Callable[[], str]) -> str:
+    """For ``--plot``.
+
+    Raises:
+        UsageError: there is nothing to draw, or too much.
+    """
+    try:
+        return draw()
+    except ValueError as error:
+        raise UsageError(f"--plot: {error}", hint="fewer values, or another first axis") from None
+
+
 @contextlib.contextmanager
 def progress_bar(title: str, unit: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """A progress bar on standard error, shown only on a terminal; yields ``advance_to(done)``,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import click
@@ -10,6 +9,7 @@ import click
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
+    drawn_over_axes,
     emit,
     format_option,
     json_option,
@@ -148,7 +148,7 @@ def command(
         )
     drawn = None
     if plot is not None:
-        drawn = _drawn(lambda: report.chart(found.axes, found.surfaces, limit))
+        drawn = drawn_over_axes(lambda: report.chart(found.axes, found.surfaces, limit))
     if chosen == "csv":
         emit(report.csv_parts(found.axes, found.surfaces), output)
     else:
@@ -164,7 +164,7 @@ def _each(
     share = each_number.parse_share(text)
     with progress_bar("pricing", "numbers") as advance:
         found = each_number.run(asked, share, advance)
-    drawn = None if plot is None else _drawn(lambda: each_report.picture(found))
+    drawn = None if plot is None else drawn_over_axes(lambda: each_report.picture(found))
     people = form in ("table", "markdown")
     sheets = each_report.shown(found) if people else each_report.sheets(found)
     emit(render(sheets, form, table_width(output), table_color(output)), output)
@@ -185,16 +185,9 @@ def _solve(
     sheet = solved_report.sheet(found)
     emit(render([sheet], form, table_width(output), table_color(output)), output)
     if plot is not None:
-        emit(_drawn(lambda: solved_report.chart(found)), plot)
+        emit(drawn_over_axes(lambda: solved_report.chart(found)), plot)
     failed = [one.service for one in found.solved if one.number is None]
     if failed:
         raise CheckFailed(
             f"no value of {found.axis.name} keeps the budget: {', '.join(dict.fromkeys(failed))}"
         )
-
-
-def _drawn(draw: Callable[[], str]) -> str:
-    try:
-        return draw()
-    except ValueError as error:
-        raise UsageError(f"--plot: {error}", hint="fewer values, or another first axis") from None

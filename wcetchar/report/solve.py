@@ -8,10 +8,10 @@ from typing import Final
 
 from wcetchar.model.solved import Solution, Solved
 from wcetchar.report import picture
-from wcetchar.report.chart import Chart, Line, Panel, svg
+from wcetchar.report.chart import Line, Panel
 from wcetchar.report.numbers import for_json, grouped, plain
+from wcetchar.report.over_axes import MOST_DRAWN, MOST_LINES, line_name, over_axis
 from wcetchar.report.sheet import Column, Sheet, Value, text_column
-from wcetchar.report.sweep import MOST_DRAWN, MOST_LINES, base_of
 
 SCHEMA: Final = "wcetchar/solve/1"
 _NAMED: Final = 3
@@ -66,12 +66,7 @@ def chart(found: Solution) -> str:
         first, *rest = one.numbers
         if one.number is None or first is None:
             continue
-        at = [
-            f"{axis.name}={plain(x)}{axis.unit and ' '}{axis.unit}"
-            for axis, x in zip(found.axes[1:], rest, strict=True)
-            if x is not None
-        ]
-        name = ", ".join([one.service, *at])
+        name = line_name(one.service, found.axes[1:], rest)
         lines.setdefault(name, []).append((float(first), float(one.number)))
     longest = max((len(points) for points in lines.values()), default=0)
     if not lines:
@@ -88,16 +83,7 @@ def chart(found: Solution) -> str:
         lambda y: f"{y:g} {unit}".rstrip(),
     )
     budget = picture.nanoseconds(float(found.budget))
-    over = found.axes[0]
-    return svg(
-        Chart(
-            f"Within a budget of {budget}",
-            over.heading,
-            lambda x: f"{x:g}",
-            [panel],
-            base=base_of(over.numbers),
-        )
-    )
+    return over_axis(f"Within a budget of {budget}", found.axes[0], [panel])
 
 
 def _lines(found: Solution) -> Sequence[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wcetchar.model.sweep import WORDS, Axis, Change, Figures, Surface
 from wcetchar.report import picture
-from wcetchar.report.chart import Chart, Line, Panel, svg
+from wcetchar.report.chart import Line, Panel
 from wcetchar.report.csv import spreadsheet_text
 from wcetchar.report.numbers import (
     DIGITS,
@@ -22,13 +22,10 @@ from wcetchar.report.numbers import (
     plain_parts,
     rounded_down,
 )
+from wcetchar.report.over_axes import MOST_LINES, line_name, over_axis, refuse_many
 from wcetchar.report.sheet import Column, Sheet, Value, text_column
 
 SCHEMA: Final = "wcetchar/sweep/1"
-MOST_LINES: Final = 28
-"""Of a picture, each with a look of its own."""
-MOST_DRAWN: Final = 10_000
-"""Points of a line in a picture."""
 _BLOCK: Final = 1 << 15
 """Lines that are made at a time."""
 _UNCHANGED: Final = "between neighbouring values, over all others; of the total, per unit"
@@ -119,25 +116,13 @@ def chart(axes: Sequence[Axis], surfaces: Sequence[Surface], budget: Fraction | 
         ("interrupts are held off, at most", lambda s: s.interrupts),
     ):
         lines = [line for surface in drawn for line in _lines(axes, surface, of)]
-        if len(lines) > MOST_LINES or len(first.numbers) > MOST_DRAWN:
-            raise ValueError(
-                f"{len(lines)} lines of {len(first.numbers):,} points; a picture shows "
-                f"{MOST_LINES} of {MOST_DRAWN:,}"
-            )
+        refuse_many(len(lines), len(first.numbers))
         level = None
         if budget is not None and not panels:
             level = (float(budget), f"budget {picture.nanoseconds(float(budget))}")
         if not panels or any(y for line in lines for _, y in line.points):
             panels.append(Panel(title, lines, picture.nanoseconds, level=level))
-    return svg(
-        Chart(
-            f"What {first.name} makes of the time",
-            first.heading,
-            lambda x: f"{x:g}",
-            panels,
-            base=base_of(first.numbers),
-        )
-    )
+    return over_axis(f"What {first.name} makes of the time", first, panels)
 
 
 _TIMES: Final = ("total_ns", "interrupts_ns", "preemption_ns")
@@ -188,20 +173,11 @@ def _lines(
             yield Line("", [])  # too many already
             return
         at = [
-            f"{axis.name}={plain(axis.numbers[k])}{axis.unit and ' '}{axis.unit}"
+            axis.numbers[k] if has else None
             for axis, has, k in zip(axes[1:], surface.has[1:], place, strict=True)
-            if has
         ]
         points = [
             (float(x), int(y) / 10**DIGITS)
             for x, y in zip(axes[0].numbers, times[place], strict=True)
         ]
-        yield Line(", ".join([surface.service, *at]), points)
-
-
-def base_of(numbers: Sequence[Fraction]) -> int | None:
-    """Of a logarithmic axis, where numbers are apart by factors rather than by steps."""
-    first, middle, last = numbers[0], numbers[len(numbers) // 2], numbers[-1]
-    if first <= 0 or len(numbers) < 3 or middle * 2 * 10 > (first + last) * 7:
-        return None
-    return 2 if last < 1000 * first else 10
+        yield Line(line_name(surface.service, axes[1:], at), points)

@@ -21,10 +21,10 @@ from wcetchar.report.each_number import (
 )
 from wcetchar.report.numbers import for_json, grouped, low_for_json, rounded_down
 from wcetchar.report.sheet import Column, Sheet, Value, text_column
+from wcetchar.report.system_sweep import NO_BOUND, TIGHTEST, point_document, tightest_cells
 
 SCHEMA: Final = "wcetchar/system-sweep-each/1"
 _US: Final = Fraction(1, 1000)
-_NO_BOUND: Final = "no bound"
 
 
 def sheets(found: SystemEach) -> list[Sheet]:
@@ -50,14 +50,14 @@ def sheets(found: SystemEach) -> list[Sheet]:
         "map": found.section_map or None,
         "share_percent": for_json(100 * found.share),
         "before": {
-            **_point(found.before),
+            **point_document(found.before),
             "slacks_ns": {
                 one.name: None if one.slack is None else low_for_json(one.slack)
                 for one in found.before.responses
             },
         },
         "points": [
-            {"number": one.number.name, "to": one.number.after, **_point(one.point)}
+            {"number": one.number.name, "to": one.number.after, **point_document(one.point)}
             for one in found.effects
         ],
         "notes": list(found.notes),
@@ -106,10 +106,10 @@ def picture(found: SystemEach) -> str:
         "us that the tightest slack loses",
         [
             Bar(
-                bar_name(one.number) + (f" ({_NO_BOUND})" if by is None else ""),
+                bar_name(one.number) + (f" ({NO_BOUND})" if by is None else ""),
                 float((longest if by is None else by) * _US),
                 f"{one.number.before} to {one.number.after}: "
-                + (_NO_BOUND if by is None else f"{grouped(by * _US)} us")
+                + (NO_BOUND if by is None else f"{grouped(by * _US)} us")
                 + f", {one.point.tightest.name}",
             )
             for one, by in drawn
@@ -142,7 +142,7 @@ def _rows_of(found: SystemEach, place: int) -> Iterator[tuple[bool, tuple[Value,
                 change,
                 after.met,
                 PRICED,
-                None if after.slack is not None else _NO_BOUND,
+                None if after.slack is not None else NO_BOUND,
             ),
         )
 
@@ -164,11 +164,7 @@ def _most_lost_first(
 def _tightest(found: SystemEach) -> Sheet:
     columns = (
         *(replace(column, key="") for column in NUMBER_COLUMNS),
-        Column("load %", ""),
-        Column("all met", ""),
-        text_column("tightest", ""),
-        Column("slack us", "", _US, down=True),
-        text_column("word", ""),
+        *TIGHTEST,
     )
     rows: list[tuple[Value, ...]] = []
     idle = 0
@@ -178,9 +174,9 @@ def _tightest(found: SystemEach) -> Sheet:
             continue
         number = one.number
         cells = number.name, number.before, number.change, number.after
-        rows.append((*cells, *_tightest_cells(one.point)))
+        rows.append((*cells, *tightest_cells(one.point)))
     lines = [f"{_so_many(idle)} nothing of what is tightest; {_LISTED}"] if idle else []
-    load, met, name, slack, word = _tightest_cells(found.before)
+    load, met, name, slack, word = tightest_cells(found.before)
     rows.append(("as the files say it", None, None, None, load, met, name, slack, word))
     return Sheet(SCHEMA, columns, tuple(rows), tuple(lines), title="The tightest with each number")
 
@@ -201,21 +197,3 @@ _LISTED: Final = "CSV and JSON list them"
 
 def _same(before: SweptResponse, after: SweptResponse) -> bool:
     return before.name == after.name and before.slack == after.slack
-
-
-def _tightest_cells(point: SweptPoint) -> tuple[Value, ...]:
-    one = point.tightest
-    slack: Value = _NO_BOUND if one.slack is None else one.slack
-    word = None if point.word is None else point.word.value
-    return 100 * point.load, point.met, one.name, slack, word
-
-
-def _point(point: SweptPoint) -> dict[str, object]:
-    one = point.tightest
-    return {
-        "load_percent": for_json(100 * point.load),
-        "met": point.met,
-        "tightest": one.name,
-        "slack_ns": None if one.slack is None else low_for_json(one.slack),
-        "word": None if point.word is None else point.word.value,
-    }

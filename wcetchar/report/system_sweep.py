@@ -8,13 +8,14 @@ from typing import Final
 
 from wcetchar.model.sweep import Axis
 from wcetchar.model.system_sweep import SweptPoint, SystemSolution, SystemSweep
-from wcetchar.report.chart import Chart, Line, Panel, svg
+from wcetchar.report.chart import Line, Panel
 from wcetchar.report.numbers import for_json, low_for_json, plain
+from wcetchar.report.over_axes import line_name, over_axis, refuse_many
 from wcetchar.report.sheet import Column, Sheet, Value, text_column
-from wcetchar.report.sweep import MOST_DRAWN, MOST_LINES, base_of
 
 SWEEP: Final = "wcetchar/system-sweep/1"
 SOLVE: Final = "wcetchar/system-solve/1"
+NO_BOUND: Final = "no bound"
 _US: Final = Fraction(1, 1000)
 _UNCHANGED: Final = "between neighbouring values, over all others; of the slack, per unit"
 _NAMED: Final = 3
@@ -47,7 +48,10 @@ def sheets(found: SystemSweep) -> list[Sheet]:
         "profile": found.profile or None,
         "map": found.section_map or None,
         "axes": [_axis(axis) for axis in found.axes],
-        "points": [_point(point) for point in found.points],
+        "points": [
+            {"at": [for_json(x) for x in point.numbers], **point_document(point)}
+            for point in found.points
+        ],
         "changes": [
             {
                 "name": one.name,
@@ -83,11 +87,11 @@ def chart(found: SystemSweep) -> str:
         first, *rest = point.numbers
         for one in point.responses:
             if one.time is not None:
-                name = _line_name(one.name, found.axes[1:], rest)
+                name = line_name(one.name, found.axes[1:], rest)
                 share = float(100 * one.time / one.deadline)
                 lines.setdefault(name, []).append((float(first), share))
     first_axis = found.axes[0]
-    _refuse_many(len(lines), len(first_axis.numbers))
+    refuse_many(len(lines), len(first_axis.numbers))
     if not lines:
         raise ValueError("no response has a bound")
     panel = Panel(
@@ -96,8 +100,7 @@ def chart(found: SystemSweep) -> str:
         lambda y: f"{y:g} %" if y == int(y) else f"{y:.1f} %",
         level=(100.0, "deadline"),
     )
-    title = f"What {first_axis.name} makes of the deadlines"
-    return _picture(title, first_axis, panel)
+    return over_axis(f"What {first_axis.name} makes of the deadlines", first_axis, [panel])
 
 
 def solved_sheet(found: SystemSolution) -> Sheet:
@@ -119,7 +122,7 @@ def solved_sheet(found: SystemSolution) -> Sheet:
         missed = None if one.point_beyond is None else one.point_beyond.tightest
         late: Value = None
         if missed is not None:
-            late = "no bound" if missed.slack is None else -missed.slack
+            late = NO_BOUND if missed.slack is None else -missed.slack
         rows.append(
             (
                 *one.numbers,
@@ -164,36 +167,23 @@ def solved_chart(found: SystemSolution) -> str:
     for one in found.solved:
         first, *rest = one.numbers
         if one.number is not None:
-            name = _line_name("all deadlines met", found.axes[1:], rest)
+            name = line_name("all deadlines met", found.axes[1:], rest)
             lines.setdefault(name, []).append((float(first), float(one.number)))
     if not lines:
         raise ValueError("with no value all deadlines are met")
-    _refuse_many(len(lines), max(map(len, lines.values())))
+    refuse_many(len(lines), max(map(len, lines.values())))
     unit = found.axis.unit
     panel = Panel(
         f"{_word(found)} {found.axis.heading}",
         [Line(name, sorted(points)) for name, points in lines.items()],
         lambda y: f"{y:g} {unit}".rstrip(),
     )
-    return _picture("All deadlines met", found.axes[0], panel)
+    return over_axis("All deadlines met", found.axes[0], [panel])
 
 
 def _tightest(found: SystemSweep, axes: Sequence[Column]) -> Sheet:
-    columns = (
-        *axes,
-        Column("load %", ""),
-        Column("all met", ""),
-        text_column("tightest", ""),
-        Column("slack us", "", _US, down=True),
-        text_column("word", ""),
-    )
-    rows: list[tuple[Value, ...]] = []
-    for point in found.points:
-        one = point.tightest
-        slack = "no bound" if one.slack is None else one.slack
-        word = None if point.word is None else point.word.value
-        rows.append((*point.numbers, 100 * point.load, point.met, one.name, slack, word))
-    return Sheet(SWEEP, columns, tuple(rows), title="The tightest at each point")
+    rows = tuple((*point.numbers, *tightest_cells(point)) for point in found.points)
+    return Sheet(SWEEP, (*axes, *TIGHTEST), rows, title="The tightest at each point")
 
 
 def _changes(found: SystemSweep) -> Sheet:
@@ -216,10 +206,27 @@ def _axis(axis: Axis) -> dict[str, object]:
     return {"name": axis.name, "unit": axis.unit, "values": numbers}
 
 
-def _point(point: SweptPoint) -> dict[str, object]:
+TIGHTEST: Final = (
+    Column("load %", ""),
+    Column("all met", ""),
+    text_column("tightest", ""),
+    Column("slack us", "", _US, down=True),
+    text_column("word", ""),
+)
+"""What people read of a point, whose cells are those of ``tightest_cells``."""
+
+
+def tightest_cells(point: SweptPoint) -> tuple[Value, ...]:
+    one = point.tightest
+    slack: Value = NO_BOUND if one.slack is None else one.slack
+    word = None if point.word is None else point.word.value
+    return 100 * point.load, point.met, one.name, slack, word
+
+
+def point_document(point: SweptPoint) -> dict[str, object]:
+    """What machines read of it."""
     one = point.tightest
     return {
-        "at": [for_json(x) for x in point.numbers],
         "load_percent": for_json(100 * point.load),
         "met": point.met,
         "tightest": one.name,
@@ -250,22 +257,3 @@ def _solved_lines(found: SystemSolution) -> list[str]:
 
 def _word(found: SystemSolution) -> str:
     return "least" if found.smallest else "largest"
-
-
-def _line_name(name: str, axes: Sequence[Axis], numbers: Sequence[Fraction]) -> str:
-    at = [
-        f"{axis.name}={plain(number)}{axis.unit and ' '}{axis.unit}"
-        for axis, number in zip(axes, numbers, strict=True)
-    ]
-    return ", ".join([name, *at])
-
-
-def _refuse_many(lines: int, points: int) -> None:
-    if lines > MOST_LINES or points > MOST_DRAWN:
-        raise ValueError(
-            f"{lines} lines of {points:,} points; a picture shows {MOST_LINES} of {MOST_DRAWN:,}"
-        )
-
-
-def _picture(title: str, axis: Axis, panel: Panel) -> str:
-    return svg(Chart(title, axis.heading, lambda x: f"{x:g}", [panel], base=base_of(axis.numbers)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import click
 
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
+    drawn_over_axes,
     emit,
     format_option,
     json_option,
@@ -109,12 +108,12 @@ def command(
         if solve is not None:
             solved = pipeline.solve(asked, solve, advance)
             sheets = [report.solved_sheet(solved)]
-            drawn = _drawn(plot, lambda: report.solved_chart(solved))
+            drawn = None if plot is None else drawn_over_axes(lambda: report.solved_chart(solved))
             failed = any(one.number is None for one in solved.solved)
         else:
             found = pipeline.run(asked, advance)
             sheets = report.sheets(found)
-            drawn = _drawn(plot, lambda: report.chart(found))
+            drawn = None if plot is None else drawn_over_axes(lambda: report.chart(found))
             failed = False
     emit(render(sheets, chosen, table_width(output), table_color(output)), output)
     if plot is not None and drawn is not None:
@@ -129,18 +128,9 @@ def _each(
     share = each_number.parse_share(text)
     with progress_bar("analysing", "numbers") as advance:
         found = system_each.run(asked, share, advance)
-    drawn = _drawn(plot, lambda: each_report.picture(found))
+    drawn = None if plot is None else drawn_over_axes(lambda: each_report.picture(found))
     people = form in ("table", "markdown")
     sheets = each_report.shown(found) if people else each_report.sheets(found)
     emit(render(sheets, form, table_width(output), table_color(output)), output)
     if plot is not None and drawn is not None:
         emit(drawn, plot)
-
-
-def _drawn(plot: str | None, draw: Callable[[], str]) -> str | None:
-    if plot is None:
-        return None
-    try:
-        return draw()
-    except ValueError as error:
-        raise UsageError(f"--plot: {error}", hint="fewer values, or another first axis") from None
