@@ -12,11 +12,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
-from test_cli_estimate import MAP, PROFILE, published
+from click.testing import CliRunner
+from sweep_files import document, run, write_files
 
 from wcetchar.cli import main
-from wcetchar.store import characterization_json
 
 SVG = "{http://www.w3.org/2000/svg}"
 BOARD = """\
@@ -47,22 +46,7 @@ WALK = (*FILES, "--service", "walk")
 @pytest.fixture(autouse=True)
 def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("k.json").write_text(characterization_json(published()))
-    Path("board.yaml").write_text(BOARD)
-    Path("plain.yaml").write_text(PROFILE)
-    Path("map.yaml").write_text(MAP.replace("flash", "code flash").replace("\n  N: 4", " {M: 3}"))
-    Path("plain-map.yaml").write_text(MAP)
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["sweep", *map(str, arguments)])
-
-
-def document(*arguments: object, code: int = 0) -> dict[str, Any]:
-    done = run(*arguments, "--json")
-    assert done.exit_code == code, done.output
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    write_files(BOARD)
 
 
 def estimated(board: str, *arguments: str, files: Sequence[str] = FILES) -> dict[str, Any]:

@@ -11,14 +11,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner, Result
-from test_cli_estimate import MAP, PROFILE, published
+from click.testing import CliRunner
+from sweep_files import document, run, write_files
 
 from wcetchar.cli import main
 from wcetchar.errors import InputError
 from wcetchar.model.estimate import Estimate
 from wcetchar.pipeline import estimate
-from wcetchar.store import characterization_json
 
 SVG = "{http://www.w3.org/2000/svg}"
 BOARD = """\
@@ -70,22 +69,7 @@ NUMBERS = ("--set", "N=3", "--set", "M=3")
 @pytest.fixture(autouse=True)
 def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("k.json").write_text(characterization_json(published()))
-    Path("board.yaml").write_text(BOARD)
-    Path("plain.yaml").write_text(PROFILE)
-    Path("map.yaml").write_text(MAP.replace("flash", "code flash").replace("\n  N: 4", " {M: 3}"))
-    Path("plain-map.yaml").write_text(MAP)
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["sweep", *map(str, arguments)])
-
-
-def document(*arguments: object) -> dict[str, Any]:
-    done = run(*arguments, "--json")
-    assert done.exit_code == 0, done.output
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    write_files(BOARD)
 
 
 def estimated(board: str) -> dict[str, dict[str, Any]]:

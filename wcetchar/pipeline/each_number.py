@@ -7,7 +7,7 @@ either. What is refused stands in the result with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
@@ -28,13 +28,12 @@ from wcetchar.model.hardware import HardwareProfile
 from wcetchar.pipeline import estimate
 from wcetchar.pipeline.options import read_option
 from wcetchar.pipeline.service_notes import owners, told
+from wcetchar.pipeline.sweep_axes import Advance
 from wcetchar.store.dearer import Dearer
 from wcetchar.store.document_numbers import way_of
 from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.quantity import parse_percent
 
-Advance = Callable[[int, int], None]
-"""Told how many numbers are done, of how many."""
 _PATHS: Final = (
     "totals are those of the published rows; what holds over all paths beside them, "
     "`wcetchar estimate` says of a profile with the changed number"

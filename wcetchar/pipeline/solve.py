@@ -40,8 +40,8 @@ from wcetchar.pipeline.solve_order import (
     rises,
     smaller_is_cheaper,
 )
-from wcetchar.pipeline.sweep import Advance, Request, SweptServices
-from wcetchar.pipeline.sweep_axes import AskedAxis
+from wcetchar.pipeline.sweep import Request, SweptServices
+from wcetchar.pipeline.sweep_axes import Advance, AskedAxis
 
 MOST_SOLVED: Final = 1000
 """Combinations of other axes, of all services together, each of which is solved."""

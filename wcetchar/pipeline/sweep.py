@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -29,6 +29,7 @@ from wcetchar.model.uncertainty import UncertainCount
 from wcetchar.pipeline import estimate
 from wcetchar.pipeline.all_paths import PathPrices, box_of, over_all_paths, path_prices_of
 from wcetchar.pipeline.sweep_axes import (
+    Advance,
     AskedAxis,
     asked_axis,
     refuse_out_of_range,
@@ -44,8 +45,6 @@ _PATHS: Final = (
     "totals are those of the published rows; what holds over all paths beside them, "
     "`wcetchar estimate` says at each point"
 )
-Advance = Callable[[int, int], None]
-"""Told how many combinations are done, of how many."""
 
 
 @dataclass(frozen=True)

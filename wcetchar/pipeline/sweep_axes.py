@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +29,10 @@ class AskedAxis:
     def text(self, place: int) -> str:
         """The value as a file or a command line says it."""
         return self.values.text(self.axis.numbers[place])
+
+
+Advance = Callable[[int, int], None]
+"""Told how many combinations, points or numbers are done, of how many."""
 
 
 class Numbers(Protocol):

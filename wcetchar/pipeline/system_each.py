@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from wcetchar.errors import InputError
 from wcetchar.model.each_number import NotPriced, SystemEach, SystemEffect
-from wcetchar.pipeline.each_number import Advance, changed, left_out, refused
+from wcetchar.pipeline.each_number import changed, left_out, refused
+from wcetchar.pipeline.sweep_axes import Advance
 from wcetchar.pipeline.system_sweep import OpenedSystem, Request
 
 

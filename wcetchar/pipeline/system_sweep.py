@@ -45,7 +45,7 @@ from wcetchar.pipeline.solve_order import (
     rises,
     smaller_is_cheaper,
 )
-from wcetchar.pipeline.sweep_axes import AskedAxis, asked_axis, refuse_twice
+from wcetchar.pipeline.sweep_axes import Advance, AskedAxis, asked_axis, refuse_twice
 from wcetchar.store.dearer import Dearer
 from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.source import Steps
@@ -58,8 +58,6 @@ _KEPT: Final = 64
 _SMALLER: Final = ("period", "deadline")
 """Last keys of a system's numbers of which the smaller one asks for more."""
 _CASE: Final = "it is the number of a case, and no amount"
-Advance = Callable[[int, int], None]
-"""Told how many points are done, of how many."""
 _Place = tuple[tuple[AskedAxis, Fraction], ...]
 """The value of each axis."""
 
