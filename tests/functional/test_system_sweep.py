@@ -38,6 +38,14 @@ WAYS = {
     "BUS": "tasks.log.uses.0.wcet",
     "TIMES": "tasks.log.uses.0.times",
 }
+SHARED = """\
+schema: wcetchar/system/1
+name: two of the same priority
+kernel: {context switch: 2 us, time slice: none}
+tasks:
+  one: {priority: 1, period: 10 ms, deadline: 2100 us, wcet: 1 ms}
+  other: {priority: 1, period: 10 ms, deadline: 2100 us, wcet: 1 ms}
+"""
 PRICED = """\
 schema: wcetchar/system/1
 name: priced
@@ -237,11 +245,15 @@ def test_tables(file: Path) -> None:
         ("tasks.control.wcet", "30..900us/30", False),
         ("interrupts.uart.rate", "1..200kHz/30", False),
         ("tasks.log.uses.0.wcet", "30..900us/30", False),
+        ("kernel.time slice", "20..800us/40", True),
     ],
 )
 def test_solved_is_the_last_that_check_lets_pass(
     file: Path, number: str, values: str, smallest: bool
 ) -> None:
+    if number == "kernel.time slice":
+        sliced = "time slice: 100 us, tick: none"
+        file.write_text(SHARED.replace("time slice: none", sliced))
     solved = swept(file, "--solve", f"{number}={values}")
     every = swept(file, "--vary", f"{number}={values}")
     (row,) = solved["rows"]

@@ -1,10 +1,11 @@
 """Which way a number of a profile makes a machine cheaper to build, and whether totals follow it.
 
-A machine is *cheaper* with a slower memory, a lower clock, a narrower bus, a smaller cache; of
-numbers that hide or save time, the smaller one; of parameters, more is asked of it the larger they
-are. ``rises`` says that the total never falls from each value to the next cheaper one. Else all
-values have to be tried: a rising clock, say, shortens cycles, but with them what of a memory's
-nanoseconds they hide, and an access can come to another edge of a divided clock.
+A machine is *cheaper* with a slower memory, a lower clock, a narrower bus, a smaller cache: with
+what makes times dearer (``store.dearer``). Of parameters, more is asked of it the larger they are;
+so is of a system the shorter its periods and deadlines. ``rises`` says that the total never falls
+from each value to the next cheaper one. Else all values have to be tried: a rising clock, say,
+shortens cycles, but with them what of a memory's nanoseconds they hide, and an access can come to
+another edge of a divided clock.
 
 It is taken to rise where the price of every access is a sum and a maximum of terms that do, and
 nothing else hangs on the number:
@@ -27,19 +28,16 @@ from wcetchar.engine.profile_inputs import inputs_of
 from wcetchar.model.access import Operation
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Unit
+from wcetchar.store.dearer import PROFILE_RULES, Rules, smaller_is_dearer
 from wcetchar.store.source import Steps
 
-_SMALLER: Final = frozenset(
-    ("clock", "bus width", "data width", "size", "ways", "line", "every", "in vain saves")
-)
-"""Last keys of numbers of which the smaller one is cheaper."""
 _OPERATIONS: Final = frozenset(operation.value for operation in Operation)
 _OF_LINES: Final = ("line refill", "load miss penalty")
 
 
-def smaller_is_cheaper(steps: Steps | None) -> bool:
-    """``None``: a parameter."""
-    return steps is not None and (steps[-1] in _SMALLER or steps[:2] == ("core", "overlap"))
+def smaller_is_cheaper(steps: Steps | None, rules: Rules = PROFILE_RULES) -> bool:
+    """``steps``: to a number that the rules are of; ``None``: a parameter."""
+    return steps is not None and smaller_is_dearer(steps, rules)
 
 
 def rises(steps: Steps, profile: HardwareProfile, characterization: Characterization) -> bool:

@@ -46,7 +46,7 @@ from wcetchar.pipeline.solve_order import (
     smaller_is_cheaper,
 )
 from wcetchar.pipeline.sweep_axes import Advance, AskedAxis, asked_axis, refuse_twice
-from wcetchar.store.dearer import Dearer
+from wcetchar.store.dearer import PROFILE_RULES, SYSTEM_RULES, Dearer
 from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.source import Steps
 from wcetchar.store.system_numbers import PARTS, SystemNumbers
@@ -55,8 +55,6 @@ MOST_POINTS: Final = 10_000
 """Each is a whole analysis: some minutes of work."""
 _KEPT: Final = 64
 """Combinations of hardware whose prices are kept."""
-_SMALLER: Final = ("period", "deadline")
-"""Last keys of a system's numbers of which the smaller one asks for more."""
 _CASE: Final = "it is the number of a case, and no amount"
 _Place = tuple[tuple[AskedAxis, Fraction], ...]
 """The value of each axis."""
@@ -306,11 +304,8 @@ class _Solver:
     def __init__(self, opened: OpenedSystem, axes: Sequence[AskedAxis], asked: AskedAxis) -> None:
         self._opened, self._axes, self._asked = opened, axes, asked
         self.values: Sequence[Fraction] = asked.axis.numbers
-        steps = asked.steps
-        if _of_system(asked):
-            self.smallest = steps is not None and steps[-1] in _SMALLER
-        else:
-            self.smallest = smaller_is_cheaper(steps)
+        rules = SYSTEM_RULES if _of_system(asked) else PROFILE_RULES
+        self.smallest = smaller_is_cheaper(asked.steps, rules)
         self.tried = 0
 
     def by_halving(self) -> list[SolvedSystem] | None:

@@ -180,6 +180,11 @@ def rule_of(steps: Steps, rules: Rules) -> Rule | None:
     return None
 
 
+def smaller_is_dearer(steps: Steps, rules: Rules) -> bool:
+    """``False``: the larger one is, or nothing says which."""
+    return rule_of(steps, rules) in (Rule.LESS, Rule.HALF)
+
+
 def _dearer(
     numbers: Iterable[tuple[Steps, object]], rules: Rules, share: Fraction
 ) -> Iterator[Dearer]:
