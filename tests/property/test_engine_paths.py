@@ -15,11 +15,13 @@ from path_models import OUT, Structured, constraint, model_of, prices_of
 
 from wcetchar import formula
 from wcetchar.engine.path_blocking import longest_blocking
+from wcetchar.engine.path_envelope import envelope
 from wcetchar.engine.path_order import no_dearer, undominated
 from wcetchar.engine.paths import at_values, bound_of
 from wcetchar.errors import NoSoundBound
 from wcetchar.model.characterization import StretchKind, Word
 from wcetchar.model.path_model import PathModel
+from wcetchar.pipeline.all_paths import over_all_paths
 
 MOST = 2
 """How often an edge is taken: so there are not too many paths."""
@@ -253,12 +255,16 @@ def test_stretches_of_structured_programs_are_no_longer_than_all(size: int) -> N
     assert max(program.costs[n] for n in found.passed) <= found.time <= expected
 
 
+OF_N = ["N", "-N", "3 - N", "(N == 2)", "2 * N"]
+OF_TWO = [*OF_N, "M", "2 - M", "N * M", "N - M", "(N == M)"]
+
+
 @st.composite
-def of_a_parameter(draw: st.DrawFn) -> PathModel:
+def of_a_parameter(draw: st.DrawFn, shifts: list[str] = OF_N) -> PathModel:
     """Of one constraint or several the limit, or a coefficient, rises or falls with N from 0 to 3;
     limits of single edges are wide, so that these bind."""
     found = draw(loops() | models())
-    texts = st.sampled_from(["N", "-N", "3 - N", "(N == 2)", "2 * N"])
+    texts = st.sampled_from(shifts)
     changed = []
     for one in found.constraints:
         coefficients, limit = dict(one.coefficients), one.limit
@@ -297,3 +303,88 @@ def test_what_is_no_dearer_takes_no_longer(model: PathModel, random: Random) -> 
     for number in range(3 if bounds else 0):
         longest = max(one[number] for one in bounds.values())
         assert max(bounds[n][number] for n in left) == longest
+
+
+@given(of_a_parameter(OF_TWO))
+def test_nothing_in_a_box_is_dearer_than_its_envelope(model: PathModel) -> None:
+    prices = prices_of(model)
+    found = envelope(model, {"N": range(4), "M": range(3)})
+    assert found is not None
+
+    def times(of: PathModel, at: dict[str, int]) -> list[Fraction] | None:
+        try:
+            bound = bound_of(of, prices, at).time
+            stretches = [longest_blocking(of, prices, at, kind).time for kind in StretchKind]
+        except NoSoundBound:
+            return None  # contradictory, or without an end
+        return [bound, *(stretches if found.alike else ())]
+
+    every = {
+        (n, m): one
+        for n, m in itertools.product(range(4), range(3))
+        if (one := times(model, {"N": n, "M": m})) is not None
+    }
+    above = times(found.model, {})
+    if above is None:
+        # Nothing is possible anywhere, or something has no end in the envelope alone.
+        return
+    for one in every.values():
+        assert all(x <= y for x, y in zip(one, above, strict=True))
+    if found.at is not None:
+        assert every[found.at["N"], found.at["M"]] == above
+
+
+def test_an_envelope_by_hand() -> None:
+    """The inner loop is entered N - M + 1 times and goes round M times each time."""
+    edges = [(OUT, 0), (0, 1), (1, 1), (1, 0), (0, OUT)]
+    outer = constraint("outer", {1: 1}, formula.parse("N - M + 1"))
+    inner = constraint("inner", {2: 1, 1: formula.parse("-M")})
+    model = model_of([1, 10], edges, [outer, inner])
+    prices = prices_of(model)
+
+    def total(entered: int, rounds: int) -> int:
+        return 1 + entered * (10 + rounds * 10 + 1)
+
+    assert bound_of(model, prices, {"N": 5, "M": 2}).time == total(4, 2)
+    one = envelope(model, {"N": range(6), "M": range(2, 3)})
+    assert one is not None
+    assert one.at == {"N": 5, "M": 2}
+    assert bound_of(one.model, prices, {}).time == total(4, 2)
+    both = envelope(model, {"N": range(3, 6), "M": range(1, 3)})
+    assert both is not None
+    assert both.at is None
+    assert bound_of(both.model, prices, {}).time == total(5, 2)
+    assert envelope(model, {"N": range(1 << 20), "M": range(2)}) is None
+    assert both.alike
+    idle = envelope(model, {"N": range(3, 6), "M": range(2)})
+    assert idle is not None
+    assert not idle.alike, "the inner loop does not go round at M = 0"
+
+
+@pytest.mark.parametrize("most", [1, 256])
+@given(model=of_a_parameter(OF_TWO))
+def test_the_dearest_of_a_box(model: PathModel, most: int) -> None:
+    """``most``: how many points are looked at one by one."""
+    prices = prices_of(model)
+    box = {"N": range(4), "M": range(3)}
+    points = [{"N": n, "M": m} for n, m in itertools.product(*box.values())]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("wcetchar.engine.path_order.MOST_POINTS", most)
+        over = over_all_paths(model, prices, box)
+    assert over is not None
+    if over.time is None:
+        return  # it is contradictory somewhere, or without an end
+    bounds: list[list[Fraction]] = []
+    for point in points:
+        try:
+            bounds.append([bound_of(model, prices, point).time])
+        except NoSoundBound:
+            continue
+        bounds[-1] += (longest_blocking(model, prices, point, kind).time for kind in StretchKind)
+    total, *held = map(max, zip(*bounds, strict=True))
+    assert over.time >= total
+    longest = [over.interrupts or 0, over.preemption or 0]
+    assert all(one >= other for one, other in zip(longest, held, strict=True))
+    if over.at is not None:
+        assert over.time == total == bound_of(model, prices, over.at).time
+        assert longest == held

@@ -17,6 +17,9 @@ from wcetchar.errors import InputError
 from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.uncertainty import UncertainCount
 
+Box = Mapping[str, range]
+"""Values that parameters may have, at least one each."""
+
 
 def narrowed(
     service: ServiceCharacterization, uncertain: Mapping[str, UncertainCount]

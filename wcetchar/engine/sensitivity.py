@@ -69,7 +69,7 @@ from wcetchar.model.characterization import (
     ServiceCharacterization,
     StretchKind,
 )
-from wcetchar.model.estimate import Estimate
+from wcetchar.model.estimate import Estimate, OverAllPaths
 from wcetchar.model.hardware import HardwareProfile, Quantity
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
@@ -77,6 +77,9 @@ from wcetchar.model.uncertainty import Contribution, NoRange, UncertainCount, Un
 
 MOST_FOLLOWED: Final = 256
 """Combinations of parameters that may be off, at each of which is found what goes on."""
+MOST_SOLVED: Final = 64
+"""Combinations of parameters that may be off, at each of which an integer program is solved, and
+anew for each number of the profile."""
 _NONE: Final = Fraction(0)
 
 
@@ -199,22 +202,31 @@ class Sensitivity:
         model: PathModel,
         estimate: Estimate,
         uncertain: Mapping[str, UncertainCount],
-        safe: Fraction,
+        over: OverAllPaths,
     ) -> Uncertainty | NoRange:
-        """The same of the bound of all paths, ``safe``, at the values of the estimate."""
+        """The same of the bound of all paths, which ``over`` has, at the values of the estimate;
+        of values that are not given, at those where the bound is the largest."""
         from wcetchar.engine.piecewise import used_parameters  # as in ``variants``
 
+        if over.time is None:
+            return NoRange(over.why)
         used = used_parameters(model)
-        off = [
-            f"{name}={value}"
-            for name, value in estimate.parameters.items()
-            if name in used and name in uncertain and not uncertain[name].is_exact
-        ]
-        if off:
-            return NoRange(f"it is solved at {', '.join(off)} alone, which may be off")
-        box = ParameterBox(model.service, estimate.parameters, {})
+        off = {
+            name: one
+            for name, one in uncertain.items()
+            if name in used and name in estimate.parameters and not one.is_exact
+        }
+        size = math.prod(one.high - one.low + 1 for one in off.values())
+        if size > MOST_SOLVED:
+            return NoRange(
+                f"{', '.join(sorted(off))} may have {size} combinations of values, and a range of "
+                f"all paths is solved at {MOST_SOLVED} at most"
+            )
+        if over.at is None:
+            return NoRange("it is of more values at once than are solved one by one")
+        box = ParameterBox(model.service, {**estimate.parameters, **over.at}, off)
         try:
-            return self._of(PathFigure(safe, box, model))
+            return self._of(PathFigure(over.time, box, model))
         except NoSoundBound as error:
             return NoRange(error.message)
 

@@ -417,7 +417,7 @@ class _Run:
             (Do.ALLOW, 0, ""),
             (Do.RUN, self._units(one.deferred) - masked, ""),
         ]
-        end = next(n for n, step in enumerate(job.steps) if step[0] is Do.ALLOW)
+        end = _end_of_mode(job.steps)
         job.steps[end:end] = later
 
     def _finish_instant_steps(self) -> bool:
@@ -550,6 +550,19 @@ class _Run:
         if release < self._keep:
             begun = Fraction(release, self._unit)
             self._jobs.append(Job(name, begun, begun + deadline, end))
+
+
+def _end_of_mode(steps: Sequence[tuple[Do, int, str]]) -> int:
+    """The place of the step that ends what is held off now: what begins later ends before."""
+    inside = 0
+    for place, (do, _, _) in enumerate(steps):
+        if do in (Do.HOLD_OFF, Do.MASK, Do.MASK_ALL):
+            inside += 1
+        elif do is Do.ALLOW and not inside:
+            return place
+        elif do is Do.ALLOW:
+            inside -= 1
+    raise ValueError("nothing ends what is held off")
 
 
 def _times(system: System) -> Iterable[Fraction]:

@@ -68,6 +68,7 @@ class OverAllPaths:
 
     ``time`` in nanoseconds; ``None``: it has no bound, and ``why`` says why. So are ``interrupts``
     and ``preemption``, how long each is held off at most; ``None``: its model does not say.
+    ``at``: values of parameters at which the time is so long; ``None``: no single point is known.
     """
 
     time: Fraction | None
@@ -75,6 +76,7 @@ class OverAllPaths:
     why: str = ""
     interrupts: Fraction | None = None
     preemption: Fraction | None = None
+    at: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from wcetchar.engine import PriceVector
+from wcetchar.engine.parameter_box import Box
 from wcetchar.errors import NoSoundBound
 from wcetchar.model.characterization import (
     Characterization,
@@ -23,8 +24,6 @@ from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
 from wcetchar.model.uncertainty import UncertainCount
 
-Box = Mapping[str, range]
-"""Values that parameters may have."""
 PathPrices = PriceVector | NoSoundBound | None
 """Of path models; why they cannot be priced; ``None``: there are none."""
 
@@ -58,13 +57,15 @@ def box_of(
     values: Mapping[str, int],
     given: Mapping[str, int],
     uncertain: Mapping[str, UncertainCount],
+    searched: bool = False,
 ) -> Box:
     """Values at which the service may be called: those of ``values``, but for cases that are not
-    ``given``, of which any can be, and for what may be off."""
+    ``given``, of which any can be, and for what may be off. ``searched``: any that was declared can
+    be, of all that are not given."""
     free = {
         p.name: range(p.minimum, p.maximum + 1)
         for p in service.parameters
-        if p.kind is ParameterKind.CASE and p.name not in given
+        if (searched or p.kind is ParameterKind.CASE) and p.name not in given
     }
     off = {n: range(c.low, c.high + 1) for n, c in uncertain.items() if n not in given}
     return {name: off.get(name, free.get(name, range(v, v + 1))) for name, v in values.items()}
@@ -75,13 +76,11 @@ def over_all_paths(
     prices: PathPrices,
     box: Box,
     dearest: Mapping[str, int] | None = None,
-    searched: bool = False,
     stretches: bool = True,
 ) -> OverAllPaths | None:
     """Nothing takes longer at any values of ``box``. ``dearest``: those of the largest total, at
-    which it is an estimate where there are too many to look at each. ``searched``: values beyond
-    the box are possible, so it is an estimate. ``stretches``: with how long each kind is held off.
-    ``None``: there is no model.
+    which it is an estimate where there are too many to look at all. ``stretches``: with how long
+    each kind is held off. ``None``: there is no model.
 
     Raises:
         InputError: a value is missing, or a formula fails.
@@ -89,30 +88,82 @@ def over_all_paths(
     if model is None or prices is None:
         return None
     from wcetchar.engine.path_blocking import longest_blocking
-    from wcetchar.engine.path_order import undominated
     from wcetchar.engine.paths import bound_of
 
     if isinstance(prices, NoSoundBound):
         return OverAllPaths(None, Word.ESTIMATE, prices.message)
     try:
-        every = _points(model, box)
-        if every is None:
-            searched = True
-            every = _only(dearest, model, box)
-        points = undominated(model, prices, every)
-        bounds = [bound_of(model, prices, point) for point in points]
-        held: list[Fraction | None] = [None, None]
+        values = _Values(model, box, dearest)
+        bounds = [bound_of(*one) for one in values.dearest(prices)]
+        held: dict[StretchKind, Fraction] = {}
         if stretches and model.follows_masks:
-            points = undominated(model, prices.in_stretches, every)
-            held = [
-                max(longest_blocking(model, prices, point, kind).time for point in points)
-                for kind in (StretchKind.INTERRUPTS, StretchKind.PREEMPTION)
-            ]
+            asked = values.dearest(prices, in_stretches=True)
+            held = {
+                kind: max(longest_blocking(*one, kind).time for one in asked)
+                for kind in StretchKind
+            }
     except NoSoundBound as error:
         return OverAllPaths(None, Word.ESTIMATE, error.message)
-    word = bounds[0].word.weakest(*(bound.word for bound in bounds[1:]))
-    time = max(bound.time for bound in bounds)
-    return OverAllPaths(time, Word.ESTIMATE if searched else word, "", *held)
+    word = Word.ESTIMATE if values.tried_one else bounds[0].word.weakest(*(b.word for b in bounds))
+    most = max(bounds, key=lambda bound: bound.time)
+    interrupts, preemption = map(held.get, (StretchKind.INTERRUPTS, StretchKind.PREEMPTION))
+    at = values.point(most.flow.parameters)
+    return OverAllPaths(most.time, word, "", interrupts, preemption, at)
+
+
+class _Values:
+    """Where in a box a model is the dearest. ``tried_one``: there were too many values, so it is
+    dearer elsewhere perhaps."""
+
+    def __init__(self, model: PathModel, box: Box, dearest: Mapping[str, int] | None) -> None:
+        from wcetchar.engine.path_envelope import envelope
+        from wcetchar.engine.piecewise import used_parameters
+
+        used = used_parameters(model)
+        self._box = {name: one if name in used else one[:1] for name, one in box.items()}
+        self._model, self._dearest = model, dearest
+        self._envelope = envelope(model, self._box)
+        self.tried_one = False
+
+    def dearest(
+        self, prices: PriceVector, in_stretches: bool = False
+    ) -> list[tuple[PathModel, PriceVector, Mapping[str, int]]]:
+        """Models, and values of their parameters: the dearest anywhere is one of them.
+
+        Raises:
+            InputError, NoSoundBound: as of ``over_all_paths``.
+        """
+        from wcetchar.engine.path_order import MOST_POINTS, undominated
+
+        envelope = self._envelope
+        if in_stretches and envelope is not None and not envelope.alike:
+            envelope = None
+        if envelope is not None and envelope.at is not None:
+            return [(self._model, prices, envelope.at)]
+        if math.prod(map(len, self._box.values())) <= MOST_POINTS:
+            every = [
+                dict(zip(self._box, point, strict=True))
+                for point in itertools.product(*self._box.values())
+            ]
+            compared = prices.in_stretches if in_stretches else prices
+            found = undominated(self._model, compared, every)
+            return [(self._model, prices, point) for point in found]
+        if envelope is not None:
+            return [(envelope.model, prices, {})]
+        if self._dearest is not None:
+            self.tried_one = True
+            return [(self._model, prices, dict(self._dearest))]
+        names = ", ".join(name for name, values in self._box.items() if len(values) > 1)
+        raise NoSoundBound(
+            f"{self._model.service}: combinations of {names} are too many to look for the dearest "
+            "path in",
+            expected="fewer values",
+            hint="--set some of them",
+        )
+
+    def point(self, values: Mapping[str, int]) -> Mapping[str, int] | None:
+        """``None``: these are of no point."""
+        return values if values.keys() == self._box.keys() else None
 
 
 def safe_notes(one: Estimate) -> Iterator[str]:
@@ -124,26 +175,3 @@ def safe_notes(one: Estimate) -> Iterator[str]:
         yield f"{one.service}: no bound over all paths, so the published rows count: {over.why}"
     elif over.time > one.total.high:
         yield f"{one.service}: the bound over all paths counts, which the published rows are below"
-
-
-def _points(model: PathModel, box: Box) -> list[dict[str, int]] | None:
-    """All values of what the model depends on, any of the rest; ``None``: there are too many."""
-    from wcetchar.engine.path_order import MOST_POINTS
-    from wcetchar.engine.piecewise import used_parameters
-
-    used = used_parameters(model)
-    axes = [values if name in used else values[:1] for name, values in box.items()]
-    if math.prod(map(len, axes)) > MOST_POINTS:
-        return None
-    return [dict(zip(box, point, strict=True)) for point in itertools.product(*axes)]
-
-
-def _only(dearest: Mapping[str, int] | None, model: PathModel, box: Box) -> list[dict[str, int]]:
-    if dearest is not None:
-        return [dict(dearest)]
-    names = ", ".join(name for name, values in box.items() if len(values) > 1)
-    raise NoSoundBound(
-        f"{model.service}: combinations of {names} are too many to look for the dearest path in",
-        expected="fewer values",
-        hint="--set some of them",
-    )

@@ -238,18 +238,16 @@ def _with_paths(
     model: PathModel | None,
     stretches: bool = True,
 ) -> Estimate:
-    """As ``_estimate``, and over all paths, of whatever case; with values that are searched for,
-    that may be dearer elsewhere."""
+    """As ``_estimate``, and over all paths, of whatever case, and with whatever values where they
+    are searched for."""
     found = _estimate(request, service, number, platform, known)
     given = {**platform.section_map.parameters, **request.values}
     uncertain = _off(request, platform)
-    box = box_of(service, found.parameters, given, uncertain)
-    over = over_all_paths(
-        model, platform.path_prices, box, found.parameters, request.maximum, stretches
-    )
-    uncertainty, bound = found.uncertainty, None if over is None else over.time
-    if uncertainty and platform.sensitivity and model is not None and bound is not None:
-        of_paths = platform.sensitivity.of_paths(model, found, uncertain, bound)
+    box = box_of(service, found.parameters, given, uncertain, request.maximum)
+    over = over_all_paths(model, platform.path_prices, box, found.parameters, stretches)
+    uncertainty, bounded = found.uncertainty, over is not None and over.time is not None
+    if uncertainty and platform.sensitivity and model and over and bounded:
+        of_paths = platform.sensitivity.of_paths(model, found, uncertain, over)
         uncertainty = replace(uncertainty, paths=of_paths)
     return replace(found, over_all_paths=over, uncertainty=uncertainty)
 

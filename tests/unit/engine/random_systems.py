@@ -23,7 +23,7 @@ def random_system(seed: int) -> System:
         period = draw.choice((5, 8, 10, 20))
         time = draw.randint(1, 2)
         masked = draw.randint(0, time) if has["held"] else 0
-        jitter = draw.choice((0, 3)) if has["late"] else 0
+        jitter = draw.choice((0, 3, 12)) if has["late"] else 0
         above = not masked and draw.random() < 0.2
         deferred = draw.choice((0, 1, 1)) if has["held"] and not above else 0
         interrupts.append(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from random_systems import late_within, random_system
 
@@ -320,6 +320,7 @@ def test_locks_within_a_section_switch_as_well() -> None:
 
 
 @given(seeds)
+@example(5_001_141)  # a burst, of which two interrupts defer work in one stretch
 def test_no_run_is_above_the_analysis(seed: int) -> None:
     """Jobs of any length up to theirs, sections, stretches and waits anywhere, any lateness."""
     system = random_system(seed)

@@ -28,6 +28,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
+from wcetchar.model.estimate import OverAllPaths
 from wcetchar.model.hardware import HardwareProfile, Interference, Quantity, Unit
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
@@ -244,9 +245,11 @@ def over_all(
     known = kernel(service("svc", parameters=parameters), paths=(model,))
     prices = price_vector(known, profile, WHERE)
     whole = estimate_at(known.services[0], prices, tuple((at or {}).values()))
-    safe = bound_of(model, path_prices(known, profile, WHERE, [model]), at or {}).time
+    worst = {**(at or {}), **{name: one.high for name, one in (uncertain or {}).items()}}
+    safe = bound_of(model, path_prices(known, profile, WHERE, [model]), worst).time
+    over = OverAllPaths(safe, Word.BOUND, at=worst)
     sensitivity = Sensitivity(known, ["svc"], profile, WHERE)
-    return sensitivity.of_paths(model, whole, uncertain or {}, safe), safe
+    return sensitivity.of_paths(model, whole, uncertain or {}, over), safe
 
 
 def test_another_path_is_the_dearest_where_numbers_are_others() -> None:
@@ -267,15 +270,24 @@ def test_stochastic_errors_of_paths_count_linearly() -> None:
     assert (one.expected_low, one.expected_high) == (one.lowest, one.safe) == (450, 550)
 
 
-@pytest.mark.parametrize(("name", "has_range"), [("N", False), ("M", True)])
-def test_a_bound_at_values_that_may_be_off_has_no_range(name: str, has_range: bool) -> None:
-    """It is solved at single values, so others may be dearer."""
+@pytest.mark.parametrize(("name", "lowest", "safe"), [("N", 4 * 49, 6 * 51), ("M", 245, 255)])
+def test_loops_of_a_parameter_that_may_be_off(name: str, lowest: int, safe: int) -> None:
+    """N reads of 50 +-1 ns, N from 4 to 6 or 5; M is of no loop."""
     profile = board(region("a", ns(50, 1)), region("b", ns(50)))
     model = two_ways({READ: 1}, {READ: 1}, "N")
-    found, _ = over_all(profile, model, {"N": 5, "M": 5}, {name: UncertainCount(4, 1)})
-    assert isinstance(found, Uncertainty) is has_range
-    if isinstance(found, NoRange):
-        assert "N=5 alone, which may be off" in found.why
+    found, _ = over_all(profile, model, {"N": 5, "M": 5}, {name: UncertainCount(5, 1)})
+    one = ranged(found)
+    assert (one.lowest, one.nominal, one.safe) == (lowest, 250, safe)
+    raises = {number.name: (number.lowers, number.raises) for number in one.contributions}
+    assert raises == {"a read first": (5, 5), **({"N": (50, 50)} if name == "N" else {})}
+
+
+def test_too_many_values_of_a_loop_have_no_range() -> None:
+    profile = board(region("a", ns(50, 1)), region("b", ns(50)))
+    model = two_ways({READ: 1}, {READ: 1}, "N")
+    found, _ = over_all(profile, model, {"N": 5}, {"N": UncertainCount(40, 40)})
+    assert isinstance(found, NoRange)
+    assert "N may have 81 combinations of values" in found.why
 
 
 def test_unknown_places_are_the_dearest_wherever_numbers_are() -> None:
