@@ -13,11 +13,13 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 from sweep_files import document, run, write_files
+from test_system_all_paths import with_paths
 
 from wcetchar.cli import main
 from wcetchar.errors import InputError
 from wcetchar.model.estimate import Estimate
 from wcetchar.pipeline import estimate
+from wcetchar.store import characterization_json
 
 SVG = "{http://www.w3.org/2000/svg}"
 BOARD = """\
@@ -135,6 +137,30 @@ def test_every_number_as_an_estimate_of_a_profile_that_says_so() -> None:
             assert row["word"] == other["word"]
             effects += bool(total)
     assert effects >= 12
+
+
+def test_bounds_over_all_paths() -> None:
+    """Where they are more than the published rows, they count."""
+    Path("k.json").write_text(characterization_json(with_paths()))
+    found = document(*FILES, "--set", "N=3", "--service", "walk", "--each", "10%")
+
+    def safe(board: str) -> tuple[float, str]:
+        one = estimated(board)["walk"]
+        over = one["over_all_paths"]
+        assert over["bound_ns"] > one["total_ns"]
+        return over["bound_ns"], over["word"]
+
+    before, _ = safe(BOARD)
+    assert found["services"][0]["total_ns"] == before
+    changes = []
+    for number, (old, new, _) in AT_10_PERCENT.items():
+        after, word = safe(BOARD.replace(old, new))
+        (row,) = (row for row in found["rows"] if row["number"] == number)
+        assert row["total_change_ns"] == pytest.approx(after - before, abs=0.0011)
+        assert row["word"] == word
+        changes.append(after - before)
+    assert sum(map(bool, changes)) >= 5
+    assert any("the bound over all paths counts" in note for note in found["notes"])
 
 
 def test_as_between_two_points_of_a_sweep() -> None:

@@ -44,8 +44,9 @@ class NotPriced:
 
 @dataclass(frozen=True)
 class ServiceTimes:
-    """``interrupts``, ``preemption``: how long each is held off, with what goes on with it.
-    ``word``: of the total."""
+    """``interrupts``, ``preemption``: how long each is held off, with what goes on with it. All are
+    over all paths where that is known, and never below the published rows. ``word``: of the total.
+    """
 
     service: str
     total: Fraction

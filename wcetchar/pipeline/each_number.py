@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final
 
 from wcetchar import store
 from wcetchar.errors import InputError, Location
-from wcetchar.model.characterization import Characterization
 from wcetchar.model.each_number import (
     Changed,
     NotPriced,
@@ -26,6 +24,7 @@ from wcetchar.model.each_number import (
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.pipeline import estimate
+from wcetchar.pipeline.all_paths import safe_notes
 from wcetchar.pipeline.options import read_option
 from wcetchar.pipeline.service_notes import owners, told
 from wcetchar.pipeline.sweep_axes import Advance
@@ -33,11 +32,6 @@ from wcetchar.store.dearer import Dearer
 from wcetchar.store.document_numbers import way_of
 from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.quantity import parse_percent
-
-_PATHS: Final = (
-    "totals are those of the published rows; what holds over all paths beside them, "
-    "`wcetchar estimate` says of a profile with the changed number"
-)
 
 
 @dataclass(frozen=True)
@@ -134,8 +128,7 @@ class _Priced:
     """Services at one set of values, on one profile after the other."""
 
     def __init__(self, request: Request) -> None:
-        whole = store.load_characterization(request.characterization)
-        self._characterization: Characterization = replace(whole, paths=())
+        self._characterization = store.load_characterization(request.characterization)
         self._asked = estimate.Request.on_one(
             request.characterization,
             request.profile,
@@ -145,7 +138,6 @@ class _Priced:
         )
         prepared = estimate.prepare(self._asked, self._characterization)
         self._services = [service.name for service, _, _ in prepared.chosen]
-        self._has_paths = any(model.service in self._services for model in whole.paths)
 
     def notes(self, estimates: Sequence[Estimate]) -> tuple[str, ...]:
         """Those that all share, and those of single ones by name."""
@@ -156,7 +148,7 @@ class _Priced:
                 owners(estimates).items(), key=lambda item: len(item[1]) == every
             )
         ]
-        return (*([_PATHS] if self._has_paths else []), *own)
+        return (*own, *(note for one in estimates for note in safe_notes(one)))
 
     def on(self, profile: HardwareProfile) -> list[Estimate]:
         """All services.
@@ -187,8 +179,8 @@ class _Priced:
 def _times(one: Estimate) -> ServiceTimes:
     return ServiceTimes(
         one.service,
-        one.total.high,
-        one.interrupts_held_off.high,
-        one.preemption_held_off.high,
-        one.word,
+        one.safe_time,
+        one.safe_interrupts,
+        one.safe_preemption,
+        one.safe_word,
     )
