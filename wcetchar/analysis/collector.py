@@ -140,10 +140,8 @@ class Collector:
                 "may take them some instructions earlier or later, which are then part of the "
                 "activation before or after"
             )
-        first, last = (labeller.blockings[int(labelled.blocking[i])] for i in (0, -1))
+        first, last = labeller.blockings[int(labelled.blocking[0])], window.end.blocking
         switch = is_activation or window.part in (Part.UNTIL_SWITCH, Part.BETWEEN_SWITCHES)
-        if switch:
-            last = window.end.blocking
         if (
             window.exception is None
             and last.holds_preemption

@@ -139,3 +139,23 @@ def test_the_lock_lasts_over_a_handler_that_comes_back(loaded: Loaded, at: Label
     held = [address for address, blocking in steps(window) if blocking.holds_preemption]
     assert held == [at[name] for name in (*LOCKED, "unlock_6")]
     assert not window.end.blocking.holds_preemption
+
+
+@pytest.mark.parametrize("unlocks", [True, False])
+def test_whether_a_call_leaves_its_lock_open(assemble: Callable[..., Path], unlocks: bool) -> None:
+    """Its last instruction is the return of ``unlock``, with which it ends, or of ``lock``."""
+    function = "unlock" if unlocks else "lock"
+    tail = f"service_3: pop.w {{r4, lr}}\nservice_4: b.n {function}\n"
+    old = SOURCE[SOURCE.index("service_3:") : SOURCE.index(".size service")]
+    loaded = load(assemble(SOURCE.replace(old, tail), SCRIPT))
+    at = {s.name: s.address for s in loaded[0].symbols}
+    last = ["unlock", *(f"unlock_{n}" for n in range(2, 7))] if unlocks else ["lock"]
+    rows = [
+        *begin(at), i(at["service"]), w(STACK - 8), w(STACK - 4),
+        i(at["service_2"]), i(at["lock"]),
+        i(at["service_3"]), r(STACK - 8), r(STACK - 4), i(at["service_4"]),
+        *(i(at[name]) for name in last), *end(at),
+    ]  # fmt: skip
+    alone = replace(SERVICES, services=SERVICES.services[:1])
+    (one,) = characterize([HandTrace(rows)], *loaded, alone, tool="test").services
+    assert any("returns with" in note for note in one.notes) is not unlocks
