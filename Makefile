@@ -10,6 +10,7 @@
 #              FITTED=b (slow flash, cold and warm), d (and a data cache), a-shared (a second master)
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
+# make docs    the documentation as a site in build/site; a warning is an error
 # make bench   speeds and sizes as ratios, each taken in one run
 #
 # Each installs what it needs (Debian packages, a virtual environment in .venv).
@@ -26,7 +27,7 @@ SUITE := rtos_tests/freertos
 PROFILES := zero-wait-sram flash-3ws external-16bit
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test test-long lint bench system firmware clean
+.PHONY: demo test test-long lint docs bench system firmware clean
 .DELETE_ON_ERROR:
 
 demo: system $(VENV)/.installed
@@ -119,6 +120,10 @@ lint: system $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: system $(VENV)/.docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html -c docs . $(BUILD)/site
+	@echo "the pages: $(BUILD)/site/docs/site.html"
+
 bench: system $(VENV)/.installed firmware
 	$(BIN)/python tests/benchmarks/bench.py
 
@@ -128,6 +133,10 @@ system:
 $(VENV)/.installed: setup.cfg pyproject.toml constraints.txt | system
 	python3 -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@
 
 clean:

@@ -91,7 +91,7 @@ OPTION_TEXT = """\
 ## Settings of the kernel and the compiler
 
 The configuration `basic` with one thing decided otherwise
-([`options/`](../../rtos_tests/freertos/options)):
+([`options/`](../../rtos_tests/freertos/README.md)):
 
 | option | what | why one would |
 |---|---|---|

@@ -47,8 +47,28 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     linked = {(ROOT / "docs" / link.partition("#")[0]).resolve() for link in _LINK.findall(index)}
-    pages = {p for p in (ROOT / "docs").rglob("*.md") if p.name != "README.md"}
+    pages = {p for p in (ROOT / "docs").rglob("*.md") if p.name not in ("README.md", "site.md")}
     assert pages - linked == set()
+
+
+def test_every_readme_is_in_the_site() -> None:
+    """``make docs`` finds other pages by their folders, and refuses one that is in no list."""
+    site = (ROOT / "docs" / "site.md").read_text(encoding="utf-8")
+    folders = ("rtos_tests", "rtl_boards", "traces", "hwprofiles", "docs/howto", "docs/tutorials")
+    for folder in folders:
+        for page in (ROOT / folder).rglob("README.md"):
+            assert f"../{page.relative_to(ROOT).with_suffix('')}\n" in site
+
+
+def test_the_citation_is_of_this_version() -> None:
+    """What https://citation-file-format.github.io/ asks for, version 1.2.0."""
+    cited = YAML(typ="safe", pure=True).load(ROOT / "CITATION.cff")
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["version"] == version("wcetchar")
+    assert cited["license"] == "Apache-2.0"
+    for one in (cited, *cited["references"]):
+        assert one["title"]
+        assert all(a.get("name") or a["family-names"] for a in one["authors"])
 
 
 def test_the_command_line_page_is_current() -> None:
