@@ -317,7 +317,7 @@ class Pricer:
             and core.data_cache is None
             and not any(self._access(key).time.high for key in fetches)
             and not any(core.discarded_fetches.values())
-            and all(self._own(kind) == self._overlaps(ISSUES[kind])[0] for kind in issues)
+            and all(_same(self._own(kind), self._overlaps(ISSUES[kind])[0]) for kind in issues)
         )
 
     def _own(self, kind: EventKind) -> Span:
@@ -455,6 +455,12 @@ class Pricer:
             file="profile",
             keys=("regions",),
         )
+
+
+def _same(one: Span, other: Span) -> bool:
+    """Always, and not in their ends alone."""
+    exact = one.cycles.low == one.cycles.high and one.nanoseconds.low == one.nanoseconds.high
+    return exact and one == other
 
 
 def _dearest(choices: list[Interval]) -> Interval:

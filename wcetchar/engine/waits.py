@@ -53,6 +53,7 @@ from wcetchar.model.access import (
 from wcetchar.model.hardware import Quantity, Region
 from wcetchar.model.interval import Interval
 
+_OPPOSITE: Final = {"low": "high", "nominal": "nominal", "high": "low"}
 ISSUES: Final = {
     EventKind.LOAD: Operation.READ,
     EventKind.LOAD_EXCLUSIVE: Operation.READ,
@@ -193,7 +194,8 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             return Fraction(0)
         return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
     late = _end(times(bus.held, succession.late), end)
-    overlap = _end(bus.overlap, end)
+    # More that is hidden makes a shorter wait, and nothing else that is charged holds it.
+    overlap = _end(bus.overlap, _OPPOSITE[end])
     ends_here = succession.access is None and not leaves(succession)
     found = [Fraction(0)]
     for region in bus.writable() if before is None else bus.reached(before):

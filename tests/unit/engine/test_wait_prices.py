@@ -25,7 +25,7 @@ from wcetchar.model.access import (
     Succession,
 )
 from wcetchar.model.characterization import STALL_EDITION
-from wcetchar.model.hardware import HardwareProfile, Interference, Region
+from wcetchar.model.hardware import HardwareProfile, Interference, Quantity, Region, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
 
@@ -215,6 +215,39 @@ def test_instructions_that_take_longer_than_what_they_hide() -> None:
     counts = replace(kernel(key, load), stalls=STALL_EDITION, successions=True)
     assert price_vector(counts, on, PLACED)[key].time.high == 0
     assert price_vector(counts, slow, PLACED)[key].time.high == 1
+
+
+def spread(low: int, high: int) -> Quantity:
+    return Quantity(Fraction(low), Fraction(low + high, 2), Fraction(high), Unit.CYCLES)
+
+
+def test_a_write_of_which_less_may_be_hidden_is_waited_for_longer() -> None:
+    """What a store hides of its write is a number of its own: its least is what the wait needs."""
+    on = board(ram(6))
+    core = replace(on.core, overlap={**on.core.overlap, WRITE: spread(0, 3)})
+    off = replace(on, core=core)
+    for key, whole in (
+        (behind(STORED, LOADED, (ALU, 1)), 6 + 1 - 1),
+        (behind(None, LOADED, (ALU, 2)), 6 + 1 - 2),
+    ):
+        assert priced(key, off).high == whole
+        for hidden in range(4):
+            exact = {**on.core.overlap, WRITE: cycles(hidden)}
+            one = high(key, replace(on, core=replace(on.core, overlap=exact)))
+            assert one == whole - hidden
+            assert priced(key, off).low <= one
+
+
+def test_an_edge_is_known_only_where_all_is_hidden_whatever_the_numbers() -> None:
+    """A load that takes a cycle or two, of which one or two are hidden: with two and one, the next
+    access is asked for a cycle later than what is between says."""
+    on = board(ram(3, divider=2))
+    events = {**on.core.events, EventKind.LOAD: spread(1, 2)}
+    core = replace(on.core, events=events, overlap={**on.core.overlap, READ: spread(1, 2)})
+    key, load = behind(LOADED, LOADED, (ALU, 2)), CoreEvent("code", EventKind.LOAD)
+    counts = replace(kernel(key, load), stalls=STALL_EDITION, successions=True)
+    assert price_vector(counts, on, PLACED)[key].time.high == 0
+    assert price_vector(counts, replace(on, core=core), PLACED)[key].time.high == 1
 
 
 def test_the_least_width_of_an_access() -> None:
