@@ -80,6 +80,15 @@ class Caches:
         """Of what goes on with a service, which has used the caches meanwhile."""
         return Caches(tuple(prices.of_followers for prices in self.of_core))
 
+    @property
+    def without_waits(self) -> Caches:
+        """Lines wait for no access before them."""
+        return Caches(
+            tuple(
+                one.without_waits if isinstance(one, RefillPrices) else one for one in self.of_core
+            )
+        )
+
     def of_stretch(self, service: ServiceCharacterization, stretch: BlockingStretch) -> StretchTime:
         each = [prices.of_stretch(service, stretch) for prices in self.of_core]
 

@@ -175,6 +175,7 @@ class RefillPrices:
         hides: what a line may take less.
         address: of those, where they begin, as far as the map says.
         characterized: where they began when they were characterized.
+        least: a lower end is asked for, whichever way lines are counted at other numbers.
     """
 
     geometry: CacheGeometry
@@ -188,6 +189,7 @@ class RefillPrices:
     hides: Hides
     address: Mapping[str, int]
     characterized: Mapping[str, int]
+    least: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -216,9 +218,21 @@ class RefillPrices:
         if self.state is CacheState.ALWAYS_MISS:
             return always
         other = self._by_lines(service, values, counted)
-        if other is None or other.unhidden.high > always.unhidden.high:
+        if other is None:
             return always
-        return other
+        fewer = always if other.unhidden.high > always.unhidden.high else other
+        if not self.least:
+            return fewer
+        # What is hidden takes no part in that choice: the one that was not taken can be shorter.
+        time = min(always, other, key=lambda one: one.total.high).time
+        return replace(fewer, time=time)
+
+    @property
+    def without_waits(self) -> RefillPrices:
+        """A lower end where accesses may take other times than these: lines wait for none."""
+        none = Fraction(0)
+        waits = replace(self.waits, longest=lambda _: none, behind=lambda _, __: none)
+        return replace(self, waits=waits, least=True)
 
     @property
     def of_followers(self) -> RefillPrices:

@@ -10,7 +10,7 @@ stretch or path is the longest. So nothing is derived; T is found anew by the pr
     raises(i)      T at x_i in [low_i, high_i], all others nominal, less nominal
     lowers(i)      nominal, less the least of T at x_i = low_i and x_i = high_i
     safe           T at all x_j in [low_j, high_j]: the figure as estimates always have it
-    lowest         T at the end of each x_j that lowers it
+    lowest         T at the end of each x_j that lowers it, or less
 
 Where T is a sum of counts times prices, raises(i) add up to safe - nominal; else the rest is what
 numbers do together (``Uncertainty.together``).
@@ -36,11 +36,10 @@ kinds count linearly there, and what is to be expected is what the limits are.
 
 Inputs: a characterization, profile, map, and the figure. Outputs in nanoseconds; exact, but for
 roots, which are rounded up. Soundness: ``safe`` is the estimate's own, and nothing here changes it.
-``lowest`` supposes that T rises, or falls, with each number throughout; which way is tried, and
-where nothing shows it (another region or stretch is the longest at nominal values) told by what the
-number is. That fails where a clock may be off and hides what it does not count (overlaps, writes,
-lines of caches), or refresh and others come by another one: then T can be least anywhere in
-between, and ``lowest`` is the sum of lower ends, without waits, lines and others, which is less.
+T is below ``lowest`` nowhere (``least_prices``): it is exact where T rises, or falls, with each
+number throughout, and too low where accesses wait for one another or a clock may be off. ``safe``
+is above the time at any numbers; T can be above it at some that are no whole cycles, where less is
+known of when a bus is asked.
 """
 
 from __future__ import annotations
@@ -58,6 +57,7 @@ from wcetchar.engine.figures import (
     TotalFigure,
     largest,
 )
+from wcetchar.engine.least_prices import LeastPrices
 from wcetchar.engine.parameter_box import ParameterBox
 from wcetchar.engine.profile_inputs import ProfileInput, inputs_of
 from wcetchar.engine.sweep import followed_by
@@ -129,15 +129,11 @@ class Sensitivity:
         self._nominal = self._variant(_nominal)
         self._systematic = self._variant(lambda one: one.quantity.systematic)
         self._whole = self._variant(lambda one: one.quantity)
-        self._floors = {
-            False: Variant(self._priced, lambda one: one.quantity, floor=True),
-            True: Variant(self._priced, lambda one: one.quantity.systematic, floor=True),
-        }
+        self._least = LeastPrices(self._priced, self._whole)
+        self._least_systematic = LeastPrices(self._priced, self._systematic)
         self._ends = tuple(
             self._alone(one) for one in inputs_of(profile) if not one.quantity.is_exact
         )
-        self._corners: dict[tuple[bool, tuple[bool, ...]], Variant] = {}
-        self._rises_and_falls = _rises_and_falls(profile)
 
     def of(
         self,
@@ -237,11 +233,8 @@ class Sensitivity:
             _Tried(one, *(self._most(figure, at) for at in (one.whole, one.low, one.high)))
             for one in self._ends
         ]
-        falls = tuple(
-            one.ends.number.saves if one.low == one.high else one.high < one.low for one in ends
-        )
-        lowest = min(nominal, self._lowest(figure, box.full, falls, False))
-        inner = self._lowest(figure, box.systematic, falls, True)
+        lowest = min(nominal, _lowest(figure, self._least, box.full))
+        inner = _lowest(figure, self._least_systematic, box.systematic)
         outer = self._most(figure, self._systematic, box.systematic)
         low, high = max(lowest, min(nominal, inner)), max(nominal, min(safe, outer))
         able = self._able(figure, lowest)
@@ -329,22 +322,6 @@ class Sensitivity:
         """The most over ranges of parameters, all others nominal."""
         return largest(figure.parts(on, figure.box.points(ranges or {})))[1]
 
-    def _lowest(
-        self,
-        figure: Figure,
-        ranges: Mapping[str, range],
-        falls: tuple[bool, ...],
-        systematic: bool,
-    ) -> Fraction:
-        """The least with each number of the profile anywhere; ``falls``: the figure does with this
-        one, as it was tried."""
-        known = tuple(one.number.saves for one in self._ends)
-        variants = [self._corner(systematic, high) for high in dict.fromkeys((falls, known))]
-        if self._rises_and_falls:
-            variants.append(self._floors[systematic])
-        points = figure.box.points(ranges)
-        return min(largest(figure.least(on, points))[0] for on in variants)
-
     def _able(self, figure: Figure, lowest: Fraction) -> list[int]:
         """Numbers of the parts that can be the longest."""
         parts = figure.parts(self._whole, figure.box.points(figure.box.full))
@@ -393,33 +370,13 @@ class Sensitivity:
         )
         return _Ends(number, but(quantity), but(quantity.systematic), low, high, noisy)
 
-    def _corner(self, systematic: bool, high: tuple[bool, ...]) -> Variant:
-        """All numbers at the end that lowers the figure; ``high``: whether that is the upper one,
-        of those that are not exact."""
-        key = systematic, high
-        if key not in self._corners:
-            upper = {one.number.steps for one, above in zip(self._ends, high, strict=True) if above}
-
-            def end(one: ProfileInput) -> Quantity:
-                quantity = one.quantity.systematic if systematic else one.quantity
-                return _at(quantity, quantity.high if one.steps in upper else quantity.low)
-
-            self._corners[key] = self._variant(end)
-        return self._corners[key]
-
     def _variant(self, change: Change) -> Variant:
         return Variant(self._priced, change)
 
 
-def _rises_and_falls(profile: HardwareProfile) -> bool:
-    """A time may do both as a clock gets slower: what it hides grows, others come less often."""
-    core, regions = profile.core, profile.regions.values()
-    caches = core.instruction_cache is not None or core.data_cache is not None
-    shared = any(region.interferences for region in regions)
-    if not core.clock.is_exact and (core.overlap or core.write_buffer or caches or shared):
-        return True
-    clocks = [one.clock for one in regions if one.interferences and one.clock is not None]
-    return not all(clock.is_exact for clock in clocks)
+def _lowest(figure: Figure, on: Variant, ranges: Mapping[str, range]) -> Fraction:
+    """The least over ranges of parameters, all others nominal."""
+    return largest(figure.least(on, figure.box.points(ranges)))[0]
 
 
 def _of_service(

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import cached_property
 
 from wcetchar.engine.chains import Following
-from wcetchar.engine.interference import NO_INTERFERENCE
-from wcetchar.engine.lines import NO_CACHES
-from wcetchar.engine.prices import Price, PriceVector
+from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import price_vector
 from wcetchar.engine.profile_inputs import ProfileInput, with_inputs
-from wcetchar.model.access import Key, Succession
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity
-from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
 
 Change = Callable[[ProfileInput], Quantity]
@@ -38,13 +33,11 @@ class Priced:
 
 
 class Variant:
-    """The profile with some numbers. ``floor``: no price is less at any of these: the lower ends of
-    all, and nothing for waits that another access makes, for lines of caches, for interference."""
+    """The profile with some numbers."""
 
-    def __init__(self, of: Priced, change: Change, floor: bool = False) -> None:
+    def __init__(self, of: Priced, change: Change) -> None:
         self._of = of
         self._change = change
-        self._floor = floor
         self._following: dict[tuple[tuple[str, int], ...], Following] = {}
 
     @cached_property
@@ -53,9 +46,7 @@ class Variant:
 
     @cached_property
     def prices(self) -> PriceVector:
-        of = self._of
-        prices = price_vector(of.characterization, self.profile, of.section_map, of.services)
-        return _floor(prices) if self._floor else prices
+        return self._of_services()
 
     @cached_property
     def path_prices(self) -> PriceVector:
@@ -64,13 +55,7 @@ class Variant:
         Raises:
             NoSoundBound: the profile prices what they do not count.
         """
-        # Only here, so that a table is priced where no solver is installed.
-        from wcetchar.engine.path_prices import path_prices
-
-        of = self._of
-        models = [model for model in of.characterization.paths if model.service in of.services]
-        prices = path_prices(of.characterization, self.profile, of.section_map, models)
-        return _floor(prices) if self._floor else prices
+        return self._of_paths()
 
     def following(self, values: Iterable[tuple[str, int]]) -> Following:
         """What may follow stretches, at these values of parameters that may be off."""
@@ -80,18 +65,14 @@ class Variant:
             self._following[key] = Following(self._of.characterization, self.prices, known)
         return self._following[key]
 
+    def _of_services(self) -> PriceVector:
+        of = self._of
+        return price_vector(of.characterization, self.profile, of.section_map, of.services)
 
-def _floor(prices: PriceVector) -> PriceVector:
-    def low(key: Key, price: Price) -> Price:
-        least = Fraction(0)
-        if not isinstance(key, Succession):  # whose ends may change places
-            least = min(price.time.low, prices.blocked.get(key, price).time.low)
-        return Price(price.region, Interval(least, least, least))
+    def _of_paths(self) -> PriceVector:
+        # Only here, so that a table is priced where no solver is installed.
+        from wcetchar.engine.path_prices import path_prices
 
-    return replace(
-        prices,
-        prices={key: low(key, price) for key, price in prices.prices.items()},
-        caches=NO_CACHES,
-        rate=NO_INTERFERENCE,
-        blocked={},
-    )
+        of = self._of
+        models = [model for model in of.characterization.paths if model.service in of.services]
+        return path_prices(of.characterization, self.profile, of.section_map, models)

@@ -109,16 +109,17 @@ def is_posted(access: AccessClass) -> bool:
 
 
 def wait_of(succession: Succession, bus: Bus) -> Interval:
-    """What an access waits in nanoseconds because of the one before it."""
+    """What an access waits in nanoseconds because of the one before it. The upper end is charged
+    beside that of what lies between; the lower end is the least at any numbers, edges aside."""
     between = _between(succession, bus)
     ends = []
-    for end in ("low", "nominal", "high"):
+    for end in ("nominal", "high"):
         at = _end(between, end)
-        wait = _pending(succession, bus, at, end) + _edge(succession, bus, at, end)
-        ends.append(wait)
-    _, nominal, high = ends
-    # A longer stretch between makes a shorter wait: the ends may change places.
-    return Interval(min(ends), min(nominal, high), high)
+        ends.append(_pending(succession, bus, at, end) + _edge(succession, bus, at, end))
+    nominal, high = ends
+    # A wait is least where most is done in between, so it can be longer at nominal numbers.
+    low = _pending(succession, bus, _end(between, "high"), "low")
+    return Interval(low, min(nominal, high), high)
 
 
 def longest_wait_of_refill(bus: Bus, region: Region) -> Fraction:
@@ -215,8 +216,6 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
 
 def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
     """For the edge of the bus's clock."""
-    if end == "low":
-        return Fraction(0)
     access = succession.access
     if access is None:
         regions = bus.writable() if leaves(succession) else []

@@ -759,6 +759,20 @@ def test_a_line_in_vain_takes_less_by_what_it_began_before() -> None:
         assert priced(lines, CacheState.COLD, BASE, found) == expected
 
 
+def test_a_lower_end_is_that_of_the_less_of_both_ways_to_count() -> None:
+    """One entry is less than six lines of which nothing is hidden, so it is what counts; at other
+    numbers it may be the six, of which all is hidden here."""
+    lines = FetchedLines(formula(1, 0), (hidden((6, (SHIFT_USE, SHIFT_USE))),))
+    small = hiding(refill=4)
+    assert priced(lines, CacheState.COLD, BASE, small) == 40
+    known = characterized(lines)
+    caches = price_vector(known, small, where_it_was()).caches
+    (service,) = known.services
+    assert caches.of(service, ()).total.high == 40
+    assert caches.without_waits.of(service, ()).total.high == 0
+    assert caches.without_waits.of(service, ()).unhidden.high == 40
+
+
 def test_sections_that_lie_otherwise_to_each_other_hide_nothing() -> None:
     groups = hidden((1, (LOAD_USE,)))
     both = replace(groups, ranges=(*groups.ranges, CodeRange(".fast", 256, 260)))

@@ -15,8 +15,18 @@ from wcetchar.engine.path_prices import path_prices
 from wcetchar.engine.paths import bound_of
 from wcetchar.engine.sensitivity import Sensitivity
 from wcetchar.formula import parse
-from wcetchar.model.access import UNKNOWN_SECTION, AccessClass, AccessVector, Key, Operation
+from wcetchar.model.access import (
+    UNKNOWN_SECTION,
+    AccessClass,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Succession,
+)
 from wcetchar.model.characterization import (
+    STALL_EDITION,
     Blocking,
     BlockingStretch,
     Characterization,
@@ -29,7 +39,7 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.estimate import OverAllPaths
-from wcetchar.model.hardware import HardwareProfile, Interference, Quantity, Unit
+from wcetchar.model.hardware import AccessTime, HardwareProfile, Interference, Quantity, Unit
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import Kernel, Parameter, ParameterKind, ServiceKind
@@ -224,6 +234,120 @@ def test_a_slower_core_that_waits_less_often() -> None:
     assert one.safe >= max(ends)
 
 
+# --- accesses that wait for one another -----------------------------------------------------------
+
+WRITE = AccessClass(".data", Operation.WRITE, 32)
+DIVIDE = CoreEvent(".text", EventKind.DIVIDE)
+
+
+def waiting(
+    profile: HardwareProfile, vector: dict[Key, int], **events: Quantity
+) -> tuple[Uncertainty, HardwareProfile]:
+    """How long a stretch holds off interrupts, with its profile."""
+    core = replace(
+        profile.core,
+        events={**profile.core.events, **{EventKind[k]: one for k, one in events.items()}},
+    )
+    profile = replace(profile, core=core)
+    one_service = service("svc", stretch(counts(vector)))
+    known = successive(one_service)
+    whole = estimate_at(one_service, price_vector(known, profile, WHERE), ())
+    sensitivity = Sensitivity(known, ["svc"], profile, WHERE)
+    found = sensitivity.of_blocking(one_service, whole, {}, StretchKind.INTERRUPTS)
+    return ranged(found), profile
+
+
+def successive(one: ServiceCharacterization) -> Characterization:
+    return replace(kernel(one), successions=True, stalls=STALL_EDITION)
+
+
+def exactly(profile: HardwareProfile, vector: dict[Key, int], **events: Fraction | int) -> F:
+    """The same where these events take so many cycles."""
+    own = {EventKind[kind]: Quantity.exactly(F(n), Unit.CYCLES) for kind, n in events.items()}
+    core = replace(profile.core, events={**profile.core.events, **own})
+    one_service = service("svc", stretch(counts(vector)))
+    prices = price_vector(successive(one_service), replace(profile, core=core), WHERE)
+    return estimate_at(one_service, prices, ()).blocking_interrupts.high
+
+
+def test_a_wait_is_least_where_the_core_does_most_in_between() -> None:
+    """A write of 10 cycles goes on behind the core, which does two instructions of 1 to 4 cycles
+    meanwhile; then 10 cycles of a read. The lower end holds even where a stretch leaves the two
+    out, as none of a trace does."""
+    ten = Quantity.exactly(F(10), Unit.CYCLES)
+    times = {one: AccessTime(ten, ten) for one in (Operation.READ, Operation.WRITE)}
+    profile = board(replace(region("a", ten), times=times), region("b", ns(1)))
+    profile = replace(profile, core=replace(profile.core, write_buffer=1))
+    vector: dict[Key, int] = {READ: 1, Succession(WRITE, ((ALU, 2),), 0, False, READ): 1}
+    one, profile = waiting(profile, vector, ALU=cycles(1, 4))
+    assert exactly(profile, vector, ALU=1) == (8 + 10) * 10
+    assert exactly(profile, vector, ALU=4) == (2 + 10) * 10 == one.lowest
+
+
+def test_a_consecutive_access_waits_least_where_it_is_cheap_and_others_are_dear() -> None:
+    """Two reads of 3 cycles, two instructions of 1 or 2 between them, and a turnaround of 4 to 6:
+    6 + max(turnaround, instructions). The lower end takes each at its own least."""
+    profile = board(region("a", cycles(3, 3)), region("b", ns(1)))
+    vector: dict[Key, int] = {READ: 2, ALU: 2, Succession(READ, ((ALU, 2),), 0, False, READ): 1}
+    off = {"ALU": cycles(1, 2), "CONSECUTIVE_ACCESS": cycles(4, 6)}
+    one, profile = waiting(profile, vector, **off)
+    assert exactly(profile, vector, ALU=1, CONSECUTIVE_ACCESS=4) == (6 + 4) * 10
+    assert exactly(profile, vector, ALU=2, CONSECUTIVE_ACCESS=6) == (6 + 6) * 10 == one.safe
+    assert one.lowest == (6 + 2 + 0) * 10
+    del vector[ALU]  # the stretch begins behind them
+    one, profile = waiting(profile, vector, **off)
+    assert exactly(profile, vector, ALU=2, CONSECUTIVE_ACCESS=4) == 6 * 10 == one.lowest
+
+
+def test_an_edge_that_is_met_between_the_ends_of_a_range() -> None:
+    """Two instructions between two reads, of 3/4 to 3/2 cycles: with one cycle each they end at an
+    edge of the bus; elsewhere, but at 3/2, nobody knows how far the next one is."""
+    slow = replace(region("a", cycles(3, 3)), clock_divider=2)
+    profile = board(slow, region("b", ns(1)))
+    vector: dict[Key, int] = {READ: 2, ALU: 2, Succession(READ, ((ALU, 2),), 0, False, READ): 1}
+    alu = Quantity(F(3, 4), F(5, 4), F(3, 2), Unit.CYCLES)
+    one, profile = waiting(profile, vector, ALU=alu)
+    low, nominal, high = (exactly(profile, vector, ALU=n) for n in (alu.low, alu.nominal, alu.high))
+    assert (low, nominal, high) == (145, 155, 160)
+    between = exactly(profile, vector, ALU=1)
+    assert between == (12 + 2) * 10
+    assert one.lowest == (12 + 2 * alu.low) * 10 <= between
+    assert one.safe == high
+
+
+def test_a_wait_whose_numbers_are_exact_stays_what_it_is() -> None:
+    """A division is off, and none lies between the reads: 12 cycles, an instruction, a wait of 3
+    cycles behind it, an edge, and 2 to 12 cycles of the division."""
+    slow = replace(region("a", cycles(3, 3)), clock_divider=2)
+    profile = board(slow, region("b", ns(1)), alu=cycles(1, 1))
+    waits = Succession(READ, ((ALU, 1),), 0, False, READ)
+    vector: dict[Key, int] = {READ: 2, ALU: 1, DIVIDE: 1, waits: 1}
+    off = {"DIVIDE": cycles(2, 12), "CONSECUTIVE_ACCESS": cycles(4, 4)}
+    one, profile = waiting(profile, vector, **off)
+    assert one.lowest == exactly(profile, vector, DIVIDE=2) == (12 + 1 + 3 + 0 + 2) * 10
+    vector = {**vector, Succession(READ, ((DIVIDE, 1),), 0, False, READ): 1}
+    one, profile = waiting(profile, vector, **off)
+    assert one.lowest == (12 + 1 + 3 + 0 + 2) * 10  # that one waits for nothing at 4 cycles or more
+    assert one.lowest <= exactly(profile, vector, DIVIDE=4)
+
+
+def test_others_that_may_come_too_often_to_be_counted() -> None:
+    """Two memories are taken for 45 to 55 ns of every 100 each. At 45 that is nine tenths of the
+    time; at 50 all of it, so that each of the accesses waits once instead."""
+    shared = Interference(Quantity(F(45), F(46), F(55), Unit.NANOSECONDS), ns(100))
+    profile = board(*(region(name, ns(50), refresh=shared) for name in ("a", "b")))
+    vector: dict[Key, int] = {READ: 1, ALU: 100}
+    one, profile = waiting(profile, vector, ALU=cycles(1, 1))
+
+    def taken(ns_each: int) -> F:
+        other = Interference(ns(ns_each), ns(100))
+        regions = {n: replace(r, refresh=other) for n, r in profile.regions.items()}
+        return exactly(replace(profile, regions=regions), vector)
+
+    assert taken(45) > 5 * taken(50) == 5 * (50 + 50 + 1000)
+    assert one.lowest == 50 + 1000 <= taken(50)
+
+
 # --- all paths ------------------------------------------------------------------------------------
 
 
@@ -268,6 +392,15 @@ def test_stochastic_errors_of_paths_count_linearly() -> None:
     assert (one.systematic_low, one.systematic_high) == (480, 520)
     assert one.stochastic == 30
     assert (one.expected_low, one.expected_high) == (one.lowest, one.safe) == (450, 550)
+
+
+def test_two_stochastic_numbers_of_paths_are_no_root() -> None:
+    """Either of two paths may draw its worst: neither number is the larger for both."""
+    profile = board(region("a", ns(50, 0, 3)), region("b", ns(50, 0, 4)))
+    one = ranged(over_all(profile, two_ways({READ: 6, OTHER: 4}, {READ: 4, OTHER: 6}))[0])
+    assert (one.nominal, one.safe) == (500, 500 + 4 * 3 + 6 * 4)
+    assert one.expected_high == one.safe
+    assert one.expected_low == one.lowest == 500 - 6 * 3 - 4 * 4
 
 
 @pytest.mark.parametrize(("name", "lowest", "safe"), [("N", 4 * 49, 6 * 51), ("M", 245, 255)])

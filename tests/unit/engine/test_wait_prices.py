@@ -25,7 +25,14 @@ from wcetchar.model.access import (
     Succession,
 )
 from wcetchar.model.characterization import STALL_EDITION
-from wcetchar.model.hardware import HardwareProfile, Interference, Quantity, Region, Unit
+from wcetchar.model.hardware import (
+    AccessTime,
+    HardwareProfile,
+    Interference,
+    Quantity,
+    Region,
+    Unit,
+)
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import SectionMap
 
@@ -236,6 +243,14 @@ def test_a_write_of_which_less_may_be_hidden_is_waited_for_longer() -> None:
             one = high(key, replace(on, core=replace(on.core, overlap=exact)))
             assert one == whole - hidden
             assert priced(key, off).low <= one
+
+
+def test_the_low_end_of_a_wait_is_behind_the_most_that_is_done_in_between() -> None:
+    """A write of 5 or 6 cycles, and behind it an instruction of 1 to 3."""
+    on = board(replace(ram(6), times={WRITE: AccessTime(spread(5, 6), spread(5, 6))}))
+    core = replace(on.core, events={**on.core.events, EventKind.ALU: spread(1, 3)})
+    found = priced(behind(STORED, STORED, (ALU, 1)), replace(on, core=core))
+    assert (found.low, found.high) == (5 + 1 - 1 - 3, 6 + 1 - 1 - 3)
 
 
 def test_an_edge_is_known_only_where_all_is_hidden_whatever_the_numbers() -> None:
