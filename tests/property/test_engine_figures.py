@@ -30,8 +30,9 @@ from wcetchar.model.characterization import (
     Counts,
     Joint,
     StretchKind,
+    Word,
 )
-from wcetchar.model.estimate import Estimate
+from wcetchar.model.estimate import Estimate, OverAllPaths
 from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
@@ -250,7 +251,8 @@ def test_the_bound_of_all_paths_is_in_its_range(
     except NoSoundBound:
         return
     whole = estimate(made, "svc", profile, where, {})
-    one = Sensitivity(made, ["svc"], profile, where).of_paths(model, whole, {}, safe)
+    over = OverAllPaths(safe, Word.BOUND, at={})
+    one = Sensitivity(made, ["svc"], profile, where).of_paths(model, whole, {}, over)
     assert isinstance(one, Uncertainty)
     in_order(one)
     assert one.safe == safe

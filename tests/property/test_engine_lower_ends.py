@@ -37,7 +37,9 @@ from wcetchar.model.characterization import (
     SectionInfo,
     StretchKind,
     TraceSection,
+    Word,
 )
+from wcetchar.model.estimate import OverAllPaths
 from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.service import SectionKind
@@ -245,7 +247,8 @@ def test_no_bound_of_all_paths_is_out_of_its_range(
     assume(is_priced(profile, bound))
     whole = estimate(known, "run", profile, PLACED, {})
     sensitivity = Sensitivity(known, ["run"], profile, PLACED)
-    one = sensitivity.of_paths(model, whole, {}, bound(profile))
+    over = OverAllPaths(bound(profile), Word.BOUND, at={})
+    one = sensitivity.of_paths(model, whole, {}, over)
     assert not isinstance(one, NoRange)
     for point in points_of(profile, drawn):
         in_range(one, bound(point), is_below_safe(point, known, profile))
