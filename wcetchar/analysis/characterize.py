@@ -8,6 +8,7 @@ were counted in full) or *estimate* (something is missing, and the notes say wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.activations import cut_at_one_place
@@ -146,15 +147,8 @@ def characterize(
             else "is it a run of this firmware? "
             + "; ".join(f"{name}: {why}" for name, why in missing.items()),
         )
-    return Characterization(
-        kernel=services.kernel,
-        architecture=image.architecture,
-        fetch_width=table.fetch_bytes * 8,
-        stalls=STALL_EDITION,
-        successions=successions,
-        data_lines=tuple(sorted(set(data_lines))),
-        fetch_buffer=table.buffer,
-        sections=tuple(Places(resolved).info(s, bool(data_lines)) for s in services.sections),
+    return replace(
+        heading(resolved, tool=tool, successions=successions, data_lines=data_lines),
         services=tuple(
             _service(service, part, collector, blocking_labeller, resolved)
             for service in services.services
@@ -196,6 +190,25 @@ def characterize(
         ),
         not_characterized=tuple(NotCharacterized(name, why) for name, why in missing.items()),
         left_out=services.left_out,
+    )
+
+
+def heading(
+    resolved: Resolved, *, tool: str, successions: bool = False, data_lines: Sequence[int] = ()
+) -> Characterization:
+    """What a characterization says beside its services; arguments as of :func:`characterize`."""
+    services = resolved.services
+    return Characterization(
+        kernel=services.kernel,
+        architecture=resolved.image.architecture,
+        fetch_width=resolved.table.fetch_bytes * 8,
+        stalls=STALL_EDITION,
+        successions=successions,
+        data_lines=tuple(sorted(set(data_lines))),
+        fetch_buffer=resolved.table.buffer,
+        sections=tuple(Places(resolved).info(s, bool(data_lines)) for s in services.sections),
+        services=(),
+        provenance=Provenance(tool=tool, image_sha256=resolved.image.sha256),
     )
 
 

@@ -140,6 +140,7 @@ class Window:
         masks, lock: mask registers, and how often the scheduler was locked, where the invocation
             began.
         in_handler: a handler executes it: it is one, or called by one.
+        context: number of the thread, or of the handler's activation, that executed it.
     """
 
     service: Service
@@ -160,6 +161,7 @@ class Window:
     masks: MaskState = MaskState()  # noqa: RUF009  (frozen)
     lock: int = 0
     in_handler: bool = False
+    context: int = field(default=0, compare=False)
 
     @property
     def name(self) -> str:
@@ -207,6 +209,7 @@ class OpenWindow:
     masks: MaskState = field(default_factory=MaskState)
     lock: int = 0
     in_handler: bool = False
+    context: int = 0
     otherwise: Armed | None = None
     """What it is if it returns although its service's kind says that it does not, or is not
     switched away although that says that it is."""

@@ -74,6 +74,11 @@ class JointSections:
             found[known] = found.get(known, 0) + count
         return found
 
+    def settled_one(self, packed: int, successions: Successions | None) -> int:
+        """The same of one packed class."""
+        (found,) = self.settled({packed: 1}, successions)
+        return found
+
     def _settled(self, packed: int, successions: Successions | None) -> int:
         blocking, code, index = unpack(packed)
         if code & SUCCESSION:

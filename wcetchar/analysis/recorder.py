@@ -276,6 +276,7 @@ class Recorder:
             masks=self._masks,
             lock=self._lock,
             in_handler=context.exception is not None,
+            context=context.number,
         )
         if exception is None:
             window.begin = Edge(Joint.CALLER, self._blocking)
@@ -410,6 +411,7 @@ class Recorder:
                 window.masks,
                 window.lock,
                 window.in_handler,
+                window.context,
             )
         )
 

@@ -122,16 +122,23 @@ def publish(
             points=tuple(
                 TablePoint(
                     point,
-                    _rows(
-                        [(c, n, ONE) for c, n in observations[point].items()],
-                        blockings,
-                        names,
-                    ),
+                    counted_once(observations[point], blockings, section_names, successions).rows,
                 )
                 for point in points
             )
         )
     return Counts(rows=_rows(formulas, blockings, names))
+
+
+def counted_once(
+    counts: Packed,
+    blockings: Sequence[Blocking],
+    section_names: tuple[str, ...],
+    successions: Successions | None = None,
+) -> Counts:
+    """What was counted at one point, whatever its parameters are."""
+    names = _Names(section_names, successions)
+    return Counts(rows=_rows([(c, n, ONE) for c, n in counts.items()], blockings, names))
 
 
 def evidence_points(

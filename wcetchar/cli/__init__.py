@@ -28,6 +28,7 @@ VERBS: Final = (
     "estimate",
     "paths",
     "check",
+    "export",
     "compare",
     "sweep",
     "validate",

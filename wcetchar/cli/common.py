@@ -198,8 +198,9 @@ def check_files(
         places += [] if place is None else [place]
 
 
-def emit(text: str | Iterable[str], output: str | None) -> None:
-    """Write a result, or its parts, to ``output``, or to standard output for ``None`` and ``-``.
+def emit(text: str | bytes | Iterable[str], output: str | None) -> None:
+    """Write a result, or its parts, to ``output``, or to standard output for ``None`` and ``-``;
+    bytes to a file alone.
 
     Raises:
         InputError: it cannot be written.
@@ -209,6 +210,8 @@ def emit(text: str | Iterable[str], output: str | None) -> None:
 
         store.write_atomically(output, text)
         return
+    if isinstance(text, bytes):
+        raise TypeError("bytes are for files")
     if sys.stdout is None:
         raise InputError("standard output cannot be written: it is closed")
     try:

@@ -64,6 +64,51 @@ def run_values(
     return found
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """Which invocations assignments choose: those with these values. ``service``: ``None``: of each
+    service that has such a parameter."""
+
+    service: str | None
+    name: str
+    value: int
+
+    def chooses(self, service: Service, values: Sequence[int]) -> bool:
+        """It says nothing against an invocation with these values of the service's parameters."""
+        if self.service not in (None, service.name):
+            return True
+        known = {p.name: value for p, value in zip(service.parameters, values, strict=True)}
+        return known.get(self.name, self.value) == self.value
+
+
+def divided(
+    assignments: Sequence[str], traces: Sequence[str], services: ServicesFile
+) -> tuple[tuple[str, ...], tuple[Chosen, ...]]:
+    """Assignments that say something about traces, for :func:`run_values`, and what those without a
+    run choose. Where a value has to be given, one may do both.
+
+    Raises:
+        UsageError: as there; no service has such a parameter.
+    """
+    parsed = [_parsed(text, traces, services) for text in assignments]
+    _check_twice(parsed)
+    given, chosen = [], []
+    for one in parsed:
+        matching = [s for s in services.services if one.service in (None, s.name)]
+        of = [s for s in matching if any(p.name == one.name for p in s.parameters)]
+        if not of:
+            known = sorted({p.name for s in matching for p in s.parameters})
+            raise UsageError(
+                f"--set {one.text}: no service has a parameter {one.name}",
+                expected=f"one of {', '.join(known) or 'none: they have no parameters'}",
+            )
+        if one.run is not None or any(_given(s, one.name) for s in of):
+            given.append(one.text)
+        if one.run is None:
+            chosen.append(Chosen(one.service, one.name, one.value))
+    return tuple(given), tuple(chosen)
+
+
 def _given(service: Service, name: str) -> bool:
     """The service has a parameter whose value has to be given."""
     return service.mark is None and any(
