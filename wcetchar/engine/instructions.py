@@ -76,7 +76,7 @@ def priced_invocation(traced: Invocation, estimate: Estimate) -> PricedInvocatio
             hint="a price of the profile is too large",
         )
     # Sums of whole numbers over one denominator; of more than 64 bits only where that is needed.
-    small = largest * denominator < 1 << 62
+    small = max(largest, *(time for _, time in each)) * denominator < 1 << 62
     column_ps = []
     every = np.zeros(len(traced) + 1, dtype=np.int64 if small else object)
     for place in columns:

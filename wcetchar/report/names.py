@@ -14,9 +14,12 @@ LONGEST_NOTE: Final = 4000
 
 
 def shown(name: str, longest: int = LONGEST) -> str:
-    """What is not printable is written as an escape. Of a longer name the beginning stands, how
-    long it is, and a digest that tells it from others that begin so."""
+    """What is not printable is written as an escape. One that is empty, or begins or ends with a
+    space, stands in quotes. Of a longer name the beginning stands, how long it is, and a digest
+    that tells it from others that begin so."""
     text = one_line(name)
+    if not text or text != text.strip():
+        text = f'"{text}"'
     if len(text) <= longest:
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
