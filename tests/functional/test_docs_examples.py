@@ -27,6 +27,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from needs import need
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -168,6 +169,8 @@ def test_what_a_page_quotes_is_what_its_commands_print(
 ) -> None:
     known: dict[str, str] = json.loads((made / "outputs.json").read_text())
     text = page.read_text(encoding="utf-8")
+    if any(block.what == "run" and "callgrind_annotate" in block.body for block in blocks(text)):
+        need("callgrind_annotate", "valgrind")
     outputs: list[str] = []
     problems = []
     for block in blocks(text):

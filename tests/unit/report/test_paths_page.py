@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import path_samples as samples
 import pytest
 from lark import Lark
+from needs import need
 
 from wcetchar.model.characterization import Word
 from wcetchar.model.path_model import Gap
@@ -215,6 +216,22 @@ def test_graphviz_reads_it(name: str, tmp_path: Path) -> None:
     file.write_text(paths_dot.dot(rows_of(every()[name])))
     done = subprocess.run(["nop", "-p", file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", every())
+def test_graphviz_draws_it(name: str, tmp_path: Path) -> None:
+    """Every node and edge is in the picture, and whatever a name says, that is XML."""
+    need("dot", "graphviz")
+    rows = rows_of(every()[name])
+    file = tmp_path / "a.dot"
+    file.write_text(paths_dot.dot(rows))
+    done = subprocess.run(["dot", "-Tsvg", file], capture_output=True, check=True)
+    assert done.stderr == b""
+    drawn = [one.get("class") for one in ElementTree.fromstring(done.stdout).iter()]
+    groups, inner = groups_of(rows)
+    assert drawn.count("node") == len(groups) + 2  # entry, exit
+    assert drawn.count("edge") == len([e for e in rows.edges if e.number not in inner])
+    assert drawn.count("cluster") == len(rows.activations)
 
 
 def test_json_by_hand() -> None:
