@@ -5,6 +5,7 @@ every mistake is reported at once, each with file, line and column
 (:class:`wcetchar.errors.InputErrors`).
 """
 
+from wcetchar.store.budget import load_budgets, parse_budget
 from wcetchar.store.campaign import load_campaign
 from wcetchar.store.characterization import characterization_json, load_characterization
 from wcetchar.store.files import write_atomically
@@ -51,6 +52,7 @@ __all__ = [
     "WorkingSets",
     "characterization_json",
     "characterization_names",
+    "load_budgets",
     "load_campaign",
     "load_characterization",
     "load_map",
@@ -73,6 +75,7 @@ __all__ = [
     "maps_of",
     "measure_names",
     "parse_bandwidth",
+    "parse_budget",
     "parse_clock",
     "parse_percent",
     "parse_profile",

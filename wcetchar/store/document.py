@@ -18,6 +18,7 @@ PARTITIONS = "wcetchar/partitions/1"
 SYSTEM = "wcetchar/system/1"
 SLOWDOWNS = "wcetchar/slowdowns/1"
 SHARED_DEVICE = "wcetchar/shared-device/1"
+BUDGET = "wcetchar/budget/1"
 
 
 def read_document(path: str, schema: str) -> Source:

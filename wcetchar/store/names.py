@@ -172,6 +172,13 @@ def is_file(path: str | Path) -> bool:
         return False
 
 
+def beside(folder: Path, name: str | None) -> str | None:
+    """A path from the file's folder, where there is such a file; else a name, or a path."""
+    if name is None:
+        return None
+    return str(folder / name) if is_file(folder / name) else name
+
+
 def _resolve(asked: str, names: tuple[str, ...], folder: Path, suffix: str, what: str) -> str:
     try:
         if Path(asked).is_file():

@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from wcetchar.store.based_on import BASED_ON, NONE, OWN
+from wcetchar.store.budget import BudgetsDoc
 from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
 from wcetchar.store.files import write_atomically
@@ -33,6 +34,7 @@ from wcetchar.store.working_sets import WorkingSetsDoc
 PROFILE: Final = "hardware-profile.json"
 FOLDER: Final = Path(__file__).resolve().parent / "schemas"
 DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
+    "budget.json": BudgetsDoc,
     "campaign.json": CampaignDoc,
     "characterization.json": CharacterizationDoc,
     "measure.json": MeasureDoc,

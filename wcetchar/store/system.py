@@ -36,7 +36,7 @@ from wcetchar.store.checking import (
     validate,
 )
 from wcetchar.store.document import SYSTEM, read_document
-from wcetchar.store.names import is_file
+from wcetchar.store.names import beside
 from wcetchar.store.partitions import Time
 from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity, parse_time
 from wcetchar.store.section_map import Value
@@ -256,9 +256,9 @@ def workload_of(source: Source) -> Workload:
         path,
         document.name,
         Kernel(
-            _beside(folder, kernel.characterization),
-            _beside(folder, kernel.profile),
-            _beside(folder, kernel.map),
+            beside(folder, kernel.characterization),
+            beside(folder, kernel.profile),
+            beside(folder, kernel.map),
             dict(kernel.set),
             switch,
             kernel.nested_interrupts,
@@ -274,13 +274,6 @@ def workload_of(source: Source) -> Workload:
     )
     source.fail_on_mistakes()
     return found
-
-
-def _beside(folder: Path, name: str | None) -> str | None:
-    """A path from the file's folder, where there is such a file; else a name, or a path."""
-    if name is None:
-        return None
-    return str(folder / name) if is_file(folder / name) else name
 
 
 def _calls(
@@ -301,7 +294,7 @@ def _calls(
 def _work(source: Source, folder: Path, steps: Steps, one: _ActivityDoc) -> Work:
     code = None
     if one.code is not None:
-        file = _beside(folder, one.code.characterization)
+        file = beside(folder, one.code.characterization)
         assert file is not None
         place = source.where((*steps, "code"))
         code = Code(file, Call(one.code.service, dict(one.code.set), 1, place))
