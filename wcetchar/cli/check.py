@@ -1,22 +1,49 @@
-"""``wcetchar check``: every traced invocation against the path models."""
+"""``wcetchar check``: traced invocations against the path models, or services against budgets."""
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
-from wcetchar.cli.common import emit, json_option, progress_bar, table_color, table_width
-from wcetchar.pipeline import characterize as characterization
-from wcetchar.pipeline import check as pipeline
-from wcetchar.pipeline.flow_facts import PathsRequest
-from wcetchar.report import checked
+from wcetchar.cli.common import (
+    check_files,
+    chosen_format,
+    emit,
+    format_option,
+    json_option,
+    output_option,
+    progress_bar,
+    table_color,
+    table_width,
+)
+from wcetchar.errors import CheckFailed, UsageError, few
+
+FORMATS: Final = ("table", "csv", "markdown", "json")
+_NAMED: Final = 8
+"""Services that the error names at most."""
 
 
-@click.command("check", short_help="Hold every traced path against path models and bounds.")
-@click.argument("firmware")
-@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.command("check", short_help="Hold traced paths against path models, services to budgets.")
+@click.argument("subject", metavar="FIRMWARE|CHARACTERIZATION")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--budget",
+    metavar="FILE",
+    help="Hold the services of a characterization against the budgets of this file.",
+)
+@click.option(
+    "--baseline",
+    metavar="NAME|FILE",
+    help="Earlier characterization that growth is held against, in the place of the budget file's.",
+)
+@click.option("--junit", metavar="FILE", help="Also write each budget as a test case, JUnit XML.")
+@click.option("--sarif", metavar="FILE", help="Also write failures with their places, SARIF 2.1.0.")
+@click.option(
+    "summary", "--markdown", metavar="FILE", help="Also write a summary for a pull request."
+)
 @click.option(
     "--services",
-    required=True,
     multiple=True,
     metavar="NAME|FILE",
     help="The vendor's services file; files that are given several times are read as one.",
@@ -25,7 +52,7 @@ from wcetchar.report import checked
     "values",
     "--set",
     multiple=True,
-    metavar=characterization.ASSIGNMENT,
+    metavar="[RUN:]NAME=VALUE",
     help="Value of a parameter that the firmware does not mark, in one run or all; repeatable.",
 )
 @click.option("runs_file", "--runs", metavar="FILE", help="Runs file, as of characterize.")
@@ -36,7 +63,8 @@ from wcetchar.report import checked
     "--sources",
     multiple=True,
     metavar="FOLDER",
-    help="Where the source files are that flow facts name by text; repeatable.",
+    help="Where the source files are that flow facts name by text, or that results are to name "
+    "from the current folder; repeatable.",
 )
 @click.option(
     "depth",
@@ -46,13 +74,127 @@ from wcetchar.report import checked
     help="Tell contexts apart by their last N calls only. Default: by all.",
 )
 @click.option(
-    "--profile", metavar="NAME|FILE", help="Price each traced path, and its bound, on this profile."
+    "--profile",
+    metavar="NAME|FILE",
+    help="Price each traced path, and its bound, on this profile; or services, in the place of the "
+    "budget file's.",
 )
 @click.option(
     "section_map", "--map", metavar="NAME|FILE", help="Section map. Default: the profile's own."
 )
+@format_option(FORMATS)
 @json_option
+@output_option
 def command(
+    subject: str,
+    runs: tuple[str, ...],
+    budget: str | None,
+    baseline: str | None,
+    junit: str | None,
+    sarif: str | None,
+    summary: str | None,
+    services: tuple[str, ...],
+    values: tuple[str, ...],
+    runs_file: str | None,
+    partial: bool,
+    facts: tuple[str, ...],
+    sources: tuple[str, ...],
+    depth: int | None,
+    profile: str | None,
+    section_map: str | None,
+    form: str | None,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Replay every invocation that the RUNs (traces of FIRMWARE) show against the path models: each
+    must be a path of its model that flow facts permit, count what the model says, and, with a
+    profile, cost no more than the bound. Anything else is an error with exit code 1.
+
+    With --budget, hold the services of CHARACTERIZATION (a name or a file) against budgets: time,
+    and how long interrupts and preemption are held off, over all paths where that is known. Exit
+    code 1 where one is over its budget, has no figure, or grew against a baseline by more than it
+    may.
+
+    \b
+    Examples:
+      wcetchar check firmware.elf firmware.trace --services services.yaml \\
+          --facts kernel.ff --sources src --profile cortex-m3/flash-3ws \\
+          --map cortex-m3/map-flash-3ws
+      wcetchar check kernel.json --budget budgets.yaml --baseline released.json \\
+          --junit budgets.xml --sarif budgets.sarif --markdown summary.md
+    """
+    of_budgets: dict[str, object] = {
+        "--baseline": baseline,
+        "--junit": junit,
+        "--sarif": sarif,
+        "--markdown": summary,
+        "--format": form,
+        "--output": output,
+    }
+    of_replay: dict[str, object] = {
+        "RUN": runs,
+        "--services": services,
+        "--set": values,
+        "--runs": runs_file,
+        "--partial": partial,
+        "--facts": facts,
+        "--call-depth": depth is not None,
+    }
+    if budget is None:
+        _refuse(of_budgets, "is of budgets", "--budget FILE")
+        if not services:
+            raise click.UsageError("Missing option '--services'.")
+        if not runs and runs_file is None:
+            raise click.UsageError("Missing argument 'RUN...'.")
+        replay = (subject, runs, services, values, runs_file, partial, facts, sources, depth)
+        _replay(*replay, profile, section_map, as_json)
+        return
+    _refuse(of_replay, "is of replaying traces", "a characterization, and no traces")
+    further = {"--junit": junit, "--sarif": sarif, "--markdown": summary}
+    given = [name for name in (subject, budget, baseline, profile, section_map) if name]
+    check_files(output, further, given)
+    hardware = (profile, section_map, baseline, sources)
+    _budgets(subject, budget, hardware, further, chosen_format(form, as_json), output)
+
+
+def _refuse(options: dict[str, object], what: str, expected: str) -> None:
+    for option, value in options.items():
+        if value:
+            raise UsageError(f"{option} {what}", expected=expected)
+
+
+def _budgets(
+    characterization: str,
+    file: str,
+    hardware: tuple[str | None, str | None, str | None, tuple[str, ...]],
+    further: dict[str, str | None],
+    form: str,
+    output: str | None,
+) -> None:
+    from wcetchar.pipeline import budget as pipeline
+    from wcetchar.report import budget, budget_markdown, junit, sarif
+
+    with progress_bar("pricing", "services") as advance:
+        checked = pipeline.run(pipeline.Request(characterization, file, *hardware), advance)
+    if form == "markdown":
+        text = budget_markdown.markdown(checked)
+    else:
+        text = budget.render(checked, form, table_width(output), table_color(output))
+    makers = {
+        "--junit": junit.document,
+        "--sarif": sarif.document,
+        "--markdown": budget_markdown.markdown,
+    }
+    written = [(makers[option](checked), place) for option, place in further.items() if place]
+    emit(text, output)
+    for document, place in written:
+        emit(document, place)
+    if checked.failed:
+        failed = list(dict.fromkeys(one.service for one in checked.failed))
+        raise CheckFailed(f"{budget.headline(checked)}: {few(failed, _NAMED)}")
+
+
+def _replay(
     firmware: str,
     runs: tuple[str, ...],
     services: tuple[str, ...],
@@ -66,18 +208,11 @@ def command(
     section_map: str | None,
     as_json: bool,
 ) -> None:
-    """Replay every invocation that the RUNs (traces of FIRMWARE) show against the path models: each
-    must be a path of its model that flow facts permit, count what the model says, and, with a
-    profile, cost no more than the bound. Anything else is an error with exit code 1.
+    from wcetchar.pipeline import characterize as characterization
+    from wcetchar.pipeline import check as pipeline
+    from wcetchar.pipeline.flow_facts import PathsRequest
+    from wcetchar.report import checked
 
-    \b
-    Example:
-      wcetchar check firmware.elf firmware.trace --services services.yaml \\
-          --facts kernel.ff --sources src --profile cortex-m3/flash-3ws \\
-          --map cortex-m3/map-flash-3ws
-    """
-    if not runs and runs_file is None:
-        raise click.UsageError("Missing argument 'RUN...'.")
     request = characterization.Request(
         firmware,
         runs,

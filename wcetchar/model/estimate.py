@@ -138,6 +138,21 @@ class Estimate:
         return held if over is None else max(over, held)
 
     @property
+    def safe_interrupts_word(self) -> Word:
+        """Of ``safe_interrupts``; what goes on with a stretch is only as good as what was seen."""
+        over = None if self.over_all_paths is None else self.over_all_paths.interrupts
+        return self._word_of_blocking(over, self.interrupts_chain)
+
+    @property
+    def safe_preemption_word(self) -> Word:
+        over = None if self.over_all_paths is None else self.over_all_paths.preemption
+        return self._word_of_blocking(over, self.preemption_chain)
+
+    def _word_of_blocking(self, over: Fraction | None, chain: Chain | None) -> Word:
+        own = self.word if over is None else self.safe_word
+        return own if chain is None else own.weakest(chain.word)
+
+    @property
     def interrupts_held_off(self) -> Interval:
         """How long interrupts are held off once they are, in whatever activities."""
         chain = self.interrupts_chain
