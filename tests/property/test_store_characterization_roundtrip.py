@@ -31,6 +31,7 @@ from wcetchar.model.characterization import (
     Counts,
     DataFootprint,
     Evidence,
+    Place,
     Provenance,
     SectionInfo,
     ServiceCharacterization,
@@ -65,6 +66,7 @@ IDENTIFIER = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True).filter
 )
 COUNT = st.integers(1, 2**63 - 1)
 NATURAL = st.integers(0, 2**40)
+PLACE = st.builds(Place, NAME, NATURAL, TEXT, NATURAL, TEXT, NATURAL)
 BLOCKING = st.builds(
     Blocking, st.booleans(), st.none() | st.integers(0, 255), st.booleans(), st.booleans()
 )
@@ -220,6 +222,7 @@ def services(
         notes=draw(few(TEXT)),
         stretches_known=draw(st.booleans()),
         data=data,
+        place=draw(st.none() | PLACE),
     )
 
 

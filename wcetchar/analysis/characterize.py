@@ -299,6 +299,7 @@ def _service(
         data=None
         if used is None
         else published_footprints(used, resolved.section_names, places.begins),
+        place=resolved.place_of_service(service),
     )
 
 

@@ -128,6 +128,12 @@ class Resolved:
             inlined_line=inside[1],
         )
 
+    def place_of_service(self, service: Service) -> Place | None:
+        """Of its function, of the first of several; ``None``: the source is not known."""
+        entry = next(index for index, found in self.entries.items() if service in found)
+        place = self.place_of(self.table.instructions[entry].address)
+        return place if place.file else None
+
 
 def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Resolved:
     """Looks every name of a services file up in an image.

@@ -367,6 +367,8 @@ class ServiceCharacterization:
     """``None``: not known, and no cache can be priced."""
     data: tuple[DataFootprint, ...] | None = None
     """Every observed point is in one of them; ``None``: not known."""
+    place: Place | None = None
+    """Of the first instruction of its function, of the first of several; ``None``: not known."""
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,8 @@ class Figures:
     ) -> tuple[Place | None, Place | None]:
         """Of the service, and of where what it holds off begins; ``None``: not known."""
         stretch = None if figure is Figure.TOTAL else _stretch(service, one, figure)
-        own = _entry(self._models.get(service.name)) or _own(service)
+        own = _with_line(service.place) or _entry(self._models.get(service.name))
+        own = own or _own(service)
         return own or stretch, stretch
 
 

@@ -245,6 +245,7 @@ class ServiceDoc(JsonModel):
     data: list[DataFootprintDoc] | None = Field(
         None, description="data that are used, point by point; absent: not known"
     )
+    place: PlaceDoc | None = Field(None, description="the first instruction of its function")
 
     def to_model(self, successions: Successions) -> ServiceCharacterization:
         return ServiceCharacterization(
@@ -268,6 +269,7 @@ class ServiceDoc(JsonModel):
             stretches_known=self.stretches_known,
             lines=self.lines.to_model(successions) if self.lines else None,
             data=None if self.data is None else tuple(one.to_footprint() for one in self.data),
+            place=self.place.to_model() if self.place else None,
         )
 
 
@@ -493,6 +495,7 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         "kind": s.kind.value,
         "part": None if s.part is Part.WHOLE else s.part.value,
         "word": s.word.value,
+        "place": plain_place(s.place),
         "description": s.description,
         "worst_state": s.worst_state,
         "parameters": [
@@ -553,6 +556,7 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         data,
         *(() if s.data is not None else ("data",)),
         "part",
+        "place",
         "description",
         "worst_state",
         "parameters",

@@ -53,3 +53,14 @@ def test_the_calling_line_comes_first(resolved: Resolved, address: int, text: st
 def test_the_same_for_programs(resolved: Resolved) -> None:
     assert resolved.place_of(0x10E) == Place("service", 2, "k.c", 20, "port.h", 7)
     assert resolved.place_of(0x114) == Place("service", 8, "k.c", 21)
+
+
+def test_of_a_service_the_line_of_its_function(resolved: Resolved) -> None:
+    service = next(one for one in SERVICES.services if "service" in one.entries)
+    assert resolved.place_of_service(service) == Place("service", 0, "k.c", 19)
+
+
+def test_of_a_service_without_debug_information(assemble: Callable[..., Path]) -> None:
+    image, table = load(assemble(SOURCE, SCRIPT))
+    resolved = resolve(SERVICES, replace(image, lines=()), table)
+    assert resolved.place_of_service(SERVICES.services[0]) is None
