@@ -159,10 +159,14 @@ def _budgets(config: pytest.Config, asked: _Asked) -> tuple[str, Budgets]:
         raise UsageError(
             "nothing says on which hardware", expected="profile=, or wcet_profile in the ini file"
         )
-    figures = zip(Figure, (asked.at_most, asked.interrupts, asked.preemption), strict=True)
+    given = (
+        (Figure.TOTAL, "at_most", asked.at_most),
+        (Figure.INTERRUPTS, "interrupts", asked.interrupts),
+        (Figure.PREEMPTION, "preemption", asked.preemption),
+    )
     at_most = {
-        figure: read_option(figure.value, store.parse_budget, text)
-        for figure, text in figures
+        figure: read_option(name, store.parse_budget, text)
+        for figure, name, text in given
         if text is not None
     }
     baseline = _file(config, "baseline", asked.baseline)

@@ -36,6 +36,7 @@ SCHEMA_OF = {
     "wcetchar/slowdowns/1": "slowdowns.json",
     "wcetchar/shared-device/1": "shared-device.json",
     "wcetchar/services/1": "services.json",
+    "wcetchar/budget/1": "budget.json",
 }
 
 
