@@ -12,6 +12,7 @@ from wcetchar.errors import InputError
 from wcetchar.model.access import EventKind
 from wcetchar.store import (
     characterization_json,
+    load_budgets,
     load_campaign,
     load_characterization,
     load_map,
@@ -59,6 +60,15 @@ def test_the_example_of_slowdowns_reads(tmp_path: Path) -> None:
     assert [one.name for one in load_slowdowns(str(path)).applications] == ["copy", "control"]
 
 
+def test_the_example_of_budgets_reads(tmp_path: Path) -> None:
+    match = re.search(r"```yaml\n(.*?)```", (PAGES / "budget-file.md").read_text(), re.DOTALL)
+    assert match
+    path = tmp_path / "example.yaml"
+    path.write_text(match[1])
+    names = [one.service for one in load_budgets(str(path)).budgets]
+    assert names == ["xTaskCreate", "xQueueSend", "xQueue*", "*"]
+
+
 def test_the_page_names_every_core_event() -> None:
     text = (PAGES / "hardware-profile.md").read_text()
     section = text[text.index("## Core events") : text.index("## How prices add up")]
@@ -74,6 +84,7 @@ def test_links_between_pages_and_schemas_lead_somewhere() -> None:
         "characterization",
         "slowdowns",
         "shared-device",
+        "budget-file",
     ):
         text = (PAGES / f"{page}.md").read_text()
         for target in re.findall(r"\]\(([^)#]+)", text):
