@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_engine_paths import models, paths
 from test_engine_prices import N, dearer, kernel, maps, sections, vectors
@@ -40,6 +40,8 @@ from wcetchar.model.uncertainty import NoRange, UncertainCount, Uncertainty
 
 Rows = list[tuple[AccessVector, str, bool]]
 counts = st.builds(UncertainCount, st.integers(4, 9), st.integers(0, 1), st.integers(0, 1))
+SLOW: Final = (HealthCheck.too_slow,)
+"""Profiles are large to draw."""
 FIGURES: Final = ("total", "interrupts", "preemption")
 rows = st.lists(
     st.tuples(
@@ -137,7 +139,7 @@ points = st.lists(shares, max_size=4)
 
 
 @given(noisy_profiles(), maps, kernels(), counts, points)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
 def test_each_figure_is_in_its_range_wherever_the_numbers_are(
     profile: HardwareProfile,
     where: SectionMap,
@@ -156,7 +158,7 @@ def test_each_figure_is_in_its_range_wherever_the_numbers_are(
 
 
 @given(noisy_profiles(), maps, kernels(), counts)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
 def test_figures_of_ranges_are_in_order(
     profile: HardwareProfile, where: SectionMap, kernel: Characterization, count: UncertainCount
 ) -> None:
@@ -175,7 +177,7 @@ def in_order(one: Uncertainty) -> None:
 
 
 @given(noisy_profiles(), maps, kernels(), points)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
 def test_what_is_expected_covers_systematic_errors_and_one_stochastic_one(
     profile: HardwareProfile,
     where: SectionMap,
@@ -201,7 +203,7 @@ def test_what_is_expected_covers_systematic_errors_and_one_stochastic_one(
     st.fractions(min_value=0, max_value=5, max_denominator=3),
     st.integers(0, 5),
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
 def test_a_larger_error_never_makes_a_range_narrower(
     profile: HardwareProfile,
     where: SectionMap,
@@ -240,7 +242,7 @@ def priced_models(draw: st.DrawFn) -> PathModel:
 
 
 @given(noisy_profiles(), maps, priced_models(), points)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
 def test_the_bound_of_all_paths_is_in_its_range(
     profile: HardwareProfile, where: SectionMap, model: PathModel, inside: list[list[Fraction]]
 ) -> None:
