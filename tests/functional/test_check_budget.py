@@ -175,7 +175,7 @@ def test_a_call_in_parts_is_each_of_them() -> None:
         ("{service: walk, total: 1 us}", "set: {K: 17}\n", "4:10: no service has a parameter K"),
         ("{service: walk, may grow: 1 %}", "", "5:31: growth is held against a baseline"),
         ("{service: walk}", "may grow: 1 %\n", "4:11: growth is held against a baseline"),
-        ("{service: walk, total: 1 us}", "baseline: none.json\n", "no such characterization"),
+        ("{service: walk, total: 1 us}", "baseline: no.json\n", "4:11: no such characterization"),
     ],
 )
 def test_mistakes_have_their_place(line: str, head: str, said: str) -> None:
@@ -208,6 +208,16 @@ def test_hardware() -> None:
     done = check("--profile", "board.yaml")
     assert done.exit_code == 2
     assert "profile board has no default map" in done.stderr
+
+
+def test_files_that_are_not_there_are_mistakes_of_whoever_names_them() -> None:
+    budgets("{service: walk, total: 1 ms}")
+    text = Path("b.yaml").read_text()
+    Path("b.yaml").write_text(text.replace("board.yaml", "bord.yaml"))
+    assert refused().startswith("b.yaml:2:10: no such hardware profile: `bord.yaml`")
+    Path("b.yaml").write_text(text.replace("map.yaml", "mop.yaml"))
+    assert refused().startswith("b.yaml:3:6: no such section map: `mop.yaml`")
+    assert refused("--map", "mup.yaml").startswith("no such section map: `mup.yaml`")
 
 
 def test_growth_at_the_share_passes_and_above_it_fails() -> None:

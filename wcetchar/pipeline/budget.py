@@ -6,7 +6,8 @@ import fnmatch
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from wcetchar import store
 from wcetchar.errors import InputError, several
@@ -52,14 +53,40 @@ def run(request: Request, progress: Callable[[int, int], None] | None = None) ->
     Raises:
         InputError: a file cannot be used, with its place; and as of ``check``.
     """
+    return check(request.characterization, _asked(request), request.sources, progress)
+
+
+def _asked(request: Request) -> Budgets:
+    """The budget file, with what stands in the place of its own names."""
     budgets = store.load_budgets(request.file)
+    given: dict[str, str | None] = {}
     if request.profile is not None:
-        budgets = replace(budgets, profile=request.profile, section_map=request.section_map)
+        given = {"profile": request.profile, "map": request.section_map}
     elif request.section_map is not None:
-        budgets = replace(budgets, section_map=request.section_map)
+        given = {"map": request.section_map}
     if request.baseline is not None:
-        budgets = replace(budgets, baseline=request.baseline)
-    return check(request.characterization, budgets, request.sources, progress)
+        given["baseline"] = request.baseline
+    return replace(
+        budgets,
+        profile=given.get("profile", budgets.profile),
+        section_map=given.get("map", budgets.section_map),
+        baseline=given.get("baseline", budgets.baseline),
+        places={key: place for key, place in budgets.places.items() if key not in given},
+    )
+
+
+_N = TypeVar("_N", str, str | None)
+_T = TypeVar("_T")
+
+
+def _named(budgets: Budgets, key: str, load: Callable[[_N], _T], name: _N) -> _T:
+    """A file that the budget file names; that there is none is a mistake there."""
+    try:
+        return load(name)
+    except InputError as error:
+        for one in error.each:
+            one.where = one.where or budgets.places.get(key)
+        raise
 
 
 def check(
@@ -82,10 +109,16 @@ def check(
     """
     _refuse_unsaid(budgets)
     assert budgets.profile is not None
+    profile = _named(budgets, "profile", store.load_profile, budgets.profile)
+    section_map = _named(
+        budgets, "map", partial(map_of, profile, budgets.profile), budgets.section_map
+    )
     found = load(characterization)
     meant = _meant(characterization, budgets, found)
     refuse_strangers(budgets, found, [services for services, _ in meant])
-    before = None if budgets.baseline is None else load(budgets.baseline)
+    before = None
+    if budgets.baseline is not None:
+        before = _named(budgets, "baseline", load, budgets.baseline)
     now = Figures(characterization, budgets, found, _names(meant))
     then = None
     if before is not None and budgets.baseline is not None:
@@ -114,11 +147,10 @@ def check(
         if len(held) == before_this:
             mistakes.nothing(budget, missing[0].name if missing else "")
     mistakes.raise_all()
-    profile = store.load_profile(budgets.profile)
     return Checked(
         f"{found.kernel.name} {found.kernel.version}".strip(),
         profile.name,
-        map_of(profile, budgets.profile, budgets.section_map).name,
+        section_map.name,
         characterization,
         budgets.baseline or "",
         budgets.path,
