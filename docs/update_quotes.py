@@ -15,7 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "functional"))
+for folder in ("tests", "tests/functional"):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
 
 import test_docs_examples as examples
 
