@@ -18,7 +18,7 @@ from pathlib import Path
 for folder in ("tests", "tests/functional"):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
 
-import test_docs_examples as examples
+import test_docs_examples as examples  # noqa: E402
 
 _NUMBER = re.compile(r"[0-9][0-9a-f]*(?:[,.][0-9]+)*")
 
