@@ -9,37 +9,20 @@ becomes an error as soon as a window touches it.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from wcetchar.analysis.claims import Claim, Claims, flatten
 from wcetchar.counting.columns import NO_SECTION
-from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.characterization import Place
-from wcetchar.model.image import Image, Section, Symbol
+from wcetchar.model.image import Image, Symbol
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.run import RunValues
-from wcetchar.model.service import LogicalSection, Service, ServicesFile
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A logical section claims start <= address < end by a rule of some rank (lower wins)."""
-
-    start: int
-    end: int
-    rank: int
-    section: int
-    rule: str
-    where: Location
-    """Place of the rule in the services file."""
-
-
-_SYMBOL, _RANGE, _LINKER = 0, 1, 2
+from wcetchar.model.service import Service, ServicesFile
 
 
 @dataclass(frozen=True)
@@ -147,11 +130,7 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
         # One message instead of one for each name.
         image.symbol(services.marks.symbol if services.marks else services.services[0].entries[0])
     names = _Names(services, image, table)
-    claims = [
-        claim
-        for number, section in enumerate(services.sections)
-        for claim in names.claims(section, number)
-    ]
+    claims = names.claims()
     mark = names.mark_array()
     entries: dict[int, list[Service]] = {}
     for service in services.services:
@@ -164,15 +143,15 @@ def resolve(services: ServicesFile, image: Image, table: InstructionTable) -> Re
     names.check_overlaps(claims)
     names.check_arguments()
     names.fail_on_mistakes()
-    starts, ends, owners = _flatten(claims)
+    owned = flatten(claims)
     return Resolved(
         services=services,
         image=image,
         table=table,
         section_names=tuple(section.name for section in services.sections),
-        starts=starts,
-        ends=ends,
-        owners=owners,
+        starts=np.array([start for start, _, _ in owned], dtype=np.uint64),
+        ends=np.array([end for _, end, _ in owned], dtype=np.uint64),
+        owners=np.array([claim.section for _, _, claim in owned], dtype=np.int32),
         mark_start=mark.address if mark else 0,
         mark_end=mark.address + mark.size if mark else 0,
         entries={index: tuple(found) for index, found in entries.items()},
@@ -189,6 +168,7 @@ class _Names:
         self._image = image
         self._table = table
         self._mistakes: list[InputError] = []
+        self._rules = Claims(image, services.where, self._mistakes)
 
     def fail_on_mistakes(self) -> None:
         if len(self._mistakes) == 1:
@@ -196,30 +176,15 @@ class _Names:
         if self._mistakes:
             raise InputErrors(self._mistakes)
 
-    def _note(self, where: Location, message: str, expected: str, hint: str | None) -> None:
-        self._mistakes.append(InputError(message, where=where, expected=expected, hint=hint))
-
-    def _symbol(self, name: str, what: str, where: Location) -> Symbol | None:
-        try:
-            return self._image.symbol(name)
-        except InputError as error:
-            known = {s.name for s in self._image.symbols} - {name}
-            close = [] if self._image.find(name) else difflib.get_close_matches(name, known, 1)
-            self._note(
-                where,
-                f"{what}: {error.message} ({self._image.path})",
-                error.expected or "a symbol of the image",
-                f"did you mean {close[0]!r}?" if close else error.hint,
-            )
-            return None
-
     def mark_array(self) -> Symbol | None:
         marks = self._services.marks
         if marks is None:
             return None
-        mark = self._symbol(marks.symbol, "mark array", self._services.where("marks", "symbol"))
+        mark = self._rules.symbol(
+            marks.symbol, "mark array", self._services.where("marks", "symbol")
+        )
         if mark is not None and (mark.size == 0 or mark.size % marks.values):
-            self._note(
+            self._rules.note(
                 self._services.where("marks", "values"),
                 f"the mark array {mark.name} has {mark.size} bytes",
                 f"a whole number of channels of {marks.values} values, a byte each",
@@ -230,7 +195,7 @@ class _Names:
             most = max((len(s.parameters) for s in marked), default=0)
             wanted = max(marks.begin, marks.end, marks.first_parameter + most - 1) + 1
             if mark.size // marks.values < wanted:
-                self._note(
+                self._rules.note(
                     self._services.where("marks", "channels"),
                     f"the mark array {mark.name} has {mark.size // marks.values} channels",
                     f"{wanted} channels at least: begin, end and {most} parameters",
@@ -243,12 +208,12 @@ class _Names:
         found = []
         for number, name in enumerate(names):
             where = self._services.where(*keys, number)
-            symbol = self._symbol(name, "entry symbol", where)
+            symbol = self._rules.symbol(name, "entry symbol", where)
             if symbol is None:
                 continue
             index = int(self._table.index_of(np.array([symbol.address], dtype=np.uint64))[0])
             if index < 0:
-                self._note(
+                self._rules.note(
                     where,
                     f"{name} at 0x{symbol.address:08x} is no decodable instruction",
                     "an entry symbol of a function",
@@ -258,49 +223,14 @@ class _Names:
                 found.append(index)
         return found
 
-    def claims(self, section: LogicalSection, number: int) -> list[Claim]:
-        """What a logical section claims."""
-        at = ("sections", section.name)
-        found = []
-        for i, name in enumerate(section.symbols):
-            where = self._services.where(*at, "symbols", i)
-            symbol = self._symbol(name, f"section {section.name!r}", where)
-            if symbol is not None and symbol.size == 0:
-                self._note(
-                    where,
-                    f"symbol {name!r} of section {section.name!r} has no size",
-                    "an object with a size",
-                    "give an address range, or .size in the assembler source",
-                )
-            elif symbol is not None:
-                end = symbol.address + symbol.size
-                rule = f"symbol {name}"
-                found.append(Claim(symbol.address, end, _SYMBOL, number, rule, where))
-        for i, span in enumerate(section.ranges):
-            where = self._services.where(*at, "address ranges", i)
-            rule = f"range 0x{span.start:08x}"
-            found.append(Claim(span.start, span.end, _RANGE, number, rule, where))
-        for i, name in enumerate(section.linker_sections):
-            where = self._services.where(*at, "linker sections", i)
-            present = [s for s in self._image.sections if s.name == name]
-            if not present:
-                known = list(dict.fromkeys(s.name for s in self._image.sections))
-                close = difflib.get_close_matches(name, known, 1)
-                self._note(
-                    where,
-                    f"logical section {section.name!r} names linker section {name!r}, "
-                    f"which the image {self._image.path} does not have",
-                    "one of " + ", ".join(known),
-                    f"did you mean {close[0]!r}?"
-                    if close
-                    else "objdump -h lists the sections of an image; empty ones are not linked",
-                )
-            found += _linker_claims(present, number, where)
-        for i, name in enumerate(section.optional):
-            where = self._services.where(*at, "optional linker sections", i)
-            present = [s for s in self._image.sections if s.name == name]
-            found += _linker_claims(present, number, where)
-        return found
+    def claims(self) -> list[Claim]:
+        """Of all logical sections."""
+        sections = self._services.sections
+        return [c for number, s in enumerate(sections) for c in self._rules.of(s, number)]
+
+    def check_overlaps(self, claims: list[Claim]) -> None:
+        """No address is claimed by two rules of the same rank."""
+        self._rules.check_overlaps(self._services.sections, claims)
 
     def check_hardware(self, claims: list[Claim]) -> None:
         """What the hardware touches by itself is named, and somewhere in the image."""
@@ -312,7 +242,7 @@ class _Names:
             ("task stack", services.task_stack, model.frame_words),
         ):
             if needed and name is None:
-                self._note(
+                self._rules.note(
                     services.where("hardware"),
                     f"`hardware: {key}` is missing",
                     "the logical section that the core touches by itself at exceptions",
@@ -320,7 +250,7 @@ class _Names:
                 )
             section = next((s for s in services.sections if s.name == name), None)
             if name not in claimed and section is not None and section.optional:
-                self._note(
+                self._rules.note(
                     services.where("hardware", key),
                     f"the image {self._image.path} has nothing of the logical section {name!r}",
                     "one of its optional linker sections in the image",
@@ -334,7 +264,7 @@ class _Names:
         for service in self._services.services:
             for parameter in service.parameters:
                 if parameter.argument is not None and parameter.argument >= count:
-                    self._note(
+                    self._rules.note(
                         self._services.where(
                             "services", service.name, "parameters", parameter.name, "argument"
                         ),
@@ -345,53 +275,3 @@ class _Names:
                         else "an instruction set whose argument registers are known",
                         "give the value for each run, with --set or a runs file",
                     )
-
-    def check_overlaps(self, claims: list[Claim]) -> None:
-        """No address is claimed by two rules of the same rank."""
-        for rank in (_SYMBOL, _RANGE, _LINKER):
-            ordered = sorted((c for c in claims if c.rank == rank), key=lambda c: (c.start, c.end))
-            furthest: Claim | None = None
-            for claim in ordered:
-                if furthest is not None and claim.start < furthest.end:
-                    names = [self._services.sections[c.section].name for c in (furthest, claim)]
-                    self._note(
-                        claim.where,
-                        f"logical sections {names[0]!r} ({furthest.rule}, {furthest.where}) and "
-                        f"{names[1]!r} ({claim.rule}) both claim 0x{claim.start:08x}",
-                        "rules that do not overlap",
-                        "leave the address to one of them",
-                    )
-                if furthest is None or claim.end > furthest.end:
-                    furthest = claim
-
-
-def _linker_claims(present: list[Section], number: int, where: Location) -> list[Claim]:
-    return [
-        Claim(s.address, s.end, _LINKER, number, f"linker section {s.name}", where) for s in present
-    ]
-
-
-def _flatten(
-    claims: list[Claim],
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
-    """Cuts overlapping claims of different rank into disjoint intervals."""
-    points = sorted({c.start for c in claims} | {c.end for c in claims})
-    starts: list[int] = []
-    ends: list[int] = []
-    owners: list[int] = []
-    for low, high in pairwise(points):
-        covering = [c for c in claims if c.start <= low and high <= c.end]
-        if not covering:
-            continue
-        best = min(covering, key=lambda c: c.rank)
-        if starts and owners[-1] == best.section and ends[-1] == low:
-            ends[-1] = high
-        else:
-            starts.append(low)
-            ends.append(high)
-            owners.append(best.section)
-    return (
-        np.array(starts, dtype=np.uint64),
-        np.array(ends, dtype=np.uint64),
-        np.array(owners, dtype=np.int32),
-    )

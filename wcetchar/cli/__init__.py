@@ -34,6 +34,7 @@ VERBS: Final = (
     "validate",
     "measure",
     "profile",
+    "map",
     "system",
 )
 

@@ -252,10 +252,32 @@ class ServicesFile:
     def where(self, *keys: str | int) -> Location:
         """Place of what stands under ``keys`` (as the file spells them), or of its nearest ancestor
         whose place is known."""
-        for length in range(len(keys), -1, -1):
-            if keys[:length] in self.places:
-                return self.places[keys[:length]]
-        return Location(self.path)
+        return _nearest(self.places, self.path, keys)
 
     def service_by_mark(self, mark: int) -> Service | None:
         return next((s for s in self.services if s.mark == mark), None)
+
+
+@dataclass(frozen=True)
+class SectionRules:
+    """The logical sections of services files, without the rest of these: where contents of each are
+    to be looked for in a program."""
+
+    path: str
+    sections: tuple[LogicalSection, ...]
+    places: Mapping[tuple[str | int, ...], Location] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def where(self, *keys: str | int) -> Location:
+        """As :meth:`ServicesFile.where`."""
+        return _nearest(self.places, self.path, keys)
+
+
+def _nearest(
+    places: Mapping[tuple[str | int, ...], Location], path: str, keys: tuple[str | int, ...]
+) -> Location:
+    for length in range(len(keys), -1, -1):
+        if keys[:length] in places:
+            return places[keys[:length]]
+    return Location(path)

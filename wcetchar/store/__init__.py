@@ -35,7 +35,8 @@ from wcetchar.store.quantity import (
 from wcetchar.store.readings import load_readings, parse_readings
 from wcetchar.store.runs import RunsFile, load_runs
 from wcetchar.store.section_map import load_map
-from wcetchar.store.services import load_services
+from wcetchar.store.section_map_text import LeftOut, section_map_text
+from wcetchar.store.services import load_section_rules, load_services
 from wcetchar.store.shared_device import load_shared_device
 from wcetchar.store.slowdowns import load_slowdowns
 from wcetchar.store.source import read_text
@@ -43,6 +44,7 @@ from wcetchar.store.system import load_system
 from wcetchar.store.working_sets import WorkingSets, load_working_set, load_working_sets
 
 __all__ = [
+    "LeftOut",
     "Locator",
     "MeasuredPlatform",
     "Measurements",
@@ -64,6 +66,7 @@ __all__ = [
     "load_profile_text",
     "load_readings",
     "load_runs",
+    "load_section_rules",
     "load_services",
     "load_shared_device",
     "load_slowdowns",
@@ -84,6 +87,7 @@ __all__ = [
     "parse_time",
     "profile_names",
     "read_text",
+    "section_map_text",
     "section_rule_names",
     "services_path",
     "write_atomically",

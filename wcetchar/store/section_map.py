@@ -25,7 +25,7 @@ from wcetchar.store.profile import Address
 from wcetchar.store.quantity import COUNT_PATTERN, parse_count
 from wcetchar.store.source import shown
 
-_ASSUMPTIONS: Final = {
+ASSUMPTIONS: Final = {
     "code alignment": Assumption.CODE_ALIGNMENT,
     "data alignment": Assumption.DATA_ALIGNMENT,
 }
@@ -33,13 +33,13 @@ _LIMIT: Final = (1 << 63) - 1
 
 
 def _assumption(value: Any) -> Assumption:
-    if not isinstance(value, str) or value not in _ASSUMPTIONS:
+    if not isinstance(value, str) or value not in ASSUMPTIONS:
         raise InputError(
             f"the assumption {shown(value)} is not known",
-            expected=one_of(_ASSUMPTIONS),
-            hint=did_you_mean(value, _ASSUMPTIONS),
+            expected=one_of(ASSUMPTIONS),
+            hint=did_you_mean(value, ASSUMPTIONS),
         )
-    return _ASSUMPTIONS[value]
+    return ASSUMPTIONS[value]
 
 
 def _cache_state(value: Any) -> CacheState:
@@ -54,7 +54,7 @@ def _cache_state(value: Any) -> CacheState:
 
 
 AssumptionName = Annotated[
-    Assumption, PlainValidator(in_place(_assumption)), WithJsonSchema({"enum": list(_ASSUMPTIONS)})
+    Assumption, PlainValidator(in_place(_assumption)), WithJsonSchema({"enum": list(ASSUMPTIONS)})
 ]
 CacheStateName = Annotated[
     CacheState,

@@ -22,6 +22,7 @@ from wcetchar.model.service import (
     ParameterKind,
     SchedulerLock,
     SectionKind,
+    SectionRules,
     Service,
     ServiceKind,
     ServicesFile,
@@ -39,7 +40,7 @@ from wcetchar.store.checking import (
 )
 from wcetchar.store.document import SERVICES
 from wcetchar.store.names import services_path
-from wcetchar.store.parts import read_parts
+from wcetchar.store.parts import OF_A_PART, read_parts
 from wcetchar.store.profile import Address, Size
 from wcetchar.store.source import Source, Steps, places_of, shown
 
@@ -142,6 +143,18 @@ class SectionDoc(YamlModel):
     )
     meaning: Text = ""
 
+    def to_model(self, name: str) -> LogicalSection:
+        return LogicalSection(
+            name=name,
+            kind=self.kind,
+            linker_sections=tuple(self.linker_sections),
+            symbols=tuple(self.symbols),
+            ranges=tuple(AddressRange(r.base, r.base + r.size) for r in self.address_ranges),
+            meaning=self.meaning,
+            optional=tuple(self.optional_linker_sections),
+            either_of=tuple(self.either_of),
+        )
+
 
 class HardwareDoc(YamlModel):
     vector_section: Text | None = Field(
@@ -243,21 +256,7 @@ class ServicesDoc(YamlModel):
             path=path,
             kernel=Kernel(self.kernel.name, self.kernel.version, dict(self.kernel.configuration)),
             marks=self.marks.to_model() if self.marks else None,
-            sections=tuple(
-                LogicalSection(
-                    name=name,
-                    kind=section.kind,
-                    linker_sections=tuple(section.linker_sections),
-                    symbols=tuple(section.symbols),
-                    ranges=tuple(
-                        AddressRange(r.base, r.base + r.size) for r in section.address_ranges
-                    ),
-                    meaning=section.meaning,
-                    optional=tuple(section.optional_linker_sections),
-                    either_of=tuple(section.either_of),
-                )
-                for name, section in self.sections.items()
-            ),
+            sections=tuple(s.to_model(name) for name, s in self.sections.items()),
             services=tuple(service.to_model(name) for name, service in self.services.items()),
             scheduler_lock=SchedulerLock(tuple(lock.lock), tuple(lock.unlock)) if lock else None,
             vector_section=self.hardware.vector_section,
@@ -268,6 +267,13 @@ class ServicesDoc(YamlModel):
             left_out=tuple(group.to_model() for group in self.left_out),
             places=places,
         )
+
+
+class SectionRulesDoc(YamlModel):
+    """Of a services file, what its logical sections are."""
+
+    schema_: Literal["wcetchar/services/1"] = Field(alias="schema")
+    sections: dict[Text, SectionDoc] = Field(description="logical sections by name")
 
 
 CONTINUED: Final[tuple[Steps, ...]] = (("services",), ("sections",), ("kernel", "configuration"))
@@ -293,6 +299,27 @@ def load_services(*paths: str) -> ServicesFile:
     source.fail_on_mistakes()
     assert document is not None
     return document.to_model(files[0], places_of(source))
+
+
+def load_section_rules(*paths: str) -> SectionRules:
+    """Read the sections alone of services files, as :func:`load_services` reads them; the rest may
+    be missing, or is not looked at.
+
+    Raises:
+        InputError: no such file, or mistakes in its sections; all of them at once as
+            ``InputErrors``.
+    """
+    files = [services_path(path) for path in paths]
+    whole = read_parts(files, SERVICES, CONTINUED, "services", GROWING)
+    not_read = {field.alias for field in ServicesDoc.model_fields.values()} | set(OF_A_PART)
+    not_read -= {field.alias for field in SectionRulesDoc.model_fields.values()}
+    data = {key: value for key, value in mapping_at(whole.data).items() if key not in not_read}
+    source = Source(whole.path, data, whole.place, whole.mistakes, whole.unreadable)
+    document = validate(SectionRulesDoc, source, (_check_sections, _check_joint))
+    source.fail_on_mistakes()
+    assert document is not None
+    sections = tuple(section.to_model(name) for name, section in document.sections.items())
+    return SectionRules(files[0], sections, places_of(source))
 
 
 def _values(source: Source) -> int | None:
