@@ -102,6 +102,8 @@ class Counts:
 
 
 class StretchKind(StrEnum):
+    """What a stretch holds off."""
+
     INTERRUPTS = "interrupts"
     PREEMPTION = "preemption"
 

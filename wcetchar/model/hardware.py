@@ -68,6 +68,8 @@ class AccessTime:
 
 
 class RegionKind(StrEnum):
+    """What lies in a region."""
+
     MEMORY = "memory"
     PERIPHERAL = "peripheral"
 

@@ -149,6 +149,8 @@ class Marks:
 
 
 class SectionKind(StrEnum):
+    """What a logical section holds."""
+
     CODE = "code"
     DATA = "data"
     STACK = "stack"

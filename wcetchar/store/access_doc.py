@@ -40,9 +40,11 @@ class AccessDoc(JsonModel):
     """An access class."""
 
     section: str = Field(description="logical section")
-    operation: Operation
+    operation: Operation = Field(
+        description="fetch, read, write, or an access of unknown direction"
+    )
     width: Width = Field(description="in bits; 0: unknown")
-    pattern: Pattern
+    pattern: Pattern = Field(description="single, or a place in a burst")
 
     def to_model(self) -> AccessClass:
         return AccessClass(self.section, self.operation, self.width, self.pattern)
@@ -52,17 +54,24 @@ class EventCountDoc(JsonModel):
     """A core event, and how often."""
 
     section: str = Field(description="logical section")
-    event: EventKind
-    count: Annotated[Integer, Field(ge=1, le=1000)]
+    event: EventKind = Field(description="core event")
+    count: Annotated[Integer, Field(ge=1, le=1000)] = Field(description="how often")
 
 
 class SuccessionDoc(JsonModel):
     """Two data accesses, one behind the other."""
 
     before: AccessDoc | None = Field(None, description="absent: not known, the window begins")
-    between: list[EventCountDoc] = Field(default_factory=list)
-    late: Annotated[Integer, Field(ge=0, le=1000)] = 0
-    more: Boolean = False
+    between: list[EventCountDoc] = Field(
+        default_factory=list,
+        description="core events of the instructions between the two, and stalls of the second",
+    )
+    late: Annotated[Integer, Field(ge=0, le=1000)] = Field(
+        0, description="instructions between them that transfer control late"
+    )
+    more: Boolean = Field(
+        False, description="further instructions lie between; `between` has the first ones"
+    )
     access: AccessDoc | None = Field(None, description="absent: the window ends")
 
     def to_model(self) -> Succession:
@@ -78,10 +87,12 @@ class SuccessionDoc(JsonModel):
 class BlockingDoc(JsonModel):
     """What is held off; an empty object: nothing."""
 
-    interrupts: Boolean = False
-    priority: Annotated[Integer, Field(ge=0, le=255)] | None = None
-    preemption: Boolean = False
-    unknown: Boolean = False
+    interrupts: Boolean = Field(False, description="all interrupts")
+    priority: Annotated[Integer, Field(ge=0, le=255)] | None = Field(
+        None, description="interrupts up to this priority"
+    )
+    preemption: Boolean = Field(False, description="other tasks: the scheduler is locked")
+    unknown: Boolean = Field(False, description="it is not known what; it counts as blocking")
 
     def to_model(self) -> Blocking:
         return Blocking(self.interrupts, self.priority, self.preemption, self.unknown)
@@ -90,12 +101,12 @@ class BlockingDoc(JsonModel):
 class PlaceDoc(JsonModel):
     """Where an instruction lies. What is not known is left out."""
 
-    function: str = ""
+    function: str = Field("", description="its name")
     offset: Count = Field(0, description="bytes behind the start of the function")
-    file: str = ""
-    line: Count = 0
+    file: str = Field("", description="source file")
+    line: Count = Field(0, description="source line")
     inlined_file: str = Field("", description="of the code that was inlined at that line")
-    inlined_line: Count = 0
+    inlined_line: Count = Field(0, description="of the code that was inlined at that line")
 
     def to_model(self) -> Place:
         return Place(

@@ -7,16 +7,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator
 
 from wcetchar.errors import Location
 from wcetchar.model.budget import Budget, Budgets, Figure
 from wcetchar.model.characterization import Word
-from wcetchar.store.checking import Text, YamlModel, in_place, list_at, validate
+from wcetchar.store.checking import Boolean, Text, YamlModel, in_place, list_at, validate
 from wcetchar.store.document import BUDGET, read_document
 from wcetchar.store.names import beside
-from wcetchar.store.quantity import PATTERN, Dimension, parse_percent, parse_quantity, parse_time
+from wcetchar.store.quantity import Dimension, parse_percent, parse_quantity, parse_time
 from wcetchar.store.section_map import Value
+from wcetchar.store.shapes import percent_schema, quantity_schema
 from wcetchar.store.source import Source
 
 FIGURES: Final = tuple(figure.value for figure in Figure)
@@ -36,12 +37,12 @@ def parse_budget(value: Any) -> Fraction:
 AtMost = Annotated[
     Fraction,
     PlainValidator(in_place(parse_budget)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`40 us`"}),
+    quantity_schema(Dimension.TIME, "40 us", clock=False),
 ]
 Share = Annotated[
     Fraction,
     PlainValidator(in_place(parse_percent)),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*%$", "description": "`5 %`"}),
+    percent_schema("5 %"),
 ]
 Name = Annotated[Text, Field(min_length=1)]
 
@@ -58,7 +59,7 @@ class BudgetDoc(YamlModel):
     interrupts: AtMost | None = Field(None, description="how long it holds interrupts off")
     preemption: AtMost | None = Field(None, description="how long it holds other tasks off")
     set: dict[Text, Value] = Field({}, description="values of its parameters")
-    maximum: bool | None = Field(None, description="in the place of the file's")
+    maximum: Boolean | None = Field(None, description="in the place of the file's")
     may_grow: Share | None = Field(
         None, description="in the place of the file's; of one name, of what patterns say of it"
     )
@@ -68,14 +69,16 @@ class BudgetDoc(YamlModel):
 class BudgetsDoc(YamlModel):
     """Budgets of the services of a kernel on one hardware."""
 
-    schema_: Literal["wcetchar/budget/1"] = Field(alias="schema")
-    description: Text = ""
+    schema_: Literal["wcetchar/budget/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
+    description: Text = Field("", description="what the budgets are for, in words")
     profile: Text | None = Field(None, description="hardware: name, or path from this folder")
     map: Text | None = Field(None, description="section map: name, or path from there")
     set: dict[Text, Value] = Field(
         {}, description="values of parameters, of all services that have them"
     )
-    maximum: bool = Field(
+    maximum: Boolean = Field(
         False, description="search parameters without a value for the largest figure"
     )
     baseline: Text | None = Field(
@@ -85,7 +88,9 @@ class BudgetsDoc(YamlModel):
     word: Word = Field(
         Word.ESTIMATE, description="the weakest that passes, of figures with a budget"
     )
-    budgets: list[BudgetDoc] = Field(min_length=1)
+    budgets: list[BudgetDoc] = Field(
+        min_length=1, description="what each service, or those of a pattern, may take"
+    )
 
 
 def load_budgets(path: str) -> Budgets:

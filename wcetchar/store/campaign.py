@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, PlainValidator, Strict, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from wcetchar.errors import InputError, Location
 from wcetchar.model.campaign import (
@@ -22,6 +22,7 @@ from wcetchar.model.campaign import (
     placeholders,
 )
 from wcetchar.store.checking import (
+    Boolean,
     Integer,
     Text,
     YamlModel,
@@ -95,7 +96,6 @@ Swept = Annotated[
     ),
 ]
 Seconds = Annotated[Integer, Field(ge=1, le=7 * 24 * 3600)]
-Boolean = Annotated[bool, Strict()]
 
 
 class BuildDoc(YamlModel):
@@ -127,6 +127,8 @@ class CaptureDoc(YamlModel):
 
 
 class FurtherDoc(YamlModel):
+    """Services files that only some cells have."""
+
     files: Annotated[list[Text], Field(min_length=1)] = Field(description="services files")
     cells: dict[Text, Choice] = Field(description="axis to its value or values")
 
@@ -134,9 +136,11 @@ class FurtherDoc(YamlModel):
 class CampaignDoc(YamlModel):
     """A matrix of firmware to characterize."""
 
-    schema_: Literal["wcetchar/campaign/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/campaign/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     name: Text = Field(description="name of the campaign")
-    description: Text = ""
+    description: Text = Field("", description="what the campaign is for, in words")
     axes: Annotated[
         dict[Text, Annotated[dict[Text, dict[Text, Text]], Field(min_length=1)]],
         Field(min_length=1),
@@ -148,14 +152,18 @@ class CampaignDoc(YamlModel):
     exclude: list[dict[Text, Choice]] = Field(
         default_factory=list, description="no cell that one of these matches"
     )
-    build: BuildDoc | None = None
+    build: BuildDoc | None = Field(
+        None, description="what makes the firmware of a cell; without it, it is there already"
+    )
     firmware: Text = Field(description="the ELF file")
     services: Annotated[list[Text], Field(min_length=1)] = Field(description="services files")
     further_services: list[FurtherDoc] = Field(
         default_factory=list, description="services files that only some cells have"
     )
     machine: Text = Field(description="emulated board")
-    capture: CaptureDoc = Field(default_factory=CaptureDoc)
+    capture: CaptureDoc = Field(
+        default_factory=CaptureDoc, description="how the firmware is run, and what is recorded"
+    )
     sweep: dict[Text, Swept] = Field(
         default_factory=dict,
         description="name to its values, such as `1..16` or `[1, 2, 4]`: each combination is a "

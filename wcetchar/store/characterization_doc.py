@@ -101,10 +101,10 @@ class CountDoc(JsonModel):
     """Either an access class (operation, width, pattern) or a core event, and how often."""
 
     section: str = Field(description="logical section")
-    operation: Operation | None = None
+    operation: Operation | None = Field(None, description="of an access")
     width: Width | None = Field(None, description="in bits; 0: unknown")
-    pattern: Pattern | None = None
-    event: EventKind | None = None
+    pattern: Pattern | None = Field(None, description="of an access")
+    event: EventKind | None = Field(None, description="core event")
     count: Count = Field(description="how often")
 
     def key(self) -> Key | None:
@@ -147,8 +147,10 @@ class PointDoc(JsonModel):
 class CountsDoc(JsonModel):
     """``rows`` with formulas, or ``points`` where no exact formula was found."""
 
-    rows: list[RowDoc] | None = None
-    points: list[PointDoc] | None = None
+    rows: list[RowDoc] | None = Field(None, description="trace sections, with formulas")
+    points: list[PointDoc] | None = Field(
+        None, description="tables as observed, where no exact formula was found"
+    )
 
     def to_model(self, successions: Successions) -> Counts:
         return Counts(
@@ -211,6 +213,8 @@ class LinesDoc(JsonModel):
 
 
 class ParameterDoc(JsonModel):
+    """A call argument or a number of the kernel's state."""
+
     name: str = Field(description="name in formulas")
     kind: ParameterKind = Field(description="argument, state or case")
     minimum: Value = Field(description="smallest value")
@@ -221,27 +225,41 @@ class ParameterDoc(JsonModel):
 class EvidenceDoc(JsonModel):
     """What the counts rest on."""
 
-    windows: Count = 0
-    fitted: list[list[Value]] = Field(default_factory=list)
-    held_out: list[list[Value]] = Field(default_factory=list)
+    windows: Count = Field(default=0, description="invocations observed")
+    fitted: list[list[Value]] = Field(
+        default_factory=list, description="parameter values used to fit"
+    )
+    held_out: list[list[Value]] = Field(
+        default_factory=list, description="parameter values used only to check the fit"
+    )
 
 
 class ServiceDoc(JsonModel):
+    """A service, or an activity of the kernel: its table and what it holds off."""
+
     name: str = Field(description="name of the service")
     kind: ServiceKind = Field(description="kind of call, or handler")
     part: Part = Field(
         default=Part.WHOLE, description="what of an invocation, where another thread cuts it"
     )
     word: Word = Field(description="bound, high-water mark or estimate")
-    description: str = ""
-    worst_state: str = ""
-    parameters: list[ParameterDoc] = Field(default_factory=list)
+    description: str = Field("", description="what it does")
+    worst_state: str = Field("", description="the state that was driven for it")
+    parameters: list[ParameterDoc] = Field(
+        default_factory=list, description="what its counts depend on"
+    )
     counts: CountsDoc = Field(description="the table")
-    stretches_known: Boolean = True
-    stretches: list[StretchDoc] = Field(default_factory=list)
-    evidence: EvidenceDoc = Field(default_factory=EvidenceDoc)
-    notes: list[str] = Field(default_factory=list)
-    lines: LinesDoc | None = None
+    stretches_known: Boolean = Field(True, description="false: only the table was published")
+    stretches: list[StretchDoc] = Field(
+        default_factory=list, description="what may hold off interrupts or preemption"
+    )
+    evidence: EvidenceDoc = Field(
+        default_factory=EvidenceDoc, description="what the counts rest on"
+    )
+    notes: list[str] = Field(default_factory=list, description="what else there is to say")
+    lines: LinesDoc | None = Field(
+        None, description="what caches of instructions are priced by; absent: not known"
+    )
     data: list[DataFootprintDoc] | None = Field(
         None, description="data that are used, point by point; absent: not known"
     )
@@ -274,9 +292,13 @@ class ServiceDoc(JsonModel):
 
 
 class KernelDoc(JsonModel):
+    """Which kernel it is, with which settings."""
+
     name: str = Field(description="name of the kernel")
     version: str = Field(description="its version")
-    configuration: dict[str, str] = Field(default_factory=dict)
+    configuration: dict[str, str] = Field(
+        default_factory=dict, description="the settings that the figures hold for"
+    )
 
 
 class LeftOutDoc(JsonModel):
@@ -294,9 +316,11 @@ class NotCharacterizedDoc(JsonModel):
 
 
 class SectionDoc(JsonModel):
+    """A logical section, to be placed by a section map."""
+
     name: str = Field(description="logical section")
     kind: SectionKind = Field(description="code, data, stack or peripheral")
-    meaning: str = ""
+    meaning: str = Field("", description="what lies there")
     address: Count | None = Field(
         None,
         description="where the section began when it was characterized; of data, where "
@@ -309,6 +333,8 @@ class SectionDoc(JsonModel):
 
 
 class InstructionsDoc(JsonModel):
+    """A number of traced instructions."""
+
     name: str = Field(description="a window, an activity or a reason")
     instructions: Count = Field(description="how many")
 
@@ -316,11 +342,15 @@ class InstructionsDoc(JsonModel):
 class ConservationDoc(JsonModel):
     """Every traced instruction, once."""
 
-    traced: Count = 0
-    filtered: Count = 0
-    undecoded: Count = 0
-    attributed: list[InstructionsDoc] = Field(default_factory=list)
-    unattributed: list[InstructionsDoc] = Field(default_factory=list)
+    traced: Count = Field(0, description="instructions of the trace")
+    filtered: Count = Field(0, description="instructions that were not recorded")
+    undecoded: Count = Field(0, description="instructions of the trace that could not be decoded")
+    attributed: list[InstructionsDoc] = Field(
+        default_factory=list, description="instructions in windows, by what they belong to"
+    )
+    unattributed: list[InstructionsDoc] = Field(
+        default_factory=list, description="instructions in no window, by the reason"
+    )
 
     def to_model(self) -> Conservation:
         return Conservation(
@@ -333,19 +363,27 @@ class ConservationDoc(JsonModel):
 
 
 class TraceDoc(JsonModel):
+    """A trace that counts come from."""
+
     format: str = Field(description="format of the trace")
-    emulator: str | None = None
-    machine: str | None = None
-    arguments: list[str] = Field(default_factory=list)
-    losses: list[str] = Field(default_factory=list)
+    emulator: str | None = Field(None, description="what ran the firmware")
+    machine: str | None = Field(None, description="emulated board")
+    arguments: list[str] = Field(default_factory=list, description="of the emulator")
+    losses: list[str] = Field(
+        default_factory=list, description="what the format of the trace cannot know"
+    )
 
 
 class ProvenanceDoc(JsonModel):
+    """Where the figures come from."""
+
     tool: str = Field(description="what wrote the characterization")
-    image_sha256: Hash | None = None
-    build_id: str | None = None
-    source: str | None = None
-    traces: list[TraceDoc] = Field(default_factory=list)
+    image_sha256: Hash | None = Field(
+        None, description="hash of the loadable contents of the firmware"
+    )
+    build_id: str | None = Field(None, description="that the linker wrote into the firmware")
+    source: str | None = Field(None, description="where the figures were published")
+    traces: list[TraceDoc] = Field(default_factory=list, description="traces that were counted")
 
     def to_model(self) -> Provenance:
         return Provenance(
@@ -399,15 +437,19 @@ class CharacterizationDoc(JsonModel):
     )
     sections: list[SectionDoc] = Field(description="logical sections to be placed")
     services: list[ServiceDoc] = Field(description="services and internal activities")
-    not_characterized: list[NotCharacterizedDoc] = Field(default_factory=list)
+    not_characterized: list[NotCharacterizedDoc] = Field(
+        default_factory=list, description="services of the vendor's list that have no counts"
+    )
     left_out: list[LeftOutDoc] = Field(
         default_factory=list, description="calls of the kernel that are no services, and why"
     )
-    assumptions: list[str] = Field(default_factory=list)
+    assumptions: list[str] = Field(default_factory=list, description="what every count rests on")
     paths: PathsDoc | None = Field(
         None, description="all paths that services can take; absent: not published"
     )
-    conservation: ConservationDoc | None = None
+    conservation: ConservationDoc | None = Field(
+        None, description="where every traced instruction went"
+    )
     provenance: ProvenanceDoc = Field(description="where the figures come from")
 
     def to_model(self) -> Characterization:

@@ -33,6 +33,9 @@ Text = Annotated[str, BeforeValidator(_plain_text), WithJsonSchema({"type": ["st
 Integer = Annotated[int, Strict()]
 """An integer, never made from text, a float or a boolean."""
 
+Boolean = Annotated[bool, Strict()]
+"""`true` or `false`, and none of the words that YAML 1.1 reads so too."""
+
 
 class YamlModel(BaseModel):
     """Keys are words with spaces, as people write them; unknown keys are mistakes."""

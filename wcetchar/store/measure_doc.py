@@ -11,8 +11,9 @@ from wcetchar.errors import InputError
 from wcetchar.model.measuring import Accuracy
 from wcetchar.store.checking import Integer, Text, YamlModel, in_place
 from wcetchar.store.profile import Frequency, Size, Time
-from wcetchar.store.quantity import PATTERN, parse_percent, parse_time
+from wcetchar.store.quantity import Dimension, parse_percent, parse_time
 from wcetchar.store.section_map import Value
+from wcetchar.store.shapes import percent_text, quantity_schema, quantity_text
 from wcetchar.store.source import shown
 
 FORMS: Final = {
@@ -46,10 +47,9 @@ NeededAccuracy = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "pattern": r"^[0-9.]+\s*%$"},
-                {"type": "string", "pattern": PATTERN},
-            ],
-            "description": "`10 %` of what is measured, or a time: `50 ns`",
+                percent_text("10 %"),
+                quantity_text(Dimension.TIME, "50 ns", clock=False),
+            ]
         }
     ),
 ]
@@ -65,22 +65,22 @@ def _not_nothing(value: Any) -> Fraction:
 ReportedTime = Annotated[
     Fraction,
     PlainValidator(in_place(parse_time)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`115 us`"}),
+    quantity_schema(Dimension.TIME, "115 us", clock=False),
 ]
 Average = Annotated[
     Fraction,
     PlainValidator(in_place(_not_nothing)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`115 us`"}),
+    quantity_schema(Dimension.TIME, "115 us", clock=False),
 ]
 Resolution = Annotated[
     Fraction,
     PlainValidator(in_place(parse_time)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`42 ns`"}),
+    quantity_schema(Dimension.TIME, "42 ns", clock=False),
 ]
 Interruption = Annotated[
     Fraction,
     PlainValidator(in_place(parse_time)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`20 us`"}),
+    quantity_schema(Dimension.TIME, "20 us", clock=False),
 ]
 Repetitions = Annotated[Integer, Field(ge=1, le=1_000_000)]
 Calls = Annotated[Integer, Field(ge=1, le=100_000_000)]
@@ -91,8 +91,8 @@ Parameter = Annotated[Integer, Field(ge=0, le=(1 << 63) - 1)]
 class ActivityDoc(YamlModel):
     """What one part of the operation does."""
 
-    instructions: Count
-    memory_accesses: Count = 0
+    instructions: Count = Field(description="that it executes")
+    memory_accesses: Count = Field(0, description="that it makes")
 
 
 class StepDoc(YamlModel):
@@ -101,18 +101,20 @@ class StepDoc(YamlModel):
     up_to: Size | Parameter | None = Field(
         None, description="value of the parameter; a step without it is for all that are left"
     )
-    hardware: Time
-    software: Time | None = None
+    hardware: Time = Field(description="what the hardware takes")
+    software: Time | None = Field(None, description="what the software adds")
 
 
 class EstimateDoc(YamlModel):
     """A service of a characterization, priced as `wcetchar estimate` does."""
 
     characterization: Text = Field(description="a shipped name or a path")
-    service: Text
+    service: Text = Field(description="the service that a call is")
     profile: Text = Field(description="hardware profile: a shipped name or a path")
     map: Text | None = Field(None, description="section map; the profile's own if absent")
-    parameters: dict[Text, Value] = Field(default_factory=dict)
+    parameters: dict[Text, Value] = Field(
+        default_factory=dict, description="values of the parameters of the service"
+    )
     parameter: Text | None = Field(
         None, description="of the service: the one that has the value of the operation's parameter"
     )
@@ -125,33 +127,43 @@ class ExpectedDoc(YamlModel):
     hardware: Time | None = Field(None, description="what the hardware takes")
     software: Time | None = Field(None, description="what the software adds")
     each: Time | None = Field(None, description="what each unit of the parameter adds to software")
-    steps: list[StepDoc] | None = Field(None, min_length=1)
+    steps: list[StepDoc] | None = Field(
+        None, min_length=1, description="what is expected from step to step of the parameter"
+    )
     instruction: Time | None = Field(None, description="what an instruction takes")
     memory_access: Time | None = Field(None, description="what an access to memory takes")
-    activities: dict[Text, ActivityDoc] | None = Field(None, min_length=1)
-    estimate: EstimateDoc | None = None
+    activities: dict[Text, ActivityDoc] | None = Field(
+        None, min_length=1, description="parts of the operation, by name, as counts"
+    )
+    estimate: EstimateDoc | None = Field(
+        None, description="a service of a characterization that is priced instead"
+    )
     margin: Time | None = Field(None, description="for what is not known; `0..360 ns`")
 
 
 class ReportedDoc(YamlModel):
     """What others say that they measured."""
 
-    average: Average
+    average: Average = Field(description="mean of the runs")
     deviation: ReportedTime | None = Field(None, description="standard deviation of the runs")
-    repetitions: Annotated[Integer, Field(ge=1, le=1_000_000_000_000)] | None = None
+    repetitions: Annotated[Integer, Field(ge=1, le=1_000_000_000_000)] | None = Field(
+        None, description="runs that the average is of"
+    )
     why: Text = Field("", description="where it stands, and what it is taken for")
 
 
 class OperationDoc(YamlModel):
     """What is measured, at each value of its parameter."""
 
-    parameters: list[Parameter] | None = Field(None, min_length=1)
+    parameters: list[Parameter] | None = Field(
+        None, min_length=1, description="values of the parameter that is measured at"
+    )
     sizes: list[Size] | None = Field(None, min_length=1, description="a parameter in bytes")
     accuracy: NeededAccuracy | None = Field(None, description="in the place of the plan's")
     repetitions: Repetitions | None = Field(None, description="in the place of the plan's")
     calls: Calls = Field(1, description="in each reading, for what is short beside the clock")
     interruption: Interruption | None = Field(None, description="in the place of the plan's")
-    expected: ExpectedDoc | None = None
+    expected: ExpectedDoc | None = Field(None, description="what one call takes, from a model")
     reported: ReportedDoc | None = Field(
         None, description="what others measured, held against `expected` by `measure expect`"
     )
@@ -160,11 +172,13 @@ class OperationDoc(YamlModel):
 class MeasureDoc(YamlModel):
     """What is to be measured, how well, and what is expected."""
 
-    schema_: Literal["wcetchar/measure/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/measure/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     question: Text = Field(description="what the result is needed for")
     circumstances: Text = Field(description="what else goes on, and what the caches hold")
     accuracy: NeededAccuracy = Field(description="what the question needs")
-    repetitions: Repetitions = 1000
+    repetitions: Repetitions = Field(1000, description="of each operation, at least")
     interruption: Interruption = Field(
         Fraction(0),
         description="what a reading may take beside, because of what interrupts it",
@@ -173,4 +187,6 @@ class MeasureDoc(YamlModel):
     resolution: Resolution = Field(
         Fraction(0), description="of the clock that measures, where it is known to be no finer"
     )
-    operations: dict[Text, OperationDoc] = Field(min_length=1)
+    operations: dict[Text, OperationDoc] = Field(
+        min_length=1, description="what is measured, by name"
+    )

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator
 
 from wcetchar.errors import InputError
 from wcetchar.model.hardware import Unit
 from wcetchar.store.checking import Text, YamlModel, in_place, validate
 from wcetchar.store.document import MEASURED, read_document
 from wcetchar.store.names import measurements_path
-from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity
+from wcetchar.store.quantity import Dimension, parse_quantity
 from wcetchar.store.section_map import Value
+from wcetchar.store.shapes import quantity_schema
 from wcetchar.store.source import shown
 
 
@@ -52,23 +53,29 @@ def _time(value: Any) -> Fraction:
 MeasuredTime = Annotated[
     Fraction,
     PlainValidator(in_place(_time)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`51111 ns`"}),
+    quantity_schema(Dimension.TIME, "51111 ns", clock=False),
 ]
 
 
 class PlatformDoc(YamlModel):
+    """One measurement of one service."""
+
     name: Text = Field(description="name of the platform")
     profile: Text = Field(description="hardware profile: a shipped name or a path")
     map: Text = Field(description="section map: a shipped name or a path")
     service: Text = Field(description="the service that was measured")
-    parameters: dict[Text, Value] = Field(default_factory=dict)
+    parameters: dict[Text, Value] = Field(
+        default_factory=dict, description="values of its parameters when it was measured"
+    )
     measured: MeasuredTime = Field(description="the measured time")
 
 
 class MeasuredDoc(YamlModel):
     """Measured times of characterized services."""
 
-    schema_: Literal["wcetchar/measured/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/measured/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     characterization: Text = Field(description="a shipped name or a path")
     source: Text = Field(description="where the measurements were published")
     platforms: list[PlatformDoc] = Field(description="one entry for each measurement")

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator
 
 from wcetchar.model.switching import LossModel, Partition
 from wcetchar.store.checking import Integer, Text, YamlModel, in_place, mapping_at, validate
 from wcetchar.store.document import PARTITIONS, read_document
 from wcetchar.store.names import partitions_path
-from wcetchar.store.quantity import PATTERN, parse_time
+from wcetchar.store.quantity import Dimension, parse_time
+from wcetchar.store.shapes import quantity_schema
 from wcetchar.store.source import Source
 from wcetchar.store.working_sets import working_set_at
 
 Time = Annotated[
     Fraction,
     PlainValidator(in_place(parse_time)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`2 us`"}),
+    quantity_schema(Dimension.TIME, "2 us", clock=False),
 ]
 
 
@@ -42,7 +43,9 @@ class PartitionDoc(YamlModel):
 class PartitionsDoc(YamlModel):
     """What shares the processor in virtual-time round-robin."""
 
-    schema_: Literal["wcetchar/partitions/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/partitions/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     scheduler: Time = Field(description="what the scheduler and the switch take of each slice")
     partitions: dict[Text, PartitionDoc] = Field(description="by name")
 

@@ -92,11 +92,11 @@ class KeyDoc(JsonModel):
     """What is counted: an access class, a core event, or a succession."""
 
     section: str | None = Field(None, description="logical section")
-    operation: Operation | None = None
+    operation: Operation | None = Field(None, description="of an access")
     width: Width | None = Field(None, description="in bits; 0: unknown")
-    pattern: Pattern | None = None
-    event: EventKind | None = None
-    succession: SuccessionDoc | None = None
+    pattern: Pattern | None = Field(None, description="of an access")
+    event: EventKind | None = Field(None, description="core event")
+    succession: SuccessionDoc | None = Field(None, description="two accesses, one behind the other")
 
     def key(self) -> Key | None:
         """``None``: it is none of these, or several."""
@@ -120,7 +120,7 @@ class ConstraintDoc(JsonModel):
     coefficients: dict[Edge, str] = Field(description="number of an edge to a formula")
     limit: str = Field(description="a formula")
     origin: Origin = Field(description="automatic, written or observed")
-    because: str = ""
+    because: str = Field("", description="the reason that the fact gives")
     place: str = Field("", description="of the fact in its file, for people")
     each: Boolean = Field(False, description="it holds for each entry of a loop by itself")
 
@@ -139,8 +139,8 @@ class ConstraintDoc(JsonModel):
 class SeenDoc(JsonModel):
     """How often traces went round a loop, at most, at values of the parameters."""
 
-    values: dict[str, Integer]
-    count: Count
+    values: dict[str, Integer] = Field(description="values of the parameters")
+    count: Count = Field(description="rounds, at most")
 
 
 class GapDoc(JsonModel):
@@ -184,20 +184,26 @@ class PathModelDoc(JsonModel):
     service: str = Field(description="its published name")
     vectors: list[Index] = Field(description="numbers of vectors of all models")
     blockings: list[BlockingDoc] = Field(description="what nodes hold off")
-    places: list[PlaceDoc] = Field(default_factory=list)
+    places: list[PlaceDoc] = Field(
+        default_factory=list, description="where the instructions of nodes lie"
+    )
     nodes: list[Node] = Field(
         description="vector, blocking, place, end, seen, run in, run out; numbers of the lists "
         "above, places and the vectors of runs from 1"
     )
     edges: list[Ends] = Field(description="source, target, seen; -1: outside")
-    constraints: list[ConstraintDoc] = Field(default_factory=list)
-    gaps: list[GapDoc] = Field(default_factory=list)
+    constraints: list[ConstraintDoc] = Field(
+        default_factory=list, description="how often edges are taken, one beside the other"
+    )
+    gaps: list[GapDoc] = Field(default_factory=list, description="what is missing for a bound")
     traced: list[Annotated[list[Value], Field(min_length=1)]] = Field(
         default_factory=list,
         description="paths that traces took: vector, values of the service's parameters",
     )
-    assumptions: list[str] = Field(default_factory=list)
-    unknown_accesses: list[str] = Field(default_factory=list)
+    assumptions: list[str] = Field(default_factory=list, description="what the model holds under")
+    unknown_accesses: list[str] = Field(
+        default_factory=list, description="accesses that go where nobody says"
+    )
     accesses: Annotated[list[Count], Field(min_length=3, max_length=3)] = Field(
         default=[0, 0, 0],
         description="instructions whose accesses go to a known section: by proof, by a flow fact, "

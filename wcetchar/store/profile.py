@@ -27,6 +27,7 @@ from wcetchar.model.instruction import FetchBuffer
 from wcetchar.store.based_on import with_base
 from wcetchar.store.busy import check_busy
 from wcetchar.store.checking import (
+    Boolean,
     Integer,
     Text,
     YamlModel,
@@ -38,7 +39,8 @@ from wcetchar.store.checking import (
 )
 from wcetchar.store.document import PROFILE, read_document
 from wcetchar.store.names import profile_path
-from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity, parse_size
+from wcetchar.store.quantity import Dimension, parse_quantity, parse_size
+from wcetchar.store.shapes import quantity_schema
 from wcetchar.store.source import PlainInt, Source, shown
 from wcetchar.store.yaml_source import parse_yaml
 
@@ -70,23 +72,26 @@ def _address(value: Any) -> int:
     return int(value)
 
 
-def _quantity_schema(description: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": PATTERN, "description": description})
-
-
 Time = Annotated[
     Quantity,
     PlainValidator(in_place(lambda value: parse_quantity(value, Dimension.TIME))),
-    _quantity_schema(
-        "a time: `14 ns`, `2 cycles`, `1..3 cycles`, `14 ns +- 5 %`, `14 ns +- 1 ns stochastic`"
+    quantity_schema(
+        Dimension.TIME,
+        "14 ns",
+        "2 cycles",
+        "1..3 cycles",
+        "14 ns +- 5 %",
+        "14 ns +- 1 ns stochastic",
     ),
 ]
 Frequency = Annotated[
     Quantity,
     PlainValidator(in_place(lambda value: parse_quantity(value, Dimension.FREQUENCY))),
-    _quantity_schema("a frequency: `72 MHz`, `8 MHz +- 1 %`"),
+    quantity_schema(Dimension.FREQUENCY, "72 MHz", "8 MHz +- 1 %"),
 ]
-Size = Annotated[int, PlainValidator(in_place(parse_size)), _quantity_schema("a size: `256 KiB`")]
+Size = Annotated[
+    int, PlainValidator(in_place(parse_size)), quantity_schema(Dimension.SIZE, "256 KiB")
+]
 Width = Annotated[int, PlainValidator(in_place(_width)), WithJsonSchema({"enum": [8, 16, 32, 64]})]
 Address = Annotated[
     int, PlainValidator(in_place(_address)), WithJsonSchema({"type": "integer", "minimum": 0})
@@ -103,7 +108,7 @@ WriteBuffer = Annotated[Integer, Field(ge=0, le=100)]
 
 
 class AccessTimeDoc(YamlModel):
-    """``fetch: 14 ns`` is short for the same first and next access."""
+    """Time of an access; `fetch: 14 ns` is short for the same first and next access."""
 
     first: Time = Field(description="time of the first access of a burst, or of a single one")
     next: Time = Field(description="time of each further access of a burst")
@@ -119,7 +124,9 @@ class AccessTimeDoc(YamlModel):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         long_form = handler.resolve_ref_schema(handler(schema))
-        return {"anyOf": [dict(long_form["properties"]["first"]), long_form]}
+        said = {"title", "description"}
+        short = {k: v for k, v in long_form["properties"]["first"].items() if k not in said}
+        return {"anyOf": [short, long_form], "description": long_form["description"]}
 
     def to_model(self) -> AccessTime:
         return AccessTime(self.first, self.next)
@@ -157,6 +164,8 @@ class InterferenceDoc(YamlModel):
 
 
 class RegionDoc(YamlModel):
+    """A memory or a peripheral, and what an access to it takes."""
+
     kind: RegionKind = Field(description="memory or peripheral")
     bus_width: Width = Field(description="bits moved by one access: 8, 16, 32 or 64")
     clock: Frequency | None = Field(None, description="of the region's bus; the core's if absent")
@@ -169,9 +178,15 @@ class RegionDoc(YamlModel):
     )
     base: Address | None = Field(None, description="first address")
     size: Size | None = Field(None, description="size in bytes")
-    fetch: AccessTimeDoc | None = None
-    read: AccessTimeDoc | None = None
-    write: AccessTimeDoc | None = None
+    fetch: AccessTimeDoc | None = Field(
+        None, description="full time of an instruction fetch; absent: code cannot lie here"
+    )
+    read: AccessTimeDoc | None = Field(
+        None, description="full time of a data read; absent: it cannot be read"
+    )
+    write: AccessTimeDoc | None = Field(
+        None, description="full time of a data write; absent: it cannot be written"
+    )
     access: AccessTimeDoc | None = Field(
         None, description="for accesses of unknown direction; else the dearer of read and write"
     )
@@ -184,7 +199,7 @@ class RegionDoc(YamlModel):
         description="what a load from here takes more that misses in the data cache; absent: not "
         "cached",
     )
-    note: Text = ""
+    note: Text = Field("", description="for people; shown where the region is explained")
 
     def to_model(self, name: str) -> Region:
         times = {
@@ -211,6 +226,8 @@ class RegionDoc(YamlModel):
 
 
 class CacheDoc(YamlModel):
+    """Lines, size and ways of a cache."""
+
     line: LineBytes = Field(description="bytes of a line: 16, 32, 64 or 128")
     size: Size = Field(description="of the whole cache: `4 KiB`")
     ways: Ways = Field(description="lines that a set holds; 1: direct mapped")
@@ -248,7 +265,9 @@ class FetchesAheadDoc(YamlModel):
 
 
 class InstructionCacheDoc(CacheDoc):
-    hides_stalls: bool = Field(
+    """A cache that instructions are fetched from."""
+
+    hides_stalls: Boolean = Field(
         False,
         description="while a line is loaded, what its first instruction and the one before it wait "
         "for beside fetches arrives",
@@ -289,6 +308,8 @@ PricedEvent = Annotated[EventKind, AfterValidator(in_place(_priced))]
 
 
 class CoreDoc(YamlModel):
+    """The core: its clock, and what its events take."""
+
     name: Text = Field(description="name of the core")
     clock: Frequency = Field(description="of the core")
     events: dict[PricedEvent, Time] = Field(
@@ -351,9 +372,11 @@ class CoreDoc(YamlModel):
 class ProfileDoc(YamlModel):
     """A hardware profile: what each access and each core event costs."""
 
-    schema_: Literal["wcetchar/hardware-profile/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/hardware-profile/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     name: Text = Field(description="name of the hardware")
-    description: Text = ""
+    description: Text = Field("", description="what it describes, in words")
     core: CoreDoc = Field(description="the core's clock and timing")
     regions: dict[Text, RegionDoc] = Field(description="memories and peripherals by name")
     default_map: dict[Text, Text] = Field(

@@ -90,48 +90,40 @@ _EXAMPLE: Final = {
 }
 _MAX_LENGTH: Final = 100
 
-_NUMBER = r"(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?"
+NUMBER = r"(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?"
 _UNIT = r"[^\W\d_]+(?:/s)?|%"
-_SIGN = r"(?:\+-|\+/-|±)"
+SIGN = r"(?:\+-|\+/-|±)"
 _SYSTEMATIC: Final = "systematic"
 _STOCHASTIC: Final = "stochastic"
-_KIND = rf"{_SYSTEMATIC}|{_STOCHASTIC}"
-_ERRORS: Final = 2
+KIND = rf"{_SYSTEMATIC}|{_STOCHASTIC}"
+ERRORS: Final = 2
 """One of each kind, at most."""
 
 
 def _error_shape(number: int) -> str:
     return (
-        rf"(?:\s*{_SIGN}\s*(?P<by{number}>{_NUMBER})"
-        rf"(?:\s*(?P<unit{number}>(?!(?:{_KIND})\b)(?:{_UNIT})))?"
-        rf"(?:\s+(?P<kind{number}>{_KIND}))?)?"
+        rf"(?:\s*{SIGN}\s*(?P<by{number}>{NUMBER})"
+        rf"(?:\s*(?P<unit{number}>(?!(?:{KIND})\b)(?:{_UNIT})))?"
+        rf"(?:\s+(?P<kind{number}>{KIND}))?)?"
     )
 
 
 _SHAPE = re.compile(
-    rf"(?P<sign>-\s*)?(?P<first>{_NUMBER})"
-    rf"(?:\s*\.\.\s*(?P<to_sign>-\s*)?(?P<to>{_NUMBER}))?"
-    rf"\s*(?P<unit>{_UNIT})?" + "".join(map(_error_shape, range(_ERRORS)))
+    rf"(?P<sign>-\s*)?(?P<first>{NUMBER})"
+    rf"(?:\s*\.\.\s*(?P<to_sign>-\s*)?(?P<to>{NUMBER}))?"
+    rf"\s*(?P<unit>{_UNIT})?" + "".join(map(_error_shape, range(ERRORS)))
 )
 _COUNT = r"(?:0|[1-9][0-9]{0,18})"
 _COUNT_SHAPE = re.compile(
     rf"(?P<first>-?{_COUNT})"
     + "".join(
-        rf"(?:\s*{_SIGN}\s*(?P<by{number}>{_COUNT})(?:\s+(?P<kind{number}>{_KIND}))?)?"
-        for number in range(_ERRORS)
+        rf"(?:\s*{SIGN}\s*(?P<by{number}>{_COUNT})(?:\s+(?P<kind{number}>{KIND}))?)?"
+        for number in range(ERRORS)
     )
 )
 
-PATTERN: Final = (
-    rf"^{_NUMBER}(?:\s*\.\.\s*{_NUMBER})?\s*[A-Za-z\u00b5\u03bc]+"
-    rf"(?:\s*{_SIGN}\s*{_NUMBER}\s*(?:[A-Za-z\u00b5\u03bc]+|%)(?:\s+(?:{_KIND}))?)"
-    rf"{{0,{_ERRORS}}}$"
-)
-"""Shape of a quantity for the JSON Schemas; the units are checked by :func:`parse_quantity`."""
-COUNT_PATTERN: Final = rf"^-?{_COUNT}(?:\s*{_SIGN}\s*{_COUNT}(?:\s+(?:{_KIND}))?){{0,{_ERRORS}}}$"
-"""Shape of a count that may have errors."""
-BANDWIDTH_PATTERN: Final = rf"^{_NUMBER}\s*[A-Za-z]+/s$"
-"""Shape of a bandwidth, as :func:`parse_bandwidth` reads it."""
+COUNT_SHAPE: Final = rf"-?{_COUNT}(?:\s*{SIGN}\s*{_COUNT}(?:\s+(?:{KIND}))?){{0,{ERRORS}}}"
+"""Of a count that may have errors, for the JSON Schemas."""
 
 
 def parse_quantity(value: object, dimension: Dimension) -> Quantity:
@@ -186,7 +178,7 @@ def _kinds(match: re.Match[str], text: str) -> list[tuple[int, str]]:
     """
     found = [
         (number, match[f"kind{number}"] or _SYSTEMATIC)
-        for number in range(_ERRORS)
+        for number in range(ERRORS)
         if match[f"by{number}"] is not None
     ]
     if len({kind for _, kind in found}) < len(found):
@@ -239,7 +231,7 @@ def parse_clock(value: object) -> Quantity:
 def parse_percent(value: object) -> Fraction:
     """Text of a percentage, ``9 %`` -> 9/100. Raises :class:`InputError` without a place."""
     text = value if isinstance(value, str) and len(value) <= _MAX_LENGTH else ""
-    match = re.fullmatch(rf"({_NUMBER})\s*%", text.strip())
+    match = re.fullmatch(rf"({NUMBER})\s*%", text.strip())
     if match is None:
         raise InputError(
             f"{shown(value)} is not a percentage", expected="a percentage such as `9 %` or `2.5 %`"
@@ -264,6 +256,11 @@ def unit_named(name: str) -> tuple[Dimension, Unit | None, Fraction]:
         expected="one of " + ", ".join(known),
         hint=f"did you mean `{close[0]}`?" if close else None,
     )
+
+
+def units_of(dimension: Dimension) -> tuple[str, ...]:
+    """Names of units, with other spellings."""
+    return tuple(_UNITS[dimension])
 
 
 def looks_like_quantity(value: object) -> bool:
@@ -300,7 +297,7 @@ def scaled_text(text: str, factor: Fraction) -> str:
     if match is None:
         raise ValueError(f"{text} is no quantity")
     names = ["first", "to"]
-    names += [f"by{number}" for number in range(_ERRORS) if match[f"unit{number}"] != "%"]
+    names += [f"by{number}" for number in range(ERRORS) if match[f"unit{number}"] != "%"]
     found, end = [], 0
     for name in sorted(names, key=match.start):
         if match[name] is not None:

@@ -31,7 +31,9 @@ class RunsFile:
 class RunsDoc(YamlModel):
     """Which services each trace shows, and the values of their parameters."""
 
-    schema_: Literal["wcetchar/runs/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/runs/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     runs: dict[Text, dict[Text, dict[Text, Value]]] = Field(
         description="trace, beside this file -> service -> parameter -> value"
     )

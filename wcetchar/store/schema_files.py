@@ -1,7 +1,7 @@
-"""JSON Schemas of the files, generated from the documents that read them.
+"""JSON Schemas (draft-07) of the files, generated from the documents that read them.
 
-Committed under ``schemas/`` for editors. ``python -m wcetchar.store.schema_files`` writes them
-anew.
+Committed under ``schemas/`` for editors and for ``wcetchar schema``. ``python -m
+wcetchar.store.schema_files`` writes them anew, and refuses a key that nothing is said of.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from wcetchar.model.characterization import SCHEMA_VERSION
 from wcetchar.store.based_on import BASED_ON, NONE, OWN
 from wcetchar.store.budget import BudgetsDoc
 from wcetchar.store.campaign import CampaignDoc
 from wcetchar.store.characterization_doc import CharacterizationDoc
+from wcetchar.store.draft07 import DRAFT, draft07, undescribed
 from wcetchar.store.files import write_atomically
 from wcetchar.store.measure_doc import MeasureDoc
 from wcetchar.store.measured import MeasuredDoc
@@ -31,36 +33,66 @@ from wcetchar.store.slowdowns import SlowdownsDoc
 from wcetchar.store.system import SystemDoc
 from wcetchar.store.working_sets import WorkingSetsDoc
 
-PROFILE: Final = "hardware-profile.json"
 FOLDER: Final = Path(__file__).resolve().parent / "schemas"
+PROFILE: Final = "hardware-profile"
+PART_OF_SERVICES: Final = "services-part"
+CHARACTERIZATION: Final = "characterization"
 DOCUMENTS: Final[dict[str, type[BaseModel]]] = {
-    "budget.json": BudgetsDoc,
-    "campaign.json": CampaignDoc,
-    "characterization.json": CharacterizationDoc,
-    "measure.json": MeasureDoc,
-    "measured.json": MeasuredDoc,
-    "partitions.json": PartitionsDoc,
-    "runs.json": RunsDoc,
-    "section-map.json": SectionMapDoc,
-    "services.json": ServicesDoc,
-    "system.json": SystemDoc,
-    "shared-device.json": SharedDeviceDoc,
-    "slowdowns.json": SlowdownsDoc,
-    "working-sets.json": WorkingSetsDoc,
+    "budget": BudgetsDoc,
+    "campaign": CampaignDoc,
+    CHARACTERIZATION: CharacterizationDoc,
+    PROFILE: ProfileDoc,
+    "measure": MeasureDoc,
+    "measured": MeasuredDoc,
+    "partitions": PartitionsDoc,
+    "runs": RunsDoc,
+    "section-map": SectionMapDoc,
+    "services": ServicesDoc,
+    "shared-device": SharedDeviceDoc,
+    "slowdowns": SlowdownsDoc,
+    "system": SystemDoc,
+    "working-sets": WorkingSetsDoc,
 }
-PART_OF_SERVICES: Final = "services-part.json"
+_VERSIONS: Final = {CHARACTERIZATION: SCHEMA_VERSION}
+"""Of files that do not say `schema:`."""
 
 
 def schema_texts() -> dict[str, str]:
-    """File name -> text of each JSON Schema (draft 2020-12)."""
-    schemas = {name: _schema(model) for name, model in DOCUMENTS.items()}
-    schemas |= {PROFILE: _profile(), PART_OF_SERVICES: _part_of_services()}
-    return {name: _text(schema) for name, schema in schemas.items()}
+    """File name -> text of each JSON Schema.
+
+    Raises:
+        ValueError: a key has no description.
+    """
+    return {f"{name}.json": _text(one) for name, one in schemas().items()}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Name -> each JSON Schema. Raises as :func:`schema_texts`."""
+    found = {name: _schema(model) for name, model in DOCUMENTS.items()}
+    found[PROFILE] = _profile()
+    found[PART_OF_SERVICES] = _part_of_services()
+    return {name: _finished(name, one) for name, one in found.items()}
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {**schema, **model.model_json_schema(by_alias=True)}
+    return model.model_json_schema(by_alias=True)
+
+
+def _finished(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """As draft-07, with an identifier that names the version of the form."""
+    kind = name.replace(PART_OF_SERVICES, "services/1/part")
+    version = "" if "/" in kind else f"/{_VERSIONS.get(name, 1)}"
+    head = {
+        "$schema": DRAFT,
+        "$id": f"urn:wcetchar:{kind}{version}",
+        "title": name.replace("-", " ").capitalize(),
+        "description": schema.get("description", ""),
+    }
+    whole = {**head, **draft07(schema, nothing=name == CHARACTERIZATION), **head}
+    lacking = [*undescribed(whole)]
+    if not whole.get("description") or lacking:
+        raise ValueError(f"{name}: nothing is said of {', '.join(lacking) or 'the file'}")
+    return whole
 
 
 def _profile() -> dict[str, Any]:
@@ -76,7 +108,7 @@ def _profile() -> dict[str, Any]:
         "description": "another profile, by shipped name or path: what is not said here is taken "
         "from it; `none` leaves out what it has",
     }
-    head = {key: whole.pop(key) for key in ("$schema", "title", "description")}
+    head = {key: whole.pop(key) for key in ("title", "description")}
     return {
         **head,
         "type": "object",
@@ -105,17 +137,22 @@ def _changed(schema: Any) -> Any:
     left_out: dict[str, Any] = {"const": NONE}
     if "properties" in found:
         found["properties"] = {
-            name: {"anyOf": [one, left_out]} for name, one in found["properties"].items()
+            name: {"anyOf": [one, left_out], **_said(one)}
+            for name, one in found["properties"].items()
         }
     if isinstance(found.get("additionalProperties"), dict):
         found["additionalProperties"] = {"anyOf": [found["additionalProperties"], left_out]}
     return found
 
 
+def _said(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: schema[key] for key in ("title", "description") if key in schema}
+
+
 def _part_of_services() -> dict[str, Any]:
     """One of several services files: what it lacks stands in another."""
     schema = _schema(ServicesDoc)
-    schema["title"] = "A part of " + schema["title"]
+    schema["description"] = "One of several services files: what it lacks stands in another."
     schema["required"] = ["schema"]
     del schema["$defs"]["KernelDoc"]["required"]
     keys = {name: key for name, key in schema["$defs"]["ServiceDoc"].items() if name != "required"}
@@ -143,7 +180,7 @@ def _part_of_services() -> dict[str, Any]:
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from wcetchar.store.checking import (
 from wcetchar.store.document import SECTION_MAP, read_document
 from wcetchar.store.names import map_path
 from wcetchar.store.profile import Address
-from wcetchar.store.quantity import COUNT_PATTERN, parse_count
+from wcetchar.store.quantity import parse_count
+from wcetchar.store.shapes import COUNT_PATTERN
 from wcetchar.store.source import shown
 
 ASSUMPTIONS: Final = {
@@ -80,7 +81,7 @@ Value = Annotated[Integer, Field(ge=-_LIMIT, le=_LIMIT)]
 UncertainValue = Annotated[
     UncertainCount,
     PlainValidator(in_place(_uncertain)),
-    WithJsonSchema({"type": "string", "pattern": COUNT_PATTERN, "description": "`13 +- 2`"}),
+    WithJsonSchema({"type": "string", "pattern": COUNT_PATTERN, "examples": ["13 +- 2"]}),
 ]
 AnyValue = Annotated[
     Annotated[Value, Tag("exact")] | Annotated[UncertainValue, Tag("uncertain")],
@@ -91,9 +92,11 @@ AnyValue = Annotated[
 class SectionMapDoc(YamlModel):
     """Where the logical sections lie, and the values of the parameters."""
 
-    schema_: Literal["wcetchar/section-map/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/section-map/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     name: Text = Field(description="name of the map")
-    description: Text = ""
+    description: Text = Field("", description="what it places, in words")
     sections: dict[Text, Text] = Field(description="logical section to region of the profile")
     parameters: dict[Text, AnyValue] = Field(
         default_factory=dict,
@@ -106,10 +109,11 @@ class SectionMapDoc(YamlModel):
         default_factory=dict, description="logical section to where it begins"
     )
     instruction_cache: CacheStateName = Field(
-        CacheState.ALWAYS_MISS, description="its state when a service begins"
+        CacheState.ALWAYS_MISS,
+        description="state of the core's instruction cache when a service begins",
     )
     data_cache: CacheStateName = Field(
-        CacheState.ALWAYS_MISS, description="its state when a service begins"
+        CacheState.ALWAYS_MISS, description="state of the core's data cache when a service begins"
     )
 
 

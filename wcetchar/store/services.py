@@ -80,7 +80,7 @@ MOST_CASES: Final = 64
 Range = Annotated[
     tuple[int, int],
     PlainValidator(in_place(read_range)),
-    WithJsonSchema({"type": "string", "pattern": r"^\s*-?[0-9]+\s*\.\.\s*-?[0-9]+\s*$"}),
+    WithJsonSchema({"type": "string", "pattern": f"^{_RANGE.pattern}$", "examples": ["1..16"]}),
 ]
 Count = Annotated[Integer, Field(ge=1, le=1 << 20)]
 Channel = Annotated[Integer, Field(ge=0, le=1 << 20)]
@@ -94,6 +94,8 @@ Symbols = Annotated[list[Text], Field(min_length=1)]
 
 
 class KernelDoc(YamlModel):
+    """Which kernel it is, with which settings."""
+
     name: Text = Field(description="name of the kernel")
     version: Text = Field(description="its version")
     configuration: dict[Text, Text] = Field(
@@ -102,15 +104,24 @@ class KernelDoc(YamlModel):
 
 
 class ChannelsDoc(YamlModel):
-    begin: Channel = 0
-    end: Channel = 1
-    first_parameter: Channel = 2
+    """Which channel of the array of marks says what."""
+
+    begin: Channel = Field(default=0, description="of marks where a service begins")
+    end: Channel = Field(default=1, description="of marks where a service ends")
+    first_parameter: Channel = Field(
+        default=2,
+        description="of the first parameter of a service; the next one has the next channel",
+    )
 
 
 class MarksDoc(YamlModel):
+    """The array that the firmware stores its marks to."""
+
     symbol: Text = Field(description="the byte array that marks are stored to")
     values: Count = Field(description="elements per channel")
-    channels: ChannelsDoc = Field(default_factory=ChannelsDoc)
+    channels: ChannelsDoc = Field(
+        default_factory=ChannelsDoc, description="which channel says what"
+    )
 
     def to_model(self) -> Marks:
         channels = self.channels
@@ -124,24 +135,34 @@ class MarksDoc(YamlModel):
 
 
 class AddressesDoc(YamlModel):
+    """A range of addresses."""
+
     base: Address = Field(description="first address")
     size: Size = Field(description="size, such as `4 KiB`")
 
 
 class SectionDoc(YamlModel):
+    """A logical section: what of the image, or of memory, is counted together."""
+
     kind: SectionKind = Field(description="code, data, stack or peripheral")
-    linker_sections: list[Text] = Field(default_factory=list)
+    linker_sections: list[Text] = Field(
+        default_factory=list, description="sections of the image that belong to it"
+    )
     optional_linker_sections: list[Text] = Field(
         default_factory=list, description="linker sections that an image need not have"
     )
-    symbols: list[Text] = Field(default_factory=list)
-    address_ranges: list[AddressesDoc] = Field(default_factory=list)
+    symbols: list[Text] = Field(
+        default_factory=list, description="functions or objects that belong to it"
+    )
+    address_ranges: list[AddressesDoc] = Field(
+        default_factory=list, description="addresses that belong to it: peripherals, stacks"
+    )
     either_of: list[Text] = Field(
         default_factory=list,
         description="in place of rules: sections of data; what an instruction accesses that was "
         "seen to access several of them counts for this one",
     )
-    meaning: Text = ""
+    meaning: Text = Field("", description="what lies there, in words; published")
 
     def to_model(self, name: str) -> LogicalSection:
         return LogicalSection(
@@ -157,6 +178,8 @@ class SectionDoc(YamlModel):
 
 
 class HardwareDoc(YamlModel):
+    """What the hardware accesses by itself around exceptions."""
+
     vector_section: Text | None = Field(
         default=None, description="logical section of the vector table"
     )
@@ -173,11 +196,15 @@ class HardwareDoc(YamlModel):
 
 
 class LockDoc(YamlModel):
+    """How the kernel locks its scheduler."""
+
     lock: Symbols = Field(description="functions that lock the scheduler")
     unlock: Symbols = Field(description="functions that unlock it")
 
 
 class ParameterDoc(YamlModel):
+    """A call argument, or a number of the kernel's state, that the counts depend on."""
+
     kind: ParameterKind = Field(description="argument, state or case")
     range: Range = Field(description="values inclusive, such as `1..16`")
     meaning: Text = Field(description="what the parameter counts")
@@ -187,6 +214,8 @@ class ParameterDoc(YamlModel):
 
 
 class ServiceDoc(YamlModel):
+    """A service: a call, a handler or an activity, and where it begins."""
+
     mark: Mark = Field(
         None, description="value stored to the begin and end channels; none: every call counts"
     )
@@ -195,9 +224,13 @@ class ServiceDoc(YamlModel):
         "activation (of a thread)"
     )
     entries: Symbols = Field(description="symbols of the function, handler or thread's function")
-    description: Text = ""
-    worst_state: Text = ""
-    parameters: dict[Text, ParameterDoc] = Field(default_factory=dict)
+    description: Text = Field("", description="what it does, in words; published")
+    worst_state: Text = Field(
+        "", description="the state that is driven for it, and why no other is worse; published"
+    )
+    parameters: dict[Text, ParameterDoc] = Field(
+        default_factory=dict, description="what its counts depend on, by the name in formulas"
+    )
     exceptions: list[ExceptionNumber] = Field(
         default_factory=list, description="numbers of the exceptions that this handler serves"
     )
@@ -221,7 +254,7 @@ class ServiceDoc(YamlModel):
 class LeftOutDoc(YamlModel):
     """Calls of the kernel that are no services, for one reason."""
 
-    because: Text
+    because: Text = Field(description="why they are not characterized")
     calls: list[Text] | dict[Text, Text] = Field(
         min_length=1, description="their names, alone or each with what there is to say of it"
     )
@@ -233,14 +266,18 @@ class LeftOutDoc(YamlModel):
 class ServicesDoc(YamlModel):
     """What to characterize, and how addresses and marks are to be read."""
 
-    schema_: Literal["wcetchar/services/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/services/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     kernel: KernelDoc = Field(description="name and version of the kernel")
     marks: MarksDoc | None = Field(None, description="the array of marks")
     sections: dict[Text, SectionDoc] = Field(description="logical sections by name")
     hardware: HardwareDoc = Field(
         default_factory=HardwareDoc, description="sections that the hardware itself touches"
     )
-    scheduler_lock: LockDoc | None = None
+    scheduler_lock: LockDoc | None = Field(
+        None, description="functions that hold preemption off, and those that end it"
+    )
     assumptions: list[Text] = Field(
         default_factory=list, description="what the figures hold under; published with them"
     )

@@ -21,7 +21,8 @@ from wcetchar.store.checking import (
 from wcetchar.store.document import SHARED_DEVICE, read_document
 from wcetchar.store.names import shared_device_path
 from wcetchar.store.profile import Size
-from wcetchar.store.quantity import PATTERN, parse_percent, parse_size, parse_time
+from wcetchar.store.quantity import Dimension, parse_percent, parse_size, parse_time
+from wcetchar.store.shapes import percent_schema, quantity_schema, quantity_text
 from wcetchar.store.slowdowns import Bandwidth
 from wcetchar.store.source import Source, shown
 
@@ -45,19 +46,17 @@ def _share(value: Any) -> Fraction:
 Duration = Annotated[
     Fraction,
     PlainValidator(in_place(parse_time)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`12 ms`"}),
+    quantity_schema(Dimension.TIME, "12 ms", clock=False),
 ]
 Moved = Annotated[
     int | str,
     PlainValidator(in_place(_moved)),
-    WithJsonSchema(
-        {"type": "string", "description": "`cluster` (the data of the request), or a size"}
-    ),
+    WithJsonSchema({"anyOf": [{"const": _DATA}, quantity_text(Dimension.SIZE, "512 B")]}),
 ]
 Share = Annotated[
     Fraction,
     PlainValidator(in_place(_share)),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*%$", "description": "`86 %`"}),
+    percent_schema("86 %"),
 ]
 
 
@@ -89,7 +88,9 @@ class FigureDoc(YamlModel):
 class SharedDeviceDoc(YamlModel):
     """Devices on a bus that is given to them in slots of time."""
 
-    schema_: Literal["wcetchar/shared-device/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/shared-device/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     source: Text = Field(description="where the figures are from")
     bandwidth: Bandwidth = Field(description="of the bus")
     clusters: list[Size] = Field(description="sizes of a request's data")

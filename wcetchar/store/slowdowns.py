@@ -6,15 +6,16 @@ import re
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator
 
 from wcetchar.errors import InputError
 from wcetchar.model.slowdown import Application, MeasuredSlowdowns
-from wcetchar.store.checking import Text, YamlModel, in_place, mapping_at, validate
+from wcetchar.store.checking import Boolean, Text, YamlModel, in_place, mapping_at, validate
 from wcetchar.store.document import SLOWDOWNS, read_document
 from wcetchar.store.measured import MeasuredTime
 from wcetchar.store.names import slowdowns_path
-from wcetchar.store.quantity import BANDWIDTH_PATTERN, parse_bandwidth
+from wcetchar.store.quantity import Dimension, parse_bandwidth
+from wcetchar.store.shapes import factor_schema, quantity_schema
 from wcetchar.store.source import PlainInt, Source, shown
 
 
@@ -31,12 +32,12 @@ def _factor(value: Any) -> Fraction:
 Factor = Annotated[
     Fraction,
     PlainValidator(in_place(_factor)),
-    WithJsonSchema({"type": "number", "minimum": 1, "description": "`1.22`"}),
+    factor_schema(1.22),
 ]
 Bandwidth = Annotated[
     Fraction,
     PlainValidator(in_place(parse_bandwidth)),
-    WithJsonSchema({"type": "string", "pattern": BANDWIDTH_PATTERN, "description": "`36 MB/s`"}),
+    quantity_schema(Dimension.BANDWIDTH, "36 MB/s"),
 ]
 
 
@@ -49,7 +50,7 @@ class ApplicationDoc(YamlModel):
     also_said: list[Factor] = Field(
         default_factory=list, description="other factors that the same source gives"
     )
-    only_bus_time: bool = Field(
+    only_bus_time: Boolean = Field(
         False, description="all of its time is bus time: it shows what others take of the bus"
     )
     about: Text = Field("", description="what it is")
@@ -58,7 +59,9 @@ class ApplicationDoc(YamlModel):
 class SlowdownsDoc(YamlModel):
     """How much longer applications took while other masters used their bus."""
 
-    schema_: Literal["wcetchar/slowdowns/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/slowdowns/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     source: Text = Field(description="where they were published, or how they were measured")
     load: Bandwidth | None = Field(None, description="that other masters had meanwhile")
     bandwidths: dict[Text, Bandwidth] = Field(

@@ -25,6 +25,7 @@ from wcetchar.model.workload import (
     Workload,
 )
 from wcetchar.store.checking import (
+    Boolean,
     Integer,
     Text,
     YamlModel,
@@ -38,8 +39,9 @@ from wcetchar.store.checking import (
 from wcetchar.store.document import SYSTEM, read_document
 from wcetchar.store.names import beside
 from wcetchar.store.partitions import Time
-from wcetchar.store.quantity import PATTERN, Dimension, parse_quantity, parse_time
+from wcetchar.store.quantity import Dimension, parse_quantity, parse_time
 from wcetchar.store.section_map import Value
+from wcetchar.store.shapes import factor_schema, quantity_schema, quantity_text
 from wcetchar.store.source import Source, Steps, shown
 from wcetchar.store.working_sets import working_set_at
 
@@ -84,17 +86,29 @@ def _switch(value: Any) -> Fraction | str:
     return parse_time(value) if value[:1].isdigit() else value
 
 
-def _text(schema: dict[str, Any]) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", **schema})
-
-
-Shortest = Annotated[Fraction, PlainValidator(in_place(_shortest)), _text({"pattern": PATTERN})]
-Rate = Annotated[Fraction, PlainValidator(in_place(_shortest_of_rate)), _text({"pattern": PATTERN})]
-Slice = Annotated[Fraction | None, PlainValidator(in_place(_slice)), _text({})]
-Factor = Annotated[
-    Fraction, PlainValidator(in_place(_factor)), WithJsonSchema({"type": ["number", "string"]})
+Shortest = Annotated[
+    Fraction,
+    PlainValidator(in_place(_shortest)),
+    quantity_schema(Dimension.TIME, "10 ms", clock=False),
 ]
-Switch = Annotated[Fraction | str, PlainValidator(in_place(_switch)), _text({})]
+Rate = Annotated[
+    Fraction,
+    PlainValidator(in_place(_shortest_of_rate)),
+    quantity_schema(Dimension.FREQUENCY, "2 kHz"),
+]
+Slice = Annotated[
+    Fraction | None,
+    PlainValidator(in_place(_slice)),
+    WithJsonSchema(
+        {"anyOf": [{"const": "none"}, quantity_text(Dimension.TIME, "1 ms", clock=False)]}
+    ),
+]
+Factor = Annotated[Fraction, PlainValidator(in_place(_factor)), factor_schema(1.22)]
+Switch = Annotated[
+    Fraction | str,
+    PlainValidator(in_place(_switch)),
+    WithJsonSchema({"type": "string", "examples": ["3 us", SWITCH]}),
+]
 Times = Annotated[Integer, Field(ge=1, le=10_000)]
 NamedText = Annotated[Text, Field(min_length=1)]
 Priority = Annotated[Integer, Field(ge=0, le=1_000_000)]
@@ -124,7 +138,7 @@ class CodeDoc(YamlModel):
 class UseDoc(YamlModel):
     """A critical section: what a job does while it holds a resource."""
 
-    resource: NamedText
+    resource: NamedText = Field(description="what is held: a mutex, a semaphore, any name")
     wcet: Time = Field(Fraction(0), description="part of the task's own code")
     calls: list[CallDoc] = Field([], description="of services, to lock and unlock as well")
     times: Times = Field(1, description="in a job")
@@ -169,14 +183,18 @@ class TaskDoc(_ActivityDoc):
 
     released_by: NamedText | None = Field(None, description="the interrupt that releases it")
     uses: list[UseDoc] = Field([], description="critical sections of a job")
-    holds_off: HoldsOffDoc | None = None
-    suspended: SuspendedDoc | None = None
+    holds_off: HoldsOffDoc | None = Field(
+        None, description="how long its own code keeps others from running"
+    )
+    suspended: SuspendedDoc | None = Field(
+        None, description="waits of a job beside locks and its release"
+    )
 
 
 class InterruptDoc(_ActivityDoc):
     """An interrupt and its handler."""
 
-    above_kernel: bool = Field(False, description="the kernel never masks it")
+    above_kernel: Boolean = Field(False, description="the kernel never masks it")
 
 
 class KernelDoc(YamlModel):
@@ -201,7 +219,7 @@ class KernelDoc(YamlModel):
         None,
         description="`none`: nothing of the kernel comes by itself; else an interrupt calls it",
     )
-    nested_interrupts: bool = Field(
+    nested_interrupts: Boolean = Field(
         False, description="handlers are interrupted by more urgent interrupts"
     )
     inheritance: Literal["direct", "transitive"] = Field(
@@ -215,9 +233,13 @@ class KernelDoc(YamlModel):
 class SystemDoc(YamlModel):
     """Tasks and interrupts on one processor."""
 
-    schema_: Literal["wcetchar/system/1"] = Field(alias="schema")
-    name: Text
-    kernel: KernelDoc | None = None
+    schema_: Literal["wcetchar/system/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
+    name: Text = Field(description="name of the system")
+    kernel: KernelDoc | None = Field(
+        None, description="what the kernel's services take; without it, times are the file's own"
+    )
     tasks: dict[NamedText, TaskDoc] = Field(description="by name")
     interrupts: dict[NamedText, InterruptDoc] = Field({}, description="by name")
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator
 
 from wcetchar.errors import InputError
 from wcetchar.model.switching import WorkingSet
@@ -15,7 +15,8 @@ from wcetchar.store.checking import Text, YamlModel, did_you_mean, in_place, one
 from wcetchar.store.document import WORKING_SETS, read_document
 from wcetchar.store.names import is_file, working_sets_path
 from wcetchar.store.profile import Size
-from wcetchar.store.quantity import PATTERN, parse_percent, parse_time
+from wcetchar.store.quantity import Dimension, parse_percent, parse_time
+from wcetchar.store.shapes import percent_schema, quantity_schema
 from wcetchar.store.source import Source, Steps, shown
 
 
@@ -50,12 +51,12 @@ def _least(value: Any) -> Fraction:
 Duration = Annotated[
     Fraction,
     PlainValidator(in_place(_time)),
-    WithJsonSchema({"type": "string", "pattern": PATTERN, "description": "`85 us`"}),
+    quantity_schema(Dimension.TIME, "85 us", clock=False),
 ]
 Progress = Annotated[
     Fraction,
     PlainValidator(in_place(_least)),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*%$", "description": "`9 %`"}),
+    percent_schema("9 %"),
 ]
 
 
@@ -77,7 +78,9 @@ class WorkingSetDoc(YamlModel):
 class WorkingSetsDoc(YamlModel):
     """What has to come back into caches behind a switch."""
 
-    schema_: Literal["wcetchar/working-sets/1"] = Field(alias="schema")
+    schema_: Literal["wcetchar/working-sets/1"] = Field(
+        alias="schema", description="what the file is, and the version of its form"
+    )
     source: Text = Field(description="where they were published, or how they were measured")
     working_sets: dict[Text, WorkingSetDoc] = Field(description="by name")
 

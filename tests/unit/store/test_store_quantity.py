@@ -10,8 +10,6 @@ import pytest
 from wcetchar.errors import InputError
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.store.quantity import (
-    COUNT_PATTERN,
-    PATTERN,
     Dimension,
     decimal_text,
     parse_count,
@@ -19,8 +17,10 @@ from wcetchar.store.quantity import (
     parse_size,
     quantity_text,
 )
+from wcetchar.store.shapes import COUNT_PATTERN, quantity_schema
 
 F = Fraction
+PATTERN = quantity_schema(Dimension.TIME).json_schema["pattern"]
 
 
 @pytest.mark.parametrize(
