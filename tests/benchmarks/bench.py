@@ -22,6 +22,7 @@ import growth
 import numpy as np
 from growth import Row
 from questions import questions
+from start_up import start_up
 
 from wcetchar.capture import CaptureRequest, CaptureResult, run
 from wcetchar.image import load_image
@@ -313,6 +314,7 @@ def main() -> None:
         "freertos": freertos,
         "growth": growth.growth,
         "questions": questions,
+        "start-up": start_up,
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group", nargs="*", help=f"of {', '.join(groups)}; all if none is named")

@@ -55,7 +55,7 @@ from wcetchar.model.expression import (
     Name,
     Number,
 )
-from wcetchar.model.instruction import FetchBuffer
+from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.service import Kernel, Parameter, ParameterKind, Part, SectionKind, ServiceKind
 from wcetchar.store import characterization_json, load_characterization
 

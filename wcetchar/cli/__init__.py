@@ -20,23 +20,24 @@ from wcetchar import __version__
 from wcetchar.cli.common import OnDemand, discard_output, say
 from wcetchar.errors import WcetcharError
 
-VERBS: Final = (
-    "demo",
-    "capture",
-    "characterize",
-    "campaign",
-    "estimate",
-    "paths",
-    "check",
-    "export",
-    "compare",
-    "sweep",
-    "validate",
-    "measure",
-    "profile",
-    "map",
-    "system",
-)
+VERBS: Final = {
+    "demo": "Price the published example on three boards.",
+    "capture": "Run a firmware under an emulator and write its trace.",
+    "characterize": "Turn traces into a kernel's characterization.",
+    "campaign": "Characterize a matrix of firmware, what is new of it.",
+    "estimate": "Price the services of a characterization on hardware.",
+    "paths": "Show the worst path of services as a flow graph.",
+    "check": "Hold traced paths against path models, services to budgets.",
+    "export": "Show traced invocations, priced, in other programs.",
+    "compare": "Hold characterizations against each other on hardware.",
+    "sweep": "Services over clock, memories, bus width, caches, parameters.",
+    "validate": "Hold estimates against measured times.",
+    "measure": "Measure well: from the question to a verdict on each result.",
+    "profile": "Make hardware profiles, and look into them.",
+    "map": "Make section maps.",
+    "system": "From services to systems: what switching takes.",
+}
+"""Verbs, and what `--help` lists of each."""
 
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it
 BROKEN_PIPE: Final = 141  # 128 + SIGPIPE
@@ -47,6 +48,8 @@ class _Verbs(OnDemand):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         _open_standard_descriptors()
+        # Looking through all that is installed for plugins, of which none is wanted.
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         with _cleaning_up_when_ended():
             try:
                 return super().main(*args, **extra)

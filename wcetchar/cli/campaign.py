@@ -34,7 +34,7 @@ class CellsFailed(WcetcharError):
     """Some cells failed; the exit code is that of the first."""
 
 
-@click.command("campaign", short_help="Characterize a matrix of firmware, what is new of it.")
+@click.command("campaign")
 @click.argument("campaign")
 @click.option(
     "-o",

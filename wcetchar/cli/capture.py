@@ -29,7 +29,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, seconds: float) -> floa
     return seconds
 
 
-@click.command("capture", short_help="Run a firmware under an emulator and write its trace.")
+@click.command("capture")
 @click.argument("firmware")
 @click.option(
     "--machine",

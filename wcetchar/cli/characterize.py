@@ -20,7 +20,7 @@ from wcetchar.pipeline.flow_facts import PathsRequest
 from wcetchar.report import summary
 
 
-@click.command("characterize", short_help="Turn traces into a kernel's characterization.")
+@click.command("characterize")
 @click.argument("firmware")
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @click.option(

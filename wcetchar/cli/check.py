@@ -24,7 +24,7 @@ _NAMED: Final = 8
 """Services that the error names at most."""
 
 
-@click.command("check", short_help="Hold traced paths against path models, services to budgets.")
+@click.command("check")
 @click.argument("subject", metavar="FIRMWARE|CHARACTERIZATION")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(

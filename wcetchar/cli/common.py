@@ -13,12 +13,15 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, cast
 
 import click
 
 from wcetchar.errors import InputError, Location, UsageError, one_line
 from wcetchar.pipeline.assignments import whole_number
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 TABLE_WIDTH: Final = 120
 """Columns of tables that no terminal shows, so that files are the same on every machine."""
@@ -28,9 +31,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 class OnDemand(click.Group):
     """A group of verbs, each a module of ``package`` with a click command named ``command``, of
-    which only the one that is called is imported."""
+    which only the one that is called is imported. ``verbs``: their names, and what a list of them
+    says of each; so that a list is there at once, whatever the verbs need."""
 
-    def __init__(self, *args: Any, package: str, verbs: Sequence[str], **extra: Any) -> None:
+    def __init__(self, *args: Any, package: str, verbs: Mapping[str, str], **extra: Any) -> None:
         super().__init__(*args, **extra)
         self._package, self._verbs = package, verbs
 
@@ -42,7 +46,19 @@ class OnDemand(click.Group):
             return None
         command = importlib.import_module(f"{self._package}.{cmd_name}").command
         assert isinstance(command, click.Command)
+        command.short_help = self._verbs[cmd_name]
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._verbs.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        verbs = self._verbs.items()
+        found = [CompletionItem(n, help=what) for n, what in verbs if n.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
 def json_option(function: _F) -> _F:

@@ -37,7 +37,7 @@ def _percent(ctx: click.Context, param: click.Parameter, text: str | None) -> Fr
     return Fraction(text)
 
 
-@click.command("compare", short_help="Hold characterizations against each other on hardware.")
+@click.command("compare")
 @click.argument("characterizations", nargs=-1, required=True, metavar="BASE OTHER...")
 @click.option(
     "profiles",

@@ -17,7 +17,7 @@ from wcetchar.report import comparison
 from wcetchar.report.view import view_of
 
 
-@click.command("demo", short_help="Price the published example on three boards.")
+@click.command("demo")
 @json_option
 @output_option
 def command(as_json: bool, output: str | None) -> None:

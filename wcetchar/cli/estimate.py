@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from wcetchar.cli.common import (
@@ -18,14 +20,14 @@ from wcetchar.cli.common import (
     values_option,
 )
 from wcetchar.errors import UsageError
-from wcetchar.pipeline import estimate as pipeline
-from wcetchar.report import csv, jsondoc, markdown, terminal, tornado
-from wcetchar.report.view import EstimateView, views_of
+
+if TYPE_CHECKING:
+    from wcetchar.report.view import EstimateView
 
 FORMATS = ("table", "summary", "csv", "markdown", "json")
 
 
-@click.command("estimate", short_help="Price the services of a characterization on hardware.")
+@click.command("estimate")
 @click.argument("characterization")
 @click.option(
     "profiles",
@@ -91,6 +93,9 @@ def command(
       wcetchar estimate muller2007 --profile muller2007/expected \\
           --map muller2007/map --service context_switch --uncertainty
     """
+    from wcetchar.pipeline import estimate as pipeline
+    from wcetchar.report.view import views_of
+
     check_files(output, {"--plot": plot}, (characterization, *profiles, *maps))
     if plot is not None and not uncertainty:
         raise UsageError("--plot draws uncertainties", expected="--uncertainty")
@@ -100,22 +105,34 @@ def command(
     )
     views = views_of(estimates)
     drawn = None if plot is None else _drawn(views)
-    if chosen == "json":
-        text = jsondoc.render(views)
-    elif chosen == "csv":
-        text = csv.render(views)
-    elif chosen == "markdown":
-        text = markdown.render(views)
-    elif chosen == "summary":
-        text = terminal.summary(views, table_width(output), table_color(output))
-    else:
-        text = terminal.render(views, table_width(output), table_color(output))
-    emit(text, output)
+    emit(_text(views, chosen, output), output)
     if plot is not None and drawn is not None:
         emit(drawn, plot)
 
 
+def _text(views: tuple[EstimateView, ...], chosen: str, output: str | None) -> str:
+    """Of the one format that is asked for, whose module alone is imported."""
+    if chosen == "json":
+        from wcetchar.report import jsondoc
+
+        return jsondoc.render(views)
+    if chosen == "csv":
+        from wcetchar.report import csv
+
+        return csv.render(views)
+    if chosen == "markdown":
+        from wcetchar.report import markdown
+
+        return markdown.render(views)
+    from wcetchar.report import terminal
+
+    draw = terminal.summary if chosen == "summary" else terminal.render
+    return draw(views, table_width(output), table_color(output))
+
+
 def _drawn(views: tuple[EstimateView, ...]) -> str:
+    from wcetchar.report import tornado
+
     if len(views) != 1:
         raise UsageError(
             f"--plot draws one estimate, and these are {len(views)}",

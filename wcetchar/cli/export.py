@@ -15,7 +15,7 @@ from wcetchar.pipeline import export as pipeline
 FORMATS = ("callgrind", "perfetto", "speedscope")
 
 
-@click.command("export", short_help="Show traced invocations, priced, in other programs.")
+@click.command("export")
 @click.argument("firmware")
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @click.option(

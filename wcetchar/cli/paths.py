@@ -24,7 +24,7 @@ from wcetchar.report.paths_view import rows_of
 FORMATS = ("table", "summary", "dot", "html", "lp", "json")
 
 
-@click.command("paths", short_help="Show the worst path of services as a flow graph.")
+@click.command("paths")
 @click.argument("characterization")
 @click.option(
     "--profile",

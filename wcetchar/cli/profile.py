@@ -21,7 +21,7 @@ from wcetchar.errors import CheckFailed, InputError, UsageError
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 
 
-@click.group("profile", short_help="Make hardware profiles, and look into them.")
+@click.group("profile")
 def command() -> None:
     """Make hardware profiles and look into them: begin one (`init`), find its times from
     measurements (`fit`), read it back in words, in ns and core cycles (`check`).

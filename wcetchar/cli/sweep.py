@@ -35,7 +35,7 @@ from wcetchar.store import parse_time
 MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
 
 
-@click.command("sweep", short_help="Services over clock, memories, bus width, caches, parameters.")
+@click.command("sweep")
 @click.argument("characterization")
 @click.option("--profile", required=True, metavar="NAME|FILE", help="Hardware profile.")
 @map_option

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FORMATS = ("table", "csv", "markdown", "json")
 
 
-@click.command("validate", short_help="Hold estimates against measured times.")
+@click.command("validate")
 @click.argument("characterization")
 @click.option(
     "--profile", required=True, metavar="NAME|FILE", help="Hardware profile of what was measured."

@@ -31,7 +31,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from wcetchar.model.access import EventKind
-from wcetchar.model.instruction import FetchBuffer, Flow, Instruction, InstructionTable
+from wcetchar.model.fetch_buffer import FetchBuffer
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable
 
 _FLUSHES = frozenset({EventKind.BARRIER, EventKind.WAIT})
 

@@ -9,7 +9,8 @@ from wcetchar.counting.fetch_ahead import FetchAhead, InVain
 from wcetchar.counting.fetch_buffer import Buffered, FetchesAhead
 from wcetchar.counting.front_end import is_predicted
 from wcetchar.model.cache import LINE_BYTES
-from wcetchar.model.instruction import FetchBuffer, Flow, Instruction, InstructionTable
+from wcetchar.model.fetch_buffer import FetchBuffer
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable
 
 Range = tuple[int, int]
 """Addresses start..end - 1."""

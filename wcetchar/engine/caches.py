@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Final
 
 from wcetchar.model.cache import CacheGeometry
 
-Lines = npt.NDArray[np.int64]
+if TYPE_CHECKING:  # of replays alone; prices need none
+    import numpy as np
+    import numpy.typing as npt
+
+    Lines = npt.NDArray[np.int64]
+
 _UNTOLD: Final[Mapping[tuple[int, int], int]] = {}
 
 
@@ -27,6 +29,8 @@ def replay(
     The cache is empty before the first, and before those at the positions ``emptied``. A line that
     misses is loaded, into the place of the one of its set that was used longest ago.
     """
+    import numpy as np
+
     sets: list[list[int]] = [[] for _ in range(geometry.sets)]
     missed = np.zeros(len(lines), dtype=bool)
     at = frozenset(emptied)
@@ -60,6 +64,8 @@ def replay_loads(
     As :func:`replay`, of a cache that loads fill and stores go through: a store brings no line in.
     ``stores_use``: one to a line that is there counts as a use of it.
     """
+    import numpy as np
+
     sets: list[list[int]] = [[] for _ in range(geometry.sets)]
     missed = np.zeros(len(lines), dtype=bool)
     at = frozenset(emptied)

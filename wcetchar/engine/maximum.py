@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-import numpy as np
-
 from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.chains import Following
 from wcetchar.engine.counts import values_of
@@ -68,6 +66,8 @@ def worst_parameters(
             expected=f"at most {LARGEST_SEARCH} combinations for --maximum",
             hint=f"--set some of them: {' '.join(f'--set {name}=VALUE' for name in free)}",
         )
+
+    import numpy as np
 
     grid = [*itertools.product(*ranges)]
 

@@ -14,10 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from wcetchar import formula
 from wcetchar.engine.counts import (
@@ -31,9 +28,12 @@ from wcetchar.engine.counts import (
 from wcetchar.engine.lines import LinesAt
 from wcetchar.engine.prices import PriceVector
 from wcetchar.errors import InputError
-from wcetchar.formula.columns import magnitude_of
 from wcetchar.model.characterization import Counts, ServiceCharacterization
 from wcetchar.model.expression import ONE, Expression
+
+if TYPE_CHECKING:  # of many values at once alone; one set of values needs no columns
+    import numpy as np
+    from numpy.typing import NDArray
 
 _INT64: Final = 2**63 - 1
 
@@ -48,6 +48,8 @@ class Times:
 
     def per(self, per_ns: int) -> NDArray[Any]:
         """The same in other ticks, of which there is a whole number in each."""
+        from wcetchar.formula.columns import magnitude_of
+
         factor = per_ns // self.per_ns
         most = max(magnitude_of(self.ticks), 1)
         wide = self.ticks.astype(object) if factor * most > _INT64 else self.ticks
@@ -124,6 +126,8 @@ class Totals:
         Raises:
             InputError: the counts do not hold somewhere.
         """
+        import numpy as np
+
         keys: dict[tuple[int, ...], int] = {}
         chosen = (tuple([values[i] for i in self.used]) for values in points)
         place = [keys.setdefault(key, len(keys)) for key in chosen]
@@ -145,6 +149,8 @@ class Totals:
         mine = [name for name in self.names if name in used]
 
         def columns() -> list[NDArray[np.int64]]:
+            import numpy as np
+
             axes = [np.array(each, dtype=np.int64) for each in chosen.values()]
             meshed = dict(zip(chosen, np.meshgrid(*axes, indexing="ij"), strict=True))
             return [meshed[name].ravel() for name in mine]
@@ -163,6 +169,8 @@ class Totals:
         """At values of the parameters that are used; ``None``: only one by one."""
         if not self.counts.is_formula or self.lines is not None or self.prices.rate.recurring:
             return None
+        import numpy as np
+
         names = [self.names[i] for i in self.used]
         calls: Counter[Expression] = Counter()
         counting = {row.repetition for row in self.counts.rows if row.vector}
@@ -238,10 +246,14 @@ class Totals:
 
 
 def _columns(keys: Sequence[tuple[int, ...]], names: int) -> list[NDArray[np.int64]]:
+    import numpy as np
+
     return list(np.array(keys, dtype=np.int64).reshape(len(keys), names).T)
 
 
 def exact_times(times: Sequence[Fraction]) -> Times:
+    import numpy as np
+
     per_ns = math.lcm(*(time.denominator for time in times))
     return Times(np.array([int(time * per_ns) for time in times], dtype=object), per_ns)
 
@@ -250,10 +262,14 @@ class _Sum:
     """Of columns, each times a number: int64 as long as nothing can wrap, then Python integers."""
 
     def __init__(self, length: int) -> None:
+        import numpy as np
+
         self.total: NDArray[Any] = np.zeros(length, dtype=np.int64)
         self._most = 0
 
     def add(self, column: NDArray[Any], factor: int) -> None:
+        from wcetchar.formula.columns import magnitude_of
+
         self._most += max(magnitude_of(column), 1) * abs(factor)
         if self._most > _INT64:
             self.total, column = self.total.astype(object), column.astype(object)

@@ -9,9 +9,9 @@ from wcetchar.isa import arm, thumb
 from wcetchar.isa.arm_apply import LR
 from wcetchar.isa.code_ranges import check_range
 from wcetchar.model.access import EventKind
+from wcetchar.model.fetch_buffer import ARMV4T_BUFFER
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
-    ARMV4T_BUFFER,
     ARMV4T_EXCEPTIONS,
     Flow,
     Instruction,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from wcetchar.isa.code_ranges import check_range
 from wcetchar.isa.thumb import ARMV6M, ARMV7EM, ARMV7EM_FP, ARMV7M, decoder, it_state_after
+from wcetchar.model.fetch_buffer import M_PROFILE_BUFFER
 from wcetchar.model.image import CodeRange, Image
 from wcetchar.model.instruction import (
-    M_PROFILE_BUFFER,
     M_PROFILE_FLOAT_EXCEPTIONS,
     Instruction,
     InstructionTable,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wcetchar.model.access import AccessVector, EventKind
 from wcetchar.model.expression import ONE, Expression
-from wcetchar.model.instruction import FetchBuffer
+from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.service import Kernel, LeftOut, Parameter, Part, SectionKind, ServiceKind
 
 if TYPE_CHECKING:

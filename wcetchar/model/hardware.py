@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from wcetchar.model.access import EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
-from wcetchar.model.instruction import FetchBuffer
+from wcetchar.model.fetch_buffer import FetchBuffer
 
 
 class Unit(StrEnum):

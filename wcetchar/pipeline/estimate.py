@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from wcetchar import store
 from wcetchar.engine import (
@@ -18,7 +19,6 @@ from wcetchar.engine import (
 from wcetchar.engine.counts import check_values
 from wcetchar.engine.parameter_box import narrowed
 from wcetchar.engine.pricing import can_follow, leads_on
-from wcetchar.engine.sensitivity import Sensitivity
 from wcetchar.errors import InputError, InputErrors, Location, UsageError, few
 from wcetchar.model.characterization import (
     Characterization,
@@ -32,6 +32,9 @@ from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import whole_of
 from wcetchar.model.uncertainty import UncertainCount, Uncertainties
 from wcetchar.pipeline.all_paths import PathPrices, box_of, over_all_paths, path_prices_of
+
+if TYPE_CHECKING:
+    from wcetchar.engine.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
@@ -427,6 +430,8 @@ def platform_of(
     uncertain = {n: c for n, c in section_map.uncertain.items() if n not in request.values}
     sensitivity = None
     if request.uncertainty:
+        from wcetchar.engine.sensitivity import Sensitivity
+
         names = [service.name for service in services]
         at = {**section_map.parameters, **request.values}
         sensitivity = Sensitivity(characterization, names, profile, section_map, at)

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
-
-from rich import box
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Final
 
 from wcetchar.errors import one_line
 from wcetchar.model.uncertainty import Contribution, NoRange, Uncertainties, Uncertainty
@@ -26,6 +21,10 @@ from wcetchar.report.numbers import (
     plain,
     rounded_down,
 )
+
+if TYPE_CHECKING:  # of the terminal alone
+    from rich.console import RenderableType
+    from rich.table import Table
 
 NUMBERS: Final = 20
 """As many are listed for people; the other formats have all."""
@@ -77,6 +76,8 @@ def figures(found: Uncertainties) -> Iterator[tuple[str, Uncertainty | NoRange]]
 
 def parts(all_figures: Uncertainties) -> Iterator[RenderableType]:
     """Of a terminal: the range, and which numbers it hangs on."""
+    from rich.text import Text
+
     found = all_figures.total
     yield from map(Text, lines(found))
     if found.contributions:
@@ -94,6 +95,10 @@ def parts(all_figures: Uncertainties) -> Iterator[RenderableType]:
 
 
 def _table(columns: Sequence[tuple[str, bool]]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for heading, number in columns:
         table.add_column(Text(heading), justify="right" if number else "left", overflow="fold")

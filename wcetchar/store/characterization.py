@@ -20,8 +20,8 @@ from wcetchar.store.checking import did_you_mean, list_at, mapping_at, one_of, v
 from wcetchar.store.fetched_lines import check_lines
 from wcetchar.store.json_source import MAX_BYTES, parse_json, read_json
 from wcetchar.store.names import characterization_path
+from wcetchar.store.parameter_names import parameter_name_mistake
 from wcetchar.store.path_models import check_paths
-from wcetchar.store.services import parameter_name_mistake
 from wcetchar.store.source import Source, Steps, shown
 from wcetchar.store.used_lines import check_used_lines
 

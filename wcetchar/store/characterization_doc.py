@@ -46,7 +46,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.instruction import FetchBuffer
+from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.service import (
     Kernel,
     LeftOut,

@@ -45,13 +45,14 @@ class YamlModel(BaseModel):
         frozen=True,
         alias_generator=lambda name: name.replace("_", " "),
         arbitrary_types_allowed=True,
+        defer_build=True,
     )
 
 
 class JsonModel(BaseModel):
     """Keys are identifiers; unknown keys are mistakes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def in_place(read: Callable[[Any], Any]) -> Callable[[Any], Any]:

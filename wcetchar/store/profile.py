@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema
 from wcetchar.errors import InputError
 from wcetchar.model.access import EventKind, Operation
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
+from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.hardware import (
     AccessTime,
     Core,
@@ -23,7 +24,6 @@ from wcetchar.model.hardware import (
     Region,
     RegionKind,
 )
-from wcetchar.model.instruction import FetchBuffer
 from wcetchar.store.based_on import with_base
 from wcetchar.store.busy import check_busy
 from wcetchar.store.checking import (

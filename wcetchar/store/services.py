@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, TypeGuard
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from wcetchar.errors import InputError, Location
-from wcetchar.model.expression import Function
 from wcetchar.model.service import (
     PART_SEPARATOR,
     AddressRange,
@@ -40,22 +39,13 @@ from wcetchar.store.checking import (
 )
 from wcetchar.store.document import SERVICES
 from wcetchar.store.names import services_path
+from wcetchar.store.parameter_names import parameter_name_mistake
 from wcetchar.store.parts import OF_A_PART, read_parts
 from wcetchar.store.profile import Address, Size
 from wcetchar.store.source import Source, Steps, places_of, shown
 
 NO_MARK: Final = "none"
-IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _RANGE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*\.\.\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")
-
-
-def parameter_name_mistake(name: str) -> str | None:
-    """Why ``name`` cannot name a parameter in a formula, or ``None``."""
-    if not IDENTIFIER.fullmatch(name):
-        return f"{shown(name)} cannot name a parameter"
-    if name in {function.value for function in Function}:
-        return f"{shown(name)} is the name of a function of formulas"
-    return None
 
 
 def read_range(value: Any) -> tuple[int, int]:

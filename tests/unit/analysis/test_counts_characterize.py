@@ -48,8 +48,9 @@ from wcetchar.model.characterization import (
     UsedLines,
     Word,
 )
+from wcetchar.model.fetch_buffer import M_PROFILE_BUFFER
 from wcetchar.model.image import Image
-from wcetchar.model.instruction import M_PROFILE_BUFFER, InstructionTable
+from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import SectionKind, Service, ServicesFile
 from wcetchar.model.trace import Event, Knowledge, Loss, TraceTotals
 

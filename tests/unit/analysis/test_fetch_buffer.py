@@ -21,13 +21,8 @@ from wcetchar.image import load_image
 from wcetchar.isa import decode_image
 from wcetchar.model.access import CoreEvent, EventKind
 from wcetchar.model.cache import LINE_BYTES
-from wcetchar.model.instruction import (
-    ARMV4T_BUFFER,
-    M_PROFILE_BUFFER,
-    Flow,
-    Instruction,
-    InstructionTable,
-)
+from wcetchar.model.fetch_buffer import ARMV4T_BUFFER, M_PROFILE_BUFFER
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable
 
 BASE = 0x1000
 HEAD = ".syntax unified\n.thumb\n.text\n.p2align 1\n.global code\n.type code,%function\ncode:\n"

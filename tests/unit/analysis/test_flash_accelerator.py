@@ -34,7 +34,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
-from wcetchar.model.instruction import M_PROFILE_BUFFER
+from wcetchar.model.fetch_buffer import M_PROFILE_BUFFER
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import SectionKind, ServiceKind
 

@@ -24,8 +24,8 @@ from wcetchar.model.access import (
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import Place, SectionInfo, Word
 from wcetchar.model.expression import Binary, BinaryOperator, Name, Number
+from wcetchar.model.fetch_buffer import M_PROFILE_BUFFER
 from wcetchar.model.hardware import DataCache, Interference
-from wcetchar.model.instruction import M_PROFILE_BUFFER
 from wcetchar.model.path_model import Gap, Origin, PathModel
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import SectionKind

@@ -52,8 +52,8 @@ from wcetchar.model.characterization import (
     Word,
 )
 from wcetchar.model.expression import Name
+from wcetchar.model.fetch_buffer import M_PROFILE_BUFFER, FetchBuffer
 from wcetchar.model.hardware import DataCache, HardwareProfile, Interference
-from wcetchar.model.instruction import M_PROFILE_BUFFER, FetchBuffer
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, Part, SectionKind
 from wcetchar.model.versus import Verdict

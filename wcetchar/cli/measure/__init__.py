@@ -8,7 +8,13 @@ import click
 
 from wcetchar.cli.common import OnDemand
 
-VERBS: Final = ("expect", "host", "target", "header")
+VERBS: Final = {
+    "expect": "What a plan needs and expects, before anything is measured.",
+    "host": "Measure this machine: calls, processes, threads, memory.",
+    "target": "What readings of a target say, held against a plan.",
+    "header": "Write the C header with which firmware makes readings.",
+}
+"""Verbs, and what `--help` lists of each."""
 
 
 @click.group(
@@ -16,7 +22,6 @@ VERBS: Final = ("expect", "host", "target", "header")
     cls=OnDemand,
     package=__name__,
     verbs=VERBS,
-    short_help="Measure well: from the question to a verdict on each result.",
 )
 def command() -> None:
     """Measure well, step by step. A plan (a YAML file) holds the first two steps, before anything

@@ -20,7 +20,7 @@ from wcetchar.report import measuring_text as report
 from wcetchar.report.sheet import FORMATS
 
 
-@click.command("expect", short_help="What a plan needs and expects, before anything is measured.")
+@click.command("expect")
 @click.argument("plan")
 @only_option
 @clock_option("Clock of cycles in expectations, such as 168MHz. Default: the plan's.")

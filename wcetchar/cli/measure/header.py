@@ -8,7 +8,7 @@ from wcetchar.cli.common import check_output, emit, output_option
 from wcetchar.pipeline import measure as pipeline
 
 
-@click.command("header", short_help="Write the C header with which firmware makes readings.")
+@click.command("header")
 @output_option
 def command(output: str | None) -> None:
     """Write `wcet_measure.h`, one C header without a library (Apache-2.0). It reads the counter of

@@ -22,7 +22,7 @@ from wcetchar.pipeline import measure as pipeline
 from wcetchar.report.sheet import FORMATS
 
 
-@click.command("host", short_help="Measure this machine: calls, processes, threads, memory.")
+@click.command("host")
 @click.argument("plan", default="linux-host")
 @only_option
 @click.option(

@@ -21,7 +21,7 @@ from wcetchar.pipeline import measure as pipeline
 from wcetchar.report.sheet import FORMATS
 
 
-@click.command("target", short_help="What readings of a target say, held against a plan.")
+@click.command("target")
 @click.argument("plan")
 @click.argument("readings")
 @clock_option(

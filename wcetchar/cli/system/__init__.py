@@ -8,7 +8,16 @@ import click
 
 from wcetchar.cli.common import OnDemand
 
-VERBS: Final = ("overhead", "loss", "slices", "slowdown", "device", "check", "sweep")
+VERBS: Final = {
+    "overhead": "Share of the processor that context switches take.",
+    "loss": "What is lost while a working set comes back, over the time.",
+    "slices": "What partitions lose at which time slice, and how long they wait.",
+    "slowdown": "Slowdown factor of services under bus load of others.",
+    "device": "What a shared device or bus guarantees, slot by slot.",
+    "check": "Do all tasks meet their deadlines, and what dominates.",
+    "sweep": "Slack over clock, memories, periods; what deadlines allow.",
+}
+"""Verbs, and what `--help` lists of each."""
 
 
 @click.group(
@@ -16,7 +25,6 @@ VERBS: Final = ("overhead", "loss", "slices", "slowdown", "device", "check", "sw
     cls=OnDemand,
     package=__name__,
     verbs=VERBS,
-    short_help="From services to systems: what switching takes.",
 )
 def command() -> None:
     """From services to systems.

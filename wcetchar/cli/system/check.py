@@ -24,7 +24,7 @@ from wcetchar.report.sheet import FORMATS, render
 from wcetchar.store import parse_time
 
 
-@click.command("check", short_help="Do all tasks meet their deadlines, and what dominates.")
+@click.command("check")
 @click.argument("system")
 @hardware_options
 @click.option("--parts", is_flag=True, help="Also show what each response time is made of.")

@@ -25,7 +25,7 @@ from wcetchar.report import slots_timeline
 from wcetchar.report.sheet import FORMATS
 
 
-@click.command("device", short_help="What a shared device or bus guarantees, slot by slot.")
+@click.command("device")
 @click.argument("device")
 @click.option(
     "clusters",

@@ -19,7 +19,7 @@ from wcetchar.report import loss as report
 from wcetchar.report.sheet import FORMATS, render
 
 
-@click.command("loss", short_help="What is lost while a working set comes back, over the time.")
+@click.command("loss")
 @click.option(
     "working_sets",
     "--working-set",

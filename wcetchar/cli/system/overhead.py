@@ -40,7 +40,7 @@ def _rate(text: str) -> Fraction:
     return read_option("--rate", parse_clock, text).high
 
 
-@click.command("overhead", short_help="Share of the processor that context switches take.")
+@click.command("overhead")
 @click.argument("characterization", required=False)
 @click.option(
     "rates",

@@ -24,9 +24,7 @@ from wcetchar.report.sheet import FORMATS, render
 from wcetchar.store import parse_percent
 
 
-@click.command(
-    "slices", short_help="What partitions lose at which time slice, and how long they wait."
-)
+@click.command("slices")
 @click.argument("partitions")
 @click.option(
     "slices",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from wcetchar.report.slowdown import Points
 
 
-@click.command("slowdown", short_help="Slowdown factor of services under bus load of others.")
+@click.command("slowdown")
 @click.argument("characterization", required=False)
 @click.option("--profile", metavar="NAME|FILE", help="Hardware profile of CHARACTERIZATION.")
 @map_option

@@ -25,7 +25,7 @@ from wcetchar.report import system_sweep as report
 from wcetchar.report.sheet import FORMATS, render
 
 
-@click.command("sweep", short_help="Slack over clock, memories, periods; what deadlines allow.")
+@click.command("sweep")
 @click.argument("system")
 @hardware_options
 @click.option(
