@@ -30,6 +30,7 @@ VERBS: Final = {
     "check": "Hold traced paths against path models, services to budgets.",
     "export": "Show traced invocations, priced, in other programs.",
     "compare": "Hold characterizations against each other on hardware.",
+    "report": "A kernel's datasheet, as a page or as text.",
     "sweep": "Services over clock, memories, bus width, caches, parameters.",
     "validate": "Hold estimates against measured times.",
     "measure": "Measure well: from the question to a verdict on each result.",

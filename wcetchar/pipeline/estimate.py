@@ -106,6 +106,15 @@ def run(request: Request) -> tuple[Estimate, ...]:
         InputError: a file, a name or a value that cannot be used, with its place.
     """
     prepared = prepare(request, store.load_characterization(request.characterization))
+    return estimates_of(request, prepared)
+
+
+def estimates_of(request: Request, prepared: Prepared) -> tuple[Estimate, ...]:
+    """Of what was prepared for the same request, in its order.
+
+    Raises:
+        InputError: as of ``run``.
+    """
     models = {model.service: model for model in prepared.characterization.paths}
     return tuple(
         _with_paths(request, *one, prepared.known, models.get(one[0].name))

@@ -71,16 +71,21 @@ def render(views: Iterable[EstimateView]) -> str:
     writer = csv.DictWriter(stream, FIELDS, restval="", lineterminator="\n")
     writer.writeheader()
     for view in views:
-        head = {
-            "service": spreadsheet_text(view.service),
-            "profile": spreadsheet_text(view.profile),
-            "map": spreadsheet_text(view.section_map),
-            "parameters": spreadsheet_text(view.at),
-            "word": view.word.value,
-        }
-        for line in _lines(view):
-            writer.writerow(head | line)
+        writer.writerows(lines_of(view))
     return stream.getvalue()
+
+
+def lines_of(view: EstimateView) -> Iterator[dict[str, str | int]]:
+    """Of one estimate; fields that a line has not are left out."""
+    head: dict[str, str | int] = {
+        "service": spreadsheet_text(view.service),
+        "profile": spreadsheet_text(view.profile),
+        "map": spreadsheet_text(view.section_map),
+        "parameters": spreadsheet_text(view.at),
+        "word": view.word.value,
+    }
+    for line in _lines(view):
+        yield head | line
 
 
 def _lines(view: EstimateView) -> Iterator[dict[str, str | int]]:

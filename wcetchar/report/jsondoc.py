@@ -22,7 +22,7 @@ SCHEMA_VERSION: Final = 1
 
 def render(views: Iterable[EstimateView]) -> str:
     """The document of ``--json``, with a newline at its end."""
-    return text_of({"estimates": [_estimate(view) for view in views]})
+    return text_of({"estimates": [estimate_document(view) for view in views]})
 
 
 def text_of(document: Mapping[str, object]) -> str:
@@ -31,7 +31,8 @@ def text_of(document: Mapping[str, object]) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def _estimate(view: EstimateView) -> dict[str, object]:
+def estimate_document(view: EstimateView) -> dict[str, object]:
+    """Of one estimate."""
     return {
         "service": view.service,
         "profile": view.profile,

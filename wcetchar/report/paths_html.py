@@ -1,26 +1,19 @@
-"""A worst path as one HTML page: nothing from outside, complete without its script.
-
-The page allows itself its own style and script by their hashes, and nothing else
-(Content-Security-Policy level 2, section 4.2.5).
-"""
+"""A worst path as one HTML page: nothing from outside, complete without its script."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from wcetchar.model.characterization import Word
 from wcetchar.report.numbers import grouped, percent
-from wcetchar.report.paths_boxes import heat_of, short_ns
+from wcetchar.report.pages import environment, part, policy
+from wcetchar.report.paths_boxes import short_ns
 from wcetchar.report.paths_graph import Figure, figures_of
 from wcetchar.report.paths_svg import markers, svg
 from wcetchar.report.paths_view import PathRows
@@ -41,7 +34,9 @@ class _Bar:
 
 
 @dataclass(frozen=True)
-class _Picture:
+class Picture:
+    """A flow graph; ``open``: it is worth a look at once."""
+
     anchor: str
     heading: str
     figures: str
@@ -56,17 +51,17 @@ def render(rows: PathRows) -> str:
     place = {n: b.blocks[0] for f in figures for b in f.boxes for n in b.blocks}
     dearest = rows.dearest
     rest = [row for row in rows.blocks if not row.on_path]
-    style, script = _part("paths.css"), _part("paths.js")
-    page = _environment().get_template("paths.html")
+    style, script = part("paths.css", "flow.css"), part("paths.js")
+    page = environment().get_template("paths.html")
     return page.render(
         rows=rows,
         style=Markup(style),
         script=Markup(script),
-        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'",
+        policy=policy(style, script),
         markers=Markup(markers()),
         bars=_bars(rows),
         verdict=_verdict(rows),
-        pictures=[_picture(rows, figure) for figure in figures],
+        pictures=pictures_of(rows, figures),
         shown=dearest[:DEAREST],
         others=[*dearest[DEAREST:], *rest],
         place=place,
@@ -109,14 +104,19 @@ def _verdict(rows: PathRows) -> str:
     return f"{grouped(ratio)} × the high-water mark"
 
 
-def _picture(rows: PathRows, figure: Figure) -> _Picture:
+def pictures_of(rows: PathRows, figures: Iterable[Figure]) -> list[Picture]:
+    """Of a service, the whole of it first."""
+    return [_picture(rows, figure) for figure in figures]
+
+
+def _picture(rows: PathRows, figure: Figure) -> Picture:
     row = figure.shows
     if row is None or figure.whole:
-        return _Picture(
+        return Picture(
             "graph", "", "", True, True, Markup(svg(figure, "flow graph", rows.has_flow))
         )
     total = short_ns(row.total_ns or Fraction(0))
-    return _Picture(
+    return Picture(
         anchor=f"f{row.number}",
         heading=" › ".join(row.calls),
         figures=f"×{grouped(row.entered)}, {total} ns, {percent(row.share or 0, 1)}"
@@ -128,35 +128,3 @@ def _picture(rows: PathRows, figure: Figure) -> _Picture:
         on_path=bool(row.entered),
         svg=Markup(svg(figure, f"flow graph of {row.function}", rows.has_flow)),
     )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("wcetchar.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    filters: Mapping[str, object] = {
-        "ns": lambda value: grouped(value),
-        "share": lambda value: percent(value, 1),
-        "heat": heat_of,
-    }
-    environment.filters.update(filters)
-    return environment
-
-
-@cache
-def _part(name: str) -> str:
-    """Of a page, as it stands in the folder of templates."""
-    environment = _environment()
-    assert environment.loader is not None
-    return environment.loader.get_source(environment, name)[0]

@@ -86,6 +86,7 @@ class BlockingView:
         own_ns, own_where: the longest stretch of the service's own.
         links: of the chain, the service's own stretch first; empty: nothing follows.
         gaps: why it may be longer.
+        values: of parameters at which it is so long; ``None``: those of the estimate.
     """
 
     kind: str
@@ -95,6 +96,12 @@ class BlockingView:
     own_where: str
     links: tuple[LinkView, ...] = ()
     gaps: tuple[str, ...] = ()
+    values: tuple[tuple[str, int], ...] | None = None
+
+    @property
+    def at(self) -> str:
+        """``N=13``, where that is not the estimate's own, or nothing."""
+        return _at(self.values or ())
 
     @property
     def where(self) -> str:
@@ -198,6 +205,7 @@ def view_of(estimate: Estimate) -> EstimateView:
                 estimate.blocking_interrupts,
                 estimate.interrupts_stretch,
                 estimate.interrupts_chain,
+                _elsewhere(estimate, estimate.interrupts_at),
             ),
             _blocking(
                 "preemption",
@@ -205,6 +213,7 @@ def view_of(estimate: Estimate) -> EstimateView:
                 estimate.blocking_preemption,
                 estimate.preemption_stretch,
                 estimate.preemption_chain,
+                _elsewhere(estimate, estimate.preemption_at),
             ),
         ),
         notes=tuple(one_line(note) for note in estimate.notes),
@@ -220,10 +229,15 @@ def views_of(estimates: Iterable[Estimate]) -> tuple[EstimateView, ...]:
 
 
 def _blocking(
-    kind: str, word: Word, own: Interval, where: str, chain: Chain | None
+    kind: str,
+    word: Word,
+    own: Interval,
+    where: str,
+    chain: Chain | None,
+    values: tuple[tuple[str, int], ...] | None,
 ) -> BlockingView:
     if chain is None:
-        return BlockingView(kind, own.high, word, own.high, one_line(where))
+        return BlockingView(kind, own.high, word, own.high, one_line(where), values=values)
     links = tuple(
         LinkView(
             one_line(link.service),
@@ -234,7 +248,18 @@ def _blocking(
         for link in chain.links
     )
     gaps = tuple(one_line(gap) for gap in chain.gaps)
-    return BlockingView(kind, chain.time.high, chain.word, own.high, one_line(where), links, gaps)
+    return BlockingView(
+        kind, chain.time.high, chain.word, own.high, one_line(where), links, gaps, values
+    )
+
+
+def _elsewhere(
+    estimate: Estimate, values: Mapping[str, int] | None
+) -> tuple[tuple[str, int], ...] | None:
+    """Values of parameters that are not those of the total; ``None``: they are."""
+    if values is None or values == estimate.parameters:
+        return None
+    return tuple((one_line(name), value) for name, value in values.items())
 
 
 def _at(parameters: tuple[tuple[str, int], ...]) -> str:

@@ -1,0 +1,233 @@
+"""Datasheets: a kernel's services on hardware, in rows that every form of it is made from."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from wcetchar import store
+from wcetchar.engine import PriceVector
+from wcetchar.errors import InputError, Location, NoSoundBound, UsageError, one_line
+from wcetchar.model.access import AccessVector
+from wcetchar.model.characterization import Characterization, ServiceCharacterization
+from wcetchar.model.service import whole_of
+from wcetchar.pipeline import estimate as estimating
+from wcetchar.pipeline import worst_paths
+from wcetchar.pipeline.compare import labels_of
+from wcetchar.pipeline.estimate import Platform, Prepared
+from wcetchar.report.datasheet import (
+    Datasheet,
+    Hardware,
+    Priced,
+    Side,
+    hardware_of,
+    priced_of,
+    service_of,
+    side_of,
+)
+from wcetchar.report.paths_view import PathRows, rows_of
+
+Advance = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to show. Files are given by path or by the name of a shipped one.
+
+    Attributes:
+        profiles, maps: as of an estimate; none: nothing is priced.
+        against: another characterization; ``None``: none.
+        services: by name; empty means all.
+        values: of parameters, before those of the maps. What neither gives has the values with the
+            largest total.
+        graphs: flow graphs, where there are path models.
+    """
+
+    characterization: str
+    profiles: tuple[str, ...] = ()
+    maps: tuple[str, ...] = ()
+    against: str | None = None
+    services: tuple[str, ...] = ()
+    values: Mapping[str, int] = field(default_factory=dict)
+    graphs: bool = True
+
+
+def run(request: Request, progress: Advance | None = None) -> Datasheet:
+    """The rows of a datasheet.
+
+    Args:
+        progress: called with how many services are done, and of how many.
+
+    Raises:
+        UsageError: profiles and maps do not pair, or there are maps without profiles.
+        InputError: a file, a name or a value that cannot be used, with its place.
+    """
+    if request.maps and not request.profiles:
+        raise UsageError("a section map without a profile", hint="--profile NAME or FILE")
+    files = [request.characterization, *([] if request.against is None else [request.against])]
+    found = [store.load_characterization(file) for file in files]
+    labels = labels_of(files) if len(files) > 1 else tuple(files)
+    asked = [_asked(request, file, found) for file in files]
+    sheets = [_Sheet(one, c) for one, c in zip(asked, found, strict=True)]
+    sides = []
+    for sheet, label, graphs in zip(sheets, labels, (request.graphs, False), strict=False):
+        sides.append(sheet.side(label, graphs, progress))
+    return Datasheet(sides[0], sheets[0].hardware(), *sides[1:])
+
+
+def _asked(request: Request, file: str, found: Sequence[Characterization]) -> estimating.Request:
+    """Of one characterization: what it has of the services and parameters that are asked for.
+
+    Raises:
+        InputError: none has one of them.
+    """
+    services, values = request.services, request.values
+    if len(found) > 1:
+        mine = found[0 if file == request.characterization else 1]
+        services = tuple(name for name in services if _has_service(mine, name))
+        values = {name: value for name, value in values.items() if _has_parameter(mine, name)}
+        for name in request.services:
+            if not any(_has_service(one, name) for one in found):
+                raise InputError(
+                    f"no characterization has a service {one_line(name)}",
+                    where=Location("--service"),
+                    expected="a service of one of them",
+                )
+        for name in request.values:
+            if not any(_has_parameter(one, name) for one in found):
+                raise InputError(
+                    f"no service has a parameter {one_line(name)}",
+                    where=Location("--set"),
+                    expected="a parameter of one of the characterizations",
+                )
+    return estimating.Request(file, request.profiles, request.maps, services, values, maximum=True)
+
+
+def _has_service(characterization: Characterization, name: str) -> bool:
+    names = (service.name for service in characterization.services)
+    return any(name in (one, whole_of(one)) for one in names)
+
+
+def _has_parameter(characterization: Characterization, name: str) -> bool:
+    return any(p.name == name for s in characterization.services for p in s.parameters)
+
+
+class _Sheet:
+    """A characterization on all hardware that is asked for."""
+
+    def __init__(self, asked: estimating.Request, characterization: Characterization) -> None:
+        self._asked, self._characterization = asked, characterization
+        self._prepared: Prepared | None = None
+        if asked.profiles:
+            self._prepared = estimating.prepare(asked, characterization)
+            self._services = list(dict.fromkeys(s.name for s, _, _ in self._prepared.chosen))
+        else:
+            chosen = estimating.chosen_services(asked, characterization)
+            estimating.refuse_strangers(asked, chosen, characterization)
+            self._services = [service.name for service in chosen]
+
+    def hardware(self) -> tuple[Hardware, ...]:
+        platforms = self._platforms()
+        labels = _labels(platforms)
+        return tuple(
+            hardware_of(label, platform.prices.profile, platform.section_map)
+            for label, platform in zip(labels, platforms, strict=True)
+        )
+
+    def side(self, label: str, graphs: bool, progress: Advance | None) -> Side:
+        """
+        Raises:
+            InputError: a figure cannot be had.
+        """
+        characterization = self._characterization
+        named = {service.name: service for service in characterization.services}
+        priced = self._priced(named)
+        drawn, why = self._graphs(progress) if graphs else ({}, "")
+        rows = []
+        for name in self._services:
+            service = named[name]
+            graph = drawn.get(name)
+            reason = "" if graph is not None else why or "no path model is published"
+            rows.append(service_of(service, priced.get(name, ()), graph, reason))
+        return side_of(label, characterization, rows)
+
+    def _platforms(self) -> list[Platform]:
+        chosen = [] if self._prepared is None else self._prepared.chosen
+        return list({id(platform): platform for _, _, platform in chosen}.values())
+
+    def _priced(self, named: Mapping[str, ServiceCharacterization]) -> dict[str, list[Priced]]:
+        if self._prepared is None:
+            return {}
+        found: dict[str, list[Priced]] = {}
+        estimates = estimating.estimates_of(self._asked, self._prepared)
+        for (service, _, platform), estimate in zip(self._prepared.chosen, estimates, strict=True):
+            given = {**platform.section_map.parameters, **self._asked.values}
+            searched = [p.name for p in service.parameters if p.name not in given]
+            command = self._command(service, platform, searched)
+            price = _price(platform.prices)
+            found.setdefault(service.name, []).append(
+                priced_of(named[service.name], estimate, price, command, searched)
+            )
+        return found
+
+    def _command(
+        self,
+        service: ServiceCharacterization,
+        platform: Platform,
+        searched: Sequence[str],
+    ) -> str:
+        """That prints the same figures."""
+        words = ["wcetchar", "estimate", self._asked.characterization]
+        words += ["--profile", platform.profile_file]
+        words += [] if platform.map_file is None else ["--map", platform.map_file]
+        words += ["--service", service.name]
+        for name, value in self._asked.values.items():
+            if any(p.name == name for p in service.parameters):
+                words += ["--set", f"{name}={value}"]
+        words += ["--maximum"] * bool(searched)
+        return one_line(shlex.join(words))
+
+    def _graphs(self, progress: Advance | None) -> tuple[dict[str, PathRows], str]:
+        """Flow graphs on the first hardware, and why there are none."""
+        models = {model.service for model in self._characterization.paths}
+        wanted = tuple(name for name in self._services if name in models)
+        platforms = self._platforms()
+        if not wanted or not platforms:
+            return {}, "" if not wanted else "no hardware profile is given"
+        request = worst_paths.Request(
+            self._asked.characterization,
+            platforms[0].profile_file,
+            platforms[0].map_file,
+            wanted,
+            self._asked.values,
+            maximum=True,
+        )
+        found = {}
+        try:
+            for done, view in enumerate(worst_paths.run(request), start=1):
+                found[view.service] = rows_of(view)
+                if progress is not None:
+                    progress(done, len(wanted))
+        except (InputError, NoSoundBound) as error:
+            return {}, one_line(error.message)
+        return found, ""
+
+
+def _price(prices: PriceVector) -> Callable[[AccessVector], Fraction] | None:
+    """Of a vector; ``None``: it depends on what else is executed."""
+    if prices.caches or prices.rate.recurring:
+        return None
+    return lambda vector: prices.time_of(prices.priced(vector)).high
+
+
+def _labels(platforms: Sequence[Platform]) -> list[str]:
+    """The profiles' names; with the map, where one profile is priced with several."""
+    names = [platform.prices.profile.name for platform in platforms]
+    if len(set(names)) == len(names):
+        return names
+    both = [f"{p.prices.profile.name}, map {p.section_map.name}" for p in platforms]
+    if len(set(both)) == len(both):
+        return both
+    return [f"{number}: {name}" for number, name in enumerate(both, start=1)]

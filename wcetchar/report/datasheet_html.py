@@ -1,0 +1,219 @@
+"""A datasheet as one HTML page: nothing from outside, and all figures are in it without its script.
+
+With the script a reader searches, sorts, and sees services on two hardware profiles, or of two
+characterizations, side by side. Tables are the blocks that text and Markdown have, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from wcetchar.report.datasheet import Datasheet, Priced, ServiceRows
+from wcetchar.report.datasheet_blocks import (
+    Block,
+    Heading,
+    Line,
+    at_least,
+    elsewhere,
+    hardware_blocks,
+    longest_table,
+    priced_blocks,
+    service_blocks,
+    side_blocks,
+)
+from wcetchar.report.numbers import for_json, grouped
+from wcetchar.report.pages import data, environment, part, policy
+from wcetchar.report.paths_graph import figures_of
+from wcetchar.report.paths_html import pictures_of
+from wcetchar.report.paths_svg import markers
+
+_SCRIPTS = ("datasheet.js",)
+_FIGURES = (
+    ("service", "service", False),
+    ("total", "total", True),
+    ("word", "word", False),
+    ("interrupts", "blocks interrupts", True),
+    ("preemption", "blocks preemption", True),
+)
+_COUNTS = (("service", "service", False), ("kind", "what", False), ("counts", "counts", False))
+_FOLDED = ("published", "stretches")
+"""Blocks of a service that are the same on all hardware, and long."""
+_FOLDED_AWAY = ("classes", "notes")
+"""Blocks of a service's figures that are long."""
+
+
+@dataclass(frozen=True)
+class _Folded:
+    title: str
+    blocks: list[Block]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A service of either characterization. ``panels``: side, hardware, figures."""
+
+    name: str
+    cells: list[tuple[str, bool]]
+    blocks: list[Block]
+    panels: list[tuple[int, int, Priced]]
+    folded: list[tuple[str, list[Block]]]
+    graph: bool
+    graph_note: str
+    no_graph: str
+    figures: dict[str, dict[str, object]]
+    text: str
+
+
+def render(sheet: Datasheet) -> str:
+    """The page."""
+    rows = list(_rows(sheet))
+    style, script = part("datasheet.css", "flow.css"), part(*_SCRIPTS)
+    scenarios = list(_scenarios(sheet))
+    return (
+        environment()
+        .get_template("datasheet.html")
+        .render(
+            sheet=sheet,
+            style=Markup(style),
+            script=Markup(script),
+            policy=policy(style, script),
+            markers=Markup(markers()),
+            longest=longest_table(sheet),
+            sides=[_folded(side_blocks(side, _of(sheet, n))) for n, side in enumerate(sheet.sides)],
+            hardware=[_folded(hardware_blocks(one)) for one in sheet.hardware],
+            scenarios=scenarios,
+            list_columns=_FIGURES if sheet.hardware else _COUNTS,
+            list_rows=rows,
+            priced_blocks=priced_blocks,
+            folded_away=_FOLDED_AWAY,
+            graphs=[(n, data(_graph(row))) for n, row in enumerate(_graphs(sheet)) if row],
+            data=data(
+                {
+                    "hardware": [one.label for one in sheet.hardware],
+                    "sides": [side.label for side in sheet.sides],
+                    "scenarios": [value for value, _ in scenarios],
+                    "columns": _FIGURES if sheet.hardware else _COUNTS,
+                    "rows": [
+                        {"name": row.name, "text": row.text, "figures": row.figures} for row in rows
+                    ],
+                }
+            ),
+        )
+    )
+
+
+def _of(sheet: Datasheet, side: int) -> str:
+    return "" if sheet.against is None else f" of {sheet.sides[side].label}"
+
+
+def _folded(blocks: Iterator[Block]) -> _Folded:
+    """What stands behind its heading."""
+    heading = next(blocks)
+    assert isinstance(heading, Heading)
+    return _Folded(heading.text, list(blocks))
+
+
+def _scenarios(sheet: Datasheet) -> Iterator[tuple[str, str]]:
+    """What a reader can look at: a characterization on hardware."""
+    for side, one in enumerate(sheet.sides):
+        for number, hardware in enumerate(sheet.hardware):
+            of = f"{one.label} on " if sheet.against is not None else ""
+            yield f"{side}-{number}", f"{of}{hardware.label}"
+
+
+def _rows(sheet: Datasheet) -> Iterator[_Row]:
+    named = [{service.name: service for service in side.services} for side in sheet.sides]
+    for name in dict.fromkeys(name for services in named for name in services):
+        owners = [(n, services[name]) for n, services in enumerate(named) if name in services]
+        side, service = owners[0]
+        blocks = list(service_blocks(service))
+        if len(owners) < len(named):
+            blocks.insert(0, Line("only", "only in", sheet.sides[side].label))
+        panels = [(n, k, priced) for n, one in owners for k, priced in enumerate(one.priced)]
+        figures = {f"{n}-{k}": _figures(priced) for n, k, priced in panels}
+        yield _Row(
+            name=name,
+            cells=_cells(service),
+            blocks=[block for block in blocks if getattr(block, "key", "") not in _FOLDED],
+            panels=panels,
+            folded=list(_published(sheet, owners)),
+            graph=service.graph is not None,
+            graph_note=_graph_note(service),
+            no_graph=service.no_graph,
+            figures=figures,
+            text=" ".join((name, service.kind, service.part, service.description)).lower(),
+        )
+
+
+def _published(
+    sheet: Datasheet, owners: list[tuple[int, ServiceRows]]
+) -> Iterator[tuple[str, list[Block]]]:
+    """What is long and the same on all hardware."""
+    for side, service in owners:
+        of = f" of {sheet.sides[side].label}" if sheet.against is not None else ""
+        blocks = [b for b in service_blocks(service) if getattr(b, "key", "") in _FOLDED]
+        if blocks:
+            yield f"what was characterized{of}", blocks
+
+
+def _cells(service: ServiceRows) -> list[tuple[str, bool]]:
+    """On the first hardware."""
+    if not service.priced:
+        return [(service.kind, False), (service.counts, False)]
+    view = service.priced[0].view
+    return [
+        (grouped(view.total.high), True),
+        (view.word.value, False),
+        *((f"{at_least(part)}{grouped(part.ns)}", True) for part in view.blocking),
+    ]
+
+
+def _figures(priced: Priced) -> dict[str, object]:
+    """Of the list: for sorting, and as text."""
+    view = priced.view
+    return {
+        "total": [for_json(view.total.high), grouped(view.total.high), view.word.value],
+        "word": view.word.value,
+        "at": view.at,
+        **{
+            part.kind: [
+                for_json(part.ns),
+                f"{at_least(part)}{grouped(part.ns)}",
+                f"{part.word.value}{elsewhere(part)}",
+            ]
+            for part in view.blocking
+        },
+    }
+
+
+def _graph_note(service: ServiceRows) -> str:
+    rows = service.graph
+    if rows is None:
+        return ""
+    at = f", at {rows.at}" if rows.at else ""
+    if rows.bound_ns is None:
+        return f"No bound: the graph shows every path{at}."
+    return f"The dearest path takes {grouped(rows.bound_ns)} ns ({rows.word.value}){at}."
+
+
+def _graphs(sheet: Datasheet) -> list[ServiceRows | None]:
+    named = {service.name: service for service in sheet.base.services}
+    order = dict.fromkeys(name.name for side in sheet.sides for name in side.services)
+    return [one if (one := named.get(n)) and one.graph else None for n in order]
+
+
+def _graph(service: ServiceRows) -> list[dict[str, object]]:
+    assert service.graph is not None
+    return [
+        {
+            "anchor": picture.anchor,
+            "heading": picture.heading,
+            "figures": picture.figures,
+            "open": picture.open,
+            "svg": str(picture.svg),
+        }
+        for picture in pictures_of(service.graph, figures_of(service.graph))
+    ]

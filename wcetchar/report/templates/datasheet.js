@@ -1,0 +1,229 @@
+"use strict";
+// Searching, sorting, choosing a service and a hardware, and the colours. All text comes from the page's data and is set as
+// text, never as markup. The page is complete without.
+const sheet = (() => {
+  const root = document.documentElement;
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const by = (id) => document.getElementById(id);
+  const list = by("list"), body = list.tBodies[0], search = by("search"), found = by("found");
+  const rows = [...body.rows].map((element) => {
+    const number = Number(element.dataset.row);
+    return {number, element, link: element.querySelector("a"), article: by(`service-${number}`), ...data.rows[number]};
+  });
+  const state = {first: data.scenarios[0] ?? "", second: "", chosen: null, sort: null, down: false};
+  const hooks = {figures: [], chosen: [], scenarios: []};
+
+  const make = (tag, properties = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value != null) element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  };
+
+  // Figures of a row: those of the page, or what a module says instead (edited numbers).
+  const figures = (row, scenario) => {
+    for (const hook of hooks.figures) {
+      const other = hook(row, scenario);
+      if (other) return other;
+    }
+    return row.figures[scenario] ?? null;
+  };
+
+  const percent = (one, other) => {
+    if (!one || !other) return {value: null, text: "not there"};
+    if (one.at !== other.at) return {value: null, text: "other values"};
+    const [here] = one.total, [there] = other.total;
+    if (here === there) return {value: 0, text: "equal"};
+    if (!here) return {value: Infinity, text: "new"};
+    const value = (there - here) / here * 100;
+    return {value, text: `${value > 0 ? "+" : "-"}${Math.abs(value).toFixed(1)} %`};
+  };
+
+  const columns = () => {
+    if (!data.scenarios.length) return data.columns.map(([key, heading, number]) => ({key, heading, number}));
+    const of = (scenario, key) => (row) => figures(row, scenario)?.[key] ?? null;
+    const figure = (key, heading, scenario) => ({key: key + scenario, heading, number: true,
+      value: (row) => of(scenario, key)(row)?.[0] ?? null, text: (row) => of(scenario, key)(row)?.[1] ?? "",
+      title: (row) => of(scenario, key)(row)?.[2] ?? ""});
+    const word = {key: "word", heading: "word", value: (row) => of(state.first, "word")(row) ?? "",
+      text: (row) => of(state.first, "word")(row) ?? ""};
+    const service = {key: "service", heading: "service"};
+    if (!state.second)
+      return [service, figure("total", "total", state.first), word,
+        figure("interrupts", "blocks interrupts", state.first), figure("preemption", "blocks preemption", state.first)];
+    const change = (row) => percent(figures(row, state.first), figures(row, state.second));
+    return [service, figure("total", "total", state.first), figure("total", "total, beside", state.second),
+      {key: "change", heading: "difference", number: true, value: (row) => change(row).value, text: (row) => change(row).text}, word];
+  };
+
+  const drawList = () => {
+    const shown = columns();
+    const head = make("tr");
+    for (const column of shown) {
+      const button = make("button", {type: "button", onclick: () => sortBy(column.key, column.number)}, column.heading);
+      const chosen = state.sort === column.key;
+      head.append(make("th", {scope: "col", class: column.number ? "number" : column.key === "word" ? "word-column" : null,
+        "aria-sort": chosen ? (state.down ? "descending" : "ascending") : null}, button));
+    }
+    const focused = document.activeElement?.closest?.("#list thead th")?.cellIndex;
+    list.tHead.replaceChildren(head);
+    if (focused !== undefined) head.cells[focused]?.firstChild.focus();
+    if (data.scenarios.length)
+      for (const row of rows) {
+        const cells = shown.slice(1).map((column) => make("td", {class: column.number ? "number" : column.key === "word" ? "word word-column" : null,
+          title: column.title?.(row) || null}, column.text(row)));
+        row.element.replaceChildren(row.element.cells[0], ...cells);
+      }
+    const at = shown.find((column) => column.key === state.sort);
+    const value = at?.value ?? ((row) => row.name.toLowerCase());
+    const order = [...rows];
+    if (at) order.sort((a, b) => compare(value(a), value(b)) * (state.down ? -1 : 1) || a.number - b.number);
+    body.append(...order.map((row) => row.element));
+  };
+  const compare = (a, b) => {
+    if (a === null || b === null) return (a === null ? -1 : 0) - (b === null ? -1 : 0);
+    return a < b ? -1 : a > b ? 1 : 0;
+  };
+  const sortBy = (key, number) => {
+    if (state.sort === key) {
+      if (state.down === Boolean(number)) state.down = !state.down;
+      else state.sort = null;  // A third time: the order of the characterization.
+    } else {
+      state.sort = key;
+      state.down = Boolean(number);
+    }
+    drawList();
+    found.textContent = state.sort ? `sorted by ${columns().find((c) => c.key === key).heading}` : "in the order of the characterization";
+  };
+
+  const visible = () => [...body.rows].filter((element) => !element.hidden);
+  const filter = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of rows) row.element.hidden = !words.every((word) => row.text.includes(word));
+    const count = visible().length;
+    found.textContent = words.length ? `${count} of ${rows.length} services` : "";
+  };
+
+  const choose = (row, focus) => {
+    if (state.chosen !== row) {
+      for (const one of [state.chosen, row])
+        if (one) for (const element of [one.element, one.article]) element.classList.toggle("chosen", one === row);
+      state.chosen?.link.removeAttribute("aria-current");
+      row.link.setAttribute("aria-current", "true");
+      state.chosen = row;
+      for (const hook of hooks.chosen) hook(row);
+    }
+    if (focus) row.article.focus({preventScroll: false});
+  };
+  const followHash = (focus) => {
+    const match = /^#service-(\d+)$/.exec(location.hash);
+    if (match && rows[Number(match[1])]) choose(rows[Number(match[1])], focus);
+    return Boolean(match);
+  };
+
+  const showScenarios = () => {
+    for (const panel of document.querySelectorAll(".panel")) {
+      const scenario = `${panel.dataset.side}-${panel.dataset.hardware}`;
+      panel.hidden = scenario !== state.first && scenario !== state.second;
+    }
+    root.classList.toggle("both", Boolean(state.second) && state.second !== state.first);
+    for (const hook of hooks.scenarios) hook();
+    drawList();
+  };
+
+  const keys = (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const at = event.target.closest("#list tbody tr"), there = visible();
+    const go = (place) => {
+      const element = there[Math.max(0, Math.min(there.length - 1, place))];
+      if (!element) return;
+      element.querySelector("a").focus();
+      choose(rows[Number(element.dataset.row)]);
+    };
+    if (at) {
+      const place = there.indexOf(at);
+      const to = {ArrowDown: place + 1, ArrowUp: place - 1, Home: 0, End: there.length - 1}[event.key];
+      if (to !== undefined) go(to);
+      else if (event.key !== "/") return;
+      else search.focus();
+      event.preventDefault();
+    } else if (event.target === search && (event.key === "ArrowDown" || event.key === "Enter")) {
+      go(0);
+      event.preventDefault();
+    } else if (event.target === search && event.key === "Escape") {
+      search.value = "";
+      filter();
+    } else if (event.key === "/" && !event.target.closest("input, select, textarea")) {
+      search.focus();
+      event.preventDefault();
+    }
+  };
+
+  const graph = (details) => {
+    const place = details.querySelector(".figures"), say = details.querySelector(".say");
+    if (place.childElementCount) return;
+    const figures = JSON.parse(by(`graph-${details.dataset.graph}`).textContent);
+    figures.forEach((figure, number) => {
+      const svg = new DOMParser().parseFromString(figure.svg, "text/html").querySelector("svg");
+      const scroll = make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": figure.heading || "flow graph"}, document.adoptNode(svg));
+      if (number) place.append(make("details", {class: "folded", id: figure.anchor, open: figure.open}, make("summary", {}, `${figure.heading} ${figure.figures}`), scroll));
+      else place.append(scroll);
+      const entry = svg.querySelector(".end");
+      if (entry) scroll.scrollLeft = entry.getBBox().x - scroll.clientWidth / 2;
+    });
+    const tell = (box) => { say.textContent = box?.querySelector("title")?.textContent ?? ""; };
+    place.addEventListener("focusin", (event) => tell(event.target.closest("a.box")));
+    place.addEventListener("click", (event) => {
+      const box = event.target.closest("a.box");
+      if (!box) return;
+      event.preventDefault();
+      tell(box);
+      const part = by(box.getAttribute("href").slice(1));
+      if (part?.tagName === "DETAILS") {
+        part.open = true;
+        part.scrollIntoView({block: "nearest"});
+      }
+    });
+  };
+
+  const theme = (value) => {
+    if (value === "auto") delete root.dataset.theme;
+    else root.dataset.theme = value;
+    try { localStorage.setItem("wcetchar-theme", value); } catch { /* Files may have no storage. */ }
+  };
+  const keptTheme = () => {
+    try { return localStorage.getItem("wcetchar-theme"); } catch { return null; }
+  };
+
+  root.classList.add("js");
+  for (const input of document.querySelectorAll("input[name=theme]")) {
+    input.addEventListener("change", () => theme(input.value));
+    if (input.value === keptTheme()) {
+      input.checked = true;
+      theme(input.value);
+    }
+  }
+  search.addEventListener("input", filter);
+  document.addEventListener("keydown", keys);
+  for (const name of ["first", "second"])
+    by(name)?.addEventListener("change", (event) => {
+      state[name] = event.target.value;
+      showScenarios();
+    });
+  for (const details of document.querySelectorAll("details.graph")) details.addEventListener("toggle", () => details.open && graph(details));
+  addEventListener("hashchange", () => followHash(true));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("#list tbody a");
+    if (link && link.hash === location.hash) followHash(true);
+  });
+  const start = () => {
+    showScenarios();
+    if (!followHash(false) && rows.length) choose(rows[0]);
+  };
+  return {data, state, rows, hooks, make, figures, drawList, start, choose, by};
+})();
+sheet.start();
