@@ -40,6 +40,7 @@ READING |= {"typing_inspection", "ruamel", "lark"}
 ROOMS = {"cli", "engine", "errors", "formula", "model", "pipeline", "report", "store"}
 STORE = {
     *("access_doc", "based_on", "busy", "characterization", "characterization_doc", "checking"),
+    "shapes",
     *("document", "fetched_lines", "files", "json_source", "line_pairs", "locate", "names"),
     *("parameter_names", "path_models", "profile", "quantity", "section_map", "source"),
     *("used_lines", "yaml_source"),

@@ -21,7 +21,7 @@ from wcetchar.store import (
     load_shared_device,
     load_slowdowns,
 )
-from wcetchar.store.services import IDENTIFIER
+from wcetchar.store.parameter_names import IDENTIFIER
 
 PAGES = Path(wcetchar.__file__).resolve().parents[1] / "docs" / "reference"
 pytestmark = pytest.mark.skipif(not PAGES.is_dir(), reason="not run from a checkout")

@@ -185,4 +185,7 @@ def test_an_editor_finds_no_mistake_in_what_a_page_shows(
         assert where is not None, f"{page.relative_to(ROOT)}:{line}: no modeline"
     if where is not None:
         assert (page.parent / where).resolve() == FOLDER / f"{name_of(said)}.json"
-    assert mistakes(name_of(said), plain(text)) == []
+    found = mistakes(name_of(said), plain(text))
+    if found and not alone and said.startswith("wcetchar/services/"):
+        found = mistakes("services-part", plain(text))  # what a command takes may be a part
+    assert found == []
