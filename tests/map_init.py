@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from wcetchar.model.access import AccessClass, AccessVector, Operation, Pattern
 from wcetchar.model.characterization import (
     Blocking,
     Characterization,
+    Contents,
     Counts,
     Provenance,
     SectionInfo,
@@ -79,6 +81,39 @@ def touching(
 
 def infos(rules: Sequence[LogicalSection]) -> list[SectionInfo]:
     return [SectionInfo(s.name, s.kind, s.meaning, None, s.either_of) for s in rules]
+
+
+def with_names(
+    sections: Sequence[SectionInfo], rules: Sequence[LogicalSection], elf: Path
+) -> list[SectionInfo]:
+    """With the contents that the rules give them in an image, by what objdump says of it."""
+    of = {linker: rule.name for rule in rules for linker in rule.linker_sections}
+    names: dict[str, set[str]] = {}
+    for linker, name in symbols_of(elf):
+        if linker in of:
+            names.setdefault(of[linker], set()).add(name)
+    by_name = {rule.name: rule for rule in rules}
+    return [
+        s
+        if s.either_of
+        else replace(
+            s,
+            contents=Contents(
+                by_name[s.name].linker_sections,
+                by_name[s.name].ranges,
+                tuple(sorted(names.get(s.name, ()))),
+            ),
+        )
+        for s in sections
+    ]
+
+
+def symbols_of(elf: Path) -> list[tuple[str, str]]:
+    """Linker section and name of each function and object, as binutils have them."""
+    tool = "riscv64-unknown-elf-objdump" if "virt" in str(elf) else "arm-none-eabi-objdump"
+    text = subprocess.run([tool, "-tw", str(elf)], capture_output=True, text=True, check=True)
+    line = re.compile(r"[0-9a-f]{8} .{6}[FO] (\S+)\t[0-9a-f]{8} (?:\.hidden )?(\S+)")
+    return [(m[1], m[2]) for m in map(line.fullmatch, text.stdout.splitlines()) if m]
 
 
 def relinked(board: str, profile: HardwareProfile, places: Mapping[str, str], folder: Path) -> Path:

@@ -6,19 +6,30 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from map_init import built, infos, relinked, section, services_of, touching
+from map_init import built, infos, relinked, section, services_of, touching, with_names
 from needs import need
 
+from wcetchar.analysis.characterize import heading
+from wcetchar.analysis.contents import with_contents
+from wcetchar.analysis.resolve import resolve
 from wcetchar.cli import main
-from wcetchar.image import load_image
-from wcetchar.model.characterization import SectionInfo
+from wcetchar.image import load_image, with_linker_map
+from wcetchar.isa import decode_image
+from wcetchar.model.characterization import Contents, SectionInfo
 from wcetchar.model.section_map import Assumption
 from wcetchar.model.service import SectionKind
-from wcetchar.store import load_map, load_profile, load_section_rules
+from wcetchar.store import (
+    characterization_json,
+    load_map,
+    load_profile,
+    load_section_rules,
+    load_services,
+)
 
 BOARDS = {
     "cortex-m3": "mps2-an385",
@@ -90,6 +101,14 @@ def test_shipped_maps_come_out_of_what_is_linked_so(
     assert derived.sections == dict(by_hand)
     assert not derived.assumptions
     assert not derived.addresses
+
+    # By names alone, which do not ask what linker sections are called: those of what was
+    # characterized, where it was another link.
+    rules = load_section_rules(*services_of(board)).sections
+    names = with_names(infos(rules), rules, built(board) / "freertos.elf")
+    result = _init(application, kernel(names), "--profile", profile, "-o", str(output))
+    assert result.exit_code == 0, result.output
+    assert load_map(str(output)).sections == dict(by_hand)
 
 
 def _linker_sections(elf: Path) -> dict[str, tuple[int, int]]:
@@ -337,3 +356,162 @@ def test_mistakes_in_rules_are_those_of_services_files(
     result = _init(elf, kernel(SECTIONS), *options, rules(code=CODE, data=twice, other=twice))
     assert result.exit_code == 3
     assert "both claim 0x20000000" in result.stderr
+
+
+def _named(**names: str) -> list[SectionInfo]:
+    """The sections with published contents: names, and a linker section where there is none."""
+    return [
+        replace(s, contents=Contents((f".{s.name}",), (), tuple(names.get(s.name, "").split())))
+        for s in SECTIONS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "sections"),
+    [
+        ({"code": "run", "data": "one two", "other": "far"}, "flash, sram, code ram"),
+        # What is not linked is nowhere; numbers of the compiler tell nothing.
+        ({"code": "run gone", "data": "one", "other": "far.3"}, "flash, sram, code ram"),
+    ],
+)
+def test_published_names_are_found_wherever_they_are(
+    names: dict[str, str],
+    sections: str,
+    assemble: Callable[..., Path],
+    kernel: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
+    elf = assemble(SOURCE + STATIC, SCRIPT)
+    output = tmp_path / "map.yaml"
+    options = ("--profile", "cortex-m3/flash-3ws", "-o", str(output))
+    result = _init(elf, kernel(_named(**names)), *options)
+    assert result.exit_code == 0, result.output
+    assert list(load_map(str(output)).sections.values()) == sections.split(", ")
+
+
+STATIC = """\
+.text
+.type own, %function
+own: bx lr
+.size own, . - own
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "source", "said"),
+    [
+        ("two far", STATIC, "is in 2 regions, in code ram: far (linker section .far)"),
+        ("gone away", STATIC, "2 of 2 functions and objects of the logical section 'other' are"),
+        # A linker section of that name alone says nothing where names are known.
+        ("", STATIC, "was linker section .other, which is not there"),
+        ("two gone", "", "names no static ones: it is stripped"),
+    ],
+)
+def test_published_names_that_do_not_say_one_region(
+    names: str,
+    source: str,
+    said: str,
+    assemble: Callable[..., Path],
+    kernel: Callable[..., Path],
+) -> None:
+    elf = assemble(SOURCE + source, SCRIPT)
+    sections = _named(code="run", data="one", other=names)
+    result = _init(elf, kernel(sections), "--profile", "cortex-m3/flash-3ws")
+    assert result.exit_code == 3
+    assert said in result.stderr
+
+
+def test_rules_and_published_names_have_to_agree(
+    assemble: Callable[..., Path],
+    kernel: Callable[..., Path],
+    rules: Callable[..., str],
+) -> None:
+    """A rule by linker sections that the kernel is not in is no place of the kernel."""
+    elf = assemble(SOURCE + STATIC, SCRIPT)
+    sections = _named(code="run", data="one", other="two far")
+    file = rules(other="kind: data, linker sections: [.data]")
+    options = ("--profile", "cortex-m3/flash-3ws", "--services", file)
+    result = _init(elf, kernel(sections), *options)
+    assert result.exit_code == 3
+    assert "'other' is in 2 regions" in result.stderr
+
+
+@pytest.mark.firmware
+def test_a_stripped_application_and_its_linker_map(
+    kernel: Callable[..., Path], tmp_path: Path
+) -> None:
+    elf = built("mps2-an385") / "freertos.elf"
+    linker_map = elf.with_suffix(".map")
+    if not linker_map.is_file():
+        pytest.skip("the firmware is not built: make -C rtos_tests/freertos")
+    need("arm-none-eabi-strip", "binutils-arm-none-eabi")
+    rules = load_section_rules(*services_of("mps2-an385")).sections
+    path = kernel(with_names(infos(rules), rules, elf))
+    options = ("--profile", "cortex-m3/zero-wait-sram", "-o", str(tmp_path / "map.yaml"))
+    by_hand = load_map("cortex-m3/map-zero-wait-sram").sections
+    for strip in ("--strip-all", "--discard-all"):
+        stripped = tmp_path / "application.elf"
+        command = ["arm-none-eabi-strip", strip, str(elf), "-o", str(stripped)]
+        subprocess.run(command, check=True)
+        refused = _init(stripped, path, *options)
+        assert refused.exit_code == 3
+        assert "it is stripped" in refused.stderr
+        done = _init(stripped, path, *options, "--linker-map", str(linker_map), "--partial")
+        assert done.exit_code == 0, done.output
+        derived = load_map(str(tmp_path / "map.yaml")).sections
+        assert derived.items() <= by_hand.items()
+        # Objects in sections that their source names have no name in the map.
+        unnamed = {".const", ".vectors", "kernel.objects", "caller.data", "stack.task"}
+        assert by_hand.keys() - derived.keys() == unnamed
+
+    # All that the map names is where the symbol table of the file has it.
+    named = with_linker_map(load_image(str(stripped)), str(linker_map))
+    found = {(s.name, s.address) for s in named.symbols}
+    there = {(s.name, s.address) for s in load_image(str(elf)).symbols}
+    functions = {(s.name, s.address) for s in load_image(str(elf)).symbols if s.kind == "function"}
+    sections = {linker for rule in rules for linker in rule.linker_sections}
+    ours = {(s.name, s.address) for s in load_image(str(elf)).symbols if s.section in sections}
+    assert {pair for pair in found if pair in ours} >= functions & ours
+    # Input sections of the suite's own, and of its assembler sources, are called as it likes.
+    strange = {name for name, _ in found - there}
+    assert strange <= {
+        "kernel_objects",
+        "caller_data",
+        "task_stacks",
+        "wcet_mark",
+        "heap",
+        "caller",
+        "gnu.build-id",
+    }
+
+
+def test_a_linker_map_of_another_link(
+    assemble: Callable[..., Path], kernel: Callable[..., Path], tmp_path: Path
+) -> None:
+    elf = assemble(SOURCE, SCRIPT)
+    other = tmp_path / "other.map"
+    text = "Linker script and memory map\n\n.text           0x00000200       0x2\n"
+    options = ("--profile", "cortex-m3/flash-3ws", "--linker-map", str(other))
+    other.write_text(text)
+    result = _init(elf, kernel(_named()), *options)
+    assert result.exit_code == 3
+    assert f"{other}:3: the linker map has section .text at 0x200 with 0x2 bytes" in result.stderr
+    other.write_text("Memory map\n")
+    result = _init(elf, kernel(_named()), *options)
+    assert result.exit_code == 3
+    assert "this is no linker map of GNU ld" in result.stderr
+
+
+@pytest.mark.firmware
+def test_published_contents_are_those_of_objdump() -> None:
+    elf = built("mps2-an385") / "freertos.elf"
+    if not elf.is_file():
+        pytest.skip("the firmware is not built: make -C rtos_tests/freertos")
+    image = load_image(str(elf))
+    services = load_services(*services_of("mps2-an385"))
+    resolved = resolve(services, image, decode_image(image))
+    found = with_contents(heading(resolved, tool="test"), resolved).sections
+    bare = [replace(s, contents=None) for s in found]
+    assert list(found) == with_names(bare, services.sections, elf)
+    text = characterization_json(replace(heading(resolved, tool="test"), sections=tuple(found)))
+    assert '"symbols"' in text

@@ -1,23 +1,28 @@
 """Where the logical sections of a characterization lie in an application.
 
-Inputs: the logical sections, rules that say what of a program belongs to each, the application as
-an :class:`Image`, and regions that have addresses.
+Inputs: the logical sections, with their contents where these are published; rules that say what
+of a program belongs to each; the application as an :class:`Image`; regions that have addresses.
 Output: a :class:`Located` for each section that an integrator has to place: the region that holds
 all that belongs to it, or why there is none.
 Soundness: addresses are those that the program runs at. A region is named only where every byte
-that belongs to the section lies in it; what belongs to a section is never guessed.
+that belongs to the section lies in it; what belongs to a section is never guessed. Functions and
+objects that a section had, and that the application has by the same name, belong to it there as
+well, whatever linker section they are in. That they are what they were is for whoever links them to
+see to, as with all that is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from wcetchar.analysis.claims import RANGE, Claim, Claims, flatten
 from wcetchar.errors import InputError, InputErrors, Location, few
 from wcetchar.model.characterization import SectionInfo
 from wcetchar.model.hardware import Region
-from wcetchar.model.image import Image
+from wcetchar.model.image import Image, Symbol
 from wcetchar.model.service import SectionRules
 
 
@@ -61,7 +66,8 @@ def locate(
     """Places logical sections, in their order; those that are ``either_of`` others are left out.
 
     Args:
-        rules: of the sections, by name; ``None``: there are none.
+        rules: of the sections, by name, that go before what a linker section is called in
+            published contents; ``None``: there are none.
         regions: by name; one without ``base`` and ``size`` holds no address.
         said: section to region, of those that somebody has placed.
 
@@ -110,15 +116,13 @@ class _Ruled:
 
     def extents(self, section: SectionInfo) -> tuple[tuple[Extent, ...], tuple[InputError, ...]]:
         """All that belongs to a section, and what stands in the way of saying so."""
+        named = tuple(self._named(section))
         if self._rules is None or section.name not in self._problems:
-            problem = InputError(
-                f"nothing says what belongs to the logical section {section.name!r}",
-                where=Location(self._image.path),
-            )
-            return (), (problem,)
+            return self._published(section, named)
         if self._problems[section.name]:
             return (), tuple(self._problems[section.name])
-        extents = tuple(self._extents.get(section.name, ()))
+        ruled = self._extents.get(section.name, [])
+        extents = (*ruled, *(e for e in named if not any(_within(e, r) for r in ruled)))
         if extents:
             return extents, ()
         problem = InputError(
@@ -127,6 +131,80 @@ class _Ruled:
             where=self._rules.where("sections", section.name),
         )
         return (), (problem,)
+
+    def _published(
+        self, section: SectionInfo, named: tuple[Extent, ...]
+    ) -> tuple[tuple[Extent, ...], tuple[InputError, ...]]:
+        """By what the characterization says alone. Where it names functions or objects, one of them
+        has to be there: a linker section that is called alike may be for something else."""
+        what, image = f"the logical section {section.name!r}", self._image
+        contents = section.contents
+        if contents is None:
+            problem = f"nothing says what belongs to {what}"
+            hint = "give the services files that the kernel was characterized with (--services)"
+            return (), (InputError(problem, where=Location(image.path), hint=hint),)
+        fixed = tuple(Extent(r.start, r.end, "") for r in contents.ranges)
+        if contents.symbols:
+            there = sum(_plain(name) in self._by_name for name in contents.symbols)
+            gone = len(contents.symbols) - there
+            if named and (not gone or self._has_statics):
+                return (*named, *fixed), ()
+            problem = f"{gone} of {len(contents.symbols)} functions and objects of {what} are not"
+            problem += " there"
+            hint = "write a services file with its `sections` alone (--services)"
+            if not self._has_statics:
+                problem += ", and the application names no static ones: it is stripped"
+                hint = "give its linker map (--linker-map), or the file before it was stripped"
+            return (), (InputError(problem, where=Location(image.path), hint=hint),)
+        present = [s for s in image.sections if s.name in contents.linker_sections]
+        lacking = set(contents.linker_sections) - {s.name for s in present}
+        if lacking or not (present or fixed):
+            problem = f"{what} was linker section {', '.join(sorted(lacking))}, which is not there"
+            if not lacking:
+                problem = f"nothing belonged to {what} where the kernel was characterized"
+            hint = "write a services file with its `sections` alone (--services)"
+            return (), (InputError(problem, where=Location(image.path), hint=hint),)
+        return (
+            *(Extent(s.address, s.end, f"linker section {s.name}") for s in present),
+            *fixed,
+        ), ()
+
+    def _named(self, section: SectionInfo) -> Iterator[Extent]:
+        """The functions and objects that were in the section, by the linker sections that they are
+        in; a name that several have stands for all of them."""
+        if section.contents is None:
+            return
+        there: dict[str | None, list[Symbol]] = {}
+        for name in sorted({_plain(name) for name in section.contents.symbols}):
+            for symbol in self._by_name.get(name, ()):
+                there.setdefault(symbol.section, []).append(symbol)
+        for linker, symbols in there.items():
+            first = min(s.address for s in symbols)
+            end = max(s.address + max(1, s.size) for s in symbols)
+            names = sorted({s.name for s in symbols})
+            rule = f"{few(names, 1)} (linker section {linker})"
+            yield Extent(first, end, rule)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Symbol]]:
+        found: dict[str, list[Symbol]] = {}
+        for symbol in self._image.symbols:
+            if symbol.section is not None and symbol.kind in ("function", "object"):
+                found.setdefault(_plain(symbol.name), []).append(symbol)
+        return found
+
+    @cached_property
+    def _has_statics(self) -> bool:
+        return any(symbol.local for of in self._by_name.values() for symbol in of)
+
+
+def _plain(name: str) -> str:
+    """Without the numbers by which a compiler tells clones and static variables apart."""
+    return re.sub(r"(?:\.\d+)+$", "", name)
+
+
+def _within(extent: Extent, other: Extent) -> bool:
+    return other.start <= extent.start and extent.end <= other.end
 
 
 def _region_of(

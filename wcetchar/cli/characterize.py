@@ -80,6 +80,12 @@ from wcetchar.report import summary
     "128), and tell which lines are used; repeatable.",
 )
 @click.option(
+    "--contents",
+    is_flag=True,
+    help="Publish what belongs to each logical section: names of linker sections, functions and "
+    "objects, by which `wcetchar map init` finds it in an application.",
+)
+@click.option(
     "paths",
     "--paths",
     is_flag=True,
@@ -127,6 +133,7 @@ def command(
     partial: bool,
     successions: bool,
     data_lines: tuple[str, ...],
+    contents: bool,
     paths: bool,
     facts: tuple[str, ...],
     sources: tuple[str, ...],
@@ -164,6 +171,7 @@ def command(
         successions,
         tuple(map(int, data_lines)),
         PathsRequest(facts, sources, depth, observed) if paths or facts or observed else None,
+        contents,
     )
     with progress_bar("characterizing", "instructions") as advance:
         characterization = pipeline.run(request, advance)

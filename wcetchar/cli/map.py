@@ -51,7 +51,14 @@ def _places(
     multiple=True,
     metavar="NAME|FILE",
     help="Services file whose `sections` say which linker sections, symbols and addresses belong "
-    "to each logical section; the rest of it may be missing. Repeatable: read as one.",
+    "to each logical section, where the characterization does not (--contents) or says otherwise; "
+    "the rest of it may be missing. Repeatable: read as one.",
+)
+@click.option(
+    "--linker-map",
+    metavar="FILE",
+    help="Linker map of the application (GNU ld), for names of functions and objects that its ELF "
+    "file lacks, such as static ones of a stripped file.",
 )
 @click.option(
     "places",
@@ -73,6 +80,7 @@ def init(
     characterization: str,
     profile: str,
     services: tuple[str, ...],
+    linker_map: str | None,
     places: dict[str, str],
     partial: bool,
     name: str | None,
@@ -89,16 +97,24 @@ def init(
     Examples:
       wcetchar map init app.elf --characterization kernel.json --services kernel.yaml \\
           --profile board.yaml -o map.yaml
-      wcetchar map init app.elf --characterization kernel.json --services kernel.yaml \\
+      wcetchar map init app.elf --characterization kernel.json --linker-map app.map \\
           --profile board.yaml --place heap=sdram --place 'stack.task=sram' -o map.yaml
     """
     from wcetchar.pipeline import map_init as pipeline
 
-    check_output(output, (application, characterization, profile, *services))
+    inputs = (application, characterization, profile, *services)
+    check_output(output, (*inputs, *([linker_map] if linker_map else [])))
     emit(
         pipeline.run(
             pipeline.Request(
-                application, characterization, profile, services, places, partial, name
+                application,
+                characterization,
+                profile,
+                services,
+                places,
+                partial,
+                name,
+                linker_map,
             )
         ),
         output,

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from wcetchar.model.access import AccessVector, EventKind
 from wcetchar.model.expression import ONE, Expression
 from wcetchar.model.fetch_buffer import FetchBuffer
-from wcetchar.model.service import Kernel, LeftOut, Parameter, Part, SectionKind, ServiceKind
+from wcetchar.model.service import (
+    AddressRange,
+    Kernel,
+    LeftOut,
+    Parameter,
+    Part,
+    SectionKind,
+    ServiceKind,
+)
 
 if TYPE_CHECKING:
     from wcetchar.model.path_model import PathModel  # which is made of what is here
@@ -382,16 +390,33 @@ class NotCharacterized:
 
 
 @dataclass(frozen=True)
+class Contents:
+    """What belonged to a logical section in the image that was characterized, for whoever looks for
+    it in another program.
+
+    Attributes:
+        linker_sections: of its rules, those that the image had.
+        ranges: addresses that are its own whatever the program is.
+        symbols: names of functions and objects in it, sorted.
+    """
+
+    linker_sections: tuple[str, ...] = ()
+    ranges: tuple[AddressRange, ...] = ()
+    symbols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class SectionInfo:
     """A logical section that an integrator has to place. ``address``: where it began when it was
     characterized; of data, where lines of data are told. ``either_of``: it is not placed itself; an
-    access to it goes to one of these."""
+    access to it goes to one of these. ``contents``: ``None`` where they were not published."""
 
     name: str
     kind: SectionKind
     meaning: str = ""
     address: int | None = None
     either_of: tuple[str, ...] = ()
+    contents: Contents | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from wcetchar import __version__, isa, store
 from wcetchar.analysis.characterize import characterize
+from wcetchar.analysis.contents import with_contents
 from wcetchar.analysis.observed_paths import ObservedPaths
 from wcetchar.analysis.resolve import resolve
 from wcetchar.image import load_image
@@ -36,6 +37,7 @@ class Request:
         data_lines: bytes of a data cache's line; for each, loads that may miss are counted.
         runs: runs file; without ``traces`` it says which there are.
         paths: what path models are made with; ``None``: none are made.
+        contents: publish what belongs to each logical section, by name.
     """
 
     firmware: str
@@ -49,6 +51,7 @@ class Request:
     successions: bool = False
     data_lines: tuple[int, ...] = ()
     paths: PathsRequest | None = None
+    contents: bool = False
 
 
 def run(request: Request, progress: Callable[[int], None] | None = None) -> Characterization:
@@ -83,6 +86,8 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Char
             progress=progress,
             paths=seen,
         )
+        if request.contents:
+            found = with_contents(found, resolve(services, image, table))
         if seen is None or facts is None:
             return found
         resolved = resolve(services, image, table)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from wcetchar import store
 from wcetchar.analysis.located import Located, locate
 from wcetchar.errors import InputError, UsageError, few, several
-from wcetchar.image import load_image
+from wcetchar.image import load_image, with_linker_map
 from wcetchar.model.characterization import Characterization, Counts
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.image import Image
@@ -25,6 +25,7 @@ class Request:
         said: section to region, where somebody says it.
         partial: leave out what cannot be placed, with a comment.
         name: of the map; ``None``: the application's.
+        linker_map: of the application, for names that it lacks.
     """
 
     application: str
@@ -34,6 +35,7 @@ class Request:
     said: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
     name: str | None = None
+    linker_map: str | None = None
 
 
 def run(request: Request) -> str:
@@ -60,6 +62,8 @@ def run(request: Request) -> str:
                 hint="give the services files that it was made with",
             )
     image = load_image(request.application)
+    if request.linker_map is not None:
+        image = with_linker_map(image, request.linker_map)
     located = locate(sections, rules, image, profile.regions, request.said)
     needed = _touched(found)
     problems = [p for one in located if one.section.name in needed for p in one.problems]

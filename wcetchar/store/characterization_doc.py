@@ -32,6 +32,7 @@ from wcetchar.model.characterization import (
     BlockingStretch,
     Characterization,
     Conservation,
+    Contents,
     Counts,
     Evidence,
     FetchedLines,
@@ -48,6 +49,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.service import (
+    AddressRange,
     Kernel,
     LeftOut,
     Parameter,
@@ -315,6 +317,28 @@ class NotCharacterizedDoc(JsonModel):
     reason: str = Field(description="why")
 
 
+class AddressesDoc(JsonModel):
+    """Addresses of the image that was characterized, one behind the other."""
+
+    start: Count = Field(description="first address")
+    size: Count = Field(description="in bytes", ge=1)
+
+
+class ContentsDoc(JsonModel):
+    """What belonged to a section in the image that was characterized."""
+
+    linker_sections: list[str] = Field(default_factory=list, description="that its rules name")
+    address_ranges: list[AddressesDoc] = Field(default_factory=list, description="its own")
+    symbols: list[str] = Field(default_factory=list, description="functions and objects in it")
+
+    def to_model(self) -> Contents:
+        return Contents(
+            tuple(self.linker_sections),
+            tuple(AddressRange(r.start, r.start + r.size) for r in self.address_ranges),
+            tuple(self.symbols),
+        )
+
+
 class SectionDoc(JsonModel):
     """A logical section, to be placed by a section map."""
 
@@ -330,6 +354,12 @@ class SectionDoc(JsonModel):
         default_factory=list,
         description="it is not placed itself: an access to it goes to one of these sections",
     )
+    contents: ContentsDoc | None = Field(None, description="absent: they were not published")
+
+    def to_model(self) -> SectionInfo:
+        contents = None if self.contents is None else self.contents.to_model()
+        either_of = tuple(self.either_of)
+        return SectionInfo(self.name, self.kind, self.meaning, self.address, either_of, contents)
 
 
 class InstructionsDoc(JsonModel):
@@ -464,10 +494,7 @@ class CharacterizationDoc(JsonModel):
             fetch_buffer=None
             if self.fetch_buffer is None
             else FetchBuffer(self.fetch_buffer.behind, self.fetch_buffer.speculative),
-            sections=tuple(
-                SectionInfo(s.name, s.kind, s.meaning, s.address, tuple(s.either_of))
-                for s in self.sections
-            ),
+            sections=tuple(section.to_model() for section in self.sections),
             services=tuple(service.to_model(successions) for service in self.services),
             provenance=self.provenance.to_model(),
             conservation=self.conservation.to_model() if self.conservation else None,
@@ -528,7 +555,22 @@ def plain(c: Characterization) -> dict[str, Any]:
 def _section(s: SectionInfo) -> dict[str, Any]:
     data: dict[str, Any] = {"name": s.name, "kind": s.kind.value, "meaning": s.meaning}
     data = sparse({**data, "either_of": list(s.either_of)}, "meaning", "either_of")
-    return data if s.address is None else {**data, "address": s.address}
+    if s.address is not None:
+        data["address"] = s.address
+    if s.contents is not None:
+        data["contents"] = sparse(
+            {
+                "linker_sections": list(s.contents.linker_sections),
+                "address_ranges": [
+                    {"start": r.start, "size": r.end - r.start} for r in s.contents.ranges
+                ],
+                "symbols": list(s.contents.symbols),
+            },
+            "linker_sections",
+            "address_ranges",
+            "symbols",
+        )
+    return data
 
 
 def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
