@@ -43,7 +43,7 @@ _NO_ROOM: Final = "the trace cannot be written: "
 _WANTED: Final = "QEMU 7.2 to 11.1, built with TCG plugins"
 # What QEMU says of a plugin that it does not load, and of -plugin where it has no plugins.
 _REFUSED: Final = re.compile(r"Could not load plugin .*?: (.*)")
-_NO_PLUGINS: Final = re.compile(
+NO_PLUGINS: Final = re.compile(
     r": -plugin: (.*)|(.*plugin(?: interface|s).* disabled.*)", re.IGNORECASE
 )
 
@@ -355,7 +355,7 @@ def _not_loaded(qemu: str, emulator: str, said: str) -> InputError | None:
             reason = found[1]
         elif line.startswith(unknown):
             reason = line.removeprefix(_PLUGIN_SAYS)
-        elif found := _NO_PLUGINS.search(line):
+        elif found := NO_PLUGINS.search(line):
             return InputError(
                 f"{emulator} has no plugins: {found[1] or found[2]}",
                 where=Location(qemu),

@@ -22,6 +22,7 @@ from wcetchar.errors import WcetcharError
 
 VERBS: Final = {
     "demo": "Price the published example on three boards.",
+    "doctor": "Say what is installed, and what is missing for which verb.",
     "capture": "Run a firmware under an emulator and write its trace.",
     "characterize": "Turn traces into a kernel's characterization.",
     "campaign": "Characterize a matrix of firmware, what is new of it.",
@@ -39,6 +40,15 @@ VERBS: Final = {
     "system": "From services to systems: what switching takes.",
 }
 """Verbs, and what `--help` lists of each."""
+
+
+def verb_names() -> tuple[str, ...]:
+    """All of them, those of groups by both words; groups whose verbs need the same are one."""
+    from wcetchar.cli.measure import VERBS as OF_MEASURE
+
+    own = (name for name in VERBS if name != "measure")
+    return (*own, *(f"measure {name}" for name in OF_MEASURE))
+
 
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it
 BROKEN_PIPE: Final = 141  # 128 + SIGPIPE
