@@ -83,6 +83,7 @@ test: system $(VENV)/.installed
 	@$(MAKE) -s -C rtl_boards CORE="$(TEST_CORES)" PYTHON=$(abspath $(BIN)/python) BUILD=$(abspath $(BUILD))/rtl || \
 		echo "tests that need the board in RTL will be skipped"
 	@scripts/viewers.sh || echo "tests that need speedscope's schema will be skipped"
+	@scripts/editors.sh || echo "tests that need the YAML language server will be skipped"
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup
 
 BOARDS := mps2-an385 mps2-an386 virt versatilepb versatilepb-thumb

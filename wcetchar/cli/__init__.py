@@ -38,6 +38,7 @@ VERBS: Final = {
     "profile": "Make hardware profiles, and look into them.",
     "map": "Make section maps.",
     "system": "From services to systems: what switching takes.",
+    "schema": "Print the JSON Schema of a file, for editors.",
 }
 """Verbs, and what `--help` lists of each."""
 

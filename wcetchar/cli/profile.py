@@ -129,6 +129,7 @@ def fit(
     from wcetchar.pipeline import fit as pipeline
     from wcetchar.pipeline.validate import Request as Measured
     from wcetchar.report import fit as report
+    from wcetchar.store import with_modeline
 
     inputs = (
         measurements,
@@ -172,7 +173,7 @@ def fit(
     else:
         text = report.terminal(view, table_width(None), table_color(None))
     if output is not None:
-        emit(result.text, output)
+        emit(with_modeline(result.text, "hardware-profile", output, add=False), output)
         if output == "-":
             return
     emit(text, None)
@@ -290,6 +291,7 @@ def init(
                 each_peripheral,
                 _geometry("--instruction-cache", instruction_cache),
                 _geometry("--data-cache", data_cache),
+                output,
             )
         ),
         output,

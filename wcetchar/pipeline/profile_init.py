@@ -9,12 +9,13 @@ from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.memory_map import MemoryMap, without_overlaps
 from wcetchar.store.devicetree import load_devicetree
 from wcetchar.store.profile_skeleton import skeleton
+from wcetchar.store.shipped_schemas import with_modeline
 from wcetchar.store.svd import load_svd
 
 
 @dataclass(frozen=True)
 class Request:
-    """See :func:`wcetchar.store.profile_skeleton.skeleton`."""
+    """See :func:`wcetchar.store.profile_skeleton.skeleton`. ``output``: where it is to lie."""
 
     name: str
     core: str | None = None
@@ -26,6 +27,7 @@ class Request:
     each_peripheral: bool = False
     instruction_cache: CacheGeometry | None = None
     data_cache: CacheGeometry | None = None
+    output: str | None = None
 
 
 def run(request: Request) -> str:
@@ -40,7 +42,7 @@ def run(request: Request) -> str:
     if request.svd is not None:
         maps.append(load_svd(request.svd))
     files = [f for f in (request.devicetree, request.svd) if f is not None]
-    return skeleton(
+    text = skeleton(
         request.name,
         _joined(maps),
         [os.path.basename(file) for file in files],
@@ -52,6 +54,7 @@ def run(request: Request) -> str:
         instruction_cache=request.instruction_cache,
         data_cache=request.data_cache,
     )
+    return with_modeline(text, "hardware-profile", request.output)
 
 
 def _joined(maps: list[MemoryMap]) -> MemoryMap:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from wcetchar.store.section_map_text import LeftOut, section_map_text
     from wcetchar.store.services import load_section_rules, load_services
     from wcetchar.store.shared_device import load_shared_device
+    from wcetchar.store.shipped_schemas import with_modeline
     from wcetchar.store.slowdowns import load_slowdowns
     from wcetchar.store.source import read_text
     from wcetchar.store.system import load_system
@@ -118,6 +119,7 @@ _MODULES = {
         "load_services",
     ),
     "shared_device": ("load_shared_device",),
+    "shipped_schemas": ("with_modeline",),
     "slowdowns": ("load_slowdowns",),
     "source": ("read_text",),
     "system": ("load_system",),
@@ -176,6 +178,7 @@ __all__ = [
     "section_map_text",
     "section_rule_names",
     "services_path",
+    "with_modeline",
     "write_atomically",
 ]
 

@@ -304,7 +304,18 @@ def _priced(kind: EventKind) -> EventKind:
     return kind
 
 
-PricedEvent = Annotated[EventKind, AfterValidator(in_place(_priced))]
+PricedEvent = Annotated[
+    EventKind,
+    AfterValidator(in_place(_priced)),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "enum": [
+                kind.value for kind in EventKind if not (kind.is_of_cache or kind.is_realigned)
+            ],
+        }
+    ),
+]
 
 
 class CoreDoc(YamlModel):

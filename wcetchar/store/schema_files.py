@@ -88,7 +88,7 @@ def _finished(name: str, schema: dict[str, Any]) -> dict[str, Any]:
         "title": name.replace("-", " ").capitalize(),
         "description": schema.get("description", ""),
     }
-    whole = {**head, **draft07(schema, nothing=name == CHARACTERIZATION), **head}
+    whole = {**head, **draft07(schema, by_hand=name != CHARACTERIZATION), **head}
     lacking = [*undescribed(whole)]
     if not whole.get("description") or lacking:
         raise ValueError(f"{name}: nothing is said of {', '.join(lacking) or 'the file'}")

@@ -23,7 +23,7 @@ from wcetchar.store.document import SECTION_MAP, read_document
 from wcetchar.store.names import map_path
 from wcetchar.store.profile import Address
 from wcetchar.store.quantity import parse_count
-from wcetchar.store.shapes import COUNT_PATTERN
+from wcetchar.store.shapes import COUNT_PATTERN, MESSAGE
 from wcetchar.store.source import shown
 
 ASSUMPTIONS: Final = {
@@ -81,7 +81,14 @@ Value = Annotated[Integer, Field(ge=-_LIMIT, le=_LIMIT)]
 UncertainValue = Annotated[
     UncertainCount,
     PlainValidator(in_place(_uncertain)),
-    WithJsonSchema({"type": "string", "pattern": COUNT_PATTERN, "examples": ["13 +- 2"]}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": COUNT_PATTERN,
+            MESSAGE: "a whole number such as `13 +- 2`",
+            "examples": ["13 +- 2"],
+        }
+    ),
 ]
 AnyValue = Annotated[
     Annotated[Value, Tag("exact")] | Annotated[UncertainValue, Tag("uncertain")],

@@ -42,6 +42,7 @@ from wcetchar.store.names import services_path
 from wcetchar.store.parameter_names import parameter_name_mistake
 from wcetchar.store.parts import OF_A_PART, read_parts
 from wcetchar.store.profile import Address, Size
+from wcetchar.store.shapes import MESSAGE
 from wcetchar.store.source import Source, Steps, places_of, shown
 
 NO_MARK: Final = "none"
@@ -70,7 +71,14 @@ MOST_CASES: Final = 64
 Range = Annotated[
     tuple[int, int],
     PlainValidator(in_place(read_range)),
-    WithJsonSchema({"type": "string", "pattern": f"^{_RANGE.pattern}$", "examples": ["1..16"]}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^{_RANGE.pattern}$",
+            MESSAGE: "a range such as `1..16`",
+            "examples": ["1..16"],
+        }
+    ),
 ]
 Count = Annotated[Integer, Field(ge=1, le=1 << 20)]
 Channel = Annotated[Integer, Field(ge=0, le=1 << 20)]

@@ -14,6 +14,8 @@ from wcetchar.store.quantity import COUNT_SHAPE, ERRORS, KIND, NUMBER, SIGN, Dim
 
 UNITS: Final = "x-units"
 """Of a schema: the units that a text ends with."""
+MESSAGE: Final = "patternErrorMessage"
+"""What the language server for YAML says in the place of the pattern."""
 _CYCLES: Final = ("cycle", "cycles")
 
 
@@ -35,9 +37,11 @@ def quantity_text(dimension: Dimension, *examples: str, clock: bool = True) -> d
     """As :func:`quantity_schema`, for a part of another schema."""
     units = tuple(unit for unit in units_of(dimension) if clock or unit not in _CYCLES)
     shown = [unit for unit in units if unit not in ("μs", "cycle")]
+    such = f", such as `{examples[0]}`" if examples else ""
     return {
         "type": "string",
         "pattern": pattern(units),
+        MESSAGE: f"a {dimension.value} in {', '.join(shown)}{such}",
         "examples": list(examples),
         UNITS: shown,
     }
@@ -52,6 +56,7 @@ def percent_text(*examples: str) -> dict[str, Any]:
     return {
         "type": "string",
         "pattern": rf"^\s*{NUMBER}\s*%\s*$",
+        MESSAGE: f"a percentage such as `{examples[0]}`",
         "examples": list(examples),
         UNITS: ["%"],
     }

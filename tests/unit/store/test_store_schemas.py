@@ -112,8 +112,8 @@ def test_a_key_of_which_nothing_is_said_is_refused(monkeypatch: pytest.MonkeyPat
         said: Annotated[int, Field(description="a number")] = 1
         inner: _Inner = Field(description="more")
 
-    found = draft07(_Whole.model_json_schema(by_alias=True), nothing=False)
-    assert list(undescribed(found)) == ["/definitions/_Inner/properties/silent"]
+    found = draft07(_Whole.model_json_schema(by_alias=True), by_hand=True)
+    assert list(undescribed(found)) == ["/properties/inner/properties/silent"]
     monkeypatch.setitem(schema_files.DOCUMENTS, "budget", _Whole)
     with pytest.raises(ValueError, match=r"budget: nothing is said of .*silent"):
         schema_files.schema_texts()
@@ -130,22 +130,30 @@ def test_what_is_translated() -> None:
         may_be: _Part | None = Field(None, description="a part, or nothing")
         kind: Literal["x"] = Field(description="always the same")
 
-    one = draft07(_Whole.model_json_schema(), nothing=False)
+    whole = _Whole.model_json_schema()
+    one = draft07(whole, by_hand=True)
     assert one["description"] == "A `whole`, over two lines."
-    assert one["definitions"].keys() == {"_Part"}
     assert one["properties"]["may_be"] == {
-        "allOf": [{"$ref": "#/definitions/_Part"}],
+        "type": "object",
+        "properties": {},
+        "additionalProperties": False,
         "description": "a part, or nothing",
         "title": "May be",
     }
-    assert draft07(_Whole.model_json_schema(), nothing=True)["properties"]["may_be"] == {
+    other = draft07(whole, by_hand=False)
+    assert other["definitions"]["_Part"]["description"] == "A part."
+    assert other["properties"]["may_be"] == {
         "anyOf": [{"$ref": "#/definitions/_Part"}, {"type": "null"}],
         "default": None,
         "description": "a part, or nothing",
         "title": "May be",
     }
     with pytest.raises(ValueError, match="prefixItems has no translation"):
-        draft07({"prefixItems": []}, nothing=False)
+        draft07({"prefixItems": []}, by_hand=True)
+    with pytest.raises(ValueError, match="B holds itself"):
+        draft07(
+            {"$defs": {"B": {"items": {"$ref": "#/$defs/B"}}}, "$ref": "#/$defs/B"}, by_hand=True
+        )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -181,11 +181,11 @@ def test_the_schema_of_a_part_asks_for_nothing_but_the_schema() -> None:
     part = json.loads(schema_texts()["services-part.json"])
     whole = json.loads(schema_texts()["services.json"])
     assert part["required"] == ["schema"]
-    assert "required" not in part["definitions"]["Kernel"]
+    assert "required" not in part["properties"]["kernel"]
     chosen = {"instead", "configuration instead", "only services"}
     assert whole["properties"].keys() == part["properties"].keys() - chosen
     assert "required" not in part["properties"]["instead"]["additionalProperties"]
-    assert whole["definitions"]["Kernel"]["required"] == ["name", "version"]
+    assert whole["properties"]["kernel"]["required"] == ["name", "version"]
 
 
 INSTEAD = """\
