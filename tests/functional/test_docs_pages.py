@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+from editor_yaml import SCHEMAS
 from ruamel.yaml import YAML
 
 from wcetchar.store import load_campaign
+from wcetchar.store.schema_files import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -81,6 +86,40 @@ def test_the_command_line_page_is_current() -> None:
     generator = runpy.run_path(str(ROOT / "docs" / "generate_cli.py"))
     committed = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert committed == generator["page"](), "run: python docs/generate_cli.py"
+
+
+def test_tables_of_keys_are_current() -> None:
+    generator = runpy.run_path(str(ROOT / "docs" / "generate_keys.py"))
+    written = dict(generator["pages"]())
+    for page, text in written.items():
+        assert page.read_text(encoding="utf-8") == text, "run: python docs/generate_keys.py"
+
+
+def test_each_key_that_people_write_is_in_a_table() -> None:
+    """Read from the pages, without what writes them."""
+    pages = "".join(
+        page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md")
+    )
+    marked = re.findall(r"<!-- keys: ([\w-]+).*? -->(.*?)<!-- end of keys -->", pages, re.DOTALL)
+    assert {name for name, _ in marked} == set(SCHEMAS) - {"characterization"}
+    for name, text in marked:
+        rows = set(re.findall(r"^\| `([^`]+)` \| .* \| .+ \|$", text, re.MULTILINE))
+        schema = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+        keys = set(_keys(json.loads(schema)))
+        if name == "services-part":
+            assert {"instead", "configuration instead", "only services"} <= rows <= keys
+        else:
+            assert rows == keys
+
+
+def _keys(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema.get("properties", ())
+        for one in schema.values():
+            yield from _keys(one)
+    elif isinstance(schema, list):
+        for one in schema:
+            yield from _keys(one)
 
 
 def test_the_matrix_page_names_cells_of_the_campaign() -> None:
