@@ -117,7 +117,7 @@ def blocking_at(
         own = own.larger(time)
         if not counts_something(part):
             continue
-        notes.update(dict.fromkeys(_notes(stretch)))
+        notes.update(dict.fromkeys(notes_of_stretch(stretch)))
         inside = _inside(following, kind, stretch, supervisor_calls(part) - last_call(stretch))
         after = continuation(following, kind, stretch)
         rest = Continuation(
@@ -159,7 +159,7 @@ def _chained(
     return Longest(own.time, own.where, own.exact, own.notes, chain, rest.words)
 
 
-def _notes(stretch: BlockingStretch) -> Iterable[str]:
+def notes_of_stretch(stretch: BlockingStretch) -> Iterable[str]:
     """What is said of a stretch beside its figure."""
     if stretch.goes_on_in is None or stretch.goes_on_from is None:
         yield (

@@ -82,6 +82,7 @@ from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
+from wcetchar.model.symbolic import least, most
 
 CORE = "core"
 """What stands in the place of a region for core events."""
@@ -267,7 +268,7 @@ class Pricer:
         wait = wait_of(succession, self._bus)
         if succession.before is None and (access is not None or leaves(succession)):
             writable = self._bus.writable()
-            others = max((self._writes_wait(region) for region in writable), default=Fraction(0))
+            others = most(Fraction(0), *(self._writes_wait(region) for region in writable))
             wait = wait.up_to(wait.high + others)
         return Price(where, wait)
 
@@ -466,9 +467,9 @@ def _same(one: Span, other: Span) -> bool:
 def _dearest(choices: list[Interval]) -> Interval:
     """One of these, it is not known which: safe upwards, and the low end stays a low end."""
     return Interval(
-        min(choice.low for choice in choices),
-        max(choice.nominal for choice in choices),
-        max(choice.high for choice in choices),
+        least(*(choice.low for choice in choices)),
+        most(*(choice.nominal for choice in choices)),
+        most(*(choice.high for choice in choices)),
     )
 
 

@@ -83,6 +83,7 @@ from wcetchar.model.hardware import HardwareProfile, Quantity, Region
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import ParameterKind, Part, SectionKind
+from wcetchar.model.symbolic import least, most
 
 _NOTES: Final = {
     CacheState.ALWAYS_MISS: "instruction cache: each line that is entered counts as a miss",
@@ -291,7 +292,7 @@ class RefillPrices:
     @cached_property
     def _longest(self) -> Fraction:
         """What a line from anywhere waits for accesses at most."""
-        return max(self.waits.longest(region) for region in self.region.values())
+        return most(*(self.waits.longest(region) for region in self.region.values()))
 
     def _behind_accesses(
         self, counted: CountedService, misses: Mapping[str, int]
@@ -306,11 +307,11 @@ class RefillPrices:
                 sections[self.region[section].name] = section
         for name, number in lines.items():
             region = self.region[sections[name]]
-            most = self.waits.longest(region) * number
-            if most and self.waits.counted:
-                most = min(most, self._longest_waits(counted, region, number))
-            if most:
-                yield sections[name], most
+            all_of_them = self.waits.longest(region) * number
+            if all_of_them and self.waits.counted:
+                all_of_them = least(all_of_them, self._longest_waits(counted, region, number))
+            if all_of_them:
+                yield sections[name], all_of_them
 
     def _longest_waits(self, counted: CountedService, region: Region, lines: int) -> Fraction:
         """Of so many lines, each behind another access."""

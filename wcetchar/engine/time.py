@@ -13,6 +13,7 @@ from fractions import Fraction
 from wcetchar.errors import InputError
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.model.interval import Interval
+from wcetchar.model.symbolic import least, most
 
 _NANOSECONDS_PER_SECOND = 1_000_000_000
 
@@ -85,19 +86,19 @@ def less(full: Span, hidden: Span, core_clock: Quantity) -> Interval:
     nominal = full.cycles.nominal - hidden.cycles.nominal
     low = full.cycles.low - hidden.cycles.high
     return Interval(
-        max(
+        most(
             Fraction(0),
-            low * (period.low if low >= 0 else period.high)
+            least(low * period.low, low * period.high)
             + full.nanoseconds.low
             - hidden.nanoseconds.high,
         ),
-        max(
+        most(
             Fraction(0),
             nominal * period.nominal + full.nanoseconds.nominal - hidden.nanoseconds.nominal,
         ),
-        max(
+        most(
             Fraction(0),
-            high * (period.high if high >= 0 else period.low)
+            most(high * period.high, high * period.low)
             + full.nanoseconds.high
             - hidden.nanoseconds.low,
         ),

@@ -52,6 +52,7 @@ from wcetchar.model.access import (
 )
 from wcetchar.model.hardware import Quantity, Region
 from wcetchar.model.interval import Interval
+from wcetchar.model.symbolic import is_whole, least, most
 
 _OPPOSITE: Final = {"low": "high", "nominal": "nominal", "high": "low"}
 ISSUES: Final = {
@@ -119,7 +120,7 @@ def wait_of(succession: Succession, bus: Bus) -> Interval:
     nominal, high = ends
     # A wait is least where most is done in between, so it can be longer at nominal numbers.
     low = _pending(succession, bus, _end(between, "high"), "low")
-    return Interval(low, min(nominal, high), high)
+    return Interval(low, least(nominal, high), high)
 
 
 def longest_wait_of_refill(bus: Bus, region: Region) -> Fraction:
@@ -127,7 +128,7 @@ def longest_wait_of_refill(bus: Bus, region: Region) -> Fraction:
     nanoseconds; whatever they are."""
     if not bus.posted or Operation.WRITE not in region.times:
         return _tail(bus, region)
-    return max(_tail(bus, region), _begun(bus, region, bus.widest) * bus.posted)
+    return most(_tail(bus, region), _begun(bus, region, bus.widest) * bus.posted)
 
 
 def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction:
@@ -156,7 +157,7 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
         return Fraction(0)
     begun = _begun(bus, region, before.width)
     between = _end(_between(succession, bus), "high")
-    return max(Fraction(0), begun - _pending(succession, bus, between, "high"))
+    return most(Fraction(0), begun - _pending(succession, bus, between, "high"))
 
 
 def _between(succession: Succession, bus: Bus) -> Span:
@@ -172,14 +173,14 @@ def _tail(bus: Bus, region: Region) -> Fraction:
         return Fraction(0)
     hidden = [in_nanoseconds(one, bus.clock).high for one in bus.overlaps]
     edge = in_nanoseconds(_cycles(edge_wait(region)), bus.clock).low
-    return max(Fraction(0), *(one - edge for one in hidden))
+    return most(Fraction(0), *(one - edge for one in hidden))
 
 
 def _begun(bus: Bus, region: Region, width: int) -> Fraction:
     """Of a write to a region that was begun right now, until it is over."""
     edge = _cycles(edge_wait(region))
     full = bus.full(region, Operation.WRITE, width)
-    return max(in_nanoseconds(plus(one, edge), bus.clock).high for one in full)
+    return most(*(in_nanoseconds(plus(one, edge), bus.clock).high for one in full))
 
 
 def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
@@ -207,11 +208,11 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
                 whole = plus(whole, _cycles(edge_wait(region)))
             under_way = bus.posted if before is None else 1
             rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
-            held = min(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
+            held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
-            found.append(held if ends_here else max(posted, held))
-    return max(found)
+            found.append(held if ends_here else most(posted, held))
+    return most(*found)
 
 
 def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
@@ -230,12 +231,12 @@ def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction
         if access is not None and bus.cached(region, access.operation):
             continue  # one that misses has it in its penalty
         offset = _offset(succession, bus, region, between)
-        left = edge_wait(region) if offset is None else Fraction(-offset % region.clock_divider)
+        left = edge_wait(region) if offset is None else -offset % region.clock_divider
         found.append(_value(less(_cycles(left), ZERO_SPAN, bus.clock), end))
-    return max(found)
+    return most(*found)
 
 
-def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> int | None:
+def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> Fraction | None:
     """Cycles of the core from an edge of the bus's clock to the request; ``None``: not known."""
     before = succession.before
     if before is None or before.pattern is not Pattern.SINGLE or succession.access is None:
@@ -252,7 +253,7 @@ def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> 
     if waits is None or own is None or hidden is None:
         return None
     if not (bus.posted and is_posted(before)):
-        return max(own, waits)
+        return most(own, waits)
     if succession.late:
         return None
     for one in regions:
@@ -285,8 +286,8 @@ def _cycles(count: Fraction) -> Span:
     return Span(Interval(count, count, count), Interval())
 
 
-def _whole(span: Span) -> int | None:
+def _whole(span: Span) -> Fraction | None:
     """The span in cycles, where it is a whole number of them and nothing else."""
     if span.nanoseconds != Interval() or span.cycles.low != span.cycles.high:
         return None
-    return int(span.cycles.high) if span.cycles.high.denominator == 1 else None
+    return span.cycles.high if is_whole(span.cycles.high) else None

@@ -14,6 +14,7 @@ from fractions import Fraction
 from wcetchar.model.access import EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.fetch_buffer import FetchBuffer
+from wcetchar.model.symbolic import in_order
 
 
 class Unit(StrEnum):
@@ -38,7 +39,8 @@ class Quantity:
 
     def __post_init__(self) -> None:
         low, high = self.low + self.stochastic, self.high - self.stochastic
-        if self.stochastic < 0 or not low <= self.nominal <= high:
+        in_its_order = in_order(low, self.nominal) and in_order(self.nominal, high)
+        if self.stochastic < 0 or not in_its_order:
             raise ValueError(
                 f"not an interval: {self.low} <= {self.nominal} <= {self.high}"
                 + (f", {self.stochastic} of it stochastic" if self.stochastic else "")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from wcetchar.model.symbolic import in_order, least, most
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -16,7 +18,7 @@ class Interval:
     high: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if not self.low <= self.nominal <= self.high:
+        if not (in_order(self.low, self.nominal) and in_order(self.nominal, self.high)):
             raise ValueError(f"not an interval: {self.low} <= {self.nominal} <= {self.high}")
 
     def __add__(self, other: Interval) -> Interval:
@@ -25,7 +27,9 @@ class Interval:
     def larger(self, other: Interval) -> Interval:
         """Of two times the larger, end by end."""
         return Interval(
-            max(self.low, other.low), max(self.nominal, other.nominal), max(self.high, other.high)
+            most(self.low, other.low),
+            most(self.nominal, other.nominal),
+            most(self.high, other.high),
         )
 
     def up_to(self, high: Fraction) -> Interval:
@@ -34,7 +38,7 @@ class Interval:
         Raises:
             ValueError: that is below the lower end.
         """
-        return Interval(self.low, min(self.nominal, high), high)
+        return Interval(self.low, least(self.nominal, high), high)
 
     def scaled(self, factor: int) -> Interval:
         """Times a count.

@@ -1,0 +1,230 @@
+"""The page's evaluator against the estimate of a profile that was written anew: what both find."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from wcetchar import store
+from wcetchar.engine import Following, estimate_given, price_vector
+from wcetchar.engine.parameter_box import narrowed
+from wcetchar.engine.recorded_document import evaluator_document
+from wcetchar.errors import InputError, one_line
+from wcetchar.model.estimate import Estimate
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.service import ParameterKind
+from wcetchar.pipeline import estimate as pipeline
+from wcetchar.report.numbers import grouped
+from wcetchar.report.view import class_name, view_of
+from wcetchar.store.profile_numbers import ProfileNumbers
+from wcetchar.store.quantity import scaled_text
+
+SCRIPT = Path(__file__).resolve().parents[1] / "wcetchar/report/templates/evaluator.js"
+_RUN = """
+const fs = require("fs");
+const evaluator = require(process.argv[1]);
+const { document, cases } = JSON.parse(fs.readFileSync(0, "utf8"));
+const found = cases.map((one) => evaluator.evaluate(document, ...one));
+process.stdout.write(JSON.stringify(found));
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """``numbers``: text by way, ``parameters``: as of ``--set``."""
+
+    service: str
+    parameters: Mapping[str, int]
+    numbers: Mapping[str, str]
+
+
+class Both:
+    """One characterization on one profile and map, in Python and in JavaScript."""
+
+    def __init__(self, characterization: Any, profile: str, section_map: str | None) -> None:
+        """``characterization``: a file or a name, or one that is read already."""
+        if isinstance(characterization, str):
+            characterization = store.load_characterization(characterization)
+        self.characterization = replace(characterization, paths=())
+        self.numbers = ProfileNumbers(profile)
+        self.profile = self.numbers.with_values({})
+        self.map = pipeline.map_of(self.profile, profile, section_map)
+        self.document = evaluator_document(
+            self.characterization, self.profile, self.map, self.numbers.held()
+        )
+        self._priced: dict[tuple[tuple[str, str], ...], Any] = {}
+
+    def random_cases(self, count: int, draw: random.Random, of_each: int = 4) -> list[Case]:
+        """Several services at each of some sets of numbers, the profile's own first."""
+        found: list[Case] = []
+        while len(found) < count:
+            numbers = self.random_numbers(draw) if found else {}
+            for _ in range(of_each):
+                service = draw.choice(self.characterization.services)
+                values = {}
+                for one in service.parameters:
+                    if one.kind is ParameterKind.CASE and draw.random() < 0.5:
+                        continue
+                    inside = self.map.parameters.get(one.name)
+                    if inside is not None and draw.random() < 0.3:
+                        continue
+                    values[one.name] = draw.choice(
+                        [one.minimum, one.maximum, draw.randint(one.minimum, one.maximum)]
+                    )
+                found.append(Case(service.name, values, numbers))
+        return found[:count]
+
+    def random_numbers(self, draw: random.Random) -> dict[str, str]:
+        """One to three numbers, each between a tenth and ten times as large, most near."""
+        found = {}
+        for one in draw.sample(self.document["numbers"], k=draw.choice([1, 1, 1, 2, 3])):
+            percent = draw.choice([50, 200, 125, draw.randint(10, 1000), draw.randint(80, 120)])
+            text = scaled_text(one["text"], Fraction(percent, 100))
+            if one["unit"] == "cycles" and draw.random() < 0.7:
+                whole = draw.randint(0, 8)
+                text = f"{whole} cycles" if one["exact"] else f"{whole}..{whole + 2} cycles"
+            found[one["way"]] = text
+        return found
+
+    def javascript(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
+        """What the page finds, by node."""
+        asked = [[c.service, c.parameters, c.numbers] for c in cases]
+        given = json.dumps({"document": self.document, "cases": asked})
+        run = subprocess.run(
+            ["node", "-e", _RUN, str(SCRIPT)],
+            input=given,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found: list[dict[str, Any]] = json.loads(run.stdout)
+        return found
+
+    def python(self, case: Case) -> dict[str, Any]:
+        """What the estimate finds; ``refused``: why there is none."""
+        try:
+            return _shown(self._estimate(case))
+        except InputError as error:
+            return {"refused": str(error)}
+
+    def _estimate(self, case: Case) -> Estimate:
+        key = tuple(sorted(case.numbers.items()))
+        if key not in self._priced:
+            self._priced.clear()
+            self._priced[key] = self._prices(case)
+        prices = self._priced[key]
+        if isinstance(prices, InputError):
+            raise prices
+        service = next(s for s in self.characterization.services if s.name == case.service)
+        given = {**self.map.parameters, **case.parameters}
+        uncertain = {n: c for n, c in self.map.uncertain.items() if n not in case.parameters}
+        off = {n: range(c.low, c.high + 1) for n, c in uncertain.items()}
+        own = {p.name: given[p.name] for p in service.parameters if p.name in given}
+        searched = any(p.name in uncertain for p in service.parameters)
+        following = Following(self.characterization, prices, {**off, **given})
+        return estimate_given(narrowed(service, uncertain), prices, own, following, searched)
+
+    def _prices(self, case: Case) -> Any:
+        try:
+            profile = self.edited(case.numbers)
+            names = [service.name for service in self.characterization.services]
+            return price_vector(self.characterization, profile, self.map, names)
+        except InputError as error:
+            return error
+
+    def edited(self, numbers: Mapping[str, str]) -> HardwareProfile:
+        return self.numbers.with_values(
+            {self.numbers.named(way): text for way, text in numbers.items()}
+        )
+
+
+def _shown(found: Estimate) -> dict[str, Any]:
+    """As the page shows it."""
+    view = view_of(found)
+
+    def time(value: Fraction) -> dict[str, str]:
+        cycles = value * found.core_clock_hz / 1_000_000_000
+        return {
+            "num": str(value.numerator),
+            "den": str(value.denominator),
+            "ns": grouped(value),
+            "cycles": grouped(cycles),
+        }
+
+    at = [found.interrupts_at or found.parameters, found.preemption_at or found.parameters]
+    return {
+        "outside": None,
+        "total": {**time(found.total.high), "cycles": grouped(view.total_cycles)},
+        "word": view.word.value,
+        "parameters": dict(found.parameters),
+        "sections": [
+            {
+                "section": row.section,
+                "repetition": row.repetition,
+                "repetitions": str(row.repetitions),
+                "blocking": row.blocking,
+                "time": time(row.ns),
+            }
+            for row in view.sections
+        ],
+        "columns": [
+            {
+                "key": class_name(column.key),
+                "section": one_line(column.key.section),
+                "region": one_line(column.region),
+                "count": str(column.count),
+                "price": time(column.price.high),
+                "time": time(column.time.high),
+            }
+            for column in found.columns
+        ],
+        "blocking": [
+            {
+                "kind": part.kind,
+                "time": time(part.ns),
+                "word": part.word.value,
+                "own": time(part.own_ns),
+                "ownWhere": part.own_where,
+                "where": part.where,
+                "links": [
+                    {
+                        "service": link.service,
+                        "where": link.where,
+                        "parameters": dict(link.parameters),
+                        "time": time(link.ns),
+                    }
+                    for link in part.links
+                ],
+                "gaps": list(part.gaps),
+                "parameters": dict(values),
+            }
+            for part, values in zip(view.blocking, at, strict=True)
+        ],
+        "notes": list(view.notes),
+    }
+
+
+def compared(both: Both, cases: Sequence[Case]) -> tuple[int, list[str]]:
+    """How many cases the page could compute, and the reasons of the others.
+
+    Raises:
+        AssertionError: it computed something else than the estimate.
+    """
+    inside, reasons = 0, []
+    for case, page in zip(cases, both.javascript(cases), strict=True):
+        if page["outside"] is not None:
+            reasons.append(page["outside"])
+            continue
+        expected = both.python(case)
+        assert "refused" not in expected, (case, expected, page["total"])
+        mine = {name: page[name] for name in expected}
+        for name, value in expected.items():
+            assert mine[name] == value, (case, name, mine[name], value)
+        inside += 1
+    return inside, reasons

@@ -1,0 +1,442 @@
+"""Everything that a program elsewhere needs to estimate services at other numbers of a profile and
+at other values of parameters, as one plain document (lists, mappings, texts and whole numbers).
+
+Prices are pieces of functions of the profile's numbers (``recorded_prices``). Counts are as they
+are published: formulas of parameters as trees, or tables. What is made of the two (``estimate``,
+``blocking``, ``chains``) is done again by whoever reads the document; the tests hold the one that
+is shipped (``report/templates/evaluator.js``) against :func:`estimate_given`.
+
+What lines of caches take hangs on values of parameters in ways that are no formula, so it stands in
+the document for single values: all of a service, where these are few, else those that are reached
+from the present ones by changing one parameter, and those that were observed. At others the
+document says nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final
+
+from wcetchar import formula
+from wcetchar.engine.blocking import notes_of_stretch
+from wcetchar.engine.counts import calls_inside, last_call
+from wcetchar.engine.lines import Caches
+from wcetchar.engine.prices import PriceVector
+from wcetchar.engine.pricing import can_follow, leads_on
+from wcetchar.engine.recorded import Atom, Kind, Terms, terms_of
+from wcetchar.engine.recorded_prices import Editable, RecordedPrices, editable
+from wcetchar.engine.refills import Loaded
+from wcetchar.errors import InputError, one_line
+from wcetchar.model.access import CoreEvent, EventKind, Key, Succession, key_order
+from wcetchar.model.chain import Gap
+from wcetchar.model.characterization import (
+    Blocking,
+    BlockingStretch,
+    Characterization,
+    Counts,
+    Joint,
+    ServiceCharacterization,
+    TraceSection,
+)
+from wcetchar.model.expression import (
+    Binary,
+    Call,
+    Compare,
+    Expression,
+    Name,
+    Negate,
+    Number,
+)
+from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.profile_number import ProfileNumber
+from wcetchar.model.section_map import SectionMap
+from wcetchar.model.service import Parameter, ParameterKind
+
+SCHEMA: Final = "wcetchar/evaluator/1"
+MOST_LINES: Final = 200
+"""Values of the parameters of a service, at most, for which what lines of caches take is told."""
+_EXACT_IN_JSON: Final = 2**53
+
+Plain = Any
+"""Of JSON."""
+Values = tuple[int, ...]
+
+
+def evaluator_document(
+    characterization: Characterization,
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    numbers: Sequence[ProfileNumber],
+    services: Sequence[str] | None = None,
+) -> dict[str, Plain]:
+    """The document.
+
+    Args:
+        numbers: of the profile's file, that a reader may change.
+        services: by name; ``None``: all.
+
+    Raises:
+        InputError: as of :func:`price_vector`.
+    """
+    names = [s.name for s in characterization.services if services is None or s.name in services]
+    changed, aliases = editable(profile, numbers)
+    prices = RecordedPrices(characterization, profile, section_map, changed, names)
+    writer = _Writer(characterization, section_map, names, prices)
+    prices.record(writer.take)
+    return {
+        "schema": SCHEMA,
+        "kernel": one_line(characterization.kernel.name),
+        "profile": one_line(profile.name),
+        "map": one_line(section_map.name),
+        "numbers": [_number(one) for one in changed],
+        "aliases": {alias: list(of) for alias, of in aliases.items()},
+        "given": dict(section_map.parameters),
+        "off": {
+            name: [count.low, count.nominal, count.high]
+            for name, count in section_map.uncertain.items()
+        },
+        **writer.document(),
+    }
+
+
+def _number(one: Editable) -> dict[str, Plain]:
+    place = one.way.split(".")
+    return {
+        "way": one.way,
+        "text": one.text,
+        "unit": one.quantity.unit.value,
+        "group": ".".join(place[:2]) if place[0] == "regions" else place[0],
+        "ends": [_rational(end) for end in one.ends],
+        "exact": one.quantity.is_exact,
+        "positive": one.positive,
+    }
+
+
+def _rational(value: Fraction | int) -> Plain:
+    """A whole number, or a text ``3/2``; large ones as text."""
+    if value.denominator == 1 and abs(value.numerator) < _EXACT_IN_JSON:
+        return value.numerator
+    return f"{value.numerator}/{value.denominator}" if value.denominator != 1 else str(value)
+
+
+@dataclass
+class _Interned:
+    """Plain values, each once."""
+
+    values: list[Plain] = field(default_factory=list)
+    _known: dict[Any, int] = field(default_factory=dict)
+
+    def place(self, key: Any, value: Plain) -> int:
+        if key not in self._known:
+            self._known[key] = len(self.values)
+            self.values.append(value)
+        return self._known[key]
+
+
+class _Writer:
+    """Collects one piece after the other."""
+
+    def __init__(
+        self,
+        characterization: Characterization,
+        section_map: SectionMap,
+        names: Sequence[str],
+        prices: RecordedPrices,
+    ) -> None:
+        self._map = section_map
+        self._recorded = prices
+        self._recording = prices.recording
+        chosen = set(names)
+        leads = any(
+            leads_on(stretch)
+            for s in characterization.services
+            if s.name in chosen
+            for stretch in s.stretches
+        )
+        self._services = [
+            s
+            for s in characterization.services
+            if s.name in chosen or (leads and any(map(can_follow, s.stretches)))
+        ]
+        self._chosen = chosen
+        self._keys: dict[Key, int] = {}
+        self._key_sections: dict[Key, int] = {}
+        self._formulas = _Interned()
+        self._blockings = _Interned()
+        self._loaded = _Interned()
+        self._pieces: list[dict[str, Plain]] = []
+        self._clock: Fraction | None = None
+
+    def take(self, prices: PriceVector) -> None:
+        """What is written of a piece, while its guards are collected."""
+        if not self._keys:
+            ordered = sorted(prices, key=key_order)
+            self._keys = {key: place for place, key in enumerate(ordered)}
+        self._clock = prices.profile.core.clock.low
+        lines: dict[str, Plain] = {}
+        followers: dict[str, Plain] = {}
+        if prices.caches:
+            for service in self._services:
+                if service.name in self._chosen:
+                    lines[service.name] = self._lines(prices, service)
+                followers[service.name] = self._followers(prices.caches.of_followers, service)
+        self._pieces.append(
+            {
+                "prices": [self._polynomial(prices[key].time.high) for key in self._keys],
+                "regions": [one_line(prices[key].region) for key in self._keys],
+                "blocked": [
+                    [self._keys[key], self._polynomial(price.time.high)]
+                    for key, price in prices.blocked.items()
+                ],
+                "recurring": [
+                    [self._polynomial(takes), self._polynomial(every)]
+                    for takes, every in prices.rate.recurring
+                ],
+                "notes": list(map(one_line, prices.notes)),
+                "left": self._left_out(prices),
+                "caches": [self._cache(cache) for cache in prices.caches.of_core],
+                "lines": lines,
+                "followers": followers,
+            }
+        )
+
+    def document(self) -> dict[str, Plain]:
+        assert self._clock is not None
+        clock = self._polynomial(self._clock)
+        guards = [
+            [[guard.polynomial, guard.relation.value] for guard in piece.guards]
+            for piece in self._recorded.pieces
+        ]
+        services = [self._service(service) for service in self._services]
+        pieces = [{"guards": its, **piece} for its, piece in zip(guards, self._pieces, strict=True)]
+        return {
+            "clock": clock,
+            "atoms": [_atom(atom) for atom in self._recording.atoms],
+            "polynomials": [_terms(terms) for terms in self._recording.polynomials],
+            "keys": [_key(key) for key in self._keys],
+            "gaps": {gap.name: gap.value for gap in Gap},
+            "formulas": self._formulas.values,
+            "blockings": self._blockings.values,
+            "loaded": self._loaded.values,
+            "pieces": pieces,
+            "services": services,
+        }
+
+    def _polynomial(self, number: Fraction) -> int:
+        return self._recording.polynomial(terms_of(number))
+
+    def _left_out(self, prices: PriceVector) -> list[int]:
+        """Keys that no table shows, as they have no price of their own."""
+        core = prices.profile.core
+        return [
+            place
+            for key, place in self._keys.items()
+            if isinstance(key, CoreEvent)
+            and key.kind.is_stall
+            and key.kind.priced_as not in core.events
+            and key.kind.priced_as not in core.discarded_fetches
+        ]
+
+    def _cache(self, cache: Any) -> dict[str, Plain]:
+        return {
+            section: [
+                one_line(str(cache.key(section)).strip()),
+                one_line(region),
+                self._polynomial(time.high),
+            ]
+            for section, (region, time) in cache.price.items()
+        }
+
+    def _lines(self, prices: PriceVector, service: ServiceCharacterization) -> Plain:
+        """By values of all parameters; what the service and each of its stretches loads."""
+        stretches = [prices.caches.of_stretch(service, stretch) for stretch in service.stretches]
+
+        def at(values: Values) -> Plain:
+            try:
+                lines = prices.caches.of(service, values)
+                of = [
+                    [
+                        [[one_line(s), n] for s, n in one.misses.items()],
+                        {one_line(s): self._polynomial(t.high) for s, t in one.time.items()},
+                        int(one.exact),
+                    ]
+                    for one in lines.of
+                ]
+                own = [self._polynomial(time(values, lines).high) for time in stretches]
+                unhidden = self._polynomial(lines.unhidden.high)
+                return [of, unhidden, own, self._polynomial(lines.total.high)]
+            except InputError as error:
+                return error.message
+
+        return self._table(service.parameters, self._points(service), at)
+
+    def _points(self, service: ServiceCharacterization) -> list[Values] | None:
+        """``None``: all."""
+        ranges = [range(p.minimum, p.maximum + 1) for p in service.parameters]
+        if math.prod(map(len, ranges)) <= MOST_LINES:
+            return None
+        given = {**{n: c.nominal for n, c in self._map.uncertain.items()}, **self._map.parameters}
+        present = tuple(
+            min(max(given.get(p.name, p.minimum), p.minimum), p.maximum) for p in service.parameters
+        )
+        found: dict[Values, None] = {present: None}
+        evidence = service.evidence
+        found.update(dict.fromkeys([*evidence.fitted, *evidence.held_out]))
+        for place, values in enumerate(ranges):
+            for value in values[:MOST_LINES]:
+                found[(*present[:place], value, *present[place + 1 :])] = None
+        return list(found)[:MOST_LINES]
+
+    def _followers(self, caches: Caches, service: ServiceCharacterization) -> Plain:
+        """Of each stretch that can follow, and of the service as a whole where it is a handler."""
+        found: list[Plain] = []
+        for stretch in service.stretches:
+            can = can_follow(stretch)
+            found.append(
+                self._follower(caches.of_follower(service, stretch), service) if can else 0
+            )
+        handler = any(Joint.HANDLER in (s.goes_on_from or ()) for s in service.stretches)
+        found.append(self._follower(caches.of_follower(service, None), service) if handler else 0)
+        return found
+
+    def _follower(self, loaded: Loaded, service: ServiceCharacterization) -> Plain:
+        """Names that it depends on, and what it takes at their values."""
+
+        def at(values: Values) -> Plain:
+            by_name = dict(zip((p.name for p in used), values, strict=True))
+            whole = tuple(by_name.get(p.name, p.minimum) for p in service.parameters)
+            try:
+                return self._polynomial(loaded.at(whole).high)
+            except InputError as error:
+                return error.message
+
+        used = [p for p in service.parameters if p.name in loaded.used]
+        size = math.prod(p.maximum - p.minimum + 1 for p in used)
+        points: list[Values] | None = [] if size > MOST_LINES else None
+        return [[p.name for p in used], self._table(used, points, at)]
+
+    def _table(
+        self, parameters: Sequence[Parameter], points: list[Values] | None, at: Any
+    ) -> Plain:
+        """A single entry; a list of one for all values, in order; or single values by text."""
+        if points is not None:
+            return {",".join(map(str, v)): self._entry(at(v)) for v in points}
+        ranges = [range(p.minimum, p.maximum + 1) for p in parameters]
+        found = [self._entry(at(values)) for values in itertools.product(*ranges)]
+        return found[0] if len(set(found)) == 1 else found
+
+    def _entry(self, value: Plain) -> int:
+        return self._loaded.place(repr(value), value)
+
+    def _service(self, service: ServiceCharacterization) -> dict[str, Plain]:
+        evidence, points = service.evidence, service.counts.points
+        seen = {*evidence.fitted, *evidence.held_out, *(point.values for point in points)}
+        return {
+            "name": one_line(service.name),
+            "chosen": service.name in self._chosen,
+            "word": service.word.value,
+            "description": one_line(service.description),
+            "parameters": [self._parameter(one) for one in service.parameters],
+            "counts": self._counts(service.counts),
+            "seen": sorted(map(list, seen)),
+            "known": service.stretches_known,
+            "notes": list(map(one_line, service.notes)),
+            "stretches": [self._stretch(one) for one in service.stretches],
+        }
+
+    def _parameter(self, one: Parameter) -> dict[str, Plain]:
+        return {
+            "name": one.name,
+            "minimum": one.minimum,
+            "maximum": one.maximum,
+            "meaning": one_line(one.meaning),
+            "kind": one.kind.value,
+            "case": one.kind is ParameterKind.CASE,
+            "value": self._map.parameters.get(one.name),
+        }
+
+    def _stretch(self, one: BlockingStretch) -> dict[str, Plain]:
+        return {
+            "kind": one.kind.value,
+            "where": one_line(f"{one.begin} to {one.end}"),
+            "counts": self._counts(one.counts),
+            "from": _joints(one.goes_on_from),
+            "in": _joints(one.goes_on_in),
+            "inside": calls_inside(one),
+            "last": last_call(one),
+            "notes": list(map(one_line, notes_of_stretch(one))),
+        }
+
+    def _counts(self, counts: Counts) -> Plain:
+        if counts.is_formula:
+            return {"rows": [self._row(row) for row in counts.rows]}
+        return {
+            "points": [
+                [list(point.values), [self._row(row) for row in point.rows]]
+                for point in counts.points
+            ]
+        }
+
+    def _row(self, row: TraceSection) -> Plain:
+        counted = [[self._keys[key], count] for key, count in row.vector.items()]
+        return [
+            self._formulas.place(
+                row.repetition, [formula.to_text(row.repetition), tree(row.repetition)]
+            ),
+            self._blocking(row.blocking),
+            [number for pair in sorted(counted) for number in pair],
+        ]
+
+    def _blocking(self, one: Blocking) -> int:
+        return self._blockings.place(one, [str(one), int(one.masks), int(one.holds_preemption)])
+
+
+def _joints(joints: frozenset[Joint] | None) -> list[str] | None:
+    return None if joints is None else [joint.value for joint in Joint if joint in joints]
+
+
+def _atom(atom: Atom) -> Plain:
+    if atom.kind is Kind.NUMBER:
+        return [atom.end.value, *atom.of]
+    return [atom.kind.value, *atom.of]
+
+
+def _terms(terms: Terms) -> Plain:
+    """Of each monomial the coefficient, then atoms, each with its exponent."""
+    return [
+        [_rational(coefficient), *(number for pair in monomial for number in pair)]
+        for monomial, coefficient in terms
+    ]
+
+
+def _key(key: Key) -> Plain:
+    """Text, section, what it is: 0 an access, 1 an event, 2 a supervisor call, 3 one that no table
+    shows where it costs nothing."""
+    kind = 0
+    if isinstance(key, Succession):
+        kind = 3
+    elif isinstance(key, CoreEvent):
+        kind = 3 if key.kind.is_of_data_cache else 1
+        kind = 2 if key.kind is EventKind.SUPERVISOR_CALL else kind
+    return [one_line(str(key).strip()), one_line(key.section), kind]
+
+
+def tree(expression: Expression) -> Plain:
+    """A formula as nested lists: ``["+", "N", 1]``, ``["ceil", ["/", "size", 4]]``."""
+    match expression:
+        case Number(value):
+            return value if abs(value) < _EXACT_IN_JSON else ["number", str(value)]
+        case Name(name):
+            return name
+        case Negate(operand):
+            return ["negate", tree(operand)]
+        case Binary(operator, left, right):
+            return [operator.value, tree(left), tree(right)]
+        case Compare(comparison, left, right):
+            return [comparison.value, tree(left), tree(right)]
+        case Call(function, arguments):
+            return [function.value, *map(tree, arguments)]
