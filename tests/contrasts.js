@@ -15,9 +15,14 @@
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const fill = (element) => {
-    // A box of a picture lies behind its texts.
-    const rect = element.parentElement.querySelector(":scope > rect");
-    return rect ? rgba(getComputedStyle(rect).fill) : null;
+    // A box of a picture lies behind texts whose middle is in it; the last one is on top.
+    const {left, right, top, bottom} = element.getBoundingClientRect();
+    const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+    const rects = [...element.parentElement.querySelectorAll(":scope > rect")].filter((rect) => {
+      const box = rect.getBoundingClientRect();
+      return box.left <= x && x <= box.right && box.top <= y && y <= box.bottom;
+    });
+    return rects.length ? rgba(getComputedStyle(rects.at(-1)).fill) : null;
   };
   const behind = (element) => {
     const layers = [];

@@ -336,7 +336,7 @@ def test_what_strangers_wrote_is_text_everywhere() -> None:
     tags = [tag for tag, _ in page.tags]
     assert not {"img", "link", "iframe", "object", "base"} & {*tags}
     assert all(not name.startswith("on") for _, a in page.tags for name in a)
-    assert "alert" not in "".join(
+    assert "alert(" not in "".join(
         data for tag, data in page.texts if tag == "script" and not data.startswith(("{", "["))
     )
     assert one_line(f"cases{EVIL}") in page.names.values()
@@ -358,7 +358,7 @@ def test_the_page_takes_nothing_from_outside() -> None:
             assert re.fullmatch(r"#[a-z0-9-]+", attributes["href"] or "")
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len({*ids})
-    assert not re.search(r"(?:https?:)?//[a-z]+\.", text)
+    assert not re.search(r"(?:https?:)?//(?!www\.w3\.org/2000/svg)[a-z]+\.", text)
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:

@@ -106,7 +106,8 @@ def command(
     with progress_bar("flow graphs", "services") as advance:
         sheet = pipeline.run(request, advance)
     if chosen == "html":
-        text = datasheet_html.render(sheet)
+        documents = pipeline.evaluators(request) if profiles else {}
+        text = datasheet_html.render(sheet, documents)
     elif chosen == "json":
         text = datasheet_data.json_text(sheet)
     elif chosen == "csv":

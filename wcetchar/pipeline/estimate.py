@@ -382,11 +382,7 @@ def refuse_strangers(
     services: list[ServiceCharacterization],
     characterization: Characterization,
 ) -> None:
-    having = list(services)
-    if any(leads_on(stretch) for service in services for stretch in service.stretches):
-        # Of what goes on with what they block, parameters count as well.
-        having += [s for s in characterization.services if any(map(can_follow, s.stretches))]
-    known = {parameter.name for service in having for parameter in service.parameters}
+    known = parameters_that_count(services, characterization)
     for name in request.values:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
@@ -396,6 +392,17 @@ def refuse_strangers(
                 hint=f"did you mean {close[0]!r}?" if close else None,
                 where=Location("--set"),
             )
+
+
+def parameters_that_count(
+    services: list[ServiceCharacterization], characterization: Characterization
+) -> set[str]:
+    """Names of parameters that figures of these services hang on."""
+    having = list(services)
+    if any(leads_on(stretch) for service in services for stretch in service.stretches):
+        # Of what goes on with what they block, parameters count as well.
+        having += [s for s in characterization.services if any(map(can_follow, s.stretches))]
+    return {parameter.name for service in having for parameter in service.parameters}
 
 
 def map_of(profile: HardwareProfile, profile_file: str, map_file: str | None) -> SectionMap:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from wcetchar import store
 from wcetchar.engine import PriceVector
@@ -14,7 +15,7 @@ from wcetchar.model.access import AccessVector
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.service import whole_of
 from wcetchar.pipeline import estimate as estimating
-from wcetchar.pipeline import worst_paths
+from wcetchar.pipeline import evaluator, worst_paths
 from wcetchar.pipeline.compare import labels_of
 from wcetchar.pipeline.estimate import Platform, Prepared
 from wcetchar.report.datasheet import (
@@ -75,6 +76,25 @@ def run(request: Request, progress: Advance | None = None) -> Datasheet:
     for sheet, label, graphs in zip(sheets, labels, (request.graphs, False), strict=False):
         sides.append(sheet.side(label, graphs, progress))
     return Datasheet(sides[0], sheets[0].hardware(), *sides[1:])
+
+
+def evaluators(request: Request) -> dict[str, dict[str, Any]]:
+    """What a page works out other figures with, by characterization and hardware ("0-1").
+
+    Raises:
+        UsageError, InputError: as of :func:`run`.
+    """
+    files = [request.characterization, *([] if request.against is None else [request.against])]
+    found = [store.load_characterization(file) for file in files]
+    documents = {}
+    for side, (file, characterization) in enumerate(zip(files, found, strict=True)):
+        asked = _asked(request, file, found)
+        chosen = estimating.chosen_services(asked, characterization)
+        names = tuple(service.name for service in chosen)
+        for number, (profile, section_map) in enumerate(estimating.pairs_of(asked)):
+            one = evaluator.Request(file, profile, section_map, names)
+            documents[f"{side}-{number}"] = evaluator.document_of(one)
+    return documents
 
 
 def _asked(request: Request, file: str, found: Sequence[Characterization]) -> estimating.Request:
@@ -165,17 +185,24 @@ class _Sheet:
         for (service, _, platform), estimate in zip(self._prepared.chosen, estimates, strict=True):
             given = {**platform.section_map.parameters, **self._asked.values}
             searched = [p.name for p in service.parameters if p.name not in given]
-            command = self._command(service, platform, searched)
+            asked = self._values_for(service)
+            command = self._command(service, platform, asked, searched)
             price = _price(platform.prices)
             found.setdefault(service.name, []).append(
-                priced_of(named[service.name], estimate, price, command, searched)
+                priced_of(named[service.name], estimate, price, command, searched, asked)
             )
         return found
+
+    def _values_for(self, service: ServiceCharacterization) -> dict[str, int]:
+        """Those that were asked for, as far as they count for the service."""
+        found = estimating.parameters_that_count([service], self._characterization)
+        return {name: value for name, value in self._asked.values.items() if name in found}
 
     def _command(
         self,
         service: ServiceCharacterization,
         platform: Platform,
+        values: Mapping[str, int],
         searched: Sequence[str],
     ) -> str:
         """That prints the same figures."""
@@ -183,9 +210,8 @@ class _Sheet:
         words += ["--profile", platform.profile_file]
         words += [] if platform.map_file is None else ["--map", platform.map_file]
         words += ["--service", service.name]
-        for name, value in self._asked.values.items():
-            if any(p.name == name for p in service.parameters):
-                words += ["--set", f"{name}={value}"]
+        for name, value in values.items():
+            words += ["--set", f"{name}={value}"]
         words += ["--maximum"] * bool(searched)
         return one_line(shlex.join(words))
 

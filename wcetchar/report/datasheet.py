@@ -111,6 +111,7 @@ class Priced:
         command: that prints the same figures.
         searched: parameters that nothing sets: the total is the largest of all their values, and so
             is each time that something is held off, and the bound of all paths.
+        given: values that were asked for, as far as they count here.
     """
 
     view: EstimateView
@@ -119,6 +120,7 @@ class Priced:
     no_formula: str
     command: str
     searched: tuple[str, ...] = ()
+    given: tuple[tuple[str, int], ...] = ()
 
     @property
     def formula(self) -> str:
@@ -325,16 +327,25 @@ def priced_of(
     price: Callable[[AccessVector], Fraction] | None,
     command: str,
     searched: Iterable[str] = (),
+    given: Mapping[str, int] | None = None,
 ) -> Priced:
     """``price``: of a vector, at all values of the parameters; ``None``: it depends on them.
-    ``command``, ``searched``: as of :class:`Priced`.
+    ``command``, ``searched``, ``given``: as of :class:`Priced`.
 
     Raises:
         CheckFailed: a defect: the formula is not the estimate, or memories do not add up to it.
     """
     view = view_of(estimate)
     terms, why = _terms(service, estimate, price)
-    return Priced(view, _regions(view), terms, why, command, tuple(map(one_line, searched)))
+    return Priced(
+        view,
+        _regions(view),
+        terms,
+        why,
+        command,
+        tuple(map(one_line, searched)),
+        tuple((one_line(name), value) for name, value in (given or {}).items()),
+    )
 
 
 def _terms(
@@ -379,7 +390,7 @@ def _regions(view: EstimateView) -> tuple[RegionRow, ...]:
             f"{view.total.high} ns; this is a defect of wcetchar"
         )
     rows = (RegionRow(name, ns) for name, ns in found.items())
-    return tuple(sorted(rows, key=lambda row: (-row.ns, row.name)))
+    return tuple(sorted(rows, key=lambda row: -row.ns))
 
 
 def _factor(repetition: str) -> str:

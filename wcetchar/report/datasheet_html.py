@@ -6,7 +6,7 @@ characterizations, side by side. Tables are the blocks that text and Markdown ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -30,7 +30,13 @@ from wcetchar.report.paths_graph import figures_of
 from wcetchar.report.paths_html import pictures_of
 from wcetchar.report.paths_svg import markers
 
-_SCRIPTS = ("datasheet.js",)
+_SCRIPTS = (
+    "evaluator.js",
+    "datasheet.js",
+    "datasheet_live.js",
+    "datasheet_plots.js",
+    "datasheet_start.js",
+)
 _FIGURES = (
     ("service", "service", False),
     ("total", "total", True),
@@ -67,8 +73,16 @@ class _Row:
     text: str
 
 
-def render(sheet: Datasheet) -> str:
-    """The page."""
+def render(
+    sheet: Datasheet,
+    evaluators: Mapping[str, Mapping[str, object]],
+) -> str:
+    """The page.
+
+    Args:
+        evaluators: what its script works out other figures with: documents of the evaluator, by
+            characterization and hardware, such as "0-1"; empty: it shows these figures alone.
+    """
     rows = list(_rows(sheet))
     style, script = part("datasheet.css", "flow.css"), part(*_SCRIPTS)
     scenarios = list(_scenarios(sheet))
@@ -89,6 +103,7 @@ def render(sheet: Datasheet) -> str:
             list_rows=rows,
             priced_blocks=priced_blocks,
             folded_away=_FOLDED_AWAY,
+            evaluators=[(scenario, data(one)) for scenario, one in evaluators.items()],
             graphs=[(n, data(_graph(row))) for n, row in enumerate(_graphs(sheet)) if row],
             data=data(
                 {
@@ -178,6 +193,9 @@ def _figures(priced: Priced) -> dict[str, object]:
         "total": [for_json(view.total.high), grouped(view.total.high), view.word.value],
         "word": view.word.value,
         "at": view.at,
+        "values": dict(view.parameters),
+        "given": dict(priced.given),
+        "formula": bool(priced.terms),
         **{
             part.kind: [
                 for_json(part.ns),

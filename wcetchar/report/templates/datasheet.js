@@ -56,8 +56,8 @@ const sheet = (() => {
       return [service, figure("total", "total", state.first), word,
         figure("interrupts", "blocks interrupts", state.first), figure("preemption", "blocks preemption", state.first)];
     const change = (row) => percent(figures(row, state.first), figures(row, state.second));
-    return [service, figure("total", "total", state.first), figure("total", "total, beside", state.second),
-      {key: "change", heading: "difference", number: true, value: (row) => change(row).value, text: (row) => change(row).text}, word];
+    return [service, figure("total", "total", state.first), figure("total", "beside: total", state.second),
+      {key: "change", heading: "beside: difference", number: true, value: (row) => change(row).value, text: (row) => change(row).text}, word];
   };
 
   const drawList = () => {
@@ -226,4 +226,3 @@ const sheet = (() => {
   };
   return {data, state, rows, hooks, make, figures, drawList, start, choose, by};
 })();
-sheet.start();

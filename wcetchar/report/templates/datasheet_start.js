@@ -1,0 +1,3 @@
+"use strict";
+// When all parts are there.
+sheet.start();
