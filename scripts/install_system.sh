@@ -21,6 +21,8 @@ need fdtget device-tree-compiler
 need callgrind_annotate valgrind
 need dot graphviz
 need chromium chromium
+need cmake cmake
+need ninja ninja-build
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing="$missing ca-certificates"
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 [ -e /usr/include/yaml-cpp/yaml.h ] || missing="$missing libyaml-cpp-dev"

@@ -85,7 +85,7 @@ def shell(commands: str, folder: Path) -> tuple[str, int]:
 
 def furnish(folder: Path) -> None:
     """Makes a folder look like the repository's root; nothing written there reaches the root."""
-    for name in ("docs", "hwprofiles", "rtos_tests", "traces", "tests"):
+    for name in ("docs", "hwprofiles", "integrations", "rtos_tests", "traces", "tests"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "build" / "demo").mkdir(parents=True)
     (folder / "build" / "firmware").symlink_to(FIRMWARE.parent)
