@@ -31,6 +31,7 @@ OF_HELP = {
     "wcetchar",
     "wcetchar.cli",
     "wcetchar.cli.common",
+    "wcetchar.cli.completing",
     "wcetchar.errors",
     "wcetchar.pipeline",
     "wcetchar.pipeline.assignments",
@@ -41,7 +42,7 @@ ROOMS = {"cli", "engine", "errors", "formula", "model", "pipeline", "report", "s
 STORE = {
     *("access_doc", "based_on", "busy", "characterization", "characterization_doc", "checking"),
     "shapes",
-    *("document", "fetched_lines", "files", "json_source", "line_pairs", "locate", "names"),
+    *("document", "fetched_lines", "files", "json_source", "line_pairs", "locator", "names"),
     *("parameter_names", "path_models", "profile", "quantity", "section_map", "source"),
     *("used_lines", "yaml_source"),
 }

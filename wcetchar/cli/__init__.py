@@ -23,6 +23,7 @@ from wcetchar.errors import WcetcharError
 VERBS: Final = {
     "demo": "Price the published example on three boards.",
     "doctor": "Say what is installed, and what is missing for which verb.",
+    "completion": "Let a shell complete verbs, options and names.",
     "capture": "Run a firmware under an emulator and write its trace.",
     "characterize": "Turn traces into a kernel's characterization.",
     "campaign": "Characterize a matrix of firmware, what is new of it.",
@@ -51,6 +52,8 @@ def verb_names() -> tuple[str, ...]:
     return (*own, *(f"measure {name}" for name in OF_MEASURE))
 
 
+COMPLETE: Final = "_WCETCHAR_COMPLETE"
+"""The variable with which a shell asks for completions."""
 INTERRUPTED: Final = 130  # 128 + SIGINT, as shells have it
 BROKEN_PIPE: Final = 141  # 128 + SIGPIPE
 
@@ -60,6 +63,8 @@ class _Verbs(OnDemand):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         _open_standard_descriptors()
+        # However it is called, as a module too: what `wcetchar completion` prints names this one.
+        extra.setdefault("complete_var", COMPLETE)
         # Looking through all that is installed for plugins, of which none is wanted.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         with _cleaning_up_when_ended():

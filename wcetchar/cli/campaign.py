@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     chosen_format,
     emit,
@@ -35,7 +36,7 @@ class CellsFailed(WcetcharError):
 
 
 @click.command("campaign")
-@click.argument("campaign")
+@click.argument("campaign", shell_complete=completing.files)
 @click.option(
     "-o",
     "--output",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import check_output, emit, json_option, progress_bar, say
 from wcetchar.errors import one_line
 from wcetchar.pipeline import capture as pipeline
@@ -30,7 +31,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, seconds: float) -> floa
 
 
 @click.command("capture")
-@click.argument("firmware")
+@click.argument("firmware", shell_complete=completing.files)
 @click.option(
     "--machine",
     is_flag=False,

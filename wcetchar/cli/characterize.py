@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from wcetchar import store
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
     emit,
@@ -21,8 +22,8 @@ from wcetchar.report import summary
 
 
 @click.command("characterize")
-@click.argument("firmware")
-@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.argument("firmware", shell_complete=completing.files)
+@click.argument("runs", nargs=-1, metavar="RUN...", shell_complete=completing.files)
 @click.option(
     "--services",
     required=True,
@@ -30,6 +31,7 @@ from wcetchar.report import summary
     metavar="NAME|FILE",
     help="The vendor's services file. Given several times, the files are read as one. Shipped "
     f"parts, for linker sections of a kernel: {', '.join(store.section_rule_names())}.",
+    shell_complete=completing.section_rules,
 )
 @click.option(
     "-o",
@@ -37,6 +39,7 @@ from wcetchar.report import summary
     required=True,
     metavar="FILE",
     help="The characterization, written whole or not at all.",
+    shell_complete=completing.files,
 )
 @click.option(
     "--format",
@@ -56,6 +59,7 @@ from wcetchar.report import summary
     multiple=True,
     metavar=pipeline.ASSIGNMENT,
     help="Value of a parameter that the firmware does not mark, in one run or all; repeatable.",
+    shell_complete=completing.parameters,
 )
 @click.option(
     "runs_file",
@@ -63,6 +67,7 @@ from wcetchar.report import summary
     metavar="FILE",
     help="Which services without marks each run shows, and their values; without RUN... it also "
     "says which runs there are.",
+    shell_complete=completing.files,
 )
 @click.option("--partial", is_flag=True, help="Leave out services that no trace shows.")
 @click.option(
@@ -98,6 +103,7 @@ from wcetchar.report import summary
     multiple=True,
     metavar="FILE",
     help="Flow facts for path models (implies --paths); repeatable.",
+    shell_complete=completing.files,
 )
 @click.option(
     "sources",

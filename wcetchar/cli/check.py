@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -25,28 +26,47 @@ _NAMED: Final = 8
 
 
 @click.command("check")
-@click.argument("subject", metavar="FIRMWARE|CHARACTERIZATION")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument(
+    "subject", metavar="FIRMWARE|CHARACTERIZATION", shell_complete=completing.characterizations
+)
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=completing.files)
 @click.option(
     "--budget",
     metavar="FILE",
     help="Hold the services of a characterization against the budgets of this file.",
+    shell_complete=completing.files,
 )
 @click.option(
     "--baseline",
     metavar="NAME|FILE",
     help="Earlier characterization that growth is held against, in the place of the budget file's.",
+    shell_complete=completing.characterizations,
 )
-@click.option("--junit", metavar="FILE", help="Also write each budget as a test case, JUnit XML.")
-@click.option("--sarif", metavar="FILE", help="Also write failures with their places, SARIF 2.1.0.")
 @click.option(
-    "summary", "--markdown", metavar="FILE", help="Also write a summary for a pull request."
+    "--junit",
+    metavar="FILE",
+    help="Also write each budget as a test case, JUnit XML.",
+    shell_complete=completing.files,
+)
+@click.option(
+    "--sarif",
+    metavar="FILE",
+    help="Also write failures with their places, SARIF 2.1.0.",
+    shell_complete=completing.files,
+)
+@click.option(
+    "summary",
+    "--markdown",
+    metavar="FILE",
+    help="Also write a summary for a pull request.",
+    shell_complete=completing.files,
 )
 @click.option(
     "--services",
     multiple=True,
     metavar="NAME|FILE",
     help="The vendor's services file; files that are given several times are read as one.",
+    shell_complete=completing.section_rules,
 )
 @click.option(
     "values",
@@ -54,10 +74,24 @@ _NAMED: Final = 8
     multiple=True,
     metavar="[RUN:]NAME=VALUE",
     help="Value of a parameter that the firmware does not mark, in one run or all; repeatable.",
+    shell_complete=completing.parameters,
 )
-@click.option("runs_file", "--runs", metavar="FILE", help="Runs file, as of characterize.")
+@click.option(
+    "runs_file",
+    "--runs",
+    metavar="FILE",
+    help="Runs file, as of characterize.",
+    shell_complete=completing.files,
+)
 @click.option("--partial", is_flag=True, help="Leave out services that no trace shows.")
-@click.option("facts", "--facts", multiple=True, metavar="FILE", help="Flow facts; repeatable.")
+@click.option(
+    "facts",
+    "--facts",
+    multiple=True,
+    metavar="FILE",
+    help="Flow facts; repeatable.",
+    shell_complete=completing.files,
+)
 @click.option(
     "sources",
     "--sources",
@@ -78,9 +112,14 @@ _NAMED: Final = 8
     metavar="NAME|FILE",
     help="Price each traced path, and its bound, on this profile; or services, in the place of the "
     "budget file's.",
+    shell_complete=completing.profiles,
 )
 @click.option(
-    "section_map", "--map", metavar="NAME|FILE", help="Section map. Default: the profile's own."
+    "section_map",
+    "--map",
+    metavar="NAME|FILE",
+    help="Section map. Default: the profile's own.",
+    shell_complete=completing.maps,
 )
 @format_option(FORMATS)
 @json_option

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, cast
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.errors import InputError, Location, UsageError, one_line
 from wcetchar.pipeline.assignments import whole_number
 
@@ -85,6 +86,7 @@ def output_option(function: _F) -> _F:
         "--output",
         help="Write to FILE, whole or not at all, instead of standard output.",
         metavar="FILE",
+        shell_complete=completing.files,
     )(function)
 
 
@@ -108,6 +110,7 @@ map_option = click.option(
     "--map",
     metavar="NAME|FILE",
     help="Section map. Default: the profile's own.",
+    shell_complete=completing.maps,
 )
 """``--map``: one section map."""
 services_option = click.option(
@@ -116,6 +119,7 @@ services_option = click.option(
     multiple=True,
     metavar="NAME",
     help="Only this service, with all parts of one that another thread cuts; repeatable.",
+    shell_complete=completing.services,
 )
 """``--service``: those of a characterization that are priced."""
 values_option = click.option(
@@ -125,6 +129,7 @@ values_option = click.option(
     metavar="NAME=VALUE",
     callback=assignments,
     help="Value of a parameter, before that of the map; repeatable.",
+    shell_complete=completing.parameters,
 )
 """``--set``: values of their parameters."""
 maximum_option = click.option(

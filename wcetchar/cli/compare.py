@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     assignments,
     check_output,
@@ -38,13 +39,20 @@ def _percent(ctx: click.Context, param: click.Parameter, text: str | None) -> Fr
 
 
 @click.command("compare")
-@click.argument("characterizations", nargs=-1, required=True, metavar="BASE OTHER...")
+@click.argument(
+    "characterizations",
+    nargs=-1,
+    required=True,
+    metavar="BASE OTHER...",
+    shell_complete=completing.characterizations,
+)
 @click.option(
     "profiles",
     "--profile",
     multiple=True,
     metavar="NAME|FILE",
     help="Hardware profile; more than one compares on each. Without any, only counts are shown.",
+    shell_complete=completing.profiles,
 )
 @click.option(
     "maps",
@@ -53,6 +61,7 @@ def _percent(ctx: click.Context, param: click.Parameter, text: str | None) -> Fr
     metavar="NAME|FILE",
     help="Section map: one for all profiles or one for each. Default: the profile's own. Values of "
     "parameters in it are not used.",
+    shell_complete=completing.maps,
 )
 @click.option(
     "--paired",
@@ -61,7 +70,12 @@ def _percent(ctx: click.Context, param: click.Parameter, text: str | None) -> Fr
     "cores.",
 )
 @click.option(
-    "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
+    "services",
+    "--service",
+    multiple=True,
+    metavar="NAME",
+    help="Only this service; repeatable.",
+    shell_complete=completing.services,
 )
 @click.option(
     "values",
@@ -70,6 +84,7 @@ def _percent(ctx: click.Context, param: click.Parameter, text: str | None) -> Fr
     metavar="NAME=VALUE",
     callback=assignments,
     help="Compare at this value of a parameter instead of over its range; repeatable.",
+    shell_complete=completing.parameters,
 )
 @click.option("--changed", is_flag=True, help="Only services that are not equal everywhere.")
 @click.option(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -28,7 +29,7 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
 
 
 @click.command("estimate")
-@click.argument("characterization")
+@click.argument("characterization", shell_complete=completing.characterizations)
 @click.option(
     "profiles",
     "--profile",
@@ -36,6 +37,7 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     required=True,
     metavar="NAME|FILE",
     help="Hardware profile; more than one prices each.",
+    shell_complete=completing.profiles,
 )
 @click.option(
     "maps",
@@ -43,6 +45,7 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     multiple=True,
     metavar="NAME|FILE",
     help="Section map: one for all profiles or one for each. Default: the profile's own.",
+    shell_complete=completing.maps,
 )
 @services_option
 @values_option
@@ -56,6 +59,7 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     "--plot",
     metavar="FILE",
     help="Also draw what each number raises and lowers, SVG; of one estimate, with --uncertainty.",
+    shell_complete=completing.files,
 )
 @format_option(FORMATS)
 @json_option

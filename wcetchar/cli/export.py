@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from wcetchar import __version__
+from wcetchar.cli import completing
 from wcetchar.cli.common import check_output, emit, map_option, progress_bar
 from wcetchar.errors import UsageError
 from wcetchar.model.cache import LINE_BYTES
@@ -16,8 +17,8 @@ FORMATS = ("callgrind", "perfetto", "speedscope")
 
 
 @click.command("export")
-@click.argument("firmware")
-@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.argument("firmware", shell_complete=completing.files)
+@click.argument("runs", nargs=-1, metavar="RUN...", shell_complete=completing.files)
 @click.option(
     "--services",
     "services_files",
@@ -25,8 +26,15 @@ FORMATS = ("callgrind", "perfetto", "speedscope")
     multiple=True,
     metavar="NAME|FILE",
     help="The vendor's services file; files that are given several times are read as one.",
+    shell_complete=completing.section_rules,
 )
-@click.option("--profile", required=True, metavar="NAME|FILE", help="Hardware profile to price by.")
+@click.option(
+    "--profile",
+    required=True,
+    metavar="NAME|FILE",
+    help="Hardware profile to price by.",
+    shell_complete=completing.profiles,
+)
 @map_option
 @click.option(
     "services",
@@ -34,6 +42,7 @@ FORMATS = ("callgrind", "perfetto", "speedscope")
     multiple=True,
     metavar="NAME",
     help="Only this service, with all parts of one that another thread cuts; repeatable.",
+    shell_complete=completing.services,
 )
 @click.option(
     "values",
@@ -42,8 +51,15 @@ FORMATS = ("callgrind", "perfetto", "speedscope")
     metavar=characterization.ASSIGNMENT,
     help="Only invocations with this value of a parameter. Of one that the firmware does not mark, "
     "its value, in one run or all. Repeatable.",
+    shell_complete=completing.parameters,
 )
-@click.option("runs_file", "--runs", metavar="FILE", help="Runs file, as of characterize.")
+@click.option(
+    "runs_file",
+    "--runs",
+    metavar="FILE",
+    help="Runs file, as of characterize.",
+    shell_complete=completing.files,
+)
 @click.option(
     "each",
     "--all",
@@ -84,6 +100,7 @@ FORMATS = ("callgrind", "perfetto", "speedscope")
     required=True,
     metavar="FILE",
     help="The file for the viewer, written whole or not at all.",
+    shell_complete=completing.files,
 )
 def command(
     firmware: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
     chosen_format,
@@ -25,11 +26,12 @@ FORMATS = ("table", "summary", "dot", "html", "lp", "json")
 
 
 @click.command("paths")
-@click.argument("characterization")
+@click.argument("characterization", shell_complete=completing.characterizations)
 @click.option(
     "--profile",
     metavar="NAME|FILE",
     help="Hardware profile that paths are priced by; needed for all but --template.",
+    shell_complete=completing.profiles,
 )
 @map_option
 @services_option

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
     chosen_format,
@@ -34,24 +35,27 @@ def command() -> None:
 
 
 @command.command("fit", short_help="Find the times of a profile from measurements.")
-@click.argument("measurements")
+@click.argument("measurements", shell_complete=completing.files)
 @click.option(
     "--characterization",
     required=True,
     metavar="NAME|FILE",
     help="What was measured; its counts are what the times are found from.",
+    shell_complete=completing.characterizations,
 )
 @click.option(
     "--profile",
     required=True,
     metavar="NAME|FILE",
     help="Profile to begin with: times that are ranges, such as 1..8 cycles, are found in them.",
+    shell_complete=completing.profiles,
 )
 @click.option(
     "section_map",
     "--map",
     metavar="NAME|FILE",
     help="Section map of what was measured. Default: the profile's own.",
+    shell_complete=completing.maps,
 )
 @click.option(
     "--overhead",
@@ -60,7 +64,12 @@ def command() -> None:
 )
 @situation_options
 @click.option(
-    "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
+    "services",
+    "--service",
+    multiple=True,
+    metavar="NAME",
+    help="Only this service; repeatable.",
+    shell_complete=completing.services,
 )
 @click.option(
     "--hold-out",
@@ -89,7 +98,11 @@ def command() -> None:
 @format_option(["table", "markdown", "json"])
 @json_option
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write the profile with the times that were found."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write the profile with the times that were found.",
+    shell_complete=completing.files,
 )
 def fit(
     measurements: str,
@@ -180,7 +193,7 @@ def fit(
 
 
 @command.command("check", short_help="Explain a profile in words, and warn of the implausible.")
-@click.argument("profile")
+@click.argument("profile", shell_complete=completing.profiles)
 @click.option("--strict", is_flag=True, help="End with exit code 1 if anything is implausible.")
 @format_option(["table", "markdown", "json"])
 @json_option
@@ -219,14 +232,21 @@ def check(profile: str, strict: bool, form: str | None, as_json: bool, output: s
     metavar="NAME|FILE",
     help="Take the core of this profile, such as cortex-m3/flash-3ws, with what it has from "
     "others that it is based on. Default: all is open.",
+    shell_complete=completing.profiles,
 )
 @click.option("--clock", metavar="FREQUENCY", help='Clock of the core, such as "72 MHz".')
 @click.option(
     "--devicetree",
     metavar="FILE",
     help="Regions from a preprocessed devicetree source, such as build/zephyr/zephyr.dts.",
+    shell_complete=completing.files,
 )
-@click.option("--svd", metavar="FILE", help="Regions from a CMSIS-SVD file: peripherals.")
+@click.option(
+    "--svd",
+    metavar="FILE",
+    help="Regions from a CMSIS-SVD file: peripherals.",
+    shell_complete=completing.files,
+)
 @click.option(
     "--to-fit", is_flag=True, help="Ranges in the place of TODO, for `wcetchar profile fit`."
 )

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -36,8 +37,14 @@ MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
 
 
 @click.command("sweep")
-@click.argument("characterization")
-@click.option("--profile", required=True, metavar="NAME|FILE", help="Hardware profile.")
+@click.argument("characterization", shell_complete=completing.characterizations)
+@click.option(
+    "--profile",
+    required=True,
+    metavar="NAME|FILE",
+    help="Hardware profile.",
+    shell_complete=completing.profiles,
+)
 @map_option
 @services_option
 @values_option
@@ -67,6 +74,7 @@ MOST_ROWS = {"table": 10_000, "markdown": 10_000, "json": 100_000}
     "--plot",
     metavar="FILE",
     help="Also draw the times, or what was solved, over the first axis; with --each, bars. SVG.",
+    shell_complete=completing.files,
 )
 @format_option(FORMATS)
 @json_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     check_output,
@@ -33,20 +34,26 @@ FORMATS = ("table", "csv", "markdown", "json")
 
 
 @click.command("validate")
-@click.argument("characterization")
+@click.argument("characterization", shell_complete=completing.characterizations)
 @click.option(
-    "--profile", required=True, metavar="NAME|FILE", help="Hardware profile of what was measured."
+    "--profile",
+    required=True,
+    metavar="NAME|FILE",
+    help="Hardware profile of what was measured.",
+    shell_complete=completing.profiles,
 )
 @click.option(
     "section_map",
     "--map",
     metavar="NAME|FILE",
     help="Section map of what was measured. Default: the profile's own.",
+    shell_complete=completing.maps,
 )
 @click.option(
     "--measured",
     metavar="FILE",
     help="Measured times as CSV: service, parameters, and cycles, ns, us, ms or s.",
+    shell_complete=completing.files,
 )
 @click.option(
     "traces",
@@ -56,13 +63,19 @@ FORMATS = ("table", "csv", "markdown", "json")
     help="Instead of measured times: replay the addresses of this trace through the caches of the "
     "profile, line by line; repeatable. With --elf and --services.",
 )
-@click.option("--elf", metavar="FILE", help="With --replay: the firmware that was traced.")
+@click.option(
+    "--elf",
+    metavar="FILE",
+    help="With --replay: the firmware that was traced.",
+    shell_complete=completing.files,
+)
 @click.option(
     "services_files",
     "--services",
     multiple=True,
     metavar="NAME|FILE",
     help="With --replay: the services files that the kernel was characterized with; repeatable.",
+    shell_complete=completing.section_rules,
 )
 @click.option(
     "values",
@@ -71,12 +84,14 @@ FORMATS = ("table", "csv", "markdown", "json")
     metavar=ASSIGNMENT,
     help="With --replay, as of `characterize`: value of a parameter that the firmware does not "
     "mark; repeatable.",
+    shell_complete=completing.parameters,
 )
 @click.option(
     "runs_file",
     "--runs",
     metavar="FILE",
     help="With --replay, as of `characterize`: which services without marks each trace shows.",
+    shell_complete=completing.files,
 )
 @click.option(
     "trace_format",
@@ -94,7 +109,12 @@ FORMATS = ("table", "csv", "markdown", "json")
 )
 @situation_options
 @click.option(
-    "services", "--service", multiple=True, metavar="NAME", help="Only this service; repeatable."
+    "services",
+    "--service",
+    multiple=True,
+    metavar="NAME",
+    help="Only this service; repeatable.",
+    shell_complete=completing.services,
 )
 @click.option(
     "--metric",
@@ -111,7 +131,12 @@ FORMATS = ("table", "csv", "markdown", "json")
     help="Hold the bounds of path models against what was measured, in the place of the published "
     "figures.",
 )
-@click.option("--plot", metavar="FILE", help="Also write the rows as a picture, SVG.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also write the rows as a picture, SVG.",
+    shell_complete=completing.files,
+)
 @format_option(FORMATS)
 @json_option
 @output_option

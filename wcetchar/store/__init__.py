@@ -13,14 +13,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# Not when it is first used: the function has the name of its module.
-from wcetchar.store.locate import Locator, locate
-
 if TYPE_CHECKING:
     from wcetchar.store.budget import load_budgets, parse_budget
     from wcetchar.store.campaign import load_campaign
     from wcetchar.store.characterization import characterization_json, load_characterization
     from wcetchar.store.files import write_atomically
+    from wcetchar.store.locator import Locator, locate
     from wcetchar.store.measure_plan import load_measure_plan
     from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
     from wcetchar.store.measurement_table import load_measurement_table
@@ -66,6 +64,7 @@ _MODULES = {
         "load_characterization",
     ),
     "files": ("write_atomically",),
+    "locator": ("Locator", "locate"),
     "measure_plan": ("load_measure_plan",),
     "measured": (
         "MeasuredPlatform",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
     chosen_format,
@@ -21,7 +22,7 @@ from wcetchar.report.sheet import FORMATS
 
 
 @click.command("expect")
-@click.argument("plan")
+@click.argument("plan", shell_complete=completing.plans)
 @only_option
 @clock_option("Clock of cycles in expectations, such as 168MHz. Default: the plan's.")
 @format_option(FORMATS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -23,7 +24,7 @@ from wcetchar.report.sheet import FORMATS
 
 
 @click.command("host")
-@click.argument("plan", default="linux-host")
+@click.argument("plan", default="linux-host", shell_complete=completing.plans)
 @only_option
 @click.option(
     "--repetitions",
@@ -52,7 +53,10 @@ from wcetchar.report.sheet import FORMATS
 )
 @clock_option("Clock of cycles in expectations, such as 3GHz. Default: the plan's.")
 @click.option(
-    "--readings", metavar="FILE", help="Also keep the readings, for `wcetchar measure target`."
+    "--readings",
+    metavar="FILE",
+    help="Also keep the readings, for `wcetchar measure target`.",
+    shell_complete=completing.files,
 )
 @plot_option
 @format_option(FORMATS)

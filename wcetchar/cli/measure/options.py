@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import emit, table_color, table_width
 from wcetchar.errors import CheckFailed, InputError
 from wcetchar.model.hardware import Unit
@@ -33,6 +34,7 @@ def plot_option(function: _F) -> _F:
         "--plot",
         metavar="FILE",
         help="Also draw operations over sizes, such as memory, as a picture, SVG.",
+        shell_complete=completing.files,
     )(function)
 
 

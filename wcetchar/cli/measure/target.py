@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -22,8 +23,8 @@ from wcetchar.report.sheet import FORMATS
 
 
 @click.command("target")
-@click.argument("plan")
-@click.argument("readings")
+@click.argument("plan", shell_complete=completing.plans)
+@click.argument("readings", shell_complete=completing.files)
 @clock_option(
     "Clock of the cycles in READINGS and in expectations, such as 168MHz or `8MHz +- 1 %`. "
     "Default: as the files say."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -25,10 +26,15 @@ from wcetchar.store import parse_time
 
 
 @click.command("check")
-@click.argument("system")
+@click.argument("system", shell_complete=completing.files)
 @hardware_options
 @click.option("--parts", is_flag=True, help="Also show what each response time is made of.")
-@click.option("--timeline", metavar="FILE", help="Also draw the simulated run, SVG.")
+@click.option(
+    "--timeline",
+    metavar="FILE",
+    help="Also draw the simulated run, SVG.",
+    shell_complete=completing.files,
+)
 @click.option(
     "--until",
     metavar="TIME",

@@ -7,6 +7,7 @@ from fractions import Fraction
 import click
 
 from wcetchar import store
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -26,7 +27,7 @@ from wcetchar.report.sheet import FORMATS
 
 
 @click.command("device")
-@click.argument("device")
+@click.argument("device", shell_complete=completing.files)
 @click.option(
     "clusters",
     "--cluster",
@@ -40,7 +41,12 @@ from wcetchar.report.sheet import FORMATS
     metavar="N",
     help="How many devices there are. Default: those of the file, or as many as saturate the bus.",
 )
-@click.option("--plot", metavar="FILE", help="Also write who has the bus when as a picture, SVG.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also write who has the bus when as a picture, SVG.",
+    shell_complete=completing.files,
+)
 @format_option(FORMATS)
 @json_option
 @output_option

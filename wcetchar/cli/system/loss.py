@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -27,6 +28,7 @@ from wcetchar.report.sheet import FORMATS, render
     required=True,
     metavar="FILE:NAME",
     help="What comes back into caches, such as kaiser2008:celeron-64k-dirty; repeatable.",
+    shell_complete=completing.files,
 )
 @click.option(
     "times",
@@ -36,7 +38,12 @@ from wcetchar.report.sheet import FORMATS, render
     help="Time since the switch, such as 100us; repeatable. Default: some around those in which "
     "the working sets come back.",
 )
-@click.option("--plot", metavar="FILE", help="Also draw all three over the time, SVG.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also draw all three over the time, SVG.",
+    shell_complete=completing.files,
+)
 @format_option(FORMATS)
 @json_option
 @output_option

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from wcetchar.cli import completing
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -17,8 +19,12 @@ def hardware_options(command: F) -> F:
         "--map",
         metavar="NAME|FILE",
         help="Section map, in the place of the file's own; with --profile alone, the profile's.",
+        shell_complete=completing.maps,
     )
     profile = click.option(
-        "--profile", metavar="NAME|FILE", help="Hardware profile, in the place of the file's own."
+        "--profile",
+        metavar="NAME|FILE",
+        help="Hardware profile, in the place of the file's own.",
+        shell_complete=completing.profiles,
     )
     return profile(section_map(command))

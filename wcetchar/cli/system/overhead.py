@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
     chosen_format,
@@ -41,7 +42,7 @@ def _rate(text: str) -> Fraction:
 
 
 @click.command("overhead")
-@click.argument("characterization", required=False)
+@click.argument("characterization", required=False, shell_complete=completing.characterizations)
 @click.option(
     "rates",
     "--rate",
@@ -65,6 +66,7 @@ def _rate(text: str) -> Fraction:
     multiple=True,
     metavar="NAME|FILE",
     help="Hardware profile that prices a switch of CHARACTERIZATION; repeatable.",
+    shell_complete=completing.profiles,
 )
 @click.option(
     "maps",
@@ -72,6 +74,7 @@ def _rate(text: str) -> Fraction:
     multiple=True,
     metavar="NAME|FILE",
     help="Section map: one for all profiles or one for each. Default: the profile's own.",
+    shell_complete=completing.maps,
 )
 @click.option(
     "--service",
@@ -79,12 +82,14 @@ def _rate(text: str) -> Fraction:
     show_default=True,
     metavar="NAME",
     help="Service or activity of CHARACTERIZATION that switches.",
+    shell_complete=completing.services,
 )
 @values_option
 @click.option(
     "--working-set",
     metavar="FILE:NAME",
     help="What comes back into caches behind each switch, such as kaiser2008:celeron-64k-dirty.",
+    shell_complete=completing.files,
 )
 @click.option(
     "--model",

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -25,7 +26,7 @@ from wcetchar.store import parse_percent
 
 
 @click.command("slices")
-@click.argument("partitions")
+@click.argument("partitions", shell_complete=completing.files)
 @click.option(
     "slices",
     "--slice",
@@ -51,7 +52,12 @@ from wcetchar.store import parse_percent
     "of all together and of each partition's own, in steps of 1 us up to the end of the range; "
     "exit 1 if there is none for one of the two.",
 )
-@click.option("--plot", metavar="FILE", help="Also draw losses and waits over the range, SVG.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also draw losses and waits over the range, SVG.",
+    shell_complete=completing.files,
+)
 @format_option(FORMATS)
 @json_option
 @output_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wcetchar import store
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -37,8 +38,13 @@ if TYPE_CHECKING:
 
 
 @click.command("slowdown")
-@click.argument("characterization", required=False)
-@click.option("--profile", metavar="NAME|FILE", help="Hardware profile of CHARACTERIZATION.")
+@click.argument("characterization", required=False, shell_complete=completing.characterizations)
+@click.option(
+    "--profile",
+    metavar="NAME|FILE",
+    help="Hardware profile of CHARACTERIZATION.",
+    shell_complete=completing.profiles,
+)
 @map_option
 @click.option(
     "services",
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME",
     help="Only this service, or application of --measured; repeatable.",
+    shell_complete=completing.services,
 )
 @values_option
 @maximum_option
@@ -75,8 +82,14 @@ if TYPE_CHECKING:
     "--measured",
     metavar="NAME|FILE",
     help="Slowdowns that were measured, such as schoenberg, in the place of CHARACTERIZATION.",
+    shell_complete=completing.files,
 )
-@click.option("--plot", metavar="FILE", help="Also write F_sd over the load as a picture, SVG.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    help="Also write F_sd over the load as a picture, SVG.",
+    shell_complete=completing.files,
+)
 @format_option(FORMATS)
 @json_option
 @output_option

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_files,
     chosen_format,
@@ -26,7 +27,7 @@ from wcetchar.report.sheet import FORMATS, render
 
 
 @click.command("sweep")
-@click.argument("system")
+@click.argument("system", shell_complete=completing.files)
 @hardware_options
 @click.option(
     "vary",
@@ -53,6 +54,7 @@ from wcetchar.report.sheet import FORMATS, render
     metavar="FILE",
     help="Also draw responses as shares of deadlines, or what was solved, over the first axis; "
     "with --each, bars. SVG.",
+    shell_complete=completing.files,
 )
 @format_option(FORMATS)
 @json_option
