@@ -158,6 +158,8 @@ def test_schema_and_program_agree(name: str, tmp_path: Path) -> None:
             LOADERS[name](str(path))
         except InputError as error:
             structure = [str(one) for one in error.each if STRUCTURE.search(one.message)]
+            if "based on" in document:  # what is missing may stand in the other profile
+                structure = [one for one in structure if "is missing" not in one]
             seen["structure" if structure else "else"] += 1
             assert shown or not structure, f"the program alone refuses:\n{structure}\n{text}"
         else:

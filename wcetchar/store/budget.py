@@ -12,7 +12,7 @@ from pydantic import Field, PlainValidator
 from wcetchar.errors import Location
 from wcetchar.model.budget import Budget, Budgets, Figure
 from wcetchar.model.characterization import Word
-from wcetchar.store.checking import Boolean, Text, YamlModel, in_place, list_at, validate
+from wcetchar.store.checking import Boolean, NamedText, Text, YamlModel, in_place, list_at, validate
 from wcetchar.store.document import BUDGET, read_document
 from wcetchar.store.names import beside
 from wcetchar.store.quantity import Dimension, parse_percent, parse_quantity, parse_time
@@ -44,17 +44,16 @@ Share = Annotated[
     PlainValidator(in_place(parse_percent)),
     percent_schema("5 %"),
 ]
-Name = Annotated[Text, Field(min_length=1)]
 
 
 class BudgetDoc(YamlModel):
     """What a service, or those whose names have a pattern, may take."""
 
-    service: Name = Field(
+    service: NamedText = Field(
         description="its name; of a call in parts, all of them; or a pattern: `*` stands for any "
         "characters, `?` for one"
     )
-    but: list[Name] = Field([], description="names that the pattern does not mean")
+    but: list[NamedText] = Field([], description="names that the pattern does not mean")
     total: AtMost | None = Field(None, description="the time that it takes")
     interrupts: AtMost | None = Field(None, description="how long it holds interrupts off")
     preemption: AtMost | None = Field(None, description="how long it holds other tasks off")

@@ -13,7 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from wcetchar.errors import InputError
@@ -29,6 +37,11 @@ def _plain_text(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_plain_text), WithJsonSchema({"type": ["string", "number"]})]
 """Text; an unquoted number counts as the text it was written as."""
+
+NamedText = Annotated[
+    Text, Field(min_length=1), WithJsonSchema({"type": ["string", "number"], "minLength": 1})
+]
+"""Text that is not empty."""
 
 Integer = Annotated[int, Strict()]
 """An integer, never made from text, a float or a boolean."""
@@ -194,6 +207,7 @@ _WANTED = {
     "model_type": "a mapping (`key: value`)",
     "model_attributes_type": "a mapping (`key: value`)",
     "list_type": "a list (`[a, b]`)",
+    "too_short": "something that is not empty",
     "tuple_type": "a list (`[a, b]`)",
 }
 

@@ -27,6 +27,7 @@ from wcetchar.model.workload import (
 from wcetchar.store.checking import (
     Boolean,
     Integer,
+    NamedText,
     Text,
     YamlModel,
     did_you_mean,
@@ -110,7 +111,6 @@ Switch = Annotated[
     WithJsonSchema({"type": "string", "examples": ["3 us", SWITCH]}),
 ]
 Times = Annotated[Integer, Field(ge=1, le=10_000)]
-NamedText = Annotated[Text, Field(min_length=1)]
 Priority = Annotated[Integer, Field(ge=0, le=1_000_000)]
 
 
