@@ -51,7 +51,7 @@ class Page(HTMLParser):
     Raises AssertionError where a tag is not closed in order.
     """
 
-    VOID = ("meta", "input", "br")
+    VOID = ("meta", "input", "br", "wbr")
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -228,8 +228,11 @@ def test_all_forms_agree_number_by_number() -> None:
             ] == [[key, c["count"], c["ns"]] for key, c in one["columns"].items()]
             listed = page.rows[numbers[name], "-", ""][0]
             if number == 0:
-                assert listed[:3] == [name, grouped(one["total_ns"]), one["word"]]
-                assert listed[3:] == [grouped(ns) for ns in one["blocking_ns"].values()]
+                at = ", ".join(f"{n}={v}" for n, v in one["parameters"].items())
+                assert listed[:4] == [name, at, grouped(one["total_ns"]), one["word"]]
+                assert [cell.split(", at")[0] for cell in listed[4:]] == [
+                    grouped(ns) for ns in one["blocking_ns"].values()
+                ]
 
 
 def grouped(value: float) -> str:

@@ -135,6 +135,7 @@ def test_numbers_of_the_profile(browser: Any) -> None:
     changed = ("k.json", "--profile", "changed.yaml", "--map", "map.yaml", "--set", "M=8")
     with Opened(browser, made(*changed, name="other.html")) as other:
         rows = other.texts("#list tbody tr")
+        tiles = [text.partition(", on ")[0] for text in other.texts(".tile")]
         panels = []
         for name in NAMES:
             choose(other.page, name)
@@ -145,6 +146,8 @@ def test_numbers_of_the_profile(browser: Any) -> None:
         set_number(page, "regions.flash.fetch.first", "41.25 ns")
         settled(page)
         assert found.texts("#list tbody tr") == rows
+        assert [t.partition(", on ")[0] for t in found.texts(".tile")] == tiles
+        assert all("with what is changed on this page" in t for t in found.texts(".tile"))
         for name, expected in zip(NAMES, panels, strict=True):
             choose(page, name)
             assert figures(page) == expected
@@ -221,7 +224,7 @@ def test_outside_of_what_it_knows_the_page_says_what_to_run(browser: Any) -> Non
         assert "instead, run wcetchar sweep k.json" in told
         words = shlex.split(told.partition("run ")[2])
         assert json.loads(printed(*words[1:], "--json"))["rows"]
-        assert page.inner_text("#list tbody tr:first-child td:nth-child(2)") == "–"
+        assert page.inner_text("#list tbody tr:first-child td:nth-child(3)") == "–"
         set_number(page, "regions.flash.fetch.first", "fast")
         assert (
             page.get_attribute("[id='number-0-regions.flash.fetch.first']", "aria-invalid")

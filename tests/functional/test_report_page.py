@@ -107,13 +107,13 @@ def test_sort(browser: Any) -> None:
         for order in (True, False):
             page.click("#list thead button:text-is('total')")
             assert found.texts("#list tbody th") == sorted(totals, key=totals.get, reverse=order)
-            said = page.get_attribute("#list thead th:nth-child(2)", "aria-sort")
+            said = page.get_attribute("#list thead th:nth-child(3)", "aria-sort")
             assert said == ("descending" if order else "ascending")
         page.click("#list thead button:text-is('total')")
         assert found.texts("#list tbody th") == [s["service"] for s in services]
         page.click("#list thead button:text-is('service')")
         assert found.texts("#list tbody th") == sorted(totals)
-        assert found.texts("#list td.number:nth-child(2)") == [
+        assert found.texts("#list td.number:nth-child(3)") == [
             grouped(totals[name]) for name in sorted(totals)
         ]
 
@@ -221,13 +221,16 @@ def test_two_profiles_side_by_side(browser: Any) -> None:
         assert found.texts(".panel h4") == ["board", "slow"]
         for service, row in zip(sheet["services"], found.texts("#list tbody tr"), strict=True):
             one, other = service["estimates"]
+            at = [", ".join(f"{n}={v}" for n, v in e["parameters"].items()) for e in (one, other)]
             if one["parameters"] == other["parameters"]:
                 change = (other["total_ns"] - one["total_ns"]) / one["total_ns"] * 100
                 said = f"+{change:.1f} %"
             else:
                 said = "other values"
             here, there = grouped(one["total_ns"]), grouped(other["total_ns"])
-            assert row == f"{service['service']} {here} {there} {said} {one['word']}"
+            words = " / ".join(dict.fromkeys((one["word"], other["word"])))
+            where = " / ".join(dict.fromkeys(at))
+            assert row == f"{service['service']} {where} {here} {there} {said} {words}"
         left, right = (box.bounding_box() for box in page.locator(".panel:visible").all())
         assert left["y"] == right["y"]
         assert left["x"] + left["width"] <= right["x"]
@@ -239,7 +242,7 @@ def test_two_versions_side_by_side(browser: Any) -> None:
         page = found.page
         page.select_option("#second", "1-0")
         rows = found.texts("#list tbody tr")
-        assert rows[0].startswith("walk 608 698 +14.8 %")
+        assert rows[0].startswith("walk N=4 608 698 +14.8 %")
         assert "not there" in rows[1]
         assert rows[4].startswith("added ")
         assert found.texts(".panel h4") == ["board, k", "board, newer"]

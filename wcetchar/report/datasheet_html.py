@@ -29,6 +29,7 @@ from wcetchar.report.pages import data, environment, part, policy
 from wcetchar.report.paths_graph import figures_of
 from wcetchar.report.paths_html import pictures_of
 from wcetchar.report.paths_svg import markers
+from wcetchar.report.view import BlockingView, EstimateView
 
 _SCRIPTS = (
     "evaluator.js",
@@ -39,6 +40,7 @@ _SCRIPTS = (
 )
 _FIGURES = (
     ("service", "service", False),
+    ("at", "at", False),
     ("total", "total", True),
     ("word", "word", False),
     ("interrupts", "blocks interrupts", True),
@@ -180,17 +182,24 @@ def _cells(service: ServiceRows) -> list[tuple[str, bool]]:
         return [(service.kind, False), (service.counts, False)]
     view = service.priced[0].view
     return [
+        (view.at, False),
         (grouped(view.total.high), True),
         (view.word.value, False),
-        *((f"{at_least(part)}{grouped(part.ns)}", True) for part in view.blocking),
+        *((_held_off(view, part), True) for part in view.blocking),
     ]
 
 
+def _held_off(view: EstimateView, part: BlockingView) -> str:
+    """With what is not as of the total."""
+    word = "" if part.word is view.word else f" ({part.word.value})"
+    return f"{at_least(part)}{grouped(part.ns)}{word}{elsewhere(part)}"
+
+
 def _figures(priced: Priced) -> dict[str, object]:
-    """Of the list: for sorting, and as text."""
+    """Of the list: for sorting, as text, the word, and at which values."""
     view = priced.view
     return {
-        "total": [for_json(view.total.high), grouped(view.total.high), view.word.value],
+        "total": [for_json(view.total.high), grouped(view.total.high), view.word.value, view.at],
         "word": view.word.value,
         "at": view.at,
         "values": dict(view.parameters),
@@ -200,7 +209,8 @@ def _figures(priced: Priced) -> dict[str, object]:
             part.kind: [
                 for_json(part.ns),
                 f"{at_least(part)}{grouped(part.ns)}",
-                f"{part.word.value}{elsewhere(part)}",
+                part.word.value,
+                part.at or view.at,
             ]
             for part in view.blocking
         },

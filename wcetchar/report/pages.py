@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.paths_boxes import heat_of
@@ -35,6 +36,7 @@ def environment() -> Environment:
         "share": lambda value: percent(value, 1),
         "heat": heat_of,
         "kind": lambda block: type(block).__name__,
+        "breakable": lambda name: _breakable(name),
         "figure": lambda text: _figure(text),
     }
     found.filters.update(filters)
@@ -63,6 +65,11 @@ def data(value: object) -> Markup:
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
+
+
+def _breakable(name: str) -> Markup:
+    """A name that may go on in the next line behind a stroke."""
+    return Markup("<wbr>").join(escape(part) for part in re.split("(?<=[/_])", name))
 
 
 def _figure(text: str) -> tuple[str, str]:

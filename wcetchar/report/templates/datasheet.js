@@ -11,7 +11,7 @@ const sheet = (() => {
     return {number, element, link: element.querySelector("a"), article: by(`service-${number}`), ...data.rows[number]};
   });
   const state = {first: data.scenarios[0] ?? "", second: "", chosen: null, sort: null, down: false};
-  const hooks = {figures: [], chosen: [], scenarios: []};
+  const hooks = {figures: [], chosen: [], scenarios: [], changed: []};
 
   const make = (tag, properties = {}, ...children) => {
     const element = document.createElement(tag);
@@ -45,19 +45,24 @@ const sheet = (() => {
 
   const columns = () => {
     if (!data.scenarios.length) return data.columns.map(([key, heading, number]) => ({key, heading, number}));
-    const of = (scenario, key) => (row) => figures(row, scenario)?.[key] ?? null;
     const figure = (key, heading, scenario) => ({key: key + scenario, heading, number: true,
-      value: (row) => of(scenario, key)(row)?.[0] ?? null, text: (row) => of(scenario, key)(row)?.[1] ?? "",
-      title: (row) => of(scenario, key)(row)?.[2] ?? ""});
-    const word = {key: "word", heading: "word", value: (row) => of(state.first, "word")(row) ?? "",
-      text: (row) => of(state.first, "word")(row) ?? ""};
+      value: (row) => figures(row, scenario)?.[key][0] ?? null, text: (row) => figureText(figures(row, scenario), key)});
+    const words = (row, key) => [...new Set([state.first, state.second].filter(Boolean).map((one) => figures(row, one)?.[key]).filter(Boolean))].join(" / ");
+    const text = (key) => ({key, heading: key, value: (row) => words(row, key), text: (row) => words(row, key)});
     const service = {key: "service", heading: "service"};
     if (!state.second)
-      return [service, figure("total", "total", state.first), word,
+      return [service, text("at"), figure("total", "total", state.first), text("word"),
         figure("interrupts", "blocks interrupts", state.first), figure("preemption", "blocks preemption", state.first)];
     const change = (row) => percent(figures(row, state.first), figures(row, state.second));
-    return [service, figure("total", "total", state.first), figure("total", "beside: total", state.second),
-      {key: "change", heading: "beside: difference", number: true, value: (row) => change(row).value, text: (row) => change(row).text}, word];
+    return [service, text("at"), figure("total", "total", state.first), figure("total", "beside: total", state.second),
+      {key: "change", heading: "beside: difference", number: true, value: (row) => change(row).value, text: (row) => change(row).text}, text("word")];
+  };
+  // A time that is held off, with what is not as of the total.
+  const figureText = (found, key) => {
+    if (!found) return "";
+    const [, text, word, at] = found[key];
+    if (key === "total" || !word || word === found.why) return text;
+    return `${text}${word === found.word ? "" : ` (${word})`}${at === found.at ? "" : `, at ${at}`}`;
   };
 
   const drawList = () => {
@@ -66,7 +71,7 @@ const sheet = (() => {
     for (const column of shown) {
       const button = make("button", {type: "button", onclick: () => sortBy(column.key, column.number)}, column.heading);
       const chosen = state.sort === column.key;
-      head.append(make("th", {scope: "col", class: column.number ? "number" : column.key === "word" ? "word-column" : null,
+      head.append(make("th", {scope: "col", class: column.number ? "number" : column.key === "service" ? null : "small",
         "aria-sort": chosen ? (state.down ? "descending" : "ascending") : null}, button));
     }
     const focused = document.activeElement?.closest?.("#list thead th")?.cellIndex;
@@ -74,8 +79,8 @@ const sheet = (() => {
     if (focused !== undefined) head.cells[focused]?.firstChild.focus();
     if (data.scenarios.length)
       for (const row of rows) {
-        const cells = shown.slice(1).map((column) => make("td", {class: column.number ? "number" : column.key === "word" ? "word word-column" : null,
-          title: column.title?.(row) || null}, column.text(row)));
+        const cells = shown.slice(1).map((column) => make("td", {class: column.number ? "number" : "small",
+          title: column.number ? figures(row, state.first)?.why : null}, column.text(row)));
         row.element.replaceChildren(row.element.cells[0], ...cells);
       }
     const at = shown.find((column) => column.key === state.sort);
@@ -83,6 +88,7 @@ const sheet = (() => {
     const order = [...rows];
     if (at) order.sort((a, b) => compare(value(a), value(b)) * (state.down ? -1 : 1) || a.number - b.number);
     body.append(...order.map((row) => row.element));
+    drawTiles();
   };
   const compare = (a, b) => {
     if (a === null || b === null) return (a === null ? -1 : 0) - (b === null ? -1 : 0);
@@ -123,6 +129,23 @@ const sheet = (() => {
     const match = /^#service-(\d+)$/.exec(location.hash);
     if (match && rows[Number(match[1])]) choose(rows[Number(match[1])], focus);
     return Boolean(match);
+  };
+
+  // The longest of each figure, on what is shown.
+  const tiles = [...document.querySelectorAll(".tile")];
+  const drawTiles = () => {
+    ["total", "interrupts", "preemption"].forEach((key, place) => {
+      if (!tiles[place]) return;
+      const found = rows.map((row) => [row, figures(row, state.first)]).filter(([, one]) => one);
+      const unknown = found.some(([, one]) => one[key][0] === null), more = found.some(([, one]) => one[key][1].startsWith("at least"));
+      const [row, top] = found.reduce((best, one) => (one[1][key][0] > (best?.[1][key][0] ?? -1) ? one : best), null) ?? [];
+      const [big, of] = [tiles[place].querySelector(".big"), tiles[place].querySelector(".of")];
+      const [, text, word, at] = top?.[key] ?? [];
+      big.textContent = unknown || !top ? "…" : `${more && !text.startsWith("at least") ? "at least " : ""}${text} ns`;
+      const changed = hooks.changed.map((hook) => hook(state.first)).find(Boolean) ?? "";
+      const name = by("first").querySelector(`option[value="${state.first}"]`).textContent;
+      of.textContent = unknown || !top ? "not known of all services" : `${row.name} (${word})${at ? `, at ${at}` : ""}, on ${name}${changed}`;
+    });
   };
 
   const showScenarios = () => {

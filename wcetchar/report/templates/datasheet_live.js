@@ -55,16 +55,23 @@ const live = (() => {
   hooks.figures.push((row, scenario) => {
     if (!places[scenario] || !row.figures[places[scenario].base]) return null;
     if (!isLive(row, scenario)) return row.figures[places[scenario].base];
-    if (!isKept(row, scenario)) return {total: [null, "…", "is being worked out"], interrupts: [null, "…"], preemption: [null, "…"], word: "", at: null};
+    const unknown = (text, why) => {
+      const figure = [null, text, "", ""];
+      return {total: figure, interrupts: figure, preemption: figure, word: "", at: "", why};
+    };
+    if (!isKept(row, scenario)) return unknown("…", "is being worked out");
     const result = resultOf(row, scenario);
-    if (result.outside !== null) {
-      const none = [null, "–", result.outside];
-      return {total: none, interrupts: none, preemption: none, word: "", at: null};
-    }
-    const found = {total: [number(result.total), result.total.ns, result.word], word: result.word, at: at(result.parameters)};
+    if (result.outside !== null) return unknown("–", result.outside);
+    const values_ = at(result.parameters);
+    const found = {total: [number(result.total), result.total.ns, result.word, values_], word: result.word, at: values_};
     for (const part of result.blocking)
-      found[part.kind] = [number(part.time), atLeast(part) + part.time.ns, part.word + elsewhere(part, result)];
+      found[part.kind] = [number(part.time), atLeast(part) + part.time.ns, part.word, part.parameters ? at(part.parameters) : values_];
     return found;
+  });
+  hooks.changed.push((scenario) => {
+    if (!places[scenario]) return "";
+    const own = rows.some((row) => (values.get(row)?.size ?? 0) > 0);
+    return numbersOf(scenario).size || own ? ", with what is changed on this page" : "";
   });
 
   // ---- the command line that prints the same figures
@@ -216,7 +223,7 @@ const live = (() => {
       if (one.case) {
         const select = make("select", {id, onchange: () => change(select.value, select.value || null)}, make("option", {value: ""}, "the dearest"));
         for (let value = Number(one.minimum); value <= Number(one.maximum); value++) select.append(make("option", {value}, String(value)));
-        group.append(make("div", {class: "value"}, make("label", {for: id}, one.name), select, make("span", {class: "hint"}, one.meaning)));
+        group.append(make("div", {class: "value"}, make("label", {for: id}, one.name), select));
         continue;
       }
       const ends = {min: one.minimum, max: one.maximum, step: 1, value: start};
@@ -231,7 +238,7 @@ const live = (() => {
       exact.addEventListener("input", () => set(exact, slider));
       slider.addEventListener("input", () => set(slider, exact));
       group.append(make("div", {class: "value"}, make("label", {for: id}, one.name), slider, exact,
-        make("span", {class: "hint"}, `${one.minimum} to ${one.maximum}: ${one.meaning}`)));
+        make("span", {class: "hint"}, `${one.minimum} to ${one.maximum}`)));
     }
     group.append(make("button", {type: "button", onclick: () => {
       values.delete(row);

@@ -183,7 +183,7 @@ const plots = (() => {
     box.replaceChildren(make("ol", {class: "ranked"}, ...some.map(({row, bars}) => make("li", {}, make("a", {href: `#service-${row.number}`}, row.name),
       make("div", {}, ...bars.map(({scenario, figure}, number) => make("div", {class: "ranked-bar", title: name(scenario)},
         draw("svg", {viewBox: "0 0 300 12", preserveAspectRatio: "none", "aria-hidden": "true"}, draw("rect", {width: Math.max(figure[0] / most * 300, 0.5), height: 12, class: `b${number}`})),
-        make("span", {}, `${figure[1]} ns (${figure[2]})`))))))));
+        make("span", {}, `${figure[1]} ns (${figure[2]})${figure[3] ? `, at ${figure[3]}` : ""}`))))))));
     if (found.length > some.length) box.append(make("button", {type: "button", onclick: () => { all = true; rank(); }}, `all ${found.length}`));
   };
 
