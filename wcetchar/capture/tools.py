@@ -54,6 +54,7 @@ TOOLS: Final = (
     _debian("callgrind_annotate", "valgrind"),
     _debian("dot", "graphviz", "-V"),
     _debian("cmake", "cmake"),
+    _debian("ninja", "ninja-build"),
     _debian("npm", "npm"),
     Tool("west", "pip install west, in a workspace of Zephyr"),
 )
@@ -88,8 +89,17 @@ USES: Final = (
     Use("make demo", _FIRMWARE),
     Use(
         "make test",
-        (*_BOTH, ("git",), *_RTL, ("fdtget",), ("callgrind_annotate",), ("dot",)),
-        {"npm": "gets speedscope's schema", "cmake": "tests of the builds of Zephyr"},
+        (
+            *_BOTH,
+            ("git",),
+            *_RTL,
+            ("fdtget",),
+            ("callgrind_annotate",),
+            ("dot",),
+            ("cmake",),
+            ("ninja",),
+        ),
+        {"npm": "gets speedscope's schema"},
     ),
     Use("make campaign", _BOTH),
     Use("make validate", (*_BOTH, *_RTL)),
