@@ -80,6 +80,31 @@ def test_machines_are_listed(options: tuple[str, ...]) -> None:
     assert ("z80" in error) == ("z80" in options)
 
 
+@pytest.mark.parametrize(
+    ("until", "code", "said"),
+    [
+        ("", 2, "this is no end of a run"),
+        ("reset:", 2, "FUNCTION:TIMES"),
+        ("reset:0", 2, "from 1 on"),
+        ("reset:-1", 2, "from 1 on"),
+        ("reset:1:1", 2, "from 1 on"),
+        ("rest", 3, "no symbol 'rest'"),
+        ("wcet_mark", 3, "is no function"),
+    ],
+)
+def test_ends_of_a_run_that_are_none(until: str, code: int, said: str) -> None:
+    refused(capture(linked(), "--until", until), code, "--until", said)
+
+
+def test_a_run_that_ends_nowhere_else() -> None:
+    """Firmware that never ends, up to its third loop."""
+    loops = FOREVER.replace("1: b 1b", " .global again\n .thumb_func\nagain: b again")
+    options = ("--machine", "mps2-an385", "-o", "out.trace", "--until", "again:3")
+    result = run("capture", linked(loops), *options)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "red \\x1b[31m <script>\n"
+
+
 @pytest.mark.parametrize("seconds", ["nan", "-1", "0", "soon", "-inf"])
 def test_times_that_are_none(seconds: str) -> None:
     refused(capture(linked(), "--timeout", seconds), 2, "--timeout")

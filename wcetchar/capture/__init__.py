@@ -17,6 +17,7 @@ from wcetchar.capture.request import (
     CaptureRequest,
     CaptureResult,
     InitialValue,
+    Until,
 )
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "CaptureResult",
     "HostRequest",
     "InitialValue",
+    "Until",
     "emulator_version",
     "find_machine",
     "host_readings",

@@ -74,6 +74,7 @@ def run(request: CaptureRequest, progress: Callable[[int], None] | None = None) 
     arguments = (
         *(machine.qemu, *options, *request.filter.arguments()),
         *(one.argument() for one in request.initial),
+        *_until(request),
     )
     header, crc = trace_file.opening(
         {
@@ -186,6 +187,10 @@ def _options(machine: CapturedMachine, request: CaptureRequest) -> tuple[str, ..
     )
 
 
+def _until(request: CaptureRequest) -> tuple[str, ...]:
+    return () if request.until is None else (request.until.argument(),)
+
+
 @contextlib.contextmanager
 def _firmware(request: CaptureRequest) -> Iterator[tuple[str, int | None]]:
     """Path of the file that QEMU loads, and the descriptor that it is behind if it is a copy."""
@@ -236,6 +241,7 @@ def _execute(
             f"log={log}",
             f"limit={request.max_instructions}",
             *request.filter.arguments(),
+            *_until(request),
         )
         with tempfile.TemporaryFile() as console, tempfile.TemporaryFile() as messages:
             process = _start(
@@ -249,7 +255,7 @@ def _execute(
                 _environment(emulator),
             )
             try:
-                stopped = _wait(process, request.timeout, (trace, log), progress)
+                stopped = _wait(process, request, (trace, log), progress)
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -297,21 +303,20 @@ def _not_run(qemu: str, error: OSError) -> InputError:
 
 def _wait(
     process: subprocess.Popen[bytes],
-    timeout: float,
+    request: CaptureRequest,
     files: tuple[IO[bytes], int],
     progress: Callable[[int], None] | None,
 ) -> tuple[str, str] | None:
     """Why it has to be stopped, and what to do about it; ``None`` when it ended by itself."""
     trace, log = files
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + request.timeout
     while True:
         try:
             process.wait(_POLL_SECONDS)
         except subprocess.TimeoutExpired:
             if time.monotonic() > deadline:
-                return (
-                    f"the firmware did not end within {timeout:g} s",
-                    "let it end by the semihosting call SYS_EXIT, or allow it more time",
+                return f"the firmware did not end within {request.timeout:g} s", _more(
+                    request, "time"
                 )
             if os.fstat(log).st_size > _LOG_BYTES:
                 return (
@@ -324,6 +329,15 @@ def _wait(
             if progress is not None:
                 progress(os.fstat(trace.fileno()).st_size)
             return None
+
+
+def _more(request: CaptureRequest, what: str) -> str:
+    if request.until is not None:
+        return f"see whether {request.until.function} is called that often, or allow more {what}"
+    return (
+        "let it end by the semihosting call SYS_EXIT, say with --until in which function the run "
+        f"ends, or allow it more {what}"
+    )
 
 
 def _tail(file: IO[bytes], size: int) -> str:
@@ -341,7 +355,9 @@ def _failed(request: CaptureRequest, what: str, output: str, said: str, hint: st
     return InputError(
         what,
         where=Location(str(request.firmware)),
-        expected="a firmware that ends by a semihosting exit call with status 0",
+        expected="a firmware that ends by a semihosting exit call with status 0"
+        if request.until is None
+        else f"a run until {request.until}",
         hint=hint,
         details=tuple(lines),
     )
@@ -388,7 +404,7 @@ def _explain(request: CaptureRequest, status: int, output: str, said: str) -> In
             f"the firmware did not end: {plugin_says[-1].removeprefix('limit: ')}",
             output,
             "",
-            "let it end by the semihosting call SYS_EXIT, or allow it more instructions",
+            _more(request, "instructions"),
         )
     if plugin_says and plugin_says[-1].startswith(_NO_ROOM):
         return unwritable(request.output, plugin_says[-1].removeprefix(_NO_ROOM))
@@ -426,7 +442,15 @@ def _check_end(part: Path, request: CaptureRequest) -> trace_file.EndRecord:
         raise _failed(
             request, "QEMU ended, but the trace has no end record", "", "", "run it again"
         )
-    if not end.ended_by_firmware:
+    if request.until is not None and end.ended == trace_file.BY_FIRMWARE:
+        raise _failed(
+            request,
+            f"the firmware ended before {request.until}",
+            "",
+            "",
+            "name a function that is entered before, or fewer times; or leave --until out",
+        )
+    if end.ended != (trace_file.BY_FIRMWARE if request.until is None else trace_file.WHERE_TOLD):
         raise _failed(
             request,
             "the machine stopped without the firmware's exit call: it was reset or shut down",

@@ -90,17 +90,36 @@ class InitialValue:
 
 
 @dataclass(frozen=True)
+class Until:
+    """Where a run ends that the firmware does not end: before the first instruction of a function
+    executes for the ``times``-th time, at ``address``."""
+
+    function: str
+    address: int
+    times: int = 1
+
+    def argument(self) -> str:
+        """As the plugin takes it, and the trace's header has it."""
+        return f"until={self.address:#x}:{self.times}"
+
+    def __str__(self) -> str:
+        return f"{self.function} is entered" + (f" {self.times} times" if self.times > 1 else "")
+
+
+@dataclass(frozen=True)
 class CaptureRequest:
     """One run of a firmware.
 
     Attributes:
         firmware: ELF file for the machine's core. It ends by the semihosting call
-            SYS_EXIT or SYS_EXIT_EXTENDED with status 0. Semihosting lets it reach files of this
-            machine, so run only firmware that you trust.
+            SYS_EXIT or SYS_EXIT_EXTENDED with status 0, or at ``until``. Semihosting lets it reach
+            files of this machine, so run only firmware that you trust.
         image_sha256: ``Image.sha256`` of the same file; the trace carries it.
         output: the trace; replaced only by a complete one.
         machine: name of one of :data:`wcetchar.capture.MACHINES`.
         qemu: emulator to use instead of the machine's own, a name on PATH or a path.
+        until: where the run ends, if the firmware does not end it; it is an error then if it
+            does so before.
         initial: variables that hold something else than the file says.
         icount_shift: one instruction takes 2**shift ns of virtual time (0..10).
         timeout: seconds of real time after which the run is given up.
@@ -113,6 +132,7 @@ class CaptureRequest:
     machine: str = "mps2-an385"
     filter: CaptureFilter = field(default_factory=CaptureFilter)
     initial: tuple[InitialValue, ...] = ()
+    until: Until | None = None
     qemu: str | None = None
     icount_shift: int = DEFAULT_ICOUNT_SHIFT
     timeout: float = 600.0

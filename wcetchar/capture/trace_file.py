@@ -12,6 +12,8 @@ from typing import Final
 MAGIC: Final = b"\x89WCT\r\n\x1a\n"
 VERSION: Final = 1
 OPERAND_BYTES: Final = 4
+BY_FIRMWARE: Final = 1
+WHERE_TOLD: Final = 2
 
 _FRAME: Final = struct.Struct("<4sI")
 _DONE: Final = struct.Struct("<4sIQQQQQQQIII")
@@ -19,7 +21,12 @@ _DONE: Final = struct.Struct("<4sIQQQQQQQIII")
 
 @dataclass(frozen=True)
 class EndRecord:
-    """Totals of a trace, as the plugin counted them."""
+    """Totals of a trace, as the plugin counted them.
+
+    Attributes:
+        ended: :data:`BY_FIRMWARE`, :data:`WHERE_TOLD`, or another number where the run did not end
+            as it should.
+    """
 
     instructions: int
     accesses: int
@@ -28,7 +35,7 @@ class EndRecord:
     filtered: int
     filtered_accesses: int
     definitions: int
-    ended_by_firmware: bool
+    ended: int
 
 
 END_BYTES: Final = _DONE.size
@@ -60,5 +67,5 @@ def end_record(tail: bytes) -> EndRecord | None:
         filtered=values[4],
         filtered_accesses=values[5],
         definitions=values[6],
-        ended_by_firmware=values[7] == 1,
+        ended=values[7],
     )

@@ -67,6 +67,12 @@ def _seconds(ctx: click.Context, param: click.Parameter, seconds: float) -> floa
     help="What a variable of FIRMWARE holds when it starts, instead of its initial value in the "
     "file; repeatable. The variable has 1, 2, 4 or 8 bytes.",
 )
+@click.option(
+    "--until",
+    metavar="FUNCTION[:TIMES]",
+    help="Where the run ends, of firmware that does not end it: before FUNCTION executes for the "
+    "TIMES-th time (the first).",
+)
 @click.option("--qemu", metavar="PROGRAM", help="Emulator to use instead of the machine's own.")
 @click.option(
     "--timeout",
@@ -84,6 +90,7 @@ def command(
     exclude: tuple[str, ...],
     marked: tuple[str, ...],
     initialize: tuple[str, ...],
+    until: str | None,
     qemu: str | None,
     timeout: float,
     as_json: bool,
@@ -91,8 +98,8 @@ def command(
     """Run FIRMWARE (a linked ELF file) on an emulated machine and write its trace: instructions,
     data addresses with widths and directions, exceptions.
 
-    The firmware ends the run by the semihosting call SYS_EXIT with status 0. Two runs give the same
-    bytes. What the firmware prints is shown on standard error.
+    The firmware ends the run by the semihosting call SYS_EXIT with status 0; or the run ends where
+    --until says. Two runs give the same bytes. What the firmware prints is shown on standard error.
 
     \b
     Semihosting lets firmware open, write and remove files of this machine with
@@ -107,7 +114,7 @@ def command(
     """
     check_output(output, (firmware, *marked))
     request = pipeline.Request(
-        firmware, output, machine, exclude, marked, initialize, qemu, timeout
+        firmware, output, machine, exclude, marked, initialize, qemu, timeout, until
     )
     with progress_bar("capturing", "bytes") as advance:
         result = pipeline.run(request, advance)

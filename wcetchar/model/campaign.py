@@ -106,12 +106,14 @@ class Further:
 @dataclass(frozen=True)
 class Campaign:
     """A campaign file. ``firmware``, ``services``, ``further``, ``machine``, ``leave_out``,
-    ``values`` and the build's texts have placeholders; paths are relative to the file's folder.
+    ``until``, ``values`` and the build's texts have placeholders; paths are relative to the file's
+    folder.
 
     Attributes:
         variables: defaults, for cells of whose values none defines them.
         include: only cells that one of these holds for, if there are any; ``exclude``: not those.
         leave_out: functions and address ranges that the capture leaves out.
+        until: where each run ends, as ``capture --until`` has it.
         marked: record only what lies between marks.
         values: of parameters of services without marks, as ``characterize --set`` has them.
         sweep: name -> the values that it takes, one in each run of a cell's firmware; every
@@ -135,6 +137,7 @@ class Campaign:
     exclude: tuple[Selection, ...] = ()
     build: Build | None = None
     leave_out: tuple[str, ...] = ()
+    until: str | None = None
     marked: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     sweep: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -218,6 +218,7 @@ def _plans(request: Request, campaign: Campaign) -> tuple[cells.Plan, ...]:
                 environment={k: filled(v) for k, v in build.environment.items()} if build else {},
                 build_timeout=build.timeout if build else 0,
                 exclude=tuple(filled(text) for text in campaign.leave_out),
+                until=None if campaign.until is None else filled(campaign.until),
                 marked=campaign.marked,
                 runs=tuple(_run_of(campaign, variables, point) for point in campaign.points()),
                 partial=campaign.partial,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wcetchar import capture, isa, store
-from wcetchar.capture import CaptureFilter, CaptureRequest, CaptureResult, InitialValue
+from wcetchar.capture import CaptureFilter, CaptureRequest, CaptureResult, InitialValue, Until
 from wcetchar.errors import InputError, Location, UsageError
 from wcetchar.image import load_image
 from wcetchar.model.image import Image
@@ -28,6 +28,7 @@ class Request:
         services: services files that are read as one; if there is any, only what lies between
             the marks that they name is recorded.
         initialize: ``VARIABLE=VALUE``, what a variable holds when the firmware starts.
+        until: ``FUNCTION`` or ``FUNCTION:TIMES``, where the run ends.
     """
 
     firmware: str
@@ -38,6 +39,7 @@ class Request:
     initialize: tuple[str, ...] = ()
     qemu: str | None = None
     timeout: float = 600.0
+    until: str | None = None
 
 
 def run(request: Request, progress: Callable[[int], None] | None = None) -> CaptureResult:
@@ -65,6 +67,7 @@ def run(request: Request, progress: Callable[[int], None] | None = None) -> Capt
                 keep=_lasting(image, request.services) if exclude or start else (),
             ),
             initial=_initial(image, request.initialize),
+            until=None if request.until is None else _until(image, request.until),
             qemu=request.qemu,
             timeout=request.timeout,
         ),
@@ -115,6 +118,30 @@ def _range(image: Image, text: str) -> AddressRange:
             hint="give its addresses: 0xSTART-0xEND",
         )
     return AddressRange(symbol.address, symbol.address + symbol.size)
+
+
+def _until(image: Image, text: str) -> Until:
+    """What ``--until`` asks for."""
+    name, colon, digits = text.partition(":")
+    times = whole_number(digits) if colon else 1
+    if not name or times is None or times < 1:
+        raise UsageError(
+            f"--until {text}: this is no end of a run",
+            expected="FUNCTION, or FUNCTION:TIMES with a whole number from 1 on",
+        )
+    wanted = "a function of the image, at whose beginning the run ends"
+    try:
+        symbol = image.symbol(name)
+    except InputError as error:
+        raise InputError(
+            f"--until: {error.message}", where=error.where, expected=wanted, hint=error.hint
+        ) from error
+    section = image.section_at(symbol.address)
+    if section is None or not section.executable:
+        raise InputError(
+            f"--until: {name!r} is no function", where=Location(image.path), expected=wanted
+        )
+    return Until(name, symbol.address, times)
 
 
 _VARIABLE = re.compile(r"[^=\s]+")

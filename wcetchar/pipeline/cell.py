@@ -80,6 +80,7 @@ class Plan:
     environment: Mapping[str, str] = field(default_factory=dict)
     build_timeout: int = 3600
     exclude: tuple[str, ...] = ()
+    until: str | None = None
     marked: bool = False
     runs: tuple[Run, ...] = (Run(),)
     partial: bool = False
@@ -204,6 +205,7 @@ def _shared(plan: Plan, base: Mapping[str, str], services: list[str]) -> dict[st
         "machine": plan.machine,
         "emulator": capture.emulator_version(plan.machine),
         "exclude": list(plan.exclude),
+        "until": plan.until,
         "marked": services if plan.marked else [],
     }
 
@@ -303,6 +305,7 @@ def _capture(plan: Plan, run: Run, folder: Path) -> str:
             exclude=plan.exclude,
             services=plan.services if plan.marked else (),
             initialize=run.initialize,
+            until=plan.until,
             timeout=plan.timeout,
         )
     )

@@ -40,6 +40,7 @@ _FRAME: Final = struct.Struct("<4sI")  # tag, bytes of the payload
 _CRC: Final = struct.Struct("<I")
 _COUNTS: Final = struct.Struct("<II")  # words, operands
 _DONE: Final = struct.Struct("<QQQQQQQII")
+_ENDS: Final = (1, 2)  # by the exit call, or where the capture was told to
 _MAX_PAYLOAD: Final = 1 << 24
 _MAX_WORDS: Final = 1 << 16
 _DEFINITION: Final = np.dtype([("address", "<u8"), ("length", "<u4"), ("code", "u1", (12,))])
@@ -258,9 +259,10 @@ class StreamTrace:
         if len(payload) != _DONE.size:
             raise chunks.error("a malformed end record", f"{_DONE.size} bytes")
         *totals, ended, _ = _DONE.unpack(payload)
-        if ended != 1:
+        if ended not in _ENDS:
             raise chunks.error(
-                "the capture did not end by the firmware's own exit call", "a finished run"
+                "the capture ended neither by the firmware's exit call nor where it was told to",
+                "a finished run",
             )
         seen = (*counts.as_tuple(), totals[5], len(table) - FIRST_INSTRUCTION)
         if seen != tuple(totals):

@@ -122,6 +122,9 @@ class CaptureDoc(YamlModel):
     initialize: dict[Text, Text] = Field(
         default_factory=dict, description="variable of the firmware to what it holds at the start"
     )
+    until: Text | None = Field(
+        default=None, description="FUNCTION or FUNCTION:TIMES, where the run ends"
+    )
     marked: Boolean = Field(default=False, description="record only what lies between marks")
     timeout: Seconds = Field(default=600, description="in seconds of real time")
 
@@ -207,6 +210,7 @@ class CampaignDoc(YamlModel):
             ),
             machine=self.machine,
             leave_out=tuple(self.capture.leave_out),
+            until=self.capture.until,
             marked=self.capture.marked,
             values=dict(self.set_),
             sweep=dict(self.sweep),
@@ -349,6 +353,7 @@ def _texts(source: Source) -> Iterator[tuple[Steps, str]]:
         (("firmware",), mapping_at(data).get("firmware")),
         (("machine",), mapping_at(data).get("machine")),
         (("build", "directory"), mapping_at(data, "build").get("directory")),
+        (("capture", "until"), mapping_at(data, "capture").get("until")),
     ]
     for steps in (("services",), ("build", "command"), ("capture", "leave out")):
         found += [((*steps, i), item) for i, item in enumerate(list_at(data, *steps))]

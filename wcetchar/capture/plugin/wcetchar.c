@@ -33,6 +33,7 @@
  *   crc=N            CRC of the header chunk: the chain of checksums starts there
  *   limit=N          instructions after which the run is given up
  *   entry=A          where execution has to start (M-profile: the log says it)
+ *   until=A:N        the run ends before the instruction at A executes for the Nth time
  *   core=NAME        which of an emulator's kinds of core executes: armv4t; else the first of them
  *   exclude=A-B+...  instructions in A <= pc < B are counted, not recorded
  *   keep=A-B+...     instructions in A <= pc < B are recorded whatever the other filters say
@@ -197,7 +198,7 @@ static uint32_t n_buckets;
 
 static struct {
     uint64_t instructions, accesses, exceptions, exits, filtered, filtered_accesses, definitions;
-    uint32_t ended; /* 1: by the firmware's exit call */
+    uint32_t ended; /* 1: by the firmware's exit call; 2: where until= says */
     uint32_t reserved;
 } totals;
 
@@ -1102,6 +1103,24 @@ static void on_next_kept(unsigned int vcpu, void *udata)
     step_kept(word_of(udata));
 }
 
+static uint64_t until, until_times; /* 0 times: to the firmware's own end */
+static uint32_t ended_by_until;
+
+static void finish(void);
+
+/* Before the callback that counts the instruction. There is no way to tell QEMU to stop, but the
+ * stream is complete here; what the firmware printed has been written by this thread. */
+static void on_until(unsigned int vcpu, void *udata)
+{
+    (void)vcpu;
+    block_start(word_of(udata));
+    if (!--until_times) {
+        ended_by_until = 2;
+        finish();
+        _exit(0);
+    }
+}
+
 static void step_role(uint32_t word)
 {
     const struct definition *d = &definitions[word - WORD_INSTRUCTION];
@@ -1320,6 +1339,9 @@ static void translated(const struct qemu_plugin_tb *tb)
                            : kept                  ? (i ? on_next_kept : on_first_kept)
                            : out                   ? (i ? on_next_excluded : on_first_excluded)
                                                    : (i ? on_next : on_first);
+        if (UNLIKELY(until_times) && new.address == until) {
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, on_until, CB_NO_REGS, udata);
+        }
         qemu_plugin_register_vcpu_insn_exec_cb(insn, executes, CB_NO_REGS, udata);
         qemu_plugin_register_vcpu_mem_cb(insn, accesses, CB_NO_REGS, MEM_RW, udata);
     }
@@ -1357,7 +1379,7 @@ static void finish(void)
     }
     flush_events();
     totals.definitions = n_written;
-    totals.ended = isa.ended();
+    totals.ended = ended_by_until ? ended_by_until : isa.ended();
     memcpy(buffer + 2, &totals, sizeof totals);
     write_chunk(buffer, "DONE", sizeof totals);
 }
@@ -1460,6 +1482,11 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
             limit = strtoull(value, NULL, 0);
         } else if ((value = begins(argv[i], "entry="))) {
             entry = strtoull(value, NULL, 0);
+        } else if ((value = begins(argv[i], "until="))) {
+            char *end;
+            until = strtoull(value, &end, 0);
+            until_times = *end == ':' ? strtoull(end + 1, &end, 0) : 0;
+            good = until_times && !*end;
         } else if ((value = begins(argv[i], "exclude="))) {
             good = parse_ranges(value, exclude, &n_exclude);
         } else if ((value = begins(argv[i], "keep="))) {
