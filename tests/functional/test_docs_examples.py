@@ -68,7 +68,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
 
 
-def shell(commands: str, folder: Path) -> tuple[str, int]:
+def shell(commands: str, folder: Path, timeout: float = 300) -> tuple[str, int]:
     """Output and errors of the commands, in one text, and the exit status."""
     done = subprocess.run(
         ["bash", "-e", "-c", commands],
@@ -77,7 +77,7 @@ def shell(commands: str, folder: Path) -> tuple[str, int]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=timeout,
         check=False,
     )
     return done.stdout, done.returncode
