@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wcetchar.store.characterization import characterization_json, load_characterization
     from wcetchar.store.files import write_atomically
     from wcetchar.store.locator import Locator, locate
+    from wcetchar.store.map_text import LeftOut, section_map_text
     from wcetchar.store.measure_plan import load_measure_plan
     from wcetchar.store.measured import MeasuredPlatform, Measurements, load_measurements
     from wcetchar.store.measurement_table import load_measurement_table
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from wcetchar.store.readings import load_readings, parse_readings
     from wcetchar.store.runs import RunsFile, load_runs
     from wcetchar.store.section_map import load_map
-    from wcetchar.store.section_map_text import LeftOut, section_map_text
     from wcetchar.store.services import load_section_rules, load_services
     from wcetchar.store.shared_device import load_shared_device
     from wcetchar.store.shipped_schemas import with_modeline
@@ -65,6 +65,10 @@ _MODULES = {
     ),
     "files": ("write_atomically",),
     "locator": ("Locator", "locate"),
+    "map_text": (
+        "LeftOut",
+        "section_map_text",
+    ),
     "measure_plan": ("load_measure_plan",),
     "measured": (
         "MeasuredPlatform",
@@ -109,10 +113,6 @@ _MODULES = {
         "load_runs",
     ),
     "section_map": ("load_map",),
-    "section_map_text": (
-        "LeftOut",
-        "section_map_text",
-    ),
     "services": (
         "load_section_rules",
         "load_services",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import wcetchar
+from wcetchar import store
 
 SOURCE = Path(wcetchar.__file__).resolve().parents[1]
 
@@ -116,3 +117,10 @@ def test_a_built_package_resolves_its_names(tmp_path_factory: pytest.TempPathFac
         )
     ] + ["muller2007", "renaux2010", "zephyr-cortex-m", "zephyr-riscv"]
     assert [path.name for path in empty.iterdir()] == ["a.yaml"]
+
+
+def test_no_name_that_is_imported_when_it_is_used_is_that_of_a_module() -> None:
+    """It would be the module as soon as another name of that was used."""
+    lazily = {name for name in store.__all__ if name not in ("Locator", "locate")}
+    modules = {path.stem for path in Path(store.__file__).parent.glob("*.py")}
+    assert not lazily & modules
