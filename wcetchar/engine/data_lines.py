@@ -171,6 +171,12 @@ class DataLinePrices:
         time = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
         return Refills(misses, time, counted.exact, self._time(cold))
 
+    def ways(
+        self, service: ServiceCharacterization, values: tuple[int, ...]
+    ) -> tuple[Refills, ...]:
+        """As of lines of instructions; there is one."""
+        return (self.of(service, values),)
+
     def of_stretch(
         self, service: ServiceCharacterization, stretch: BlockingStretch
     ) -> Callable[[tuple[int, ...], Interval], Interval]:
@@ -189,7 +195,7 @@ class DataLinePrices:
             if data is not None and values in points and self._is_known(data, counted, what):
                 own = self._least(own, lines)
             time = self._time(own)
-            return time if time.high <= whole.high else whole
+            return time.shorter(whole)
 
         return blocked
 

@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NoReturn
 
 from wcetchar.engine.data_cache import DataCachePrices
@@ -147,12 +147,15 @@ class Pricer:
                     known[key] += self._writes_wait(region)
             return known[key]
 
+        @cache
+        def longest(name: str) -> Fraction:
+            region = self.profile.regions[name]
+            return longest_wait_of_refill(self._bus, region) + self._writes_wait(region)
+
         return RefillWaits(
             line=self.line_waits,
             counted=self.successions,
-            longest=lambda region: (
-                longest_wait_of_refill(self._bus, region) + self._writes_wait(region)
-            ),
+            longest=lambda region: longest(region.name),
             behind=behind,
         )
 

@@ -211,8 +211,10 @@ def _uncounted_stalls(
     characterization: Characterization, profile: HardwareProfile
 ) -> Iterator[PricingError]:
     """A price of something that is not counted would be lost without a word."""
+    if characterization.stalls >= STALL_EDITION:
+        return
     priced = priced_stalls(profile)
-    if priced and characterization.stalls < STALL_EDITION:
+    if priced:
         how = "by definitions that left some out" if characterization.stalls else "not at all"
         yield PricingError(
             f"the characterization of {characterization.kernel.name} counts stalls {how}, which "

@@ -4,8 +4,8 @@ The pricer is run with :class:`Recorded` numbers in the place of a profile's. Ea
 every comparison is decided by, and beside it the polynomial that the value comes from::
 
     number     = sum of  coefficient * product of  atom ** exponent          exact rationals
-    atom       = a number of the profile, the largest of several numbers, floor of a number,
-                 or 1 / (a number that is a sum)
+    atom       = a number of the profile, the largest of several numbers, the sum of the largest
+                 so many, floor of a number, or 1 / (a number that is a sum)
 
 Numbers of a profile are never negative, and an interval low <= nominal <= high has the atoms low,
 nominal - low and high - nominal. So many comparisons come out the same way at all values (``a <= a
@@ -27,7 +27,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, NoReturn
 
-from wcetchar.model.symbolic import Symbolic
+from wcetchar.model.symbolic import Symbolic, longest
 
 Monomial = tuple[tuple[int, int], ...]
 """Atoms and their exponents, in order; none: 1."""
@@ -46,6 +46,7 @@ class Kind(StrEnum):
     MOST = "most"
     FLOOR = "floor"
     INVERSE = "inverse"
+    LONGEST = "longest"
 
 
 class End(StrEnum):
@@ -70,11 +71,13 @@ class Relation(StrEnum):
 @dataclass(frozen=True)
 class Atom:
     """``of``: polynomials, by number, that it is made of; a number of the profile: its place and
-    end. ``positive``: never zero; ``signed``: may be negative."""
+    end; ``times``: of the sum of the largest, how many these are, and how often each is there.
+    ``positive``: never zero; ``signed``: may be negative."""
 
     kind: Kind
     of: tuple[int, ...] = ()
     end: End = End.LOW
+    times: tuple[int, ...] = ()
     positive: bool = False
     signed: bool = False
 
@@ -97,14 +100,16 @@ class Recording:
         self._atoms: dict[Atom, int] = {}
         self._polynomials: dict[Terms, int] = {}
         self._proved: dict[Terms, bool] = {}
+        self.decided: dict[tuple[int, int, Relation], bool] = {}
+        """Of this piece: what came out of comparisons of two polynomials."""
 
     def begin(self) -> None:
         """Another piece."""
-        self.guards = {}
+        self.guards, self.decided = {}, {}
 
     def number(self, place: int, end: End, value: Fraction, *, positive: bool = False) -> Fraction:
         """That of a profile at a place, or what its end is more than the one before."""
-        atom = self.atom(Atom(Kind.NUMBER, (place,), end, positive))
+        atom = self.atom(Atom(Kind.NUMBER, (place,), end, positive=positive))
         return Recorded(self, ((((atom, 1),), 1),), value)
 
     def atom(self, one: Atom) -> int:
@@ -115,6 +120,10 @@ class Recording:
         return self._polynomials.setdefault(
             terms, self._added(self.polynomials, terms, self._polynomials)
         )
+
+    def plain(self, number: Fraction | int) -> int:
+        """The polynomial of a number that is always the same."""
+        return self.polynomial(terms_of(number))
 
     @staticmethod
     def _added(kept: list[Any], one: Any, known: dict[Any, int]) -> int:
@@ -280,12 +289,21 @@ class Recorded(Symbolic):
     recording: Recording
     terms: Terms
     value: Fraction
+    _place: int | None
 
     def __new__(cls, recording: Recording, terms: Terms, value: Fraction) -> Recorded:
         # Without the parts of a fraction, so that nothing can take them for the number.
         made: Recorded = object.__new__(cls)
         made.recording, made.terms, made.value = recording, terms, value
+        made._place = None
         return made
+
+    @property
+    def place(self) -> int:
+        """The number of its polynomial."""
+        if self._place is None:
+            self._place = self.recording.polynomial(self.terms)
+        return self._place
 
     def __repr__(self) -> str:
         return f"Recorded({self.value})"
@@ -388,12 +406,20 @@ class Recorded(Symbolic):
     def _asked(self, other: Any, asked: Relation, turned: bool = False) -> Any:
         if not isinstance(other, Fraction | int):
             return NotImplemented
+        its = other.place if isinstance(other, Recorded) else self.recording.plain(other)
+        key = (its, self.place, asked) if turned else (self.place, its, asked)
+        known = self.recording.decided.get(key)
+        if known is None:
+            known = self.recording.decided[key] = self._decided(other, asked, turned)
+        return known
+
+    def _decided(self, other: Fraction | int, asked: Relation, turned: bool) -> bool:
         difference = other - self if turned else self - other
         if isinstance(difference, Recorded):
             return self.recording.guard(difference.terms, difference.value, asked)
         if asked is Relation.ZERO:
-            return difference == 0
-        return difference > 0 if asked is Relation.POSITIVE else difference >= 0
+            return bool(difference == 0)
+        return bool(difference > 0 if asked is Relation.POSITIVE else difference >= 0)
 
     def __eq__(self, other: object) -> Any:
         return self._asked(other, Relation.ZERO)
@@ -418,7 +444,27 @@ class Recorded(Symbolic):
         return not self.recording.guard(self.terms, self.value, Relation.ZERO)
 
     def __hash__(self) -> int:  # type: ignore[override]
-        return hash(self.terms)
+        return hash(self.place)
+
+    def longest_of(self, values: Mapping[Fraction, int], count: int) -> Fraction:
+        each = [(self.recording.polynomial(terms_of(v)), v, n) for v, n in values.items() if n]
+        if count >= sum(number for _, _, number in each):
+            return sum((value * number for _, value, number in each), start=Fraction(0))
+        if len(each) <= 1 or not count:
+            return each[0][1] * min(each[0][2], count) if each and count else Fraction(0)
+        each.sort(key=lambda one: one[0])
+        plain: dict[Fraction, int] = {}
+        for _, value, number in each:
+            plain[value_of(value)] = plain.get(value_of(value), 0) + number
+        polynomials = self.recording.polynomials
+        known = (self.recording.is_never_negative(polynomials[place]) for place, _, _ in each)
+        atom = Atom(
+            Kind.LONGEST,
+            tuple(place for place, _, _ in each),
+            times=(count, *(number for _, _, number in each)),
+            signed=not all(known),
+        )
+        return self.recording.of_atom(atom, longest(plain, count))
 
     def is_whole(self) -> bool:
         return self.recording.guard(self.terms, self.value, Relation.WHOLE)

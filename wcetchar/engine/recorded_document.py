@@ -16,20 +16,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Final
 
 from wcetchar import formula
 from wcetchar.engine.blocking import notes_of_stretch
 from wcetchar.engine.counts import calls_inside, last_call
-from wcetchar.engine.lines import Caches
+from wcetchar.engine.lines import Caches, LoadedLines
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import can_follow, leads_on
-from wcetchar.engine.recorded import Atom, Kind, Terms, terms_of
+from wcetchar.engine.recorded import Kind, Monomial, Recording, terms_of
 from wcetchar.engine.recorded_prices import Editable, RecordedPrices, editable
-from wcetchar.engine.refills import Loaded
+from wcetchar.engine.refills import Loaded, Refills
 from wcetchar.errors import InputError, one_line
 from wcetchar.model.access import CoreEvent, EventKind, Key, Succession, key_order
 from wcetchar.model.chain import Gap
@@ -52,6 +53,7 @@ from wcetchar.model.expression import (
     Number,
 )
 from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.interval import Interval
 from wcetchar.model.profile_number import ProfileNumber
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import Parameter, ParameterKind
@@ -123,6 +125,47 @@ def _rational(value: Fraction | int) -> Plain:
     return f"{value.numerator}/{value.denominator}" if value.denominator != 1 else str(value)
 
 
+class _Graph:
+    """Polynomials and atoms that are needed, numbered as they are written."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._places: dict[int, int] = {}
+        self._atoms: dict[int, int] = {}
+        self.polynomials: list[Plain] = []
+        self.atoms: list[Plain] = []
+
+    def place(self, number: int) -> int:
+        """Of a polynomial of the recording."""
+        if number not in self._places:
+            terms = [
+                [_rational(coefficient), *self._monomial(monomial)]
+                for monomial, coefficient in self._recording.polynomials[number]
+            ]
+            self._places[number] = len(self.polynomials)
+            self.polynomials.append(terms)
+        return self._places[number]
+
+    def _monomial(self, monomial: Monomial) -> Iterator[int]:
+        """Atoms, each with its exponent."""
+        for atom, exponent in monomial:
+            yield from (self._atom(atom), exponent)
+
+    def _atom(self, number: int) -> int:
+        if number not in self._atoms:
+            atom = self._recording.atoms[number]
+            made: list[Plain]
+            if atom.kind is Kind.NUMBER:
+                made = [atom.end.value, *atom.of]
+            else:
+                made = [atom.kind.value, *map(self.place, atom.of)]
+            if atom.times:
+                made.append(list(atom.times))
+            self._atoms[number] = len(self.atoms)
+            self.atoms.append(made)
+        return self._atoms[number]
+
+
 @dataclass
 class _Interned:
     """Plain values, each once."""
@@ -150,6 +193,7 @@ class _Writer:
         self._map = section_map
         self._recorded = prices
         self._recording = prices.recording
+        self._graph = _Graph(prices.recording)
         chosen = set(names)
         leads = any(
             leads_on(stretch)
@@ -208,15 +252,15 @@ class _Writer:
         assert self._clock is not None
         clock = self._polynomial(self._clock)
         guards = [
-            [[guard.polynomial, guard.relation.value] for guard in piece.guards]
+            [[self._graph.place(guard.polynomial), guard.relation.value] for guard in piece.guards]
             for piece in self._recorded.pieces
         ]
         services = [self._service(service) for service in self._services]
         pieces = [{"guards": its, **piece} for its, piece in zip(guards, self._pieces, strict=True)]
         return {
             "clock": clock,
-            "atoms": [_atom(atom) for atom in self._recording.atoms],
-            "polynomials": [_terms(terms) for terms in self._recording.polynomials],
+            "atoms": self._graph.atoms,
+            "polynomials": self._graph.polynomials,
             "keys": [_key(key) for key in self._keys],
             "gaps": {gap.name: gap.value for gap in Gap},
             "formulas": self._formulas.values,
@@ -227,7 +271,7 @@ class _Writer:
         }
 
     def _polynomial(self, number: Fraction) -> int:
-        return self._recording.polynomial(terms_of(number))
+        return self._graph.place(self._recording.polynomial(terms_of(number)))
 
     def _left_out(self, prices: PriceVector) -> list[int]:
         """Keys that no table shows, as they have no price of their own."""
@@ -257,22 +301,30 @@ class _Writer:
 
         def at(values: Values) -> Plain:
             try:
-                lines = prices.caches.of(service, values)
-                of = [
-                    [
-                        [[one_line(s), n] for s, n in one.misses.items()],
-                        {one_line(s): self._polynomial(t.high) for s, t in one.time.items()},
-                        int(one.exact),
-                    ]
-                    for one in lines.of
+                each = [cache.ways(service, values) for cache in prices.caches.of_core]
+                of = [[self._way(way) for way in ways] for ways in each]
+                # Whichever of the ways it is.
+                shortest = [
+                    replace(ways[0], unhidden=reduce(Interval.shorter, (w.unhidden for w in ways)))
+                    for ways in each
                 ]
+                lines = LoadedLines(tuple(shortest))
                 own = [self._polynomial(time(values, lines).high) for time in stretches]
-                unhidden = self._polynomial(lines.unhidden.high)
-                return [of, unhidden, own, self._polynomial(lines.total.high)]
+                return [of, self._polynomial(lines.unhidden.high), own]
             except InputError as error:
                 return error.message
 
         return self._table(service.parameters, self._points(service), at)
+
+    def _way(self, one: Refills) -> Plain:
+        """Misses by section, what they take, whether that was observed, and the time by which one
+        of several ways is chosen."""
+        return [
+            [[one_line(section), number] for section, number in one.misses.items()],
+            {one_line(section): self._polynomial(t.high) for section, t in one.time.items()},
+            int(one.exact),
+            self._polynomial(one.unhidden.high),
+        ]
 
     def _points(self, service: ServiceCharacterization) -> list[Values] | None:
         """``None``: all."""
@@ -397,20 +449,6 @@ class _Writer:
 
 def _joints(joints: frozenset[Joint] | None) -> list[str] | None:
     return None if joints is None else [joint.value for joint in Joint if joint in joints]
-
-
-def _atom(atom: Atom) -> Plain:
-    if atom.kind is Kind.NUMBER:
-        return [atom.end.value, *atom.of]
-    return [atom.kind.value, *atom.of]
-
-
-def _terms(terms: Terms) -> Plain:
-    """Of each monomial the coefficient, then atoms, each with its exponent."""
-    return [
-        [_rational(coefficient), *(number for pair in monomial for number in pair)]
-        for monomial, coefficient in terms
-    ]
 
 
 def _key(key: Key) -> Plain:

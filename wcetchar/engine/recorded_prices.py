@@ -34,6 +34,7 @@ from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
 from wcetchar.model.profile_number import Place, ProfileNumber
 from wcetchar.model.section_map import SectionMap
+from wcetchar.model.symbolic import longest
 
 FACTORS: Final = (
     Fraction(1, 2),
@@ -232,4 +233,9 @@ class Evaluated:
         inner = [self.of(self._recording.polynomials[number]) for number in atom.of]
         if atom.kind is Kind.MOST:
             return max(inner)
+        if atom.kind is Kind.LONGEST:
+            values: dict[Fraction, int] = {}
+            for value, number in zip(inner, atom.times[1:], strict=True):
+                values[value] = values.get(value, 0) + number
+            return longest(values, atom.times[0])
         return Fraction(inner[0].__floor__()) if atom.kind is Kind.FLOOR else 1 / inner[0]

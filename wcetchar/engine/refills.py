@@ -83,7 +83,7 @@ from wcetchar.model.hardware import HardwareProfile, Quantity, Region
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import ParameterKind, Part, SectionKind
-from wcetchar.model.symbolic import least, most
+from wcetchar.model.symbolic import is_nothing, least, longest, most
 
 _NOTES: Final = {
     CacheState.ALWAYS_MISS: "instruction cache: each line that is entered counts as a miss",
@@ -213,20 +213,32 @@ class RefillPrices:
         Raises:
             InputError: the counts do not hold there.
         """
-        names = tuple(parameter.name for parameter in service.parameters)
-        counted = cache(partial(count, service.counts, names, values, service.name))
-        always = self._always(service, values, counted)
-        if self.state is CacheState.ALWAYS_MISS:
+        always, *others = self.ways(service, values)
+        if not others:
             return always
-        other = self._by_lines(service, values, counted)
-        if other is None:
-            return always
+        (other,) = others
         fewer = always if other.unhidden.high > always.unhidden.high else other
         if not self.least:
             return fewer
         # What is hidden takes no part in that choice: the one that was not taken can be shorter.
         time = min(always, other, key=lambda one: one.total.high).time
         return replace(fewer, time=time)
+
+    def ways(
+        self, service: ServiceCharacterization, values: tuple[int, ...]
+    ) -> tuple[Refills, ...]:
+        """All that hold; the last one of those counts whose ``unhidden`` is the shortest.
+
+        Raises:
+            InputError: the counts do not hold there.
+        """
+        names = tuple(parameter.name for parameter in service.parameters)
+        counted = cache(partial(count, service.counts, names, values, service.name))
+        always = self._always(service, values, counted)
+        if self.state is CacheState.ALWAYS_MISS:
+            return (always,)
+        other = self._by_lines(service, values, counted)
+        return (always,) if other is None else (always, other)
 
     @property
     def without_waits(self) -> RefillPrices:
@@ -248,7 +260,7 @@ class RefillPrices:
         """What lines of a stretch take, at values of the parameters and with what those of its
         service take there."""
         own = self._own(stretch)
-        return lambda values, whole: whole if own is None or own.high > whole.high else own
+        return lambda values, whole: whole if own is None else own.shorter(whole)
 
     def of_follower(
         self, service: ServiceCharacterization, stretch: BlockingStretch | None
@@ -308,9 +320,9 @@ class RefillPrices:
         for name, number in lines.items():
             region = self.region[sections[name]]
             all_of_them = self.waits.longest(region) * number
-            if all_of_them and self.waits.counted:
+            if self.waits.counted and not is_nothing(all_of_them):
                 all_of_them = least(all_of_them, self._longest_waits(counted, region, number))
-            if all_of_them:
+            if not is_nothing(all_of_them):
                 yield sections[name], all_of_them
 
     def _longest_waits(self, counted: CountedService, region: Region, lines: int) -> Fraction:
@@ -320,11 +332,7 @@ class RefillPrices:
             for key, number in row.vector.items():
                 if isinstance(key, Succession):
                     waits[self.waits.behind(key, region)] += number * row.repetitions
-        total = Fraction(0)
-        for wait, number in sorted(waits.items(), reverse=True):
-            total += wait * min(number, lines)
-            lines -= min(number, lines)
-        return total
+        return longest(waits, lines)
 
     def _anywhere(self, lines: Iterable[int], wild: int) -> int:
         """Misses of ``wild`` lines from anywhere: what each loads, and each line of a full set,

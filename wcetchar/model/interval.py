@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.model.symbolic import in_order, least, most
+from wcetchar.model.symbolic import Symbolic, in_order, least, most
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,17 @@ class Interval:
             most(self.nominal, other.nominal),
             most(self.high, other.high),
         )
+
+    def shorter(self, other: Interval) -> Interval:
+        """Of two times that hold, the one with the lower upper end. Of recorded ones end by end:
+        of these, lower ends are not asked for."""
+        if isinstance(self.high, Symbolic) or isinstance(other.high, Symbolic):
+            return Interval(
+                least(self.low, other.low),
+                least(self.nominal, other.nominal),
+                least(self.high, other.high),
+            )
+        return self if self.high <= other.high else other
 
     def up_to(self, high: Fraction) -> Interval:
         """The same with another upper end, which the nominal value does not exceed.

@@ -8,7 +8,7 @@ that the larger one is meant, whichever it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 
@@ -17,6 +17,10 @@ class Symbolic(Fraction):
 
     def most_of(self, values: Sequence[Fraction]) -> Fraction:
         """The largest of these, one of which this is."""
+        raise NotImplementedError
+
+    def longest_of(self, values: Mapping[Fraction, int], count: int) -> Fraction:
+        """As :func:`longest`, of values one of which this is."""
         raise NotImplementedError
 
     def is_whole(self) -> bool:
@@ -41,6 +45,24 @@ def least(*values: Fraction) -> Fraction:
         if isinstance(value, Symbolic):
             return -value.most_of([-one for one in values])
     return min(values)
+
+
+def longest(values: Mapping[Fraction, int], count: int) -> Fraction:
+    """The sum of the ``count`` largest of these values, each of which is there so many times; of
+    all, where there are fewer."""
+    for value in values:
+        if isinstance(value, Symbolic):
+            return value.longest_of(values, count)
+    total = Fraction(0)
+    for value, number in sorted(values.items(), reverse=True):
+        total += value * min(number, count)
+        count -= min(number, count)
+    return total
+
+
+def is_nothing(value: Fraction) -> bool:
+    """It is zero, whatever a profile says; of a recorded number that is not asked."""
+    return not isinstance(value, Symbolic) and not value
 
 
 def is_whole(value: Fraction) -> bool:

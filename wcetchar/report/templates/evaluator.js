@@ -347,6 +347,7 @@ const wcetcharEvaluator = (() => {
         const [kind, ...of] = this.document.atoms[number];
         let value;
         if (kind === "most") value = of.map((one) => this.polynomial(one)).reduce(larger);
+        else if (kind === "longest") value = this.longest(of);
         else if (kind === "floor") value = [floor(this.polynomial(of[0])), 1n];
         else if (kind === "inverse") value = over(ONE, this.polynomial(of[0]));
         else {
@@ -356,6 +357,20 @@ const wcetcharEvaluator = (() => {
         this.atoms[number] = value;
       }
       return this.atoms[number];
+    }
+
+    /** The sum of the largest so many, each of which is there so often. */
+    longest(of) {
+      const [most, ...each] = of[of.length - 1];
+      const values = each.map((number, i) => [this.polynomial(of[i]), BigInt(number)]);
+      values.sort((a, b) => compared(b[0], a[0]));
+      let [left, sum] = [BigInt(most), ZERO];
+      for (const [value, number] of values) {
+        const taken = number < left ? number : left;
+        sum = plus(sum, scaled(value, taken));
+        left -= taken;
+      }
+      return sum;
     }
 
     price(key, inStretch) {
@@ -414,12 +429,21 @@ const wcetcharEvaluator = (() => {
     lines(service, values) {
       if (!this.hasCaches) return null;
       const found = this.loaded(this.piece.lines[service.name], service.parameters, values);
-      const [of, unhidden, stretches, total] = found;
+      const [caches, unhidden, stretches] = found;
+      const of = caches.map((ways) => {
+        const taken = ways.reduce((a, b) =>
+          (compared(this.polynomial(b[3]), this.polynomial(a[3])) > 0 ? a : b));
+        const each = Object.entries(taken[1]).map(([name, one]) => [name, this.polynomial(one)]);
+        return {
+          misses: taken[0], exact: taken[2], time: new Map(each),
+          total: each.reduce((sum, [, one]) => plus(sum, one), ZERO),
+        };
+      });
       return {
         of,
-        exact: of.every((one) => one[2]),
+        exact: of.every((one) => one.exact),
         unhidden: this.polynomial(unhidden),
-        total: this.polynomial(total),
+        total: of.reduce((sum, one) => plus(sum, one.total), ZERO),
         stretches: stretches.map((one) => this.polynomial(one)),
       };
     }
@@ -944,12 +968,10 @@ const wcetcharEvaluator = (() => {
         time: scaled(price, number),
       };
     });
-    loaded.forEach(([misses, time], place) => {
-      let all = ZERO;
-      for (const one of Object.values(time)) all = plus(all, prices.polynomial(one));
+    loaded.forEach(({ misses, time, total }, place) => {
       sections.push({
         section: String(sections.length + 1), repetition: "1", repetitions: "1", blocking: "none",
-        time: spread(prices.shared(all)),
+        time: spread(prices.shared(total)),
       });
       const order = [...misses].sort((a, b) => (a[0] < b[0] ? -1 : 1));
       for (const [section, number] of order) {
@@ -958,7 +980,7 @@ const wcetcharEvaluator = (() => {
         columns.push({
           key: text, section, region, count: String(number),
           price: spread(prices.shared(prices.polynomial(price))),
-          time: spread(prices.shared(prices.polynomial(time[section]))),
+          time: spread(prices.shared(time.get(section))),
         });
       }
     });
