@@ -20,6 +20,7 @@ from pathlib import Path
 
 import growth
 import numpy as np
+from datasheet import datasheet
 from growth import Row
 from questions import questions
 from start_up import start_up
@@ -315,6 +316,7 @@ def main() -> None:
         "growth": growth.growth,
         "questions": questions,
         "start-up": start_up,
+        "datasheet": datasheet,
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group", nargs="*", help=f"of {', '.join(groups)}; all if none is named")

@@ -101,13 +101,15 @@ def command(
     inputs = [characterization, *profiles, *maps, *([] if against is None else [against])]
     check_output(output, inputs)
     chosen = _format(form, as_json, output)
-    drawn = graphs and chosen == "html"
-    request = pipeline.Request(characterization, profiles, maps, against, services, values, drawn)
+    page = chosen == "html"
+    request = pipeline.Request(
+        characterization, profiles, maps, against, services, values, graphs and page, page
+    )
     with progress_bar("flow graphs", "services") as advance:
-        sheet = pipeline.run(request, advance)
-    if chosen == "html":
-        documents = pipeline.evaluators(request) if profiles else {}
-        text = datasheet_html.render(sheet, documents)
+        result = pipeline.run(request, advance)
+    sheet = result.sheet
+    if page:
+        text = datasheet_html.render(sheet, result.evaluators)
     elif chosen == "json":
         text = datasheet_data.json_text(sheet)
     elif chosen == "csv":

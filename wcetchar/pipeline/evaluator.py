@@ -8,6 +8,7 @@ from typing import Any
 from wcetchar import store
 from wcetchar.engine.recorded_document import evaluator_document
 from wcetchar.errors import InputError
+from wcetchar.model.characterization import Characterization
 from wcetchar.pipeline import estimate
 from wcetchar.store.profile_numbers import ProfileNumbers
 
@@ -22,9 +23,14 @@ class Request:
     services: tuple[str, ...] = ()
 
 
-def document_of(request: Request) -> dict[str, Any]:
+def document_of(
+    request: Request, characterization: Characterization | None = None
+) -> dict[str, Any]:
     """Of services at any numbers of the profile and any values of parameters, as far as prices were
     recorded (``engine.recorded_document``).
+
+    Args:
+        characterization: of the request's file, read already.
 
     Raises:
         UsageError, InputError: as of ``estimate.run``, but for values of parameters.
@@ -32,7 +38,8 @@ def document_of(request: Request) -> dict[str, Any]:
     asked = estimate.Request.on_one(
         request.characterization, request.profile, request.section_map, request.services, {}
     )
-    characterization = store.load_characterization(request.characterization)
+    if characterization is None:
+        characterization = store.load_characterization(request.characterization)
     services = estimate.chosen_services(asked, characterization)
     numbers = ProfileNumbers(request.profile)
     profile = numbers.with_values({})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -44,6 +44,7 @@ class Request:
         values: of parameters, before those of the maps. What neither gives has the values with the
             largest total.
         graphs: flow graphs, where there are path models.
+        evaluators: what a page works out other figures with.
     """
 
     characterization: str
@@ -53,9 +54,18 @@ class Request:
     services: tuple[str, ...] = ()
     values: Mapping[str, int] = field(default_factory=dict)
     graphs: bool = True
+    evaluators: bool = True
 
 
-def run(request: Request, progress: Advance | None = None) -> Datasheet:
+@dataclass(frozen=True)
+class Result:
+    """``evaluators``: documents, by characterization and hardware ("0-1")."""
+
+    sheet: Datasheet
+    evaluators: Mapping[str, Mapping[str, Any]]
+
+
+def run(request: Request, progress: Advance | None = None) -> Result:
     """The rows of a datasheet.
 
     Args:
@@ -71,30 +81,29 @@ def run(request: Request, progress: Advance | None = None) -> Datasheet:
     found = [store.load_characterization(file) for file in files]
     labels = labels_of(files) if len(files) > 1 else tuple(files)
     asked = [_asked(request, file, found) for file in files]
-    sheets = [_Sheet(one, c) for one, c in zip(asked, found, strict=True)]
+    opened = [_Sheet(one, c) for one, c in zip(asked, found, strict=True)]
     sides = []
-    for sheet, label, graphs in zip(sheets, labels, (request.graphs, False), strict=False):
-        sides.append(sheet.side(label, graphs, progress))
-    return Datasheet(sides[0], sheets[0].hardware(), *sides[1:])
+    for one, label, graphs in zip(opened, labels, (request.graphs, False), strict=False):
+        sides.append(one.side(label, graphs, progress))
+    sheet = Datasheet(sides[0], opened[0].hardware(), *sides[1:])
+    live = request.evaluators and bool(request.profiles)
+    return Result(sheet, dict(_evaluators(asked, found)) if live else {})
 
 
-def evaluators(request: Request) -> dict[str, dict[str, Any]]:
-    """What a page works out other figures with, by characterization and hardware ("0-1").
+def _evaluators(
+    asked: Sequence[estimating.Request], found: Sequence[Characterization]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """By characterization and hardware ("0-1").
 
     Raises:
         UsageError, InputError: as of :func:`run`.
     """
-    files = [request.characterization, *([] if request.against is None else [request.against])]
-    found = [store.load_characterization(file) for file in files]
-    documents = {}
-    for side, (file, characterization) in enumerate(zip(files, found, strict=True)):
-        asked = _asked(request, file, found)
-        chosen = estimating.chosen_services(asked, characterization)
+    for side, (of_side, characterization) in enumerate(zip(asked, found, strict=True)):
+        chosen = estimating.chosen_services(of_side, characterization)
         names = tuple(service.name for service in chosen)
-        for number, (profile, section_map) in enumerate(estimating.pairs_of(asked)):
-            one = evaluator.Request(file, profile, section_map, names)
-            documents[f"{side}-{number}"] = evaluator.document_of(one)
-    return documents
+        for number, pair in enumerate(estimating.pairs_of(of_side)):
+            one = evaluator.Request(of_side.characterization, *pair, names)
+            yield f"{side}-{number}", evaluator.document_of(one, characterization)
 
 
 def _asked(request: Request, file: str, found: Sequence[Characterization]) -> estimating.Request:

@@ -1,6 +1,7 @@
 "use strict";
 // Searching, sorting, choosing a service and a hardware, and the colours. All text comes from the page's data and is set as
-// text, never as markup. The page is complete without.
+// text, never as markup. The page is complete without: what an article says stands in a <noscript>, which a browser with
+// scripts does not take apart until the article is opened, so that a page of hundreds of services opens at once.
 const sheet = (() => {
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -11,7 +12,7 @@ const sheet = (() => {
     return {number, element, link: element.querySelector("a"), article: by(`service-${number}`), ...data.rows[number]};
   });
   const state = {first: data.scenarios[0] ?? "", second: "", chosen: null, sort: null, down: false};
-  const hooks = {figures: [], chosen: [], scenarios: [], changed: []};
+  const hooks = {figures: [], opened: [], chosen: [], scenarios: [], changed: []};
 
   const make = (tag, properties = {}, ...children) => {
     const element = document.createElement(tag);
@@ -114,7 +115,22 @@ const sheet = (() => {
     found.textContent = words.length ? `${count} of ${rows.length} services` : "";
   };
 
+  // The content of an article, as its author wrote it: names in it are escaped already.
+  const open = (row) => {
+    const closed = row.article.querySelector(":scope > noscript");
+    if (!closed) return;
+    const template = document.createElement("template");
+    template.innerHTML = closed.textContent;
+    closed.replaceWith(template.content);
+    for (const details of row.article.querySelectorAll("details.graph")) details.addEventListener("toggle", () => details.open && graph(details));
+    showPanels(row);
+    for (const hook of hooks.opened) hook(row);
+  };
+  const opened = () => rows.filter((row) => !row.article.querySelector(":scope > noscript"));
+  const openAll = () => rows.forEach(open);
+
   const choose = (row, focus) => {
+    open(row);
     if (state.chosen !== row) {
       for (const one of [state.chosen, row])
         if (one) for (const element of [one.element, one.article]) element.classList.toggle("chosen", one === row);
@@ -148,11 +164,14 @@ const sheet = (() => {
     });
   };
 
-  const showScenarios = () => {
-    for (const panel of document.querySelectorAll(".panel")) {
-      const scenario = `${panel.dataset.side}-${panel.dataset.hardware}`;
-      panel.hidden = scenario !== state.first && scenario !== state.second;
+  const showPanels = (row) => {
+    for (const panel of row.article.querySelectorAll(".panel")) {
+      panel.dataset.scenario = `${panel.dataset.side}-${panel.dataset.hardware}`;
+      panel.hidden = panel.dataset.scenario !== state.first && panel.dataset.scenario !== state.second;
     }
+  };
+  const showScenarios = () => {
+    for (const row of opened()) showPanels(row);
     root.classList.toggle("both", Boolean(state.second) && state.second !== state.first);
     for (const hook of hooks.scenarios) hook();
     drawList();
@@ -237,7 +256,8 @@ const sheet = (() => {
       state[name] = event.target.value;
       showScenarios();
     });
-  for (const details of document.querySelectorAll("details.graph")) details.addEventListener("toggle", () => details.open && graph(details));
+  addEventListener("beforeprint", openAll);
+  matchMedia("print").addEventListener("change", (event) => event.matches && openAll());
   addEventListener("hashchange", () => followHash(true));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("#list tbody a");
@@ -247,5 +267,5 @@ const sheet = (() => {
     showScenarios();
     if (!followHash(false) && rows.length) choose(rows[0]);
   };
-  return {data, state, rows, hooks, make, figures, drawList, start, choose, by};
+  return {data, state, rows, hooks, make, figures, drawList, start, choose, opened, by};
 })();

@@ -131,6 +131,7 @@ const live = (() => {
 
   const draw = (panel) => {
     const row = rows[Number(panel.closest("article").dataset.row)], scenario = panel.dataset.scenario;
+    if (!isLive(row, scenario) && !published.has(panel) && !places[scenario].published) return;
     if (!published.has(panel)) published.set(panel, [...panel.childNodes].map((node) => node.cloneNode(true)));
     const open = [...panel.querySelectorAll("details")].map((one) => one.open);
     panel.replaceChildren(...published.get(panel).map((node) => node.cloneNode(true)));
@@ -175,12 +176,9 @@ const live = (() => {
 
   const listeners = [];
   let waiting = 0;
-  const drawChosen = () => {
-    for (const panel of state.chosen?.article.querySelectorAll(".panel:not([hidden])") ?? []) draw(panel);
-  };
-  const refresh = () => {
-    kept.clear();
-    drawChosen();
+  const refresh = (only) => {
+    for (const key of [...kept.keys()]) if (!only || key.startsWith(`${only.number} `)) kept.delete(key);
+    if (state.chosen) drawAll(state.chosen);
     for (const listener of listeners) listener();
     const turn = ++waiting;
     const work = rows.flatMap((row) => [state.first, state.second].filter((one) => one && row.figures[places[one]?.base]).map((one) => [row, one]))
@@ -218,7 +216,7 @@ const live = (() => {
       const change = (text, is) => {
         if (is === null) own().delete(one.name);
         else own().set(one.name, text);
-        refresh();
+        refresh(row);
       };
       if (one.case) {
         const select = make("select", {id, onchange: () => change(select.value, select.value || null)}, make("option", {value: ""}, "the dearest"));
@@ -244,7 +242,7 @@ const live = (() => {
       values.delete(row);
       place.replaceChildren();
       controls(row);
-      refresh();
+      refresh(row);
       place.querySelector("input, select")?.focus();
     }}, "as published"));
     place.append(group);
@@ -306,10 +304,9 @@ const live = (() => {
 
   // ---- scenarios: a hardware as in the file stands beside the same one with changed numbers
 
-  const showPanels = () => {
-    for (const copy of document.querySelectorAll(".panel.copy")) copy.remove();
-    for (const panel of document.querySelectorAll(".panel")) {
-      panel.dataset.scenario = `${panel.dataset.side}-${panel.dataset.hardware}`;
+  const addCopies = (row) => {
+    for (const copy of row.article.querySelectorAll(".panel.copy")) copy.remove();
+    for (const panel of row.article.querySelectorAll(".panel")) {
       if (state.second !== `${panel.dataset.scenario}-as-published`) continue;
       const copy = panel.cloneNode(true);
       if (published.has(panel)) copy.replaceChildren(...published.get(panel).map((node) => node.cloneNode(true)));
@@ -318,8 +315,9 @@ const live = (() => {
       copy.hidden = false;
       panel.after(copy);
     }
-    numbers();
-    refresh();
+  };
+  const drawAll = (row) => {
+    for (const panel of row.article.querySelectorAll(".panel:not([hidden])")) draw(panel);
   };
 
   const ready = data.scenarios.some((base) => by(`evaluator-${base}`));
@@ -330,14 +328,19 @@ const live = (() => {
       const option = [...second.options].find((one) => one.value === value);
       second.append(make("option", {value: `${value}-as-published`}, `${option.textContent}, as in the file`));
     }
-    hooks.scenarios.push(showPanels);
+    hooks.scenarios.push(() => {
+      sheet.opened().forEach(addCopies);
+      numbers();
+      refresh();
+    });
+    hooks.opened.push(addCopies);
     hooks.chosen.push((row) => {
       controls(row);
-      drawChosen();
+      drawAll(row);
     });
-    addEventListener("beforeprint", () => {
-      for (const panel of document.querySelectorAll(".panel:not([hidden])")) draw(panel);
-    });
+    // What is printed beside the service that is shown; the page's own listener has opened all.
+    addEventListener("beforeprint", () => rows.forEach(drawAll));
+    matchMedia("print").addEventListener("change", (event) => event.matches && rows.forEach(drawAll));
   }
   return {ready, listeners, places, documentOf, serviceIn, numbersOf, valuesOf, values, resultOf, isLive, number, at, scaled};
 })();

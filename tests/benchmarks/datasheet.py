@@ -1,0 +1,100 @@
+"""What the datasheet of a large kernel takes: to make, and to open and use in a browser.
+
+The kernel is FreeRTOS as ``make demo`` characterizes it, its services several times under other
+names until there are 200.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from growth import ROOT, WCETCHAR, Row
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+SERVICES = 200
+DEMO = ROOT / "build/demo/freertos.json"
+SETTLED = "() => !document.querySelector('#list').textContent.includes('…')"
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def many(services: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """``count`` of them; those beyond the first ones have other names."""
+    found = []
+    for number in range(count):
+        time_round, place = divmod(number, len(services))
+        name, stroke, part = services[place]["name"].partition("/")
+        other = f"{name}_{time_round}" if time_round else name
+        found.append({**services[place], "name": f"{other}{stroke}{part}"})
+    return found
+
+
+def datasheet(folder: Path) -> list[Row]:
+    """Of 200 services on two profiles."""
+    from browser import Opened, chromium
+
+    if not DEMO.exists():
+        raise SystemExit(f"{DEMO} is not there; run: make demo")
+    document = json.loads(DEMO.read_text())
+    document["services"] = many(document["services"], SERVICES)
+    kernel, page = folder / "many.json", folder / "many.html"
+    kernel.write_text(json.dumps(document))
+    words = [*WCETCHAR, "report", str(kernel), "-o", str(page)]
+    for name in ("flash-3ws", "zero-wait-sram"):
+        words += ["--profile", f"cortex-m3/{name}", "--map", f"cortex-m3/map-{name}"]
+    begin = time.perf_counter()
+    subprocess.run(words, check=True)
+    rows: list[Row] = [
+        (
+            f"report of {SERVICES} services on 2 profiles",
+            f"{time.perf_counter() - begin:.1f} s",
+            "",
+        ),
+        ("  its page", f"{page.stat().st_size / 1e6:.1f} MB", ""),
+    ]
+
+    def seconds(action: Callable[[], object]) -> float:
+        begin = time.perf_counter()
+        action()
+        return time.perf_counter() - begin
+
+    with chromium() as browser, Opened(browser, page) as opened:
+        tab = opened.page
+        timing = "performance.getEntriesByType('navigation')[0].duration / 1000"
+        rows.append(("opening it, until it is loaded", f"{tab.evaluate(timing):.2f} s", "1 s"))
+
+        def choose() -> None:
+            tab.evaluate("document.querySelectorAll('#list a')[150].click()")
+            tab.evaluate(FRAMES)
+
+        def search() -> None:
+            tab.fill("#search", "queue")
+            tab.evaluate(FRAMES)
+
+        def value() -> None:
+            tab.evaluate(
+                "(() => { const e = document.querySelector('#value-0-N'); e.value = 7;"
+                " e.dispatchEvent(new Event('input')); })()"
+            )
+            tab.evaluate(FRAMES)
+
+        def number() -> None:
+            tab.locator("#edit").evaluate("e => { e.open = true }")
+            tab.fill("[id='number-0-core.clock']", "80 MHz")
+            tab.wait_for_function(SETTLED)
+
+        rows.append(
+            ("  a parameter's slider, until the figures follow", f"{seconds(value):.2f} s", "")
+        )
+        rows.append(("  search", f"{seconds(search):.2f} s", ""))
+        rows.append(("  another service", f"{seconds(choose):.2f} s", ""))
+        rows.append(
+            ("  a number of the profile, until all services follow", f"{seconds(number):.2f} s", "")
+        )
+    return rows
