@@ -4,6 +4,8 @@ A page marks what is checked by an HTML comment before a fenced block:
 
 * ``<!-- run -->``: shell commands. A page's blocks run in order, in one folder that looks like the
   repository's root after ``make demo``; what they write stays in that folder.
+* ``<!-- run: COMMAND -->``: the same of one line that readers do not see, where a page takes for
+  granted what they have.
 * ``<!-- output -->``: lines of the last run's output, in order. ``...`` stands for left-out lines,
   or for a part of its line that may differ.
 * ``<!-- from: PATH -->``: lines of a source file, in order.
@@ -37,7 +39,8 @@ SHARED = ("wcetchar capture", "wcetchar characterize")
 COMPILER = "12.2.1"  # the figures hold for the code that this version makes
 
 _BLOCK = re.compile(
-    r"^<!-- (?P<what>run|output|from: (?P<path>\S+)) -->\n+```\w*\n(?P<body>.*?)^```$",
+    r"^<!-- (?P<what>run|output|from: (?P<path>\S+)) -->\n+```\w*\n(?P<body>.*?)^```$"
+    r"|^<!-- run: (?P<unseen>[^\n]+) -->$",
     re.MULTILINE | re.DOTALL,
 )
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -57,10 +60,17 @@ class Block:
 def blocks(text: str) -> Iterator[Block]:
     for match in _BLOCK.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        yield Block(match["what"], match["body"], match["path"], line)
+        if match["unseen"]:
+            yield Block("run", match["unseen"], None, line)
+        else:
+            yield Block(match["what"], match["body"], match["path"], line)
 
 
-PAGES = sorted(p for p in DOCS.rglob("*.md") if _BLOCK.search(p.read_text(encoding="utf-8")))
+PAGES = sorted(
+    page
+    for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md"))
+    if _BLOCK.search(page.read_text(encoding="utf-8"))
+)
 
 
 def environment() -> dict[str, str]:
@@ -85,7 +95,8 @@ def shell(commands: str, folder: Path, timeout: float = 300) -> tuple[str, int]:
 
 def furnish(folder: Path) -> None:
     """Makes a folder look like the repository's root; nothing written there reaches the root."""
-    for name in ("docs", "hwprofiles", "integrations", "rtos_tests", "traces", "tests"):
+    shared = ("docs", "hwprofiles", "integrations", "rtl_boards", "rtos_tests", "traces", "tests")
+    for name in shared:
         (folder / name).symlink_to(ROOT / name)
     (folder / "build" / "demo").mkdir(parents=True)
     (folder / "build" / "firmware").symlink_to(FIRMWARE.parent)
@@ -223,4 +234,7 @@ def test_the_checks_can_fail() -> None:
         "<!-- output -->\n```text\n5 ns\n```\n"
     )
     assert [b.what for b in blocks(page)] == ["run", "output"]
+    assert [(b.what, b.body) for b in blocks("a\n\n<!-- run: echo 1 -->\n\nb\n")] == [
+        ("run", "echo 1")
+    ]
     assert _FIGURE.findall(_FENCED.sub("", page)) == ["1,234"]
