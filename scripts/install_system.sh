@@ -21,6 +21,7 @@ need fdtget device-tree-compiler
 need callgrind_annotate valgrind
 need dot graphviz
 need chromium chromium
+need node nodejs
 need cmake cmake
 need ninja ninja-build
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing="$missing ca-certificates"

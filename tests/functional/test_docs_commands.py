@@ -46,6 +46,20 @@ NOT_RUN = (
     ),
     NotRun("docs/reference/zephyr*.md", "", WORKSPACE, "rtos_tests/zephyr/README.md", "west"),
     NotRun(
+        "docs/howto/zephyr-application.md",
+        "",
+        WORKSPACE,
+        "tests/functional/test_zephyr_application.py",
+        "west",
+    ),
+    NotRun(
+        "docs/howto/build-systems.md",
+        "cmake",
+        "a build of the example, which a test makes by the same two commands",
+        "tests/functional/test_build_systems.py",
+        "app-wcet-estimate",
+    ),
+    NotRun(
         "docs/explanation/design-questions.md",
         "wcetchar sweep renaux2010",
         "writes a million lines",

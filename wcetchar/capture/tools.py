@@ -55,7 +55,9 @@ TOOLS: Final = (
     _debian("dot", "graphviz", "-V"),
     _debian("cmake", "cmake"),
     _debian("ninja", "ninja-build"),
+    _debian("node", "nodejs"),
     _debian("npm", "npm"),
+    _debian("chromium", "chromium"),
     Tool("west", "pip install west, in a workspace of Zephyr"),
 )
 LINUX: Final = "Linux"
@@ -98,6 +100,8 @@ USES: Final = (
             ("dot",),
             ("cmake",),
             ("ninja",),
+            ("node",),
+            ("chromium",),
         ),
         {"npm": "gets speedscope's schema"},
     ),
