@@ -3,71 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from example_build import EXAMPLE, ROOT, SECTIONS, WCETCHAR, made, make, run
 from needs import need
 
 from wcetchar.image import load_image
 from wcetchar.store import load_characterization, load_map
 
-ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT / "integrations" / "example"
-KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"
-WCETCHAR = Path(sys.executable).parent / "wcetchar"
+__all__ = ["made"]  # a fixture
 
 pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("build systems")]
-
-
-def _run(*command: str | Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-    path = f"{WCETCHAR.parent}{os.pathsep}{inherited.get('PATH', '')}"
-    return subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        env={**inherited, "PATH": path, "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def _make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return _run("make", "-s", "-C", EXAMPLE, f"BUILD={folder}", f"WCETCHAR={WCETCHAR}", *words)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Where make has built, characterized and priced the example, and what it printed."""
-    need("arm-none-eabi-gcc", "gcc-arm-none-eabi")
-    need("qemu-system-arm", "qemu-system-arm")
-    if not (KERNEL / "tasks.c").is_file():
-        pytest.skip("the kernel's source is not there: make -C rtos_tests/freertos kernel")
-    folder = tmp_path_factory.mktemp("make")
-    done = _make(folder, "wcet-estimate")
-    assert done.returncode == 0, done.stderr
-    return folder, done.stdout
 
 
 def _check(folder: Path, characterization: str, section_map: str, estimates: str) -> None:
     found = load_characterization(str(folder / characterization))
     assert [s.name for s in found.services] == ["xQueueCreate", "xQueueSend", "xQueueReceive"]
     assert [s.evidence.windows for s in found.services] == [1, 8, 8]
-    assert load_map(str(folder / section_map)).sections == {
-        "text": "flash",
-        "vectors": "flash",
-        "const": "flash",
-        "data": "sram",
-        "heap": "sram",
-        "stack.task": "sram",
-        "stack.main": "sram",
-        "scs": "scs",
-    }
+    assert load_map(str(folder / section_map)).sections == SECTIONS
     command = ["estimate", folder / characterization, "--profile", "cortex-m3/flash-3ws"]
-    by_hand = _run(WCETCHAR, *command, "--map", folder / section_map, "--maximum", "--json")
+    by_hand = run(WCETCHAR, *command, "--map", folder / section_map, "--maximum", "--json")
     assert json.loads((folder / estimates).read_text()) == json.loads(by_hand.stdout)
 
 
@@ -79,13 +35,13 @@ def test_make(made: tuple[Path, str]) -> None:
 
 def test_make_makes_again_what_has_changed(made: tuple[Path, str]) -> None:
     folder, _ = made
-    assert _make(folder, "-q", "wcet-map").returncode == 0
+    assert make(folder, "-q", "wcet-map").returncode == 0
     for new, made_again in (
         ("-W" + str(EXAMPLE / "services.yaml"), {"characterize", "map init"}),
         ("-W" + str(EXAMPLE / "FreeRTOSConfig.h"), {"capture", "characterize", "map init"}),
         ("-W" + str(EXAMPLE / "link.ld"), {"capture", "characterize", "map init"}),
     ):
-        done = _make(folder, "-n", new, "wcet-map")
+        done = make(folder, "-n", new, "wcet-map")
         verbs = {"capture", "characterize", "map init"}
         assert {v for v in verbs if f"{WCETCHAR} {v} " in done.stdout} == made_again
 
@@ -97,12 +53,12 @@ def test_make_with_a_published_characterization_and_a_map(
     folder, printed = made
     published = f"WCETCHAR_CHARACTERIZATION={folder}/wcet/kernel.json"
     out, linker_map = f"WCETCHAR_OUT={tmp_path}", f"WCETCHAR_LINKER_MAP={folder}/app.map"
-    done = _make(folder, published, out, linker_map, "WCETCHAR_SERVICES=", "wcet-estimate")
+    done = make(folder, published, out, linker_map, "WCETCHAR_SERVICES=", "wcet-estimate")
     assert done.returncode == 0, done.stderr
     assert done.stdout == printed[printed.index("total ns") :]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["estimates.json", "map.yaml"]
     by_hand = f"WCETCHAR_MAP={tmp_path}/map.yaml"
-    planned = _make(folder, "-n", published, out, by_hand, "wcet-estimate")
+    planned = make(folder, "-n", published, out, by_hand, "wcet-estimate")
     assert "map init" not in planned.stdout
     assert "capture" not in planned.stdout
 
@@ -116,7 +72,7 @@ def test_make_budget(made: tuple[Path, str], tmp_path: Path) -> None:
             f"map: {folder}/wcet/map.yaml\nword: high-water mark\n"
             f"budgets: [{{service: xQueueSend, total: {most}}}]\n"
         )
-        done = _make(folder, f"WCETCHAR_BUDGET={budget}", "wcet-check")
+        done = make(folder, f"WCETCHAR_BUDGET={budget}", "wcet-check")
         assert done.returncode == status, done.stderr
 
 
@@ -130,7 +86,7 @@ def test_make_says_what_is_not_set(made: tuple[Path, str], tmp_path: Path) -> No
     ):
         published = f"WCETCHAR_CHARACTERIZATION={folder}/wcet/kernel.json"
         given = () if goal == "wcet-characterize" else (published,)
-        done = _make(folder, out, f"{name}=", *given, goal)
+        done = make(folder, out, f"{name}=", *given, goal)
         assert done.returncode == 2
         assert f"{name} is not set: see the head of wcetchar.mk" in done.stderr
 
@@ -142,18 +98,18 @@ def test_cmake(made: tuple[Path, str], tmp_path: Path) -> None:
     folder, printed = made
     build = tmp_path / "build"
     toolchain = EXAMPLE / "arm-none-eabi.cmake"
-    done = _run("cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", build, "--toolchain", toolchain)
+    done = run("cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", build, "--toolchain", toolchain)
     assert done.returncode == 0, done.stderr
-    done = _run("cmake", "--build", build, "--target", "app-wcet-estimate")
+    done = run("cmake", "--build", build, "--target", "app-wcet-estimate")
     assert done.returncode == 0, done.stdout + done.stderr
     assert load_image(str(build / "app.elf")).sha256 == load_image(str(folder / "app.elf")).sha256
     _check(build, "wcet/app.json", "wcet/app-map.yaml", "wcet/app-estimates.json")
     assert printed[printed.index("total ns") :].strip() in done.stdout
     for target in ("app-wcet-characterize", "app-wcet-map"):
-        again = _run("cmake", "--build", build, "--target", target)
+        again = run("cmake", "--build", build, "--target", target)
         assert "no work to do" in again.stdout
     # Not part of what is built by itself.
-    assert "wcetchar" not in _run("ninja", "-C", build, "-n", "all").stdout
+    assert "wcetchar" not in run("ninja", "-C", build, "-n", "all").stdout
 
 
 @pytest.mark.parametrize(
@@ -171,6 +127,6 @@ def test_cmake_says_what_is_missing(call: str, said: str, tmp_path: Path) -> Non
         "cmake_minimum_required(VERSION 3.20)\nproject(p NONE)\nadd_custom_target(app)\n"
         f'include("{ROOT}/integrations/cmake/wcetchar.cmake")\n{call}\n'
     )
-    done = _run("cmake", "-S", tmp_path, "-B", tmp_path / "build")
+    done = run("cmake", "-S", tmp_path, "-B", tmp_path / "build")
     assert done.returncode == 1
     assert said in " ".join(done.stderr.split())
