@@ -323,7 +323,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
             ["cmake", "-GNinja", "-S", str(SOURCE), "-B", str(folder), *options],
             ["ninja", "-C", str(folder)],
         ):
-            done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=1800, check=False
+            )
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         return folder / "zephyr" / "zephyr.elf"
 

@@ -125,6 +125,13 @@ def _parsed(text: str, traces: Sequence[str], services: ServicesFile) -> _Assign
     names = (s.name for s in services.services)
     service = max((n for n in names if rest.startswith(n + ".")), key=len, default=None)
     name = rest if service is None else rest[len(service) + 1 :]
+    named, colon, behind = name.rpartition(":")
+    if value is not None and colon and _NAME.fullmatch(behind.rpartition(".")[2]):
+        raise UsageError(
+            f"--set {text}: no trace is given as {named}",
+            expected="one of " + ", ".join(traces),
+            hint="name it with its folder, as it stands on the command line",
+        )
     if value is None or not _NAME.fullmatch(name):
         raise UsageError(
             f"--set {text}: this is not {FORM}",
