@@ -15,7 +15,7 @@ code  meaning
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -52,10 +52,12 @@ class Location:
 class WcetcharError(Exception):
     """Root of all errors. ``str()`` gives the whole message, one fact a line, safe to print.
 
-    ``details`` are lines that belong to the message, such as a compiler's own words.
+    ``details`` are lines that belong to the message, such as a compiler's own words. ``advice`` is
+    what to do next where there is no ``hint``: it holds for every mistake of a file.
     """
 
     exit_code = 3
+    advice: str | None = None
 
     def __init__(
         self,
@@ -74,12 +76,16 @@ class WcetcharError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
+        return self.told(self.advice)
+
+    def told(self, advice: str | None) -> str:
+        """The message, with this advice where it has no hint of its own."""
         lines = [f"{self.where}: {self.message}" if self.where else self.message]
         lines += [f"  {detail}" for detail in self.details]
         if self.expected:
             lines.append(f"  expected: {self.expected}")
-        if self.hint:
-            lines.append(f"  next: {self.hint}")
+        if self.hint or advice:
+            lines.append(f"  next: {self.hint or advice}")
         return "\n".join(one_line(line) for line in lines)
 
 
@@ -121,14 +127,28 @@ class InputErrors(InputError):
     def each(self) -> tuple[InputError, ...]:
         return self.errors
 
-    def __str__(self) -> str:
-        return "\n".join(str(error) for error in self.errors)
+    def told(self, advice: str | None) -> str:
+        """Each; advice that holds for several once, at the last of them."""
+        last = {one.advice or advice: number for number, one in enumerate(self.errors)
+                if not one.hint}  # fmt: skip
+        return "\n".join(
+            one.told(said if last.get(said := one.advice or advice) == number else None)
+            for number, one in enumerate(self.errors)
+        )
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
     """The first ones by name, and how many more."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str | None:
+    """Hint with the nearest known name, where one is near."""
+    import difflib  # of errors alone
+
+    close = difflib.get_close_matches(str(name)[:100], list(known), 1)
+    return f"did you mean `{close[0]}`?" if close else None
 
 
 def several(problems: Sequence[InputError]) -> InputError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from wcetchar.errors import UsageError
+from wcetchar.errors import UsageError, did_you_mean
 from wcetchar.model.machine import MACHINES as KNOWN
 from wcetchar.model.machine import CapturedMachine
 
@@ -23,4 +23,5 @@ def find_machine(name: str) -> CapturedMachine:
     raise UsageError(
         f"there is no machine {name!r}",
         expected="one of " + ", ".join(machine.name for machine in MACHINES),
+        hint=did_you_mean(name, [machine.name for machine in MACHINES]),
     )

@@ -18,7 +18,7 @@ import click
 
 from wcetchar import __version__
 from wcetchar.cli.common import OnDemand, discard_output, say
-from wcetchar.errors import WcetcharError
+from wcetchar.errors import InputError, InputErrors, UsageError, WcetcharError
 
 VERBS: Final = {
     "demo": "Price the published example on three boards.",
@@ -82,7 +82,7 @@ class _Verbs(OnDemand):
             if sys.stdout is not None:
                 sys.stdout.flush()
         except WcetcharError as error:
-            say(str(error))
+            say(error.told(error.advice or _advice(error, ctx)))
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             say("interrupted")
@@ -91,6 +91,19 @@ class _Verbs(OnDemand):
             discard_output()
             ctx.exit(BROKEN_PIPE)
         return result
+
+
+def _advice(error: WcetcharError, ctx: click.Context) -> str | None:
+    """What to do next about an error that does not say it itself."""
+    if not isinstance(error, InputError | UsageError):
+        return None
+    file = None if error.where is None else error.where.file
+    if file is None or isinstance(error, InputErrors) or file.startswith("-"):
+        found = [one.where for one in error.each] if isinstance(error, InputErrors) else []
+        if any(where and where.line for where in found):
+            return "correct it there"
+        return f"see `{ctx.command_path} {ctx.invoked_subcommand} --help`"
+    return "correct it there" if error.where and error.where.line else "check it, or name another"
 
 
 def _open_standard_descriptors() -> None:

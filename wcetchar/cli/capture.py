@@ -10,7 +10,7 @@ import click
 
 from wcetchar.cli import completing
 from wcetchar.cli.common import check_output, emit, json_option, progress_bar, say
-from wcetchar.errors import one_line
+from wcetchar.errors import did_you_mean, one_line
 from wcetchar.pipeline import capture as pipeline
 
 _NO_NAME = ""  # --machine without a name behind it
@@ -21,6 +21,8 @@ def _machine(ctx: click.Context, param: click.Parameter, name: str | None) -> st
         return name
     listed = "\n".join(f"  {machine}: {what}" for machine, what in pipeline.MACHINES.items())
     problem = f"there is no machine {name!r}" if name else "it needs a name"
+    meant = did_you_mean(name, pipeline.MACHINES) if name else None
+    problem += f" ({meant})" if meant else ""
     raise click.BadParameter(f"{problem}; the machines there are:\n{listed}")
 
 

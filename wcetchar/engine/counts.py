@@ -20,7 +20,7 @@ from typing import Final
 
 from wcetchar import formula
 from wcetchar.engine.errors import PricingError
-from wcetchar.errors import InputError, several
+from wcetchar.errors import InputError, did_you_mean, several
 from wcetchar.model.access import AccessVector, Key
 from wcetchar.model.characterization import (
     Blocking,
@@ -108,6 +108,7 @@ def values_of(service: ServiceCharacterization, parameters: Mapping[str, int]) -
                 PricingError(
                     f"{service.name} has no parameter {name}",
                     expected=f"one of {', '.join(sorted(names))}" if names else "no parameters",
+                    hint=did_you_mean(name, names),
                     file="parameters",
                     keys=(name,),
                 )

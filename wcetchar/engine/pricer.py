@@ -67,6 +67,7 @@ from wcetchar.engine.waits import (
     wait_of,
     wait_of_refill,
 )
+from wcetchar.errors import did_you_mean
 from wcetchar.model.access import (
     UNKNOWN_SECTION,
     WIDTHS,
@@ -199,6 +200,7 @@ class Pricer:
                         f"section {section} is placed in region {region}, which profile "
                         f"{self.profile.name} does not have",
                         expected=f"one of {listed(self.profile.regions)}",
+                        hint=did_you_mean(region, self.profile.regions),
                         file="map" if own else "profile",
                         keys=("sections" if own else "default_map", section),
                     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from wcetchar import __version__, capture, store
-from wcetchar.errors import InputError, InputErrors, Location, UsageError, several
+from wcetchar.errors import InputError, InputErrors, Location, UsageError, did_you_mean, several
 from wcetchar.model.campaign import Campaign, Cell, expand
 from wcetchar.pipeline import cell as cells
 from wcetchar.pipeline.workers import Lost, run_all
@@ -145,11 +145,13 @@ def chosen(campaign: Campaign, only: Sequence[str]) -> list[Cell]:
             raise UsageError(
                 f"--only {pattern}: there is no axis {name!r}",
                 expected="one of " + ", ".join(axes),
+                hint=did_you_mean(name, axes),
             )
         elif not fnmatch.filter(axes[name].values, value):
             raise UsageError(
                 f"--only {pattern}: the axis {name} has no value {value!r}",
                 expected="one of " + ", ".join(axes[name].values),
+                hint=did_you_mean(value, axes[name].values),
             )
         else:
             wanted.setdefault(name, []).append(value)
@@ -197,6 +199,7 @@ def _plans(request: Request, campaign: Campaign) -> tuple[cells.Plan, ...]:
                     f"there is no machine {machine!r}, which cell {cell.name} names",
                     where=campaign.where("machine"),
                     expected="one of " + ", ".join(known),
+                    hint=did_you_mean(machine, known),
                 ),
             )
         build = campaign.build

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from wcetchar import formula, store
-from wcetchar.errors import InputError, InputErrors
+from wcetchar.errors import InputError, InputErrors, did_you_mean
 from wcetchar.model.flow_fact import (
     Accesses,
     EntryValue,
@@ -110,7 +109,7 @@ def _strangers(
             f"no service is called {', '.join(fact.services)}",
             where=fact.where,
             expected="a service of the services files, or a pattern for some",
-            hint=_close(fact.services[0], names),
+            hint=did_you_mean(fact.services[0], names),
         )
     if isinstance(fact, NoReturn) and fact.services:
         yield InputError(
@@ -144,7 +143,7 @@ def _strangers(
                     f"there is no logical section {section}",
                     where=fact.where,
                     expected="one of " + ", ".join(section_names),
-                    hint=_close(section, section_names),
+                    hint=did_you_mean(section, section_names),
                 )
 
 
@@ -160,8 +159,3 @@ def _parameters_of(fact: Fact) -> frozenset[str]:
             return frozenset[str]().union(*(formula.names(term.factor) for term in terms))
         case _:
             return frozenset()
-
-
-def _close(name: str, known: Sequence[str]) -> str | None:
-    found = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {found[0]}?" if found else None

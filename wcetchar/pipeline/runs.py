@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.errors import InputError, Location, UsageError, did_you_mean
 from wcetchar.model.run import RunValues
 from wcetchar.model.service import Service, ServicesFile
 from wcetchar.pipeline.assignments import whole_number
@@ -101,6 +101,7 @@ def divided(
             raise UsageError(
                 f"--set {one.text}: no service has a parameter {one.name}",
                 expected=f"one of {', '.join(known) or 'none: they have no parameters'}",
+                hint=did_you_mean(one.name, known),
             )
         if one.run is not None or any(_given(s, one.name) for s in of):
             given.append(one.text)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from wcetchar.engine import Following, price_vector
-from wcetchar.errors import InputError, Location, several
+from wcetchar.errors import InputError, Location, did_you_mean, several
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.section_map import CacheState
@@ -74,6 +74,7 @@ def _unknown(option: str, label: str, known: set[str]) -> InputError:
         f"no measurement has the label {label!r}",
         where=Location(option),
         expected=f"one of {named}" if named else "a column `label` in the measurements",
+        hint=did_you_mean(label, known),
     )
 
 

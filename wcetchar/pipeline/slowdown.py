@@ -10,7 +10,7 @@ from typing import Final
 
 from wcetchar import store
 from wcetchar.engine import bus_load, slowdown
-from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.errors import InputError, Location, UsageError, did_you_mean
 from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile
@@ -159,6 +159,7 @@ def _bus(request: Request, profile: HardwareProfile) -> tuple[str, ...]:
                 f"profile {profile.name} has no region {name}",
                 expected=f"one of {', '.join(profile.regions)}",
                 where=Location("--bus"),
+                hint=did_you_mean(name, profile.regions),
             )
     if request.load is None and not shared:
         raise UsageError(

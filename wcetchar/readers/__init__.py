@@ -10,7 +10,7 @@ import os
 import stat
 from typing import Final, Protocol
 
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, Location, did_you_mean
 from wcetchar.model.image import Image
 from wcetchar.model.trace import Trace
 from wcetchar.readers.execlog import ExeclogReader
@@ -83,7 +83,10 @@ def open_trace(
     where = Location(path)
     if format is not None and format not in [reader.name for reader in READERS]:
         raise InputError(
-            f"there is no trace format {format!r}", where=where, expected=f"one of {names}"
+            f"there is no trace format {format!r}",
+            where=where,
+            expected=f"one of {names}",
+            hint=did_you_mean(format, [reader.name for reader in READERS]),
         )
     try:
         regular = stat.S_ISREG(os.stat(path).st_mode)

@@ -104,7 +104,7 @@ class _Merged:
         assert isinstance(base.data, dict)
         taken = {key: value for key, value in base.data.items() if key not in OWN}
         said = {key: value for key, value in own.data.items() if key != BASED_ON}
-        self.source = Source(own.path, None, self._place)
+        self.source = Source(own.path, None, self._place, advice=own.advice)
         self.source.mistakes.extend([*base.mistakes, *own.mistakes])
         self.source.unreadable.update(own.unreadable | base.unreadable)
         self.source.data = self._merge((), taken, said)

@@ -7,7 +7,6 @@ so that they speak up even where the structure has mistakes of its own.
 
 from __future__ import annotations
 
-import difflib
 import types
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
@@ -24,10 +23,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from wcetchar import errors
 from wcetchar.errors import InputError
 from wcetchar.store.source import PlainInt, Source, Steps, shown
 
 D = TypeVar("D", bound=BaseModel)
+did_you_mean = errors.did_you_mean
 
 
 def _plain_text(value: object) -> object:
@@ -82,12 +83,6 @@ def in_place(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
             ) from error
 
     return validate
-
-
-def did_you_mean(name: object, known: Iterable[str]) -> str | None:
-    """Hint with the nearest known name, where one is near."""
-    close = difflib.get_close_matches(str(name)[:100], list(known), 1)
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def one_of(names: Iterable[str]) -> str:

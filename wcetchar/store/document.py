@@ -19,6 +19,26 @@ SYSTEM = "wcetchar/system/1"
 SLOWDOWNS = "wcetchar/slowdowns/1"
 SHARED_DEVICE = "wcetchar/shared-device/1"
 BUDGET = "wcetchar/budget/1"
+_PAGES = {
+    PROFILE: "hardware-profile",
+    SECTION_MAP: "section-map",
+    SERVICES: "services-file",
+    MEASURE: "measure-file",
+    MEASURED: "measurements",
+    CAMPAIGN: "campaign-file",
+    RUNS: "services-file",
+    WORKING_SETS: "working-sets",
+    PARTITIONS: "partitions",
+    SYSTEM: "system-file",
+    SLOWDOWNS: "slowdowns",
+    SHARED_DEVICE: "shared-device",
+    BUDGET: "budget-file",
+}
+
+
+def advice_on(schema: str) -> str:
+    """What to do about a mistake in a file of this schema that says nothing better."""
+    return f"correct it; docs/reference/{_PAGES[schema]}.md says what may stand there"
 
 
 def read_document(path: str, schema: str) -> Source:
@@ -29,11 +49,17 @@ def read_document(path: str, schema: str) -> Source:
             other mistakes would mislead and are not looked for.
     """
     source = read_yaml(path)
+    source.advice = advice_on(schema)
+    for mistake in source.mistakes:
+        mistake.advice = source.advice
     where = source.where(())
     if not isinstance(source.data, dict):
         source.fail_on_mistakes()
         raise InputError(
-            "the file is not a mapping", where=where, expected=f"a mapping with `schema: {schema}`"
+            "the file is not a mapping",
+            where=where,
+            expected=f"a mapping with `schema: {schema}`",
+            hint=f"give the right file, or begin it with `schema: {schema}`",
         )
     if "schema" not in source.data:
         raise InputError(

@@ -103,7 +103,9 @@ class DocumentNumbers(Generic[T]):
             return self._source.place(steps, key)
 
         mistakes = list(self._source.mistakes)
-        return Source(self._source.path, data, place, mistakes, set(self._source.unreadable))
+        own = self._source
+        unreadable = set(own.unreadable)
+        return Source(own.path, data, place, mistakes, unreadable, advice=own.advice)
 
 
 def numbers_of(value: object, texts: Container[str] = (), steps: Steps = ()) -> Iterator[Steps]:

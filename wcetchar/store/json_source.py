@@ -9,6 +9,7 @@ from typing import Any, Final
 from wcetchar.errors import InputError, Location
 from wcetchar.store.source import MAX_MISTAKES, Source, Steps, read_text, refuse_surrogates, shown
 
+_ADVICE: Final = "the file is generated: generate it again instead of mending it"
 MAX_BYTES: Final = 256 << 20
 """A whole kernel with all cases of its services has some 30 MB; with large tables up to 160."""
 MAX_DEPTH: Final = 32
@@ -58,7 +59,7 @@ def parse_json(text: str, path: str) -> Source:
             f"not valid JSON: {error.msg}",
             where=Location(path, error.lineno, error.colno),
             expected="JSON",
-            hint="the file is generated: generate it again instead of mending it",
+            hint=_ADVICE,
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
@@ -67,7 +68,7 @@ def parse_json(text: str, path: str) -> Source:
             expected="JSON, with numbers of a sensible size",
             hint="the file is generated: generate it again instead of mending it",
         ) from error
-    source = Source(path, data, _Places(text, path))
+    source = Source(path, data, _Places(text, path), advice=_ADVICE)
     if "\\u" in text or not text.isascii():
         refuse_surrogates(source)
     if duplicates:

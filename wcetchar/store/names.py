@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import wcetchar
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, Location, did_you_mean
 from wcetchar.store.source import shown
 
 PACKAGE: Final = Path(wcetchar.__file__).resolve().parent
@@ -196,7 +196,7 @@ def _resolve(asked: str, names: tuple[str, ...], folder: Path, suffix: str, what
             hint="name a file; it is read more than once, so that mistakes can be located",
         )
     # Only here: names alone are also what a shell completes, and that should be quick.
-    from wcetchar.store.checking import did_you_mean, one_of
+    from wcetchar.store.checking import one_of
 
     raise InputError(
         f"no such {what}: {shown(asked)}",

@@ -83,7 +83,7 @@ class _Joined:
         self.items: dict[Steps, tuple[Source, int]] = {}
         """Item of a growing list -> whose it is, and which of that one's."""
         data: dict[str, object] = {}
-        self.source = Source(parts[0].path, data, self._place)
+        self.source = Source(parts[0].path, data, self._place, advice=parts[0].advice)
         for part in parts:
             self.source.mistakes.extend(part.mistakes)
             self.source.unreadable.update(part.unreadable)

@@ -38,6 +38,7 @@ class Source:
         place: gives line and column of a node (``key`` asks for the place of its key).
         unreadable: nodes that a mistake was already reported for; what else fails there follows
             from that mistake and is not reported again.
+        advice: what to do about mistakes that have no hint of their own.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Source:
     place: Callable[[Steps, bool], Location | None]
     mistakes: list[InputError] = field(default_factory=list)
     unreadable: set[Steps] = field(default_factory=set)
+    advice: str | None = None
     _reported: set[tuple[Location, str]] = field(default_factory=set)
 
     def where(self, steps: Steps, *, key: bool = False) -> Location:
@@ -75,7 +77,9 @@ class Source:
         where = self.where(steps, key=key)
         if (where, message) not in self._reported:
             self._reported.add((where, message))
-            self.mistakes.append(InputError(message, where=where, expected=expected, hint=hint))
+            mistake = InputError(message, where=where, expected=expected, hint=hint)
+            mistake.advice = self.advice
+            self.mistakes.append(mistake)
 
     def fail_on_mistakes(self) -> None:
         """Raise everything noted so far.
@@ -143,11 +147,17 @@ def read_text(path: str | os.PathLike[str], limit: int) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"cannot be read: {reason}", where=where, expected="a readable file"
+            f"cannot be read: {reason}",
+            where=where,
+            expected="a readable file",
+            hint="check the name and its permissions",
         ) from error
     if len(raw) > limit:
         raise InputError(
-            f"is larger than {limit} bytes", where=where, expected=f"at most {limit} bytes"
+            f"is larger than {limit} bytes",
+            where=where,
+            expected=f"at most {limit} bytes",
+            hint="check that it is the right file",
         )
     try:
         return raw.decode("utf-8-sig")

@@ -129,7 +129,12 @@ class _Builder:
 
     def finish(self) -> Source:
         if self.documents == 0:
-            raise InputError("is empty", where=Location(self.path, 1, 1), expected="a mapping")
+            raise InputError(
+                "is empty",
+                where=Location(self.path, 1, 1),
+                expected="a mapping",
+                hint="begin it with a line `schema:`, which says what the file is",
+            )
         return self.source
 
     def take(self, event: Any) -> None:
@@ -170,7 +175,10 @@ class _Builder:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise InputError(
-                "has too many values", where=where, expected=f"at most {MAX_NODES} values"
+                "has too many values",
+                where=where,
+                expected=f"at most {MAX_NODES} values",
+                hint="split the file",
             )
         top = self.stack[-1] if self.stack else None
         if top is not None and isinstance(top.value, dict) and top.key is None:
@@ -191,7 +199,10 @@ class _Builder:
         elif isinstance(event, (MappingStartEvent, SequenceStartEvent)):
             if len(self.stack) >= MAX_DEPTH:
                 raise InputError(
-                    "is nested too deeply", where=where, expected=f"at most {MAX_DEPTH} levels"
+                    "is nested too deeply",
+                    where=where,
+                    expected=f"at most {MAX_DEPTH} levels",
+                    hint="nothing that can stand here is that deep",
                 )
             container = _Container(steps, {} if isinstance(event, MappingStartEvent) else [])
             self.stack.append(container)
@@ -222,7 +233,9 @@ class _Builder:
         problem = self._decoration(event)
         if problem or not isinstance(event, ScalarEvent):
             if not isinstance(event, (ScalarEvent, AliasEvent)):
-                raise InputError("a key is not text", where=where, expected="a key: text")
+                raise InputError(
+                    "a key is not text", where=where, expected="a key: text", hint="quote it"
+                )
             assert problem is not None
             raise InputError(problem[0], where=where, expected="a key: text", hint=problem[1])
         key = str(event.value)
