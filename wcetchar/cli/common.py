@@ -301,7 +301,11 @@ def drawn_over_axes(draw: Callable[[], str]) -> str:
 @contextlib.contextmanager
 def progress_bar(title: str, unit: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """A progress bar on standard error, shown only on a terminal; yields ``advance_to(done)``,
-    which may be told the total as well."""
+    which may be told the total as well. ``unit``: "" where nothing can be counted."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done, total=None: None
+        return
+    # Only here: drawing takes as long to import as a small estimate takes.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -309,7 +313,7 @@ def progress_bar(title: str, unit: str, total: int | None = None) -> Iterator[Ca
     with Progress(
         TextColumn(title),
         BarColumn(),
-        TextColumn("{task.completed:,} " + unit),
+        *([TextColumn("{task.completed:,} " + unit)] if unit else []),
         TimeElapsedColumn(),
         console=console,
         transient=True,

@@ -15,6 +15,7 @@ from wcetchar.cli.common import (
     json_option,
     maximum_option,
     output_option,
+    progress_bar,
     services_option,
     table_color,
     table_width,
@@ -104,10 +105,11 @@ def command(
     if plot is not None and not uncertainty:
         raise UsageError("--plot draws uncertainties", expected="--uncertainty")
     chosen = chosen_format(form, as_json)
-    estimates = pipeline.run(
-        pipeline.Request(characterization, profiles, maps, services, values, maximum, uncertainty)
+    asked = pipeline.Request(
+        characterization, profiles, maps, services, values, maximum, uncertainty
     )
-    views = views_of(estimates)
+    with progress_bar("pricing", "estimates") as advance:
+        views = views_of(pipeline.run(asked, advance))
     drawn = None if plot is None else _drawn(views)
     emit(_text(views, chosen, output), output)
     if plot is not None and drawn is not None:

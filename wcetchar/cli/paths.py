@@ -12,6 +12,7 @@ from wcetchar.cli.common import (
     json_option,
     map_option,
     output_option,
+    progress_bar,
     services_option,
     table_color,
     table_width,
@@ -107,7 +108,11 @@ def command(
     if form == "lp" and not as_json:
         emit(pipeline.program(request), output)
         return
-    rows = [rows_of(view) for view in pipeline.run(request)]
+    rows = []
+    with progress_bar("solving", "services") as advance:
+        for view in pipeline.run(request):
+            rows.append(rows_of(view))
+            advance(len(rows))
     chosen = chosen_format(
         "json" if as_json else form or ("table" if len(rows) == 1 else "summary"), as_json
     )

@@ -14,6 +14,7 @@ from wcetchar.cli.common import (
     format_option,
     json_option,
     output_option,
+    progress_bar,
     table_color,
     table_width,
 )
@@ -152,23 +153,23 @@ def fit(
     )
     check_output(output, inputs)
     chosen = chosen_format(form, as_json)
-    result = pipeline.run(
-        pipeline.Request(
-            Measured(
-                characterization,
-                profile,
-                section_map,
-                measurements,
-                overhead,
-                services,
-                situations=situations_of(instruction_cache, data_cache, undisturbed),
-            ),
-            hold_out,
-            Fraction(step),
-            relative,
-            ranges,
-        )
+    request = pipeline.Request(
+        Measured(
+            characterization,
+            profile,
+            section_map,
+            measurements,
+            overhead,
+            services,
+            situations=situations_of(instruction_cache, data_cache, undisturbed),
+        ),
+        hold_out,
+        Fraction(step),
+        relative,
+        ranges,
     )
+    with progress_bar("fitting", ""):
+        result = pipeline.run(request)
     view = report.view_of(
         result.profile,
         result.section_map,

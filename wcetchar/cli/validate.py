@@ -234,19 +234,20 @@ def command(
         _replay(request, chosen, output)
         return
     check_files(output, {"--plot": plot}, (*given, measured))
-    result = pipeline.run(
-        pipeline.Request(
-            characterization,
-            profile,
-            section_map,
-            measured,
-            overhead,
-            services,
-            Metric(metric),
-            paths,
-            situations_of(instruction_cache, data_cache, undisturbed),
+    with progress_bar("comparing", ""):
+        result = pipeline.run(
+            pipeline.Request(
+                characterization,
+                profile,
+                section_map,
+                measured,
+                overhead,
+                services,
+                Metric(metric),
+                paths,
+                situations_of(instruction_cache, data_cache, undisturbed),
+            )
         )
-    )
     notes = list(result.notes)
     if result.clock_hz is not None:
         notes.append(

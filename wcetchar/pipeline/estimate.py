@@ -98,8 +98,12 @@ class Prepared:
     known: set[str]
 
 
-def run(request: Request) -> tuple[Estimate, ...]:
+def run(
+    request: Request, progress: Callable[[int, int], None] | None = None
+) -> tuple[Estimate, ...]:
     """Every service on every profile: service by service, profiles in the order given.
+
+    ``progress`` is told how many of how many estimates are done.
 
     Raises:
         UsageError: profiles and maps do not pair.
@@ -116,10 +120,12 @@ def estimates_of(request: Request, prepared: Prepared) -> tuple[Estimate, ...]:
         InputError: as of ``run``.
     """
     models = {model.service: model for model in prepared.characterization.paths}
-    return tuple(
-        _with_paths(request, *one, prepared.known, models.get(one[0].name))
-        for one in prepared.chosen
-    )
+    found: list[Estimate] = []
+    for one in prepared.chosen:
+        if progress is not None:
+            progress(len(found), len(prepared.chosen))
+        found.append(_with_paths(request, *one, prepared.known, models.get(one[0].name)))
+    return tuple(found)
 
 
 def prepare(request: Request, characterization: Characterization) -> Prepared:
@@ -153,7 +159,7 @@ def estimates_on(
     services = [service for service, _, _ in prepared.chosen]
     models = {model.service: model for model in prepared.characterization.paths}
     known: dict[int, Platform] = {}
-    found = []
+    found: list[Estimate] = []
     for service, number, platform in prepared.chosen:
         if id(platform) not in known:
             profile = change(platform.prices.profile)

@@ -12,6 +12,7 @@ from wcetchar.cli.common import (
     format_option,
     json_option,
     output_option,
+    progress_bar,
     table_color,
     table_width,
 )
@@ -75,7 +76,8 @@ def command(
     end = None if until is None else read_option("--until", parse_time, until)
     if end == 0:
         raise UsageError("--until 0 leaves nothing to draw", expected="a time above 0")
-    found = pipeline.run(pipeline.Request(system, profile, section_map, end))
+    with progress_bar("analysing", ""):
+        found = pipeline.run(pipeline.Request(system, profile, section_map, end))
     word = "" if found.word is None else found.word.value
     view = report.View(found.system, found.analysis, found.timeline, word, found.notes)
     sheets = report.sheets(view, parts)

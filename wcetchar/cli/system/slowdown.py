@@ -18,6 +18,7 @@ from wcetchar.cli.common import (
     map_option,
     maximum_option,
     output_option,
+    progress_bar,
     table_color,
     table_width,
     values_option,
@@ -197,7 +198,8 @@ def _load(
 
 
 def _priced(request: pipeline.Request, chosen: str, output: str | None) -> tuple[str, str | None]:
-    found = pipeline.run(request)
+    with progress_bar("pricing", ""):
+        found = pipeline.run(request)
     rows = tuple(
         report.Row(
             one.service, one.parameters, one.under, one.slowdown, one.word.value, one.bus_share
