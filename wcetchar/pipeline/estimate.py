@@ -110,11 +110,13 @@ def run(
         InputError: a file, a name or a value that cannot be used, with its place.
     """
     prepared = prepare(request, store.load_characterization(request.characterization))
-    return estimates_of(request, prepared)
+    return estimates_of(request, prepared, progress)
 
 
-def estimates_of(request: Request, prepared: Prepared) -> tuple[Estimate, ...]:
-    """Of what was prepared for the same request, in its order.
+def estimates_of(
+    request: Request, prepared: Prepared, progress: Callable[[int, int], None] | None = None
+) -> tuple[Estimate, ...]:
+    """Of what was prepared for the same request, in its order. ``progress``: as of ``run``.
 
     Raises:
         InputError: as of ``run``.
