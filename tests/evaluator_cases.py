@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,16 +15,21 @@ from typing import Any
 from wcetchar import store
 from wcetchar.engine import Following, estimate_given, price_vector
 from wcetchar.engine.parameter_box import narrowed
+from wcetchar.engine.profile_inputs import ProfileInput, inputs_of, with_inputs
 from wcetchar.engine.recorded_document import evaluator_document
+from wcetchar.engine.recorded_prices import place_of
 from wcetchar.errors import InputError, one_line
+from wcetchar.model.characterization import Characterization
 from wcetchar.model.estimate import Estimate
-from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
+from wcetchar.model.profile_number import ProfileNumber
+from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
 from wcetchar.pipeline import estimate as pipeline
 from wcetchar.report.numbers import grouped
 from wcetchar.report.view import class_name, view_of
 from wcetchar.store.profile_numbers import ProfileNumbers
-from wcetchar.store.quantity import scaled_text
+from wcetchar.store.quantity import Dimension, parse_quantity, quantity_text, scaled_text
 
 SCRIPT = Path(__file__).resolve().parents[1] / "wcetchar/report/templates/evaluator.js"
 _RUN = """
@@ -44,17 +50,55 @@ class Case:
     numbers: Mapping[str, str]
 
 
+class InMemory:
+    """Numbers of a profile that is in no file, as of ``ProfileNumbers``."""
+
+    def __init__(self, profile: HardwareProfile) -> None:
+        self._profile = profile
+        self._inputs = {".".join(place_of(one)): one for one in inputs_of(profile)}
+
+    def held(self) -> tuple[ProfileNumber, ...]:
+        """All that have a text."""
+        found = []
+        for way, one in self._inputs.items():
+            with suppress(ValueError):
+                text = quantity_text(one.quantity)
+                found.append(ProfileNumber(way, text, (place_of(one),)))
+        return tuple(found)
+
+    def named(self, way: str) -> Any:
+        return way
+
+    def with_values(self, values: Mapping[Any, str]) -> HardwareProfile:
+        def instead(one: ProfileInput) -> Quantity:
+            text = values.get(".".join(place_of(one)))
+            if text is None:
+                return one.quantity
+            clock = one.quantity.unit is Unit.HERTZ
+            return parse_quantity(text, Dimension.FREQUENCY if clock else Dimension.TIME)
+
+        return with_inputs(self._profile, instead)
+
+
 class Both:
     """One characterization on one profile and map, in Python and in JavaScript."""
 
-    def __init__(self, characterization: Any, profile: str, section_map: str | None) -> None:
-        """``characterization``: a file or a name, or one that is read already."""
-        if isinstance(characterization, str):
-            characterization = store.load_characterization(characterization)
+    @classmethod
+    def of_files(cls, characterization: str, profile: str, section_map: str | None) -> Both:
+        numbers = ProfileNumbers(profile)
+        where = pipeline.map_of(numbers.with_values({}), profile, section_map)
+        return cls(store.load_characterization(characterization), numbers, where)
+
+    def __init__(
+        self,
+        characterization: Characterization,
+        numbers: ProfileNumbers | InMemory,
+        section_map: SectionMap,
+    ) -> None:
         self.characterization = replace(characterization, paths=())
-        self.numbers = ProfileNumbers(profile)
-        self.profile = self.numbers.with_values({})
-        self.map = pipeline.map_of(self.profile, profile, section_map)
+        self.numbers = numbers
+        self.profile = numbers.with_values({})
+        self.map = section_map
         self.document = evaluator_document(
             self.characterization, self.profile, self.map, self.numbers.held()
         )
@@ -83,7 +127,8 @@ class Both:
     def random_numbers(self, draw: random.Random) -> dict[str, str]:
         """One to three numbers, each between a tenth and ten times as large, most near."""
         found = {}
-        for one in draw.sample(self.document["numbers"], k=draw.choice([1, 1, 1, 2, 3])):
+        known = self.document["numbers"]
+        for one in draw.sample(known, k=min(len(known), draw.choice([1, 1, 1, 2, 3]))):
             percent = draw.choice([50, 200, 125, draw.randint(10, 1000), draw.randint(80, 120)])
             text = scaled_text(one["text"], Fraction(percent, 100))
             if one["unit"] == "cycles" and draw.random() < 0.7:

@@ -37,6 +37,7 @@ from wcetchar.model.access import AccessVector, CoreEvent, EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
     Blocking,
+    Characterization,
     Counts,
     FetchedLines,
     SectionInfo,
@@ -219,16 +220,23 @@ def stepped(
     return clock.now - phase
 
 
-def estimated(
+def described(
     bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
-) -> Fraction:
+) -> tuple[Characterization, HardwareProfile]:
     kernel = kernel_of(keys_of([step for step, _ in run], counted=True), counted=True)
     lines = sum(line is not None for _, line in run)
     entries = Counts((TraceSection(Blocking(), AccessVector({ENTRY: lines})),))
     service = replace(kernel.services[0], lines=FetchedLines(entries, ()))
     code = SectionInfo("code", SectionKind.CODE, address=0)
     kernel = replace(kernel, sections=(code,), services=(service,))
-    return estimate(kernel, "run", _with(caches, bus, outside, lines), PLACED, {}).total.high
+    return kernel, _with(caches, bus, outside, lines)
+
+
+def estimated(
+    bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
+) -> Fraction:
+    kernel, profile = described(bus, caches, run, outside)
+    return estimate(kernel, "run", profile, PLACED, {}).total.high
 
 
 def _with(caches: Caches, bus: Bus, outside: Outside | None, lines: int) -> HardwareProfile:
