@@ -40,6 +40,17 @@ const found = cases.map((one) => evaluator.evaluate(document, ...one));
 process.stdout.write(JSON.stringify(found));
 """
 
+_TIME = """
+const fs = require("fs");
+const evaluator = require(process.argv[1]);
+const { document, cases, last } = JSON.parse(fs.readFileSync(0, "utf8"));
+for (const one of cases.slice(0, -last)) evaluator.evaluate(document, ...one);
+const begun = process.cpuUsage();
+for (const one of cases.slice(-last)) evaluator.evaluate(document, ...one);
+const taken = process.cpuUsage(begun);
+process.stdout.write(String((taken.user + taken.system) / 1000));
+"""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -136,6 +147,14 @@ class Both:
                 text = f"{whole} cycles" if one["exact"] else f"{whole}..{whole + 2} cycles"
             found[one["way"]] = text
         return found
+
+    def milliseconds(self, cases: Sequence[Case], last: int) -> float:
+        """What node takes for the last so many of these cases, one after the other."""
+        asked = [[c.service, c.parameters, c.numbers] for c in cases]
+        given = json.dumps({"document": self.document, "cases": asked, "last": last})
+        command = ["node", "-e", _TIME, str(SCRIPT)]
+        run = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+        return float(run.stdout)
 
     def javascript(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """What the page finds, by node."""

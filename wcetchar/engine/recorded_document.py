@@ -221,13 +221,13 @@ class _Writer:
             ordered = sorted(prices, key=key_order)
             self._keys = {key: place for place, key in enumerate(ordered)}
         self._clock = prices.profile.core.clock.low
-        lines: dict[str, Plain] = {}
-        followers: dict[str, Plain] = {}
+        lines: list[Plain] = []
+        followers: list[Plain] = []
         if prices.caches:
             for service in self._services:
-                if service.name in self._chosen:
-                    lines[service.name] = self._lines(prices, service)
-                followers[service.name] = self._followers(prices.caches.of_followers, service)
+                chosen = service.name in self._chosen
+                lines.append(self._lines(prices, service) if chosen else None)
+                followers.append(self._followers(prices.caches.of_followers, service))
         self._pieces.append(
             {
                 "prices": [self._polynomial(prices[key].time.high) for key in self._keys],
@@ -289,6 +289,7 @@ class _Writer:
         return {
             section: [
                 one_line(str(cache.key(section)).strip()),
+                one_line(section),
                 one_line(region),
                 self._polynomial(time.high),
             ]
@@ -320,8 +321,8 @@ class _Writer:
         """Misses by section, what they take, whether that was observed, and the time by which one
         of several ways is chosen."""
         return [
-            [[one_line(section), number] for section, number in one.misses.items()],
-            {one_line(section): self._polynomial(t.high) for section, t in one.time.items()},
+            [[section, number] for section, number in one.misses.items()],
+            {section: self._polynomial(time.high) for section, time in one.time.items()},
             int(one.exact),
             self._polynomial(one.unhidden.high),
         ]

@@ -122,7 +122,7 @@ const wcetcharEvaluator = (() => {
     const example = "such as 14 ns, 2 cycles, 1..3 cycles, 72 MHz or 14 ns +- 5 %";
     if (!match) return { error: `"${given}" is no time and no clock ${example}` };
     const [, one, to, unit, by0, unit0, kind0, by1, unit1, kind1] = match;
-    if (!unit || !UNITS[unit]) return { error: `"${given}" has no unit of a time or a clock` };
+    if (!unit || !Object.hasOwn(UNITS, unit)) return { error: `"${given}" has no unit of a time or a clock` };
     const [measure, factor] = UNITS[unit];
     const first = times(decimal(one), factor);
     const last = to === undefined ? first : times(decimal(to), factor);
@@ -140,7 +140,7 @@ const wcetcharEvaluator = (() => {
       }
       if (its === "%") {
         errors[which] = times(nominal, times(decimal(by), [1n, 100n]));
-      } else if (its && UNITS[its] && UNITS[its][0] === measure) {
+      } else if (its && Object.hasOwn(UNITS, its) && UNITS[its][0] === measure) {
         errors[which] = times(decimal(by), UNITS[its][1]);
       } else {
         return { error: `"${given}" has a tolerance in another unit, or in none` };
@@ -257,7 +257,10 @@ const wcetcharEvaluator = (() => {
         at: new Map(),
         formulas: document.formulas.map(([text, tree]) => (
           { text, of: compiled(tree), names: namesIn(tree) })),
-        services: new Map(document.services.map((one) => [one.name, one])),
+        services: new Map(
+          document.services.map((one, place) => [one.name, Object.assign(one, { place })])),
+        parameters: new Set(
+          document.services.flatMap((one) => one.parameters.map((its) => its.name))),
         numbers: new Map(document.numbers.map((one, place) => [one.way, place])),
         terms: document.polynomials.map((terms) => terms.map(([c, ...rest]) => [read(c), rest])),
       });
@@ -271,7 +274,7 @@ const wcetcharEvaluator = (() => {
     for (const [way, text] of Object.entries(numbers)) {
       const found = parseQuantity(text);
       if (found.error) throw new Outside(`${way}: ${found.error}`);
-      const ways = document.aliases[way] || [way];
+      const ways = Object.hasOwn(document.aliases, way) ? document.aliases[way] : [way];
       for (const one of ways) {
         const place = state.numbers.get(one);
         if (place === undefined) {
@@ -308,8 +311,7 @@ const wcetcharEvaluator = (() => {
       this.ends = endsAt(document, state, numbers);
       this.atoms = new Array(document.atoms.length);
       this.known = new Array(document.polynomials.length);
-      const piece = document.pieces.find((one) =>
-        one.guards.every(([polynomial, relation]) => GUARDS[relation](this.polynomial(polynomial))));
+      const piece = document.pieces.find((one) => this.holds(one));
       if (!piece) {
         throw new Outside("no prices were recorded for such numbers: something is priced another way there");
       }
@@ -323,6 +325,16 @@ const wcetcharEvaluator = (() => {
       this.left = new Set(piece.left);
       this.rows = [new Map(), new Map()];
       this.followings = new Map();
+    }
+
+    holds(piece) {
+      try {
+        return piece.guards.every(
+          ([polynomial, relation]) => GUARDS[relation](this.polynomial(polynomial)));
+      } catch (error) {
+        if (error instanceof Outside) return false;
+        throw error;
+      }
     }
 
     polynomial(number) {
@@ -428,7 +440,7 @@ const wcetcharEvaluator = (() => {
     /** What a service and its stretches load; null: nothing is loaded line by line. */
     lines(service, values) {
       if (!this.hasCaches) return null;
-      const found = this.loaded(this.piece.lines[service.name], service.parameters, values);
+      const found = this.loaded(this.piece.lines[service.place], service.parameters, values);
       const [caches, unhidden, stretches] = found;
       const of = caches.map((ways) => {
         const taken = ways.reduce((a, b) =>
@@ -489,7 +501,7 @@ const wcetcharEvaluator = (() => {
     counted.rows.some((row) => row.repetitions > 0n && row.vector.length > 0);
 
   function rowsAt(prices, sections, names, values, what) {
-    const at = {};
+    const at = Object.create(null);
     names.forEach((name, i) => { at[name] = BigInt(values[i]); });
     return sections.map(([number, blocking, vector], i) => {
       const formula = prices.state.formulas[number];
@@ -689,7 +701,7 @@ const wcetcharEvaluator = (() => {
     /** What lines of a stretch take, or of the service behind its last one; null: no cache. */
     loaded(service, place) {
       if (!this.prices.hasCaches) return null;
-      const [used, table] = this.prices.piece.followers[service.name][place];
+      const [used, table] = this.prices.piece.followers[service.place][place];
       const parameters = service.parameters.filter((one) => used.includes(one.name));
       return {
         used,
@@ -976,9 +988,9 @@ const wcetcharEvaluator = (() => {
       const order = [...misses].sort((a, b) => (a[0] < b[0] ? -1 : 1));
       for (const [section, number] of order) {
         if (!number) continue;
-        const [text, region, price] = piece.caches[place][section];
+        const [text, shownSection, region, price] = piece.caches[place][section];
         columns.push({
-          key: text, section, region, count: String(number),
+          key: text, section: shownSection, region, count: String(number),
           price: spread(prices.shared(prices.polynomial(price))),
           time: spread(prices.shared(time.get(section))),
         });
@@ -1023,7 +1035,7 @@ const wcetcharEvaluator = (() => {
       if (given[one.name] !== undefined) {
         ends = [given[one.name], given[one.name]];
         text = `${one.name} = ${given[one.name]}`;
-      } else if (document.off[one.name]) {
+      } else if (Object.hasOwn(document.off, one.name)) {
         const [low, , high] = document.off[one.name];
         ends = [BigInt(low), BigInt(high)];
         text = `${one.name} = ${low} to ${high}`;
@@ -1090,7 +1102,7 @@ const wcetcharEvaluator = (() => {
 
   function followingAt(prices, given) {
     const { document } = prices;
-    const values = {};
+    const values = Object.create(null);
     for (const [name, value] of Object.entries(document.given)) values[name] = [BigInt(value), BigInt(value)];
     for (const [name, [low, , high]] of Object.entries(document.off)) values[name] = [BigInt(low), BigInt(high)];
     for (const [name, value] of Object.entries(given)) values[name] = [value, value];
@@ -1111,12 +1123,13 @@ const wcetcharEvaluator = (() => {
       const prices = pricesAt(document, numbers);
       const found = prices.state.services.get(service);
       if (!found || !found.chosen) throw new Outside(`there is no service ${service} in this file`);
-      const set = {};
+      const set = Object.create(null);
       for (const [name, value] of Object.entries(parameters)) {
         if (!/^-?[0-9]+$/.test(String(value))) throw new Outside(`${name} is no whole number`);
+        if (!prices.state.parameters.has(name)) throw new Outside(`no service has a parameter ${name}`);
         set[name] = BigInt(value);
       }
-      const given = {};
+      const given = Object.create(null);
       for (const one of found.parameters) {
         if (set[one.name] !== undefined) given[one.name] = set[one.name];
         else if (one.value !== null) given[one.name] = BigInt(one.value);
