@@ -20,7 +20,6 @@ import yaml
 MACHINES = {
     "mps2/an385": "mps2-an385",
     "mps2_an385": "mps2-an385",  # before Zephyr 3.7
-    "mps2/an386": "mps2-an386",
     "qemu_cortex_m3": "lm3s6965evb",
     "qemu_cortex_m3/ti_lm3s6965": "lm3s6965evb",
     "qemu_riscv32": "virt",
