@@ -60,6 +60,13 @@ NOT_RUN = (
         "app-wcet-estimate",
     ),
     NotRun(
+        "docs/howto/build-systems.md",
+        "west",
+        "needs a workspace of Zephyr; a test calls the same in one that is made up",
+        "tests/functional/test_west_wcet.py",
+        "wcet",
+    ),
+    NotRun(
         "docs/explanation/design-questions.md",
         "wcetchar sweep renaux2010",
         "writes a million lines",
