@@ -14,8 +14,10 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import BashComplete
 from click.testing import CliRunner
@@ -24,6 +26,8 @@ from needs import need
 from wcetchar import store
 from wcetchar.cli import VERBS, main
 
+NO_FILES = {(" profile init", "name")}
+"""Arguments that are no files, nor names of any."""
 PLATFORM = ("estimate", "renaux2010", "--profile", "renaux2010/platform1")
 
 
@@ -59,6 +63,7 @@ def test_shipped_names() -> None:
     assert names("paths", "x", "--map", "") == list(store.map_names())
     assert names("measure", "expect", "mul") == ["muller-arm9"]
     assert names("profile", "check", "cortex-m3/fl") == ["cortex-m3/flash-3ws"]
+    assert names("schema", "section") == ["section-map"]
 
 
 def test_maps_are_those_of_the_profile() -> None:
@@ -93,6 +98,29 @@ def test_files_beside_shipped_names(folder: Path) -> None:
 )
 def test_what_is_a_file_is_left_to_the_shell(words: tuple[str, ...]) -> None:
     assert complete(*words) == [("file", "fi")]
+
+
+def parameters(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Parameter]]:
+    """Of a command and all below it, each with the command's name."""
+    for parameter in command.params:
+        yield name, parameter
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for verb in command.list_commands(context):
+            inner = command.get_command(context, verb)
+            assert inner is not None
+            yield from parameters(inner, f"{name} {verb}")
+
+
+def test_no_file_is_left_out() -> None:
+    """Without a word from us a shell would complete nothing where it did before."""
+    known = 0
+    for name, parameter in parameters(main):
+        if isinstance(parameter, click.Argument) or "FILE" in (parameter.metavar or ""):
+            chosen = isinstance(parameter.type, click.Choice) or parameter._custom_shell_complete
+            assert chosen or (name, parameter.name) in NO_FILES, (name, parameter.name)
+            known += 1
+    assert known > 60
 
 
 def test_services_and_parameters_of_the_given_characterization() -> None:

@@ -66,6 +66,13 @@ def section_rules(
     return _names_and_files(incomplete, section_rule_names(), ".yaml")
 
 
+def schemas(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Kinds of files that have a schema."""
+    from wcetchar.store.shipped_schemas import schema_names
+
+    return _items(schema_names(), incomplete)
+
+
 def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return [_file(incomplete)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import check_output, emit, output_option
 
 
@@ -33,18 +34,20 @@ def _places(
 
 
 @command.command("init", short_help="Derive a section map from an application's ELF file.")
-@click.argument("application")
+@click.argument("application", shell_complete=completing.files)
 @click.option(
     "--characterization",
     required=True,
     metavar="NAME|FILE",
     help="Whose logical sections are placed.",
+    shell_complete=completing.characterizations,
 )
 @click.option(
     "--profile",
     required=True,
     metavar="NAME|FILE",
     help="Its regions, of those that have `base` and `size`.",
+    shell_complete=completing.profiles,
 )
 @click.option(
     "--services",
@@ -53,12 +56,14 @@ def _places(
     help="Services file whose `sections` say which linker sections, symbols and addresses belong "
     "to each logical section, where the characterization does not (--contents) or says otherwise; "
     "the rest of it may be missing. Repeatable: read as one.",
+    shell_complete=completing.section_rules,
 )
 @click.option(
     "--linker-map",
     metavar="FILE",
     help="Linker map of the application (GNU ld), for names of functions and objects that its ELF "
     "file lacks, such as static ones of a stripped file.",
+    shell_complete=completing.files,
 )
 @click.option(
     "places",

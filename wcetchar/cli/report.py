@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
     emit,
@@ -34,13 +35,14 @@ _ENDINGS: Final = {
 
 
 @click.command("report", short_help="A kernel's datasheet, as a page or as text.")
-@click.argument("characterization")
+@click.argument("characterization", shell_complete=completing.characterizations)
 @click.option(
     "profiles",
     "--profile",
     multiple=True,
     metavar="NAME|FILE",
     help="Hardware profile; more than one prices each. Without any, only counts are shown.",
+    shell_complete=completing.profiles,
 )
 @click.option(
     "maps",
@@ -48,11 +50,13 @@ _ENDINGS: Final = {
     multiple=True,
     metavar="NAME|FILE",
     help="Section map: one for all profiles or one for each. Default: the profile's own.",
+    shell_complete=completing.maps,
 )
 @click.option(
     "--against",
     metavar="NAME|FILE",
     help="Another characterization, to show beside: another version or configuration.",
+    shell_complete=completing.characterizations,
 )
 @services_option
 @values_option

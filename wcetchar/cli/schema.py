@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
     emit,
@@ -15,8 +16,8 @@ from wcetchar.cli.common import (
 from wcetchar.errors import UsageError
 
 
-@click.command("schema", short_help="Print the JSON Schema of a file, for editors.")
-@click.argument("name", required=False)
+@click.command("schema")
+@click.argument("name", required=False, shell_complete=completing.schemas)
 @click.option("listing", "--list", is_flag=True, help="List all schemas instead.")
 @click.option(
     "where", "--path", is_flag=True, help="Print where the schema lies, rather than its text."
