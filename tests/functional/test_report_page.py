@@ -56,7 +56,7 @@ def test_it_opens_from_disk_and_asks_for_nothing(browser: Any) -> None:
         assert found.complaints == []
         assert found.requests == []
         assert page.title() == "k 1: datasheet"
-        assert found.texts("#list tbody th") == ["walk", "copy", "cases", "table"]
+        assert found.texts("#list tbody a") == ["walk", "copy", "cases", "table"]
         assert found.texts("article h3") == ["walk"]
 
 
@@ -90,12 +90,12 @@ def test_search(browser: Any) -> None:
     with Opened(browser, made(*ARGUMENTS)) as found:
         page = found.page
         page.fill("#search", "of THREE")
-        assert found.texts("#list tbody th") == ["cases"]
+        assert found.texts("#list tbody a") == ["cases"]
         assert page.inner_text("#found") == "1 of 4 services"
         page.fill("#search", "nothing has this")
-        assert found.texts("#list tbody th") == []
+        assert found.texts("#list tbody a") == []
         page.press("#search", "Escape")
-        assert len(found.texts("#list tbody th")) == 4
+        assert len(found.texts("#list tbody a")) == 4
 
 
 def test_sort(browser: Any) -> None:
@@ -106,16 +106,15 @@ def test_sort(browser: Any) -> None:
         page.select_option("#first", "0-1")
         for order in (True, False):
             page.click("#list thead button:text-is('total')")
-            assert found.texts("#list tbody th") == sorted(totals, key=totals.get, reverse=order)
-            said = page.get_attribute("#list thead th:nth-child(3)", "aria-sort")
+            assert found.texts("#list tbody a") == sorted(totals, key=totals.get, reverse=order)
+            said = page.get_attribute("#list thead th:nth-child(2)", "aria-sort")
             assert said == ("descending" if order else "ascending")
         page.click("#list thead button:text-is('total')")
-        assert found.texts("#list tbody th") == [s["service"] for s in services]
+        assert found.texts("#list tbody a") == [s["service"] for s in services]
         page.click("#list thead button:text-is('service')")
-        assert found.texts("#list tbody th") == sorted(totals)
-        assert found.texts("#list td.number:nth-child(3)") == [
-            grouped(totals[name]) for name in sorted(totals)
-        ]
+        assert found.texts("#list tbody a") == sorted(totals)
+        shown = [text.split()[0] for text in found.texts("#list td.number:nth-child(2)")]
+        assert shown == [grouped(totals[name]) for name in sorted(totals)]
 
 
 def test_the_keyboard_reaches_all(browser: Any) -> None:
@@ -208,8 +207,12 @@ def test_on_paper_all_services_are_there_and_no_controls(browser: Any) -> None:
         page.emulate_media(media="print", color_scheme="dark")
         assert found.texts("article h3") == ["walk", "copy", "cases", "table"]
         assert not page.is_visible("#search")
-        assert page.is_visible("[data-key=classes]")
-        assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 35, 40)"
+        assert page.is_visible("[data-key=configuration]")
+        inks = page.evaluate(
+            "[...document.querySelectorAll('body, td:not(#list td)')]"
+            ".map((e) => getComputedStyle(e).color)"
+        )
+        assert {*inks} == {"rgb(31, 35, 40)"}
         assert page.pdf()[:4] == b"%PDF"
 
 
@@ -228,9 +231,9 @@ def test_two_profiles_side_by_side(browser: Any) -> None:
             else:
                 said = "other values"
             here, there = grouped(one["total_ns"]), grouped(other["total_ns"])
-            words = " / ".join(dict.fromkeys((one["word"], other["word"])))
-            where = " / ".join(dict.fromkeys(at))
-            assert row == f"{service['service']} {where} {here} {there} {said} {words}"
+            other_at = "" if at[0] == at[1] else f", at {at[1]}"
+            row_expected = f"{service['service']} {at[0]} {here} {one['word']} "
+            assert row == row_expected + f"{there} {other['word']}{other_at} {said}"
         left, right = (box.bounding_box() for box in page.locator(".panel:visible").all())
         assert left["y"] == right["y"]
         assert left["x"] + left["width"] <= right["x"]
@@ -242,7 +245,7 @@ def test_two_versions_side_by_side(browser: Any) -> None:
         page = found.page
         page.select_option("#second", "1-0")
         rows = found.texts("#list tbody tr")
-        assert rows[0].startswith("walk N=4 608 698 +14.8 %")
+        assert rows[0].startswith("walk N=4 608 high-water mark 698 high-water mark +14.8 %")
         assert "not there" in rows[1]
         assert rows[4].startswith("added ")
         assert found.texts(".panel h4") == ["board, k", "board, newer"]
@@ -256,7 +259,7 @@ def test_what_strangers_wrote_stays_text(browser: Any) -> None:
         page = found.page
         name = one_line(f"cases{EVIL}")
         page.fill("#search", "<script>alert(1)")
-        assert page.locator("#list tbody tr:visible th").all_text_contents() == [name]
+        assert page.locator("#list tbody tr:visible a").all_text_contents() == [name]
         page.click("#list tbody tr:visible a")
         assert page.locator("article:visible h3").text_content() == name
         assert page.locator("img, script[src]").count() == 0

@@ -17,7 +17,6 @@ from wcetchar.report.datasheet_blocks import (
     Heading,
     Line,
     at_least,
-    elsewhere,
     hardware_blocks,
     longest_table,
     priced_blocks,
@@ -40,9 +39,7 @@ _SCRIPTS = (
 )
 _FIGURES = (
     ("service", "service", False),
-    ("at", "at", False),
     ("total", "total", True),
-    ("word", "word", False),
     ("interrupts", "blocks interrupts", True),
     ("preemption", "blocks preemption", True),
 )
@@ -64,7 +61,8 @@ class _Row:
     """A service of either characterization. ``panels``: side, hardware, figures."""
 
     name: str
-    cells: list[tuple[str, bool]]
+    at: str
+    cells: list[tuple[str, bool, str]]
     blocks: list[Block]
     panels: list[tuple[int, int, Priced]]
     folded: list[tuple[str, list[Block]]]
@@ -153,6 +151,7 @@ def _rows(sheet: Datasheet) -> Iterator[_Row]:
         figures = {f"{n}-{k}": _figures(priced) for n, k, priced in panels}
         yield _Row(
             name=name,
+            at=service.priced[0].view.at if service.priced else "",
             cells=_cells(service),
             blocks=[block for block in blocks if getattr(block, "key", "") not in _FOLDED],
             panels=panels,
@@ -176,23 +175,24 @@ def _published(
             yield f"what was characterized{of}", blocks
 
 
-def _cells(service: ServiceRows) -> list[tuple[str, bool]]:
-    """On the first hardware."""
+def _cells(service: ServiceRows) -> list[tuple[str, bool, str]]:
+    """On the first hardware: text, whether it is a number, and what is said below it."""
     if not service.priced:
-        return [(service.kind, False), (service.counts, False)]
+        return [(service.kind, False, ""), (service.counts, False, "")]
     view = service.priced[0].view
     return [
-        (view.at, False),
-        (grouped(view.total.high), True),
-        (view.word.value, False),
-        *((_held_off(view, part), True) for part in view.blocking),
+        (grouped(view.total.high), True, view.word.value),
+        *(
+            (f"{at_least(part)}{grouped(part.ns)}", True, _below(view, part))
+            for part in view.blocking
+        ),
     ]
 
 
-def _held_off(view: EstimateView, part: BlockingView) -> str:
-    """With what is not as of the total."""
-    word = "" if part.word is view.word else f" ({part.word.value})"
-    return f"{at_least(part)}{grouped(part.ns)}{word}{elsewhere(part)}"
+def _below(view: EstimateView, part: BlockingView) -> str:
+    """What is not as of the total."""
+    word = "" if part.word is view.word else part.word.value
+    return ", ".join(filter(None, (word, f"at {part.at}" if part.at else "")))
 
 
 def _figures(priced: Priced) -> dict[str, object]:

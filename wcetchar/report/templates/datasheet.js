@@ -47,23 +47,23 @@ const sheet = (() => {
   const columns = () => {
     if (!data.scenarios.length) return data.columns.map(([key, heading, number]) => ({key, heading, number}));
     const figure = (key, heading, scenario) => ({key: key + scenario, heading, number: true,
-      value: (row) => figures(row, scenario)?.[key][0] ?? null, text: (row) => figureText(figures(row, scenario), key)});
-    const words = (row, key) => [...new Set([state.first, state.second].filter(Boolean).map((one) => figures(row, one)?.[key]).filter(Boolean))].join(" / ");
-    const text = (key) => ({key, heading: key, value: (row) => words(row, key), text: (row) => words(row, key)});
+      value: (row) => figures(row, scenario)?.[key][0] ?? null, text: (row) => figures(row, scenario)?.[key][1] ?? "",
+      below: (row) => below(row, figures(row, scenario), key)});
     const service = {key: "service", heading: "service"};
     if (!state.second)
-      return [service, text("at"), figure("total", "total", state.first), text("word"),
+      return [service, figure("total", "total", state.first),
         figure("interrupts", "blocks interrupts", state.first), figure("preemption", "blocks preemption", state.first)];
     const change = (row) => percent(figures(row, state.first), figures(row, state.second));
-    return [service, text("at"), figure("total", "total", state.first), figure("total", "beside: total", state.second),
-      {key: "change", heading: "beside: difference", number: true, value: (row) => change(row).value, text: (row) => change(row).text}, text("word")];
+    return [service, figure("total", "total", state.first), figure("total", "beside: total", state.second),
+      {key: "change", heading: "beside: difference", number: true, value: (row) => change(row).value, text: (row) => change(row).text}];
   };
-  // A time that is held off, with what is not as of the total.
-  const figureText = (found, key) => {
+  const atOf = (row) => (figures(row, state.first) ?? figures(row, state.second))?.at ?? "";
+  // What a figure is, and at which values where these are not what stands below the service's name.
+  const below = (row, found, key) => {
     if (!found) return "";
-    const [, text, word, at] = found[key];
-    if (key === "total" || !word || word === found.why) return text;
-    return `${text}${word === found.word ? "" : ` (${word})`}${at === found.at ? "" : `, at ${at}`}`;
+    if (found.why) return found.why;
+    const [, , word, at] = found[key];
+    return [key === "total" || word !== found.word ? word : "", at !== atOf(row) ? `at ${at}` : ""].filter(Boolean).join(", ");
   };
 
   const drawList = () => {
@@ -72,7 +72,7 @@ const sheet = (() => {
     for (const column of shown) {
       const button = make("button", {type: "button", onclick: () => sortBy(column.key, column.number)}, column.heading);
       const chosen = state.sort === column.key;
-      head.append(make("th", {scope: "col", class: column.number ? "number" : column.key === "service" ? null : "small",
+      head.append(make("th", {scope: "col", class: column.number ? "number" : null,
         "aria-sort": chosen ? (state.down ? "descending" : "ascending") : null}, button));
     }
     const focused = document.activeElement?.closest?.("#list thead th")?.cellIndex;
@@ -80,8 +80,12 @@ const sheet = (() => {
     if (focused !== undefined) head.cells[focused]?.firstChild.focus();
     if (data.scenarios.length)
       for (const row of rows) {
-        const cells = shown.slice(1).map((column) => make("td", {class: column.number ? "number" : "small",
-          title: column.number ? figures(row, state.first)?.why : null}, column.text(row)));
+        const cells = shown.slice(1).map((column) => {
+          const more = column.below?.(row);
+          return make("td", {class: column.number ? "number" : null}, column.text(row), ...(more ? [make("small", {}, more)] : []));
+        });
+        row.element.cells[0].querySelector("small")?.remove();
+        if (atOf(row)) row.element.cells[0].append(make("small", {}, atOf(row)));
         row.element.replaceChildren(row.element.cells[0], ...cells);
       }
     const at = shown.find((column) => column.key === state.sort);
