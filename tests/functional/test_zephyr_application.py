@@ -14,7 +14,7 @@ from needs import need_compiler_of_the_pages
 from test_docs_examples import ROOT, blocks, furnish, missing_lines, shell
 
 from wcetchar.model.machine import MACHINES
-from wcetchar.store import load_map, load_services
+from wcetchar.store import load_services
 
 PAGE = ROOT / "docs" / "howto" / "zephyr-application.md"
 EXAMPLE = ROOT / "docs" / "howto" / "zephyr-example"
@@ -31,12 +31,6 @@ def test_the_page_names_machines_and_section_rules_that_there_are() -> None:
         assert on_riscv is ("riscv" in board)
         found = load_services(str(EXAMPLE / "services.yaml"), part)
         assert ("scs" in {section.name for section in found.sections}) is not on_riscv
-
-
-def test_the_map_places_only_sections_of_zephyr() -> None:
-    services = load_services(str(EXAMPLE / "services.yaml"), "zephyr-cortex-m")
-    placed = set(load_map(str(EXAMPLE / "map.yaml")).sections)
-    assert placed < {section.name for section in services.sections}
 
 
 def test_each_entry_is_a_function_that_is_not_inlined() -> None:
