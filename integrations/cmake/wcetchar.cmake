@@ -148,4 +148,12 @@ function(wcetchar_estimate target)
         DEPENDS ${own} ${characterization} ${profile} ${map}
         USES_TERMINAL
         VERBATIM)
+    set(report "${folder}/${target}-report.html")
+    add_custom_command(
+        OUTPUT "${report}"
+        COMMAND "${WCETCHAR_EXECUTABLE}" report ${prices} -o "${report}"
+        DEPENDS ${own} ${characterization} ${profile} ${map}
+        COMMENT "Writing ${report}"
+        VERBATIM)
+    add_custom_target(${target}-wcet-report DEPENDS "${report}")
 endfunction()

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import webbrowser
 from pathlib import Path
 
 from west.commands import Verbosity, WestCommand
@@ -27,6 +28,7 @@ west wcet characterize   run the firmware in an emulator, and count what each se
 west wcet profile        begin a hardware profile: regions from the build's devicetree
 west wcet map            derive from the build where the sections of the kernel lie
 west wcet estimate       what each service takes on a hardware profile
+west wcet report         the same as one page, in the browser
 
 Board, machine, instruction set and devicetree are those of the build folder. Options behind `--`
 go to the `wcetchar` command that is called. `west config wcet.profile FILE` sets a profile for the
@@ -207,6 +209,15 @@ def _estimate(west: Wcet, build: BuildFolder, args: argparse.Namespace, more: li
     west.wcetchar("estimate", *prices, *(more or ["--format", "summary"]))
 
 
+def _report(west: Wcet, build: BuildFolder, args: argparse.Namespace, more: list[str]) -> None:
+    output = Path(args.output) if args.output else _out(build, "report.html")
+    prices = [*_prices(west, build, args), *_each("--service", args.service)]
+    west.wcetchar("report", *prices, "-o", output, *more)
+    west.inf(str(output))
+    if not args.no_open:
+        webbrowser.open(output.resolve().as_uri())
+
+
 def _with_profile(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--profile", metavar="NAME|FILE", help="hardware profile")
 
@@ -276,6 +287,10 @@ def _with_prices(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _with_browser(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--no-open", action="store_true", help="leave the browser alone")
+
+
 _FOR_MAP = (_with_characterization, _with_profile, _with_services, _with_places)
 _VERBS = {
     "characterize": (
@@ -297,5 +312,10 @@ _VERBS = {
         _estimate,
         (*_FOR_MAP, _with_prices),
         "What each service takes on a hardware profile.",
+    ),
+    "report": (
+        _report,
+        (*_FOR_MAP, _with_prices, _with_output, _with_browser),
+        "What each service takes on a hardware profile, as one page in the browser.",
     ),
 }

@@ -63,6 +63,13 @@ def test_make_with_a_published_characterization_and_a_map(
     assert "capture" not in planned.stdout
 
 
+def test_make_report(made: tuple[Path, str]) -> None:
+    folder, _ = made
+    done = make(folder, "wcet-report")
+    assert done.returncode == 0, done.stderr
+    assert "xQueueReceive" in (folder / "wcet/report.html").read_text()
+
+
 def test_make_budget(made: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = made
     for most, status in (("7 us", 0), ("6 us", 2)):
@@ -108,6 +115,9 @@ def test_cmake(made: tuple[Path, str], tmp_path: Path) -> None:
     for target in ("app-wcet-characterize", "app-wcet-map"):
         again = run("cmake", "--build", build, "--target", target)
         assert "no work to do" in again.stdout
+    done = run("cmake", "--build", build, "--target", "app-wcet-report")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "xQueueReceive" in (build / "wcet/app-report.html").read_text()
     # Not part of what is built by itself.
     assert "wcetchar" not in run("ninja", "-C", build, "-n", "all").stdout
 

@@ -113,14 +113,14 @@ def _folder(folder: Path, elf: Path, cache: str = CACHE, dts: str = DTS) -> Path
 def test_it_is_a_module_and_a_command(west: Callable[..., str]) -> None:
     assert yaml.safe_load((ROOT / "zephyr/module.yml").read_text()) == {"name": "wcetchar"}
     text = west("--help")
-    for verb in ("characterize", "profile", "map", "estimate"):
+    for verb in ("characterize", "profile", "map", "estimate", "report"):
         assert f"west wcet {verb} " in text
         assert "--build-dir" in west(verb, "--help")
 
 
 @pytest.mark.firmware
 def test_the_current_build(
-    west: Callable[..., str], workspace: Path, made: tuple[Path, str]
+    west: Callable[..., str], workspace: Path, made: tuple[Path, str], tmp_path: Path
 ) -> None:
     """The firmware stands in for one of Zephyr; its services file has its linker sections."""
     folder, printed = made
@@ -145,6 +145,11 @@ def test_the_current_build(
         only = west("estimate", *prices, "--service", "xQueueSend", "--", "--format", "csv")
         assert only.startswith("service,")
         assert "xQueueCreate" not in only
+        west("report", *prices, "--no-open")
+        assert "xQueueReceive" in (build / "wcet" / "report.html").read_text()
+        listed = ("--service", "xQueueSend", "-o", tmp_path / "report.md", "--no-open")
+        assert west("report", *prices, *listed).splitlines()[-1] == str(tmp_path / "report.md")
+        assert "xQueueSend" in (tmp_path / "report.md").read_text()
         refused = west("estimate", *prices, "--place", "heap=nothing", code=2)
         assert "has no region 'nothing'" in refused
     finally:
