@@ -182,20 +182,17 @@ const live = (() => {
     for (const listener of listeners) listener();
     const turn = ++waiting;
     const work = rows.flatMap((row) => [state.first, state.second].filter((one) => one && row.figures[places[one]?.base]).map((one) => [row, one]))
-      .filter(([row, scenario]) => isLive(row, scenario));
+      .filter(([row, scenario]) => isLive(row, scenario) && !isKept(row, scenario));
+    sheet.drawList();
     const some = () => {
       if (turn !== waiting) return;
       const until = performance.now() + 20;
       while (work.length && performance.now() < until) resultOf(...work.pop());
-      if (work.length) setTimeout(some);
-      else {
-        sheet.drawList();
-        document.documentElement.dataset.settled = String(turn);
-        for (const listener of listeners) listener(true);
-      }
+      if (work.length) return void setTimeout(some);
+      sheet.drawList();
+      for (const listener of listeners) listener(true);
     };
-    sheet.drawList();
-    some();
+    if (work.length) setTimeout(some);
   };
 
   // ---- controls: parameters of a service

@@ -15,7 +15,12 @@ const plots = (() => {
   const text = (x, y, content, attributes = {}) => draw("text", {x, y, ...attributes}, content);
   const picture = (width, height, label, ...children) =>
     draw("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, class: "plot"}, ...children);
-  const nanoseconds = (value) => `${Number(value.toPrecision(3)).toLocaleString("en-US")} ns`;
+  // Lines of a grid lie at round numbers: 1, 2 or 5 times a power of ten, five of them at most.
+  const stepOf = (most) => {
+    const power = 10 ** Math.floor(Math.log10(most / 5));
+    return power * [1, 2, 5, 10].find((one) => one * power >= most / 5);
+  };
+  const nanoseconds = (value) => `${value.toLocaleString("en-US")} ns`;
   const name = (scenario) => {
     const {side, hardware, published} = live.places[scenario];
     const of = data.sides.length > 1 ? `${data.sides[side]} on ` : "";
@@ -93,9 +98,9 @@ const plots = (() => {
     };
     const least = Number(parameter.minimum), most = Number(parameter.maximum);
     const scenarios = shown(row), current = scenarios.map((one) => Number(live.valuesOf(row, one)[parameter.name]));
-    const step = Math.max(1, Math.ceil((most - least) / POINTS));
+    const stride = Math.max(1, Math.ceil((most - least) / POINTS));
     const at = new Set([most, ...current]);
-    for (let value = least; value < most; value += step) at.add(value);
+    for (let value = least; value < most; value += stride) at.add(value);
     const values = [...at].sort((a, b) => a - b);
     const box = make("div", {class: "drawn"}, make("p", {class: "hint"}, "…"));
     place.append(make("figure", {}, make("figcaption", {}, pick("", "figure", FIGURES, figure), pick(" over", "parameter", parameters.map((one) => [one.name, one.name]), parameter.name)), box));
@@ -110,10 +115,10 @@ const plots = (() => {
       const lines = scenarios.map((scenario, number) => ({scenario, points: results.slice(number * values.length, (number + 1) * values.length).filter(Boolean)}));
       const known = lines.flatMap((line) => line.points);
       if (!known.length) return box.replaceChildren(make("p", {class: "hint"}, "This page cannot say: see the figures above."));
-      const top = Math.max(...known.map((one) => one.y)) || 1, x = (value) => 70 + (value - least) / (most - least) * 520, y = (value) => 190 - value / top * 170;
+      const most_ = Math.max(...known.map((one) => one.y)) || 1, step = stepOf(most_), top = Math.ceil(most_ / step) * step, x = (value) => 70 + (value - least) / (most - least) * 520, y = (value) => 190 - value / top * 170;
       const parts = [];
-      for (const share of [0, 0.25, 0.5, 0.75, 1])
-        parts.push(draw("line", {x1: 70, x2: 590, y1: y(share * top), y2: y(share * top), class: "grid"}), text(64, y(share * top) + 4, nanoseconds(share * top), {"text-anchor": "end"}));
+      for (let tick = 0; tick <= Math.round(top / step); tick++)
+        parts.push(draw("line", {x1: 70, x2: 590, y1: y(tick * step), y2: y(tick * step), class: "grid"}), text(64, y(tick * step) + 4, nanoseconds(tick * step), {"text-anchor": "end"}));
       for (const value of new Set([least, Math.round((least + most) / 2), most])) parts.push(text(x(value), 208, String(value), {"text-anchor": "middle"}));
       parts.push(text(330, 226, parameter.name, {"text-anchor": "middle"}));
       lines.forEach(({points, scenario}, number) => {
