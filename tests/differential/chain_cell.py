@@ -49,6 +49,7 @@ def taken(
         "exclude": [],
         "marked": [],
         "initialize": [],
+        "until": None,
     }
     wanted = {**base, "traces": {cells.TRACE: of_trace}, "values": [[]], "partial": False}
     here = sorted(_sha256(Path(name)) for name in services)
