@@ -97,13 +97,13 @@ def _advice(error: WcetcharError, ctx: click.Context) -> str | None:
     """What to do next about an error that does not say it itself."""
     if not isinstance(error, InputError | UsageError):
         return None
-    file = None if error.where is None else error.where.file
-    if file is None or isinstance(error, InputErrors) or file.startswith("-"):
-        found = [one.where for one in error.each] if isinstance(error, InputErrors) else []
-        if any(where and where.line for where in found):
-            return "correct it there"
+    places = [one.where for one in error.each] if isinstance(error, InputErrors) else [error.where]
+    if any(where and where.line for where in places):
+        return "correct it there"
+    files = [where.file for where in places if where]
+    if isinstance(error, UsageError) or any(file.startswith("-") for file in files):
         return f"see `{ctx.command_path} {ctx.invoked_subcommand} --help`"
-    return "correct it there" if error.where and error.where.line else "check it, or name another"
+    return "check it, or name another" if files else None  # None: the outputs', not the user's
 
 
 def _open_standard_descriptors() -> None:

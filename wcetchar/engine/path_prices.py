@@ -131,6 +131,7 @@ def _check_counted(
                 f"{profile.name} prices ({', '.join(stalls[:3])})",
                 expected=f"path models that count them (stalls: {STALL_EDITION}), or a profile "
                 "whose times of instructions hold them",
+                hint="characterize again with this wcetchar",
             )
         if seen.successions:
             _check_successions(model)
@@ -158,6 +159,7 @@ def _check_successions(model: PathModel) -> None:
                     f"vector {number} counts {count} × {key} and {counted.get(key, 0)} that "
                     "lead to it",
                     expected="a succession for each access",
+                    hint="characterize again with this wcetchar",
                 )
 
 
@@ -176,6 +178,7 @@ def _check_lines(
                 f"bytes, which the instruction cache of profile {profile.name} is priced by",
                 expected="path models that count them, or a profile that prices each fetch as one "
                 "that misses",
+                hint="characterize again with this wcetchar",
             )
     begins = {s.name for s in seen.sections if s.kind is SectionKind.CODE and s.address is not None}
     for key in entries:
@@ -184,6 +187,7 @@ def _check_lines(
                 f"lines are entered in {key.section}, and where it began when it was "
                 "characterized is not said",
                 expected="the address of each section of code that lines are entered in",
+                hint="characterize again with this wcetchar",
             )
 
 

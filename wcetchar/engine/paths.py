@@ -183,6 +183,7 @@ def solved(
         raise NoSoundBound(
             f"no path through {model.service} was found that fulfils all facts in whole numbers",
             expected="facts that a path can fulfil",
+            hint="look for flow facts that cannot hold together",
         )
     return found
 
