@@ -147,7 +147,7 @@ class RowPrices:
                 own += each[key] * number
                 for place, slope in along.get(key, ()):
                     found[place] = found.get(place, 0) + slope * number
-            sloped = {place: Fraction(slope, grain) for place, slope in found.items()}
+            sloped = {place: Fraction(slope, grain) for place, slope in found.items() if slope}
             whole = Sloped(Fraction(own, per_ns), sloped)
             totals.append(self._whole(n, whole, prices[row.situation]))
         return [Fraction(total) for total in totals], [slopes_of(total) for total in totals]

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from wcetchar.engine.linear import is_linear, unit_of
 from wcetchar.engine.row_prices import CountedOnce, RowPrices, ranges_of
-from wcetchar.errors import NoSoundBound
 from wcetchar.model.fitting import Fit, LinearPrices, Place
 from wcetchar.model.hardware import Quantity
 from wcetchar.pipeline.validate import MeasuredRows
-from wcetchar.validation.fitting import Row, fit, fit_in_turn, price_of
+from wcetchar.solver import Unsolvable
+from wcetchar.validation.fitting import Row, fit, fit_in_turn, least_times, price_of
 from wcetchar.validation.lowering import Times, fit_by
 
 
@@ -143,19 +143,11 @@ class _Judged:
         )
 
     def _starts(self, rows: Sequence[Row]) -> Iterator[Times]:
-        """What a fit finds where each write is waited for, and each line takes all of its time."""
-        upper = {place: quantity.high for place, quantity in self._prices.free.items()}
+        """What is the least where each write is waited for, and each line takes all of its time."""
         try:
-            found = fit(
-                rows,
-                self._prices,
-                step=self._asked.step,
-                relative=self._asked.relative,
-                ranges=False,
-            )
-        except NoSoundBound:
+            yield least_times(rows, self._prices, self._asked.relative)
+        except Unsolvable:
             return
-        yield upper | {time.place: time.value for time in found.times}
 
     def costs(self, chosen: Sequence[int], found: Fit) -> Sequence[Fraction]:
         return self._judge(chosen).at({time.place: time.value for time in found.times})

@@ -127,11 +127,8 @@ def fit(
     upper = {place: quantity.high for place, quantity in prices.free.items()}
     costs = [_cost(row, prices, upper) for row in rows]
     short_rows(rows, [cost.value(upper) for cost in costs])
-    weights = [1 / row.measured if relative and row.measured else Fraction(1) for row in rows]
-    objective: dict[Place, Fraction] = {}
-    for cost, weight in zip(costs, weights, strict=True):
-        for place, coefficient in cost.price.coefficients.items():
-            objective[place] = objective.get(place, Fraction(0)) + coefficient * weight
+    weights = _weights(rows, relative)
+    objective = _objective(costs, weights)
     paid = {place for place, coefficient in objective.items() if coefficient}
     found = dict(upper)
     spans: dict[Place, tuple[Fraction, Fraction]] = {}
@@ -184,6 +181,36 @@ def fit(
         ),
         together=together([cost.price for cost in costs], [p for p in prices.free if p in paid]),
     )
+
+
+def least_times(
+    rows: Sequence[Row], prices: LinearPrices, relative: bool = False
+) -> dict[Place, Fraction]:
+    """The solver's answer as it is, and upper ends: somewhere to begin.
+
+    Raises:
+        Unsolvable: there is none.
+    """
+    upper = {place: quantity.high for place, quantity in prices.free.items()}
+    costs = [_cost(row, prices, upper) for row in rows]
+    objective = _objective(costs, _weights(rows, relative))
+    paid = {place for place, coefficient in objective.items() if coefficient}
+    if not paid:
+        return upper
+    solution = solve(_program(rows, costs, prices, objective, paid))
+    return upper | {place: solution.values[_name(place)] for place in paid}
+
+
+def _weights(rows: Sequence[Row], relative: bool) -> list[Fraction]:
+    return [1 / row.measured if relative and row.measured else Fraction(1) for row in rows]
+
+
+def _objective(costs: Sequence[_Cost], weights: Sequence[Fraction]) -> dict[Place, Fraction]:
+    found: dict[Place, Fraction] = {}
+    for cost, weight in zip(costs, weights, strict=True):
+        for place, coefficient in cost.price.coefficients.items():
+            found[place] = found.get(place, Fraction(0)) + coefficient * weight
+    return found
 
 
 def short_rows(rows: Sequence[Row], costs: Sequence[Fraction]) -> None:

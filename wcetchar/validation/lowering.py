@@ -10,12 +10,12 @@ its largest measured time m_i::
 
 Prices are sums of pieces such as ``max(0, write - what goes on meanwhile)``. At a point p that lies
 on one piece, with slopes g, ``price_i(p) + g_i . (t - p)`` is linear; and where a price is convex,
-as these are, it is nowhere above the price, so the answer of the linear program that has it in the
+as most are, it is nowhere above the price, so the answer of the linear program that has it in the
 place of the price is no answer below a measurement. So (convex-concave procedure: A. L. Yuille and
 A. Rangarajan, Neural Computation 15(4), 2003): solve, go there as far as the judge allows and the
-total falls, and begin anew. Starts are the lower ends of the ranges, where little is hidden, and
-what a linear fit of the dearer model finds; the upper ends, where much is, only if neither leads
-anywhere. The least total of all counts.
+total falls, and begin anew. It starts at the lower ends of the ranges, where what goes on hides
+little, at the upper ends, where accesses hide little, and at what is the least in total where each
+write is waited for; the least total of all counts.
 
 Then all is rounded up to the step, and raised where the judge finds a row short; and each time, the
 most paid first, is lowered by as many steps as all rows allow, again and again until none can be.
@@ -31,6 +31,7 @@ point that is visited, and for a step more of each time at the end.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,8 +58,12 @@ class Judge(Protocol):
 
 _ROUNDS: Final = 40
 _HALVINGS: Final = 6
+_ASTRAY: Final = 8
+"""Programs from a start that does not hold, by which one has to lead to where all rows do."""
 _FINE: Final = 1024
 """Parts of a step that the search goes by before it rounds."""
+_SCATTERED, _PRIME = 7919, 1_048_573
+"""Powers of the one, modulo the other: few sums of some are those of others."""
 _SAME: Final = Fraction(1, 10**6)
 """A total that falls by no more than that is no better."""
 _NAMED: Final = 5
@@ -96,7 +101,7 @@ def fit_by(
         judge: of just these rows, in their order.
         prices: the times that are looked for, and what must not fall below zero.
         units: of the times, in nanoseconds.
-        starts: to begin at, beside the lower ends; they need not hold.
+        starts: to begin at, beside the ends of the ranges; they need not hold.
         step: what values are rounded up to, in each time's own unit.
 
     Raises:
@@ -107,13 +112,11 @@ def fit_by(
     upper = {place: quantity.high for place, quantity in prices.free.items()}
     short_rows(rows, search.costs(upper))
     lower = {place: quantity.low for place, quantity in prices.free.items()}
-    best: Times | None = None
-    for start in (lower, *starts):
+    best: Times = upper
+    for start in itertools.chain([lower], starts, [upper]):
         found = search.descended(start)
-        if found is not None and (best is None or search.total(found) < search.total(best)):
+        if found is not None and search.total(found) < search.total(best):
             best = found
-    if best is None:
-        best = search.descended(upper) or upper
     found = search.settled(best)
     return search.fit(found, units, ranges)
 
@@ -167,14 +170,14 @@ class _Search:
     def descended(self, times: Times) -> Times | None:
         """As far down as linear programs lead; ``None``: they lead nowhere that holds."""
         held = self.holds(times)
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
             answer = self._solved(self.piece(times), times)
             if answer is None:
                 break
             if not held:
-                if not self.holds(answer):
+                if number == _ASTRAY:
                     return None
-                times, held = answer, True
+                times, held = answer, self.holds(answer)
                 continue
             share = Fraction(1)
             for _ in range(_HALVINGS):
@@ -194,19 +197,24 @@ class _Search:
         Raises:
             NoSoundBound: raising a time makes a row cheaper.
         """
-        tiny = self._step / (_FINE * _FINE)
+        tiny = self._step / (_FINE * _PRIME)
         at = {}
         for number, (place, quantity) in enumerate(self._free.items()):
-            more = tiny * (1 + number * 37 % 101)
+            more = tiny * pow(_SCATTERED, number + 1, _PRIME)
             room = times[place] < quantity.high if up else times[place] > quantity.low
             # At the end of a range there is the other side alone.
             at[place] = times[place] + (more if up == room else -more)
         base, slopes = self._judge.sloped(at)
         for place in self._free:
-            cheaper = [n for n, one in enumerate(slopes) if one.get(place, 0) < 0]
-            if cheaper:
-                raise _cheaper(place, [self._rows[n].label for n in cheaper])
-        return _Piece(at, base, slopes)
+            falling = [n for n, one in enumerate(slopes) if one.get(place, 0) < 0]
+            if falling:
+                raised = self._judge.at({**at, place: at[place] + tiny}, falling)
+                cheaper = [n for n, cost in zip(falling, raised, strict=True) if cost < base[n]]
+                if cheaper:
+                    raise _cheaper(place, [self._rows[n].label for n in cheaper])
+        # Where two sums are the same after all, the slopes may be those of either.
+        rising = [{place: g for place, g in one.items() if g > 0} for one in slopes]
+        return _Piece(at, base, rising)
 
     def _solved(self, piece: _Piece, times: Times) -> Times | None:
         """Of the linear program of a piece; ``None``: it has no answer, or nothing is paid."""
@@ -404,12 +412,14 @@ class _Search:
 
     def fit(self, times: Times, units: Mapping[Place, Fraction], ranges: bool) -> Fit:
         """What was found. ``ranges``: on the piece that it lies on."""
-        self.piece(times)  # nothing gets cheaper above either
+        higher = self.piece(times)
         piece = self.piece(times, up=False)
         paid = self._objective(piece)
         counted: dict[Place, Fraction] = dict.fromkeys(self._free, Fraction(0))
-        for slopes in piece.slopes:
-            for place, slope in slopes.items():
+        # Paid is as well what the rows would pay if it were more.
+        for below, above in zip(piece.slopes, higher.slopes, strict=True):
+            for place in below.keys() | above.keys():
+                slope = max(below.get(place, Fraction(0)), above.get(place, Fraction(0)))
                 counted[place] += slope / units[place]
         program = self._program(piece)
         places = [p for p in self._free if p in paid]
