@@ -18,6 +18,7 @@ from click.testing import Result
 
 from wcetchar import store
 from wcetchar.errors import InputError, InputErrors, Location
+from wcetchar.store import document
 from wcetchar.store.names import PUBLISHED
 
 ROOT = Path(__file__).parents[2]
@@ -203,3 +204,11 @@ def test_advice_that_holds_for_several_mistakes_is_given_once() -> None:
     assert text.count("next: read the page") == 1
     assert text.splitlines()[-1] == "  next: read the page"
     assert "  next: its own" in text
+
+
+def test_pages_that_are_named_are_there() -> None:
+    schemas = [value for name, value in vars(document).items() if name.isupper()]
+    assert len(schemas) > 10
+    for schema in schemas:
+        (page,) = re.findall(r"docs/reference/[a-z-]+\.md", document.advice_on(schema))
+        assert (ROOT / page).is_file()

@@ -19,26 +19,16 @@ SYSTEM = "wcetchar/system/1"
 SLOWDOWNS = "wcetchar/slowdowns/1"
 SHARED_DEVICE = "wcetchar/shared-device/1"
 BUDGET = "wcetchar/budget/1"
-_PAGES = {
-    PROFILE: "hardware-profile",
-    SECTION_MAP: "section-map",
-    SERVICES: "services-file",
-    MEASURE: "measure-file",
-    MEASURED: "measurements",
-    CAMPAIGN: "campaign-file",
-    RUNS: "services-file",
-    WORKING_SETS: "working-sets",
-    PARTITIONS: "partitions",
-    SYSTEM: "system-file",
-    SLOWDOWNS: "slowdowns",
-    SHARED_DEVICE: "shared-device",
-    BUDGET: "budget-file",
-}
 
 
 def advice_on(schema: str) -> str:
     """What to do about a mistake in a file of this schema that says nothing better."""
-    return f"correct it; docs/reference/{_PAGES[schema]}.md says what may stand there"
+    kind = schema.split("/")[1]
+    if kind in ("services", "measure", "campaign", "system", "budget"):
+        page = f"{kind}-file"
+    else:
+        page = {"measured": "measurements", "runs": "services-file"}.get(kind, kind)
+    return f"correct it; docs/reference/{page}.md says what may stand there"
 
 
 def read_document(path: str, schema: str) -> Source:
