@@ -44,10 +44,8 @@ def recorded() -> RecordedPrices:
 
 
 def values_at(recorded: RecordedPrices, way: str, value: Fraction | int) -> list[Ends]:
-    return [
-        (Fraction(value),) * 3 if one.way == way else one.ends  # type: ignore[misc]
-        for one in recorded.numbers
-    ]
+    exact = Fraction(value)
+    return [(exact, exact, exact) if one.way == way else one.ends for one in recorded.numbers]
 
 
 def changed(recorded: RecordedPrices, values: list[Ends]) -> HardwareProfile:
