@@ -81,8 +81,6 @@ class Fit:
         excess: over all rows that were fitted, estimates less measurements, in nanoseconds.
         tight: rows that are within a thousandth of their measurement, and so hold the times up.
         together: times of which the rows tell sums alone, in groups.
-        judged: prices are no sums of times; the pricer said what rows cost, and that no others are
-            less in total is not proven.
     """
 
     times: tuple[FittedTime, ...]
@@ -90,4 +88,3 @@ class Fit:
     rows: int
     tight: tuple[str, ...]
     together: tuple[tuple[Place, ...], ...] = ()
-    judged: bool = False

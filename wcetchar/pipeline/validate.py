@@ -101,16 +101,18 @@ class MeasuredRows:
 
     Attributes:
         platforms: of each row, in its situation.
-        services: by name; ``used``: those that are priced.
+        services: by name.
+        successions: are counted.
     """
 
     rows: tuple[Compared, ...]
     platforms: tuple[estimating.Platform, ...]
-    characterization: Characterization
     services: Mapping[str, ServiceCharacterization]
-    used: tuple[str, ...]
+    successions: bool
     overheads: Mapping[str, Overhead]
     platform: estimating.Platform
+    fetch_width: int
+    joint: Mapping[str, tuple[str, ...]]
     clock_hz: Fraction | None
     left_out: int
 
@@ -159,11 +161,12 @@ def measured_rows(request: Request, profile: HardwareProfile | None = None) -> M
     return MeasuredRows(
         rows=rows,
         platforms=tuple(platforms.of(row.label) for row in rows),
-        characterization=characterization,
         services=services,
-        used=tuple(used),
+        successions=characterization.successions,
         overheads=overheads,
         platform=platform,
+        fetch_width=characterization.fetch_width,
+        joint=characterization.joint,
         clock_hz=clock if table.unit is Unit.CYCLES else None,
         left_out=len(table.measurements) - len(measured) - len(empty),
     )

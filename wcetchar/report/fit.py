@@ -185,12 +185,6 @@ def _notes(fit: Fit, check: Comparison | None, simplified: bool, dearer: int) ->
             f"of the rows that were left out {len(check.unsafe)} came out too low: what was fitted "
             "holds for what was measured, and not for everything else"
         )
-    if fit.judged:
-        yield (
-            "what is paid here is no sum of times: each row was priced as estimates are, and none "
-            "of the times could be a step less alone; that others are not less in total is not "
-            "proven, and how far one could be moved holds near what was found"
-        )
     if simplified:
         yield "of prices that are the dearest of several one was taken: the true ones are not lower"
     if dearer:
