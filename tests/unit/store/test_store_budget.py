@@ -96,7 +96,7 @@ def test_places(tmp_path: Path) -> None:
         ("word: bound", "word: bounds", "17:11", "did you mean `bound`?"),
         ("S: -1", "S: a", "12:20", "a whole number"),
         ("maximum: false", "maximum: perhaps", "16:14", "true or false"),
-        ('service: "?"', 'service: ""', "19:15", "at least 1 item"),
+        ('service: "?"', 'service: ""', "19:15", "something that is not empty"),
         ('  - {service: "?"}', "  - {total: 1 us}", "19:5", "the key `service` is missing"),
         ("but: [xQueueCreate]", "but: xQueueCreate", "18:31", "a list"),
         ('service: "xQueue*"', "service: xQueueSend", "18:27", "left out of a pattern"),
