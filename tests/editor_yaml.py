@@ -20,6 +20,7 @@ SCHEMAS: Final = tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
 MADE: Final = (".venv", "build", ".git", ".hypothesis")
 NONE: Final = {
     "docs/howto/ci-example/wcet.yml": "a workflow, which its own program reads",
+    "integrations/zephyr/west-commands.yml": "west's, which it reads by a schema of its own",
     "rtl_boards/boards/a.yaml": "of the boards in RTL, which only their own scripts read",
     "rtl_boards/boards/b.yaml": "of the boards in RTL, which only their own scripts read",
     "rtl_boards/boards/c.yaml": "of the boards in RTL, which only their own scripts read",
@@ -27,6 +28,7 @@ NONE: Final = {
     "rtos_tests/freertos/stands-for.yaml": "names for a generated page, which its script reads",
     "rtos_tests/zephyr/stands-for.yaml": "names for a generated page, which its script reads",
     "rtos_tests/zephyr/testcase.yaml": "of Zephyr's own test runner",
+    "zephyr/module.yml": "of Zephyr's own build, which reads it by a schema of its own",
 }
 """YAML files of the repository that wcetchar does not read, and why they are there."""
 

@@ -152,7 +152,7 @@ def test_a_cell_that_fails_stops_no_other(example: Path, tmp_path: Path) -> None
     assert done.returncode == 3
     bad = "mps2-an385+Onone"
     assert f"1 of 3 cells failed: {bad}" in done.stderr
-    message = f"failed: {bad}: {campaign}:11:12: the build ended with status 2"
+    message = f"failed: {bad}: {campaign}:12:12: the build ended with status 2"
     assert message in " ".join(done.stdout.split())  # lines are as wide as a terminal
     index = load(output / "campaign.json")
     assert [cell["status"] for cell in index["cells"]] == ["failed", "done", "done"]
@@ -175,7 +175,7 @@ def test_services_that_the_firmware_does_not_call(example: Path, tmp_path: Path)
     campaign, output = changed(example, tmp_path, *both)
     refused_run = process("campaign", campaign, "-o", str(output))
     assert refused_run.returncode == 3
-    assert "more.yaml:27:3: no trace shows other" in refused_run.stderr
+    assert "more.yaml:28:3: no trace shows other" in refused_run.stderr
     campaign, output = changed(example, tmp_path, *both, ("machine:", "partial: true\nmachine:"))
     done = process("campaign", campaign, "-o", str(output))
     assert done.returncode == 0
@@ -356,7 +356,7 @@ def test_mistakes_come_before_anything_runs(example: Path, tmp_path: Path) -> No
     refused(
         run("campaign", campaign, "-o", str(output)),
         3,
-        f"{campaign}:13:10: there is no machine 'mps3', which cell mps2-an385+O2 names",
+        f"{campaign}:14:10: there is no machine 'mps3', which cell mps2-an385+O2 names",
     )
     assert not output.exists()
     good = str(example / "campaign.yaml")

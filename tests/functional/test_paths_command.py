@@ -198,7 +198,7 @@ def test_a_fact_that_a_trace_contradicts(place: Place, facts: str, said: str) ->
     ("facts", "said"),
     [
         ("loop at start: at most 3\n", "names no loop"),
-        ("service works { never work }\n", "did you mean work?"),
+        ("service works { never work }\n", "did you mean `work`?"),
         ("loop at work+20: at most M\n", "work has no parameter M"),
         ("access at work: nowhere\n", "there is no logical section nowhere"),
         ("never nothing\n", "nothing"),
