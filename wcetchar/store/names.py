@@ -201,5 +201,5 @@ def _resolve(asked: str, names: tuple[str, ...], folder: Path, suffix: str, what
     raise InputError(
         f"no such {what}: {shown(asked)}",
         expected=f"a file, or {one_of(names)}",
-        hint=did_you_mean(asked, names),
+        hint=did_you_mean(asked, names) or "check the path, or take one of these",
     )
