@@ -129,11 +129,11 @@ class InputErrors(InputError):
 
     def told(self, advice: str | None) -> str:
         """Each; advice that holds for several once, at the last of them."""
-        last = {one.advice or advice: number for number, one in enumerate(self.errors)
-                if not one.hint}  # fmt: skip
+        advised = [None if one.hint else one.advice or advice for one in self.errors]
+        last = {said: number for number, said in enumerate(advised)}
         return "\n".join(
-            one.told(said if last.get(said := one.advice or advice) == number else None)
-            for number, one in enumerate(self.errors)
+            one.told(said if last[said] == number else None)
+            for number, (one, said) in enumerate(zip(self.errors, advised, strict=True))
         )
 
 

@@ -113,6 +113,15 @@ map_option = click.option(
     shell_complete=completing.maps,
 )
 """``--map``: one section map."""
+maps_option = click.option(
+    "maps",
+    "--map",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Section map: one for all profiles or one for each. Default: the profile's own.",
+    shell_complete=completing.maps,
+)
+"""``--map``: of several profiles."""
 services_option = click.option(
     "services",
     "--service",
@@ -122,6 +131,15 @@ services_option = click.option(
     shell_complete=completing.services,
 )
 """``--service``: those of a characterization that are priced."""
+only_services_option = click.option(
+    "services",
+    "--service",
+    multiple=True,
+    metavar="NAME",
+    help="Only this service; repeatable.",
+    shell_complete=completing.services,
+)
+"""``--service``: by the names of the characterization, each part by itself."""
 values_option = click.option(
     "values",
     "--set",

@@ -15,6 +15,7 @@ from wcetchar.cli.common import (
     emit,
     format_option,
     json_option,
+    only_services_option,
     output_option,
     progress_bar,
     say,
@@ -69,14 +70,7 @@ def _percent(ctx: click.Context, param: click.Parameter, text: str | None) -> Fr
     help="The profiles and maps belong to the characterizations in turn, one each: for different "
     "cores.",
 )
-@click.option(
-    "services",
-    "--service",
-    multiple=True,
-    metavar="NAME",
-    help="Only this service; repeatable.",
-    shell_complete=completing.services,
-)
+@only_services_option
 @click.option(
     "values",
     "--set",

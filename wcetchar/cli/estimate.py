@@ -13,6 +13,7 @@ from wcetchar.cli.common import (
     emit,
     format_option,
     json_option,
+    maps_option,
     maximum_option,
     output_option,
     progress_bar,
@@ -40,14 +41,7 @@ FORMATS = ("table", "summary", "csv", "markdown", "json")
     help="Hardware profile; more than one prices each.",
     shell_complete=completing.profiles,
 )
-@click.option(
-    "maps",
-    "--map",
-    multiple=True,
-    metavar="NAME|FILE",
-    help="Section map: one for all profiles or one for each. Default: the profile's own.",
-    shell_complete=completing.maps,
-)
+@maps_option
 @services_option
 @values_option
 @maximum_option

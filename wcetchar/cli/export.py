@@ -6,7 +6,7 @@ import click
 
 from wcetchar import __version__
 from wcetchar.cli import completing
-from wcetchar.cli.common import check_output, emit, map_option, progress_bar
+from wcetchar.cli.common import check_output, emit, map_option, progress_bar, services_option
 from wcetchar.errors import UsageError
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.invocation import Exported
@@ -36,14 +36,7 @@ FORMATS = ("callgrind", "perfetto", "speedscope")
     shell_complete=completing.profiles,
 )
 @map_option
-@click.option(
-    "services",
-    "--service",
-    multiple=True,
-    metavar="NAME",
-    help="Only this service, with all parts of one that another thread cuts; repeatable.",
-    shell_complete=completing.services,
-)
+@services_option
 @click.option(
     "values",
     "--set",

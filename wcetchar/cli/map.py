@@ -8,7 +8,7 @@ from wcetchar.cli import completing
 from wcetchar.cli.common import check_output, emit, output_option
 
 
-@click.group("map", short_help="Make section maps.")
+@click.group("map")
 def command() -> None:
     """Make section maps: derive one from an application (`init`).
 

@@ -13,6 +13,7 @@ from wcetchar.cli.common import (
     emit,
     format_option,
     json_option,
+    only_services_option,
     output_option,
     progress_bar,
     table_color,
@@ -64,14 +65,7 @@ def command() -> None:
     help="Lines of this service show what measuring takes; the least of them is subtracted.",
 )
 @situation_options
-@click.option(
-    "services",
-    "--service",
-    multiple=True,
-    metavar="NAME",
-    help="Only this service; repeatable.",
-    shell_complete=completing.services,
-)
+@only_services_option
 @click.option(
     "--hold-out",
     type=click.IntRange(0, 1000),

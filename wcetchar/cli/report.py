@@ -10,8 +10,10 @@ import click
 from wcetchar.cli import completing
 from wcetchar.cli.common import (
     check_output,
+    chosen_format,
     emit,
     json_option,
+    maps_option,
     output_option,
     progress_bar,
     services_option,
@@ -34,7 +36,7 @@ _ENDINGS: Final = {
 }
 
 
-@click.command("report", short_help="A kernel's datasheet, as a page or as text.")
+@click.command("report")
 @click.argument("characterization", shell_complete=completing.characterizations)
 @click.option(
     "profiles",
@@ -44,14 +46,7 @@ _ENDINGS: Final = {
     help="Hardware profile; more than one prices each. Without any, only counts are shown.",
     shell_complete=completing.profiles,
 )
-@click.option(
-    "maps",
-    "--map",
-    multiple=True,
-    metavar="NAME|FILE",
-    help="Section map: one for all profiles or one for each. Default: the profile's own.",
-    shell_complete=completing.maps,
-)
+@maps_option
 @click.option(
     "--against",
     metavar="NAME|FILE",
@@ -130,10 +125,8 @@ def _format(form: str | None, as_json: bool, output: str | None) -> str:
     Raises:
         UsageError: options contradict each other, or the output's ending says nothing.
     """
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other")
     if as_json or form is not None:
-        return "json" if as_json else form or ""
+        return chosen_format(form, as_json)
     if output is None or output == "-":
         return "text"
     ending = os.path.splitext(output)[1].lower()

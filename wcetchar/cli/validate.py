@@ -15,6 +15,7 @@ from wcetchar.cli.common import (
     emit,
     format_option,
     json_option,
+    only_services_option,
     output_option,
     progress_bar,
     table_color,
@@ -108,14 +109,7 @@ FORMATS = ("table", "csv", "markdown", "json")
     help="Lines of this service show what measuring takes; the least of them is subtracted.",
 )
 @situation_options
-@click.option(
-    "services",
-    "--service",
-    multiple=True,
-    metavar="NAME",
-    help="Only this service; repeatable.",
-    shell_complete=completing.services,
-)
+@only_services_option
 @click.option(
     "--metric",
     type=click.Choice([metric.value for metric in Metric]),

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 from wcetchar import __version__
 from wcetchar.capture.tools import TOOLS, USES, examine
-from wcetchar.errors import UsageError
+from wcetchar.errors import UsageError, did_you_mean
 from wcetchar.model.tool import Found, State, Use
 
 _PYTHON: Final = "3.11"
@@ -54,8 +54,6 @@ def run(asked: Sequence[str], verbs: Sequence[str]) -> Checkup:
     known = {**{verb: own.get(verb, Use(verb)) for verb in verbs}, **own}
     for name in asked:
         if name not in known:
-            from wcetchar.store.checking import did_you_mean
-
             raise UsageError(
                 f"there is no verb or target {name!r}",
                 expected="one of " + ", ".join(known),

@@ -10,9 +10,8 @@ from typing import Final
 
 from wcetchar import store
 from wcetchar.engine.slowdown import bus_share_of, stretch, taken_of
-from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.errors import InputError, Location, UsageError, did_you_mean
 from wcetchar.model.slowdown import Application, BusLoad, MeasuredSlowdowns
-from wcetchar.store.checking import did_you_mean
 
 _POINTS: Final = 64
 """So many that they are drawn without dots, which are for what was measured."""

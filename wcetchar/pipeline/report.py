@@ -80,7 +80,7 @@ def run(request: Request, progress: Advance | None = None) -> Result:
     files = [request.characterization, *([] if request.against is None else [request.against])]
     found = [store.load_characterization(file) for file in files]
     labels = labels_of(files) if len(files) > 1 else tuple(files)
-    asked = [_asked(request, file, found) for file in files]
+    asked = [_asked(request, file, one, found) for file, one in zip(files, found, strict=True)]
     opened = [_Sheet(one, c) for one, c in zip(asked, found, strict=True)]
     sides = []
     for one, label, graphs in zip(opened, labels, (request.graphs, False), strict=False):
@@ -106,15 +106,17 @@ def _evaluators(
             yield f"{side}-{number}", evaluator.document_of(one, characterization)
 
 
-def _asked(request: Request, file: str, found: Sequence[Characterization]) -> estimating.Request:
-    """Of one characterization: what it has of the services and parameters that are asked for.
+def _asked(
+    request: Request, file: str, mine: Characterization, found: Sequence[Characterization]
+) -> estimating.Request:
+    """Of one characterization of all: what it has of the services and parameters that are asked
+    for.
 
     Raises:
         InputError: none has one of them.
     """
     services, values = request.services, request.values
     if len(found) > 1:
-        mine = found[0 if file == request.characterization else 1]
         services = tuple(name for name in services if _has_service(mine, name))
         values = {name: value for name, value in values.items() if _has_parameter(mine, name)}
         for name in request.services:

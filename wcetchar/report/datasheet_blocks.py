@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from wcetchar.report.datasheet import Datasheet, Difference, Hardware, Priced, ServiceRows, Side
 from wcetchar.report.numbers import grouped, percent
-from wcetchar.report.view import BlockingView, EstimateView, SectionView
+from wcetchar.report.profile import ACCESS_COLUMNS
+from wcetchar.report.view import BlockingView, EstimateView, SectionView, column_cells
 
 Columns = tuple[tuple[str, bool], ...]
 """(heading, whether it holds numbers)."""
@@ -152,15 +153,7 @@ def hardware_blocks(hardware: Hardware) -> Iterator[Block]:
     yield Line("core", "", hardware.about.heading)
     if hardware.about.words:
         yield Lines("words", "", hardware.about.words)
-    accesses: Columns = (
-        ("memory", False),
-        ("operation", False),
-        ("one word, ns", True),
-        ("core cycles", True),
-        ("next word, ns", True),
-        ("MB/s in a burst", True),
-    )
-    yield Table("accesses", "times of accesses, upper ends", accesses, hardware.about.rows)
+    yield Table("accesses", "times of accesses, upper ends", ACCESS_COLUMNS, hardware.about.rows)
     places: Columns = (("linker section", False), ("memory", False))
     yield Table("places", "where sections lie", places, hardware.places)
 
@@ -312,17 +305,7 @@ def priced_blocks(priced: Priced) -> Iterator[Block]:
         "classes",
         "cost by access and event",
         CLASSES,
-        tuple(
-            (
-                column.name,
-                column.region,
-                grouped(column.count),
-                grouped(column.price_ns),
-                grouped(column.ns),
-                percent(column.ns, view.total.high),
-            )
-            for column in view.columns
-        ),
+        tuple(column_cells(view)),
     )
     if view.notes:
         yield Lines("notes", "notes", view.notes)

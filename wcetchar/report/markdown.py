@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from wcetchar.model.uncertainty import Uncertainties
 from wcetchar.report import uncertainty
-from wcetchar.report.numbers import grouped, percent
-from wcetchar.report.view import EstimateView
+from wcetchar.report.numbers import grouped
+from wcetchar.report.view import EstimateView, column_cells
 
 
 def render(views: Iterable[EstimateView]) -> str:
@@ -45,17 +45,7 @@ def _estimate(view: EstimateView) -> Iterator[str]:
     yield from _table(
         ["class", "region"],
         ["count", "ns each", "ns", "share"],
-        [
-            [
-                column.name,
-                column.region,
-                grouped(column.count),
-                grouped(column.price_ns),
-                grouped(column.ns),
-                percent(column.ns, view.total.high),
-            ]
-            for column in view.columns
-        ],
+        column_cells(view),
     )
     yield ""
     if view.uncertainty is not None:

@@ -19,7 +19,7 @@ from wcetchar.report.markdown import escaped, table_lines
 from wcetchar.report.numbers import for_json, grouped
 from wcetchar.report.terminal import table_of, text_of
 
-_COLUMNS = (
+ACCESS_COLUMNS = (
     ("memory", False),
     ("operation", False),
     ("one word, ns", True),
@@ -99,7 +99,7 @@ def view_of(
 
 
 def terminal(view: ProfileView, width: int = 120, color: bool = False) -> str:
-    table = table_of(_COLUMNS, view.rows)
+    table = table_of(ACCESS_COLUMNS, view.rows)
     parts: list[RenderableType] = [Text(view.heading, style="bold")]
     parts += [Text(sentence) for sentence in view.words]
     parts += ["", table, ""]
@@ -110,7 +110,7 @@ def terminal(view: ProfileView, width: int = 120, color: bool = False) -> str:
 def markdown(view: ProfileView) -> str:
     lines = [f"## {escaped(view.heading)}", ""]
     lines += [f"* {escaped(sentence)}" for sentence in view.words]
-    lines += ["", *table_lines(_COLUMNS, view.rows), ""]
+    lines += ["", *table_lines(ACCESS_COLUMNS, view.rows), ""]
     lines += [f"* {escaped(line)}" for line in _found(view)]
     return "\n".join(lines) + "\n"
 

@@ -16,7 +16,7 @@ from wcetchar.model.characterization import Word
 from wcetchar.model.estimate import Chain, Estimate, EstimateColumn
 from wcetchar.model.interval import Interval
 from wcetchar.model.uncertainty import Uncertainties
-from wcetchar.report.numbers import grouped
+from wcetchar.report.numbers import grouped, percent
 from wcetchar.report.uncertainty import shown
 
 PAPER_COLUMNS: Final = 12
@@ -264,6 +264,21 @@ def _elsewhere(
 
 def _at(parameters: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{name}={value}" for name, value in parameters)
+
+
+def column_cells(view: EstimateView) -> list[tuple[str, ...]]:
+    """For each class: name, region, count, ns each, ns and share of the total, as text."""
+    return [
+        (
+            column.name,
+            column.region,
+            grouped(column.count),
+            grouped(column.price_ns),
+            grouped(column.ns),
+            percent(column.ns, view.total.high),
+        )
+        for column in view.columns
+    ]
 
 
 def class_name(key: Key) -> str:

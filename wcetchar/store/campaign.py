@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, Location, did_you_mean
 from wcetchar.model.campaign import (
     MAX_CELLS,
     MAX_RUNS,
@@ -26,7 +26,6 @@ from wcetchar.store.checking import (
     Integer,
     Text,
     YamlModel,
-    did_you_mean,
     in_place,
     list_at,
     mapping_at,

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from wcetchar import formula
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, Location, did_you_mean
 from wcetchar.model.access import LINE_LOADS, UNKNOWN_SECTION, WAYS_OF_LINE_LOADS
 from wcetchar.model.cache import LINE_BYTES
 from wcetchar.model.characterization import SCHEMA_VERSION, Characterization
 from wcetchar.store.characterization_doc import KIND, CharacterizationDoc, plain
-from wcetchar.store.checking import did_you_mean, list_at, mapping_at, one_of, validate
+from wcetchar.store.checking import list_at, mapping_at, one_of, validate
 from wcetchar.store.fetched_lines import check_lines
 from wcetchar.store.json_source import MAX_BYTES, parse_json, read_json
 from wcetchar.store.names import characterization_path

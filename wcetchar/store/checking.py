@@ -23,12 +23,10 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from wcetchar import errors
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, did_you_mean
 from wcetchar.store.source import PlainInt, Source, Steps, shown
 
 D = TypeVar("D", bound=BaseModel)
-did_you_mean = errors.did_you_mean
 
 
 def _plain_text(value: object) -> object:

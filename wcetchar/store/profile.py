@@ -10,7 +10,7 @@ from pydantic.annotated_handlers import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, did_you_mean
 from wcetchar.model.access import EventKind, Operation
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.fetch_buffer import FetchBuffer
@@ -31,7 +31,6 @@ from wcetchar.store.checking import (
     Integer,
     Text,
     YamlModel,
-    did_you_mean,
     in_place,
     mapping_at,
     one_of,

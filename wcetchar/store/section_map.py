@@ -7,14 +7,13 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
 
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, did_you_mean
 from wcetchar.model.section_map import Assumption, CacheState, SectionMap
 from wcetchar.model.uncertainty import UncertainCount
 from wcetchar.store.checking import (
     Integer,
     Text,
     YamlModel,
-    did_you_mean,
     in_place,
     one_of,
     validate,

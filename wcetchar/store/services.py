@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, Location, did_you_mean
 from wcetchar.model.service import (
     PART_SEPARATOR,
     AddressRange,
@@ -30,7 +30,6 @@ from wcetchar.store.checking import (
     Integer,
     Text,
     YamlModel,
-    did_you_mean,
     in_place,
     list_at,
     mapping_at,

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, did_you_mean
 from wcetchar.model.shared_device import Figure, Phase, SharedDevice
 from wcetchar.store.checking import (
     Integer,
     Text,
     YamlModel,
-    did_you_mean,
     in_place,
     one_of,
     validate,

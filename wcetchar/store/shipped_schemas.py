@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from wcetchar.errors import InputError
-from wcetchar.store.checking import did_you_mean, one_of
+from wcetchar.errors import InputError, did_you_mean
+from wcetchar.store.checking import one_of
 from wcetchar.store.names import PACKAGE
 from wcetchar.store.source import shown
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, did_you_mean
 from wcetchar.model.hardware import Unit
 from wcetchar.model.switching import WorkingSet
 from wcetchar.model.workload import (
@@ -30,7 +30,6 @@ from wcetchar.store.checking import (
     NamedText,
     Text,
     YamlModel,
-    did_you_mean,
     in_place,
     list_at,
     mapping_at,

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator
 
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, did_you_mean
 from wcetchar.model.switching import WorkingSet
-from wcetchar.store.checking import Text, YamlModel, did_you_mean, in_place, one_of, validate
+from wcetchar.store.checking import Text, YamlModel, in_place, one_of, validate
 from wcetchar.store.document import WORKING_SETS, read_document
 from wcetchar.store.names import is_file, working_sets_path
 from wcetchar.store.profile import Size

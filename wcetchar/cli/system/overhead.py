@@ -14,6 +14,7 @@ from wcetchar.cli.common import (
     emit,
     format_option,
     json_option,
+    maps_option,
     output_option,
     table_color,
     table_width,
@@ -68,14 +69,7 @@ def _rate(text: str) -> Fraction:
     help="Hardware profile that prices a switch of CHARACTERIZATION; repeatable.",
     shell_complete=completing.profiles,
 )
-@click.option(
-    "maps",
-    "--map",
-    multiple=True,
-    metavar="NAME|FILE",
-    help="Section map: one for all profiles or one for each. Default: the profile's own.",
-    shell_complete=completing.maps,
-)
+@maps_option
 @click.option(
     "--service",
     default=pipeline.SWITCH,
