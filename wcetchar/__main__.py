@@ -1,5 +1,5 @@
 """``python -m wcetchar``."""
 
-from wcetchar.cli import main
+from wcetchar.cli import program
 
-main()
+program()
