@@ -227,7 +227,7 @@ def test_a_characterization_may_have_any_file_name() -> None:
 def test_names_that_are_not_there() -> None:
     result = run("estimate", "k.json", "--profile", "cortex-m3/flash-3wss")
     refused(result, 3, "did you mean `cortex-m3/flash-3ws`?")
-    refused(estimate("--service", "wlak"), 3, "no service wlak", "did you mean 'walk'?")
+    refused(estimate("--service", "wlak"), 3, "no service wlak", "did you mean `walk`?")
     result = run("estimate", "k.json", "--profile", "p.yaml")
     refused(result, 2, "profile board has no default map", "--map")
 

@@ -164,7 +164,7 @@ def test_a_call_in_parts_is_each_of_them() -> None:
     ("line", "head", "said"),
     [
         ("{service: wlak, total: 1 us}", "", "5:15: there is no service wlak"),
-        ("{service: wlak, total: 1 us}", "", "did you mean 'walk'?"),
+        ("{service: wlak, total: 1 us}", "", "did you mean `walk`?"),
         ('{service: "x*", total: 1 us}', "", "5:15: no service has a name like x*"),
         ('{service: "w*", but: [copy], total: 1 us}', "", "5:27: w* does not mean copy anyway"),
         ("{service: copy, total: 1 us}", "", "5:15: copy needs a value for M (bytes)"),

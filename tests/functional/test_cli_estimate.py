@@ -360,7 +360,7 @@ def test_a_section_that_is_nearly_one_of_the_characterization() -> None:
     result = run(*WALK)
     assert result.exit_code == 3
     assert result.stderr.startswith("map.yaml:5:9: the characterization of k has no section .dta")
-    assert "did you mean '.data'?" in result.stderr
+    assert "did you mean `.data`?" in result.stderr
 
 
 def test_a_value_that_several_services_need_is_asked_for_once() -> None:

@@ -293,7 +293,7 @@ def refused(result: Result, code: int, *words: str) -> None:
 
 def test_what_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(
-        place.export("callgrind", "--service", "wrok"), 3, "no service wrok", "did you mean 'work'"
+        place.export("callgrind", "--service", "wrok"), 3, "no service wrok", "did you mean `work`"
     )
     refused(
         place.export("callgrind", "--set", "N=4"),

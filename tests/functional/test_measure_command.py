@@ -347,7 +347,7 @@ def test_what_others_reported_is_held_against_itself(
         (("target", "plan.yaml"), 2, "READINGS"),
         (("target", "nothing", "r.csv"), 3, "no such plan of measurements"),
         (("target", "plan.yaml", "none.csv"), 3, "cannot be read"),
-        (("target", "plan.yaml", "r.csv", "--only", "lode"), 3, "did you mean 'load'?"),
+        (("target", "plan.yaml", "r.csv", "--only", "lode"), 3, "did you mean `load`?"),
         (("target", "plan.yaml", "r.csv", "--clock", "fast"), 3, "--clock: `fast`"),
         (("target", "muller-arm9", "r.csv"), 3, "r.csv:2: the plan has no operation call"),
         (("target", "plan.yaml", "r.csv", "--plot", "-"), 2, "a file of its own"),

@@ -200,7 +200,7 @@ def test_addresses_that_a_state_needs_are_asked_for(files: Files) -> None:
     [
         ("service,label,cycles\nplain,cold,-3\n", "m.csv:2:12"),
         ("service,label,X,cycles\nplain,cold,1,3\n", "has a parameter X"),
-        ("service,label,cycles\nplane,cold,3\n", "did you mean 'plain'?"),
+        ("service,label,cycles\nplane,cold,3\n", "did you mean `plain`?"),
     ],
 )
 def test_measurements_that_cannot_be_meant(files: Files, text: str, message: str) -> None:

@@ -186,7 +186,7 @@ def test_growth(project: pytest.Pytester) -> None:
     ("arguments", "said"),
     [
         ('"wlak", "1 us"', "*there is no service wlak"),
-        ('"wlak", "1 us"', "  next: did you mean 'walk'?"),
+        ('"wlak", "1 us"', "  next: did you mean `walk`?"),
         ('"copy", "1 us"', "*copy needs a value for M (bytes)"),
         ('"walk", "1 kg"', "*at_most: `kg` is not a unit*"),
         ('"walk", preemption="1"', "*preemption: `1` has no unit"),

@@ -318,7 +318,7 @@ def test_the_format_follows_the_ending() -> None:
     ("arguments", "code", "message"),
     [
         (("k.json", "--map", "map.yaml"), 2, "a section map without a profile"),
-        ((*ARGUMENTS, "--service", "wlak"), 3, "did you mean 'walk'?"),
+        ((*ARGUMENTS, "--service", "wlak"), 3, "did you mean `walk`?"),
         ((*ARGUMENTS, "--set", "K=3"), 3, "--set: no selected service has a parameter K"),
         ((*ARGUMENTS, "--set", "N=99"), 3, "out of range"),
         ((*ARGUMENTS, "--against", "newer.json", "--service", "x"), 3, "no characterization has"),

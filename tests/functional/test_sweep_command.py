@@ -254,7 +254,7 @@ def test_solved_over_another_axis(tmp_path: Path) -> None:
         (("--vary", "N=1..17"), 3, "N from 1 to 16"),
         (("--vary", "N=1..9/1"), 3, "2 at least"),
         (("--vary", "N=1..9*1"), 3, "a factor of 2"),
-        (("--vary", "Nn=1..3"), 3, "did you mean 'N'"),
+        (("--vary", "Nn=1..3"), 3, "did you mean `N`"),
         (("--vary", "N=1", "--vary", "N=2"), 2, "given twice"),
         (("--vary", "N=1", "--set", "N=2"), 2, "by --set"),
         (("--vary", "core.clok=8MHz"), 3, "core.clock"),

@@ -15,7 +15,6 @@ with masked interrupts holds off preemption as well.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -31,7 +30,7 @@ from wcetchar.engine.maximum import worst_parameters
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import price_vector
 from wcetchar.engine.refills import Refills
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, did_you_mean
 from wcetchar.model.access import AccessVector, Key, key_order
 from wcetchar.model.characterization import (
     Blocking,
@@ -82,11 +81,10 @@ def service_named(characterization: Characterization, name: str) -> ServiceChara
         if service.name == name:
             return service
     names = [service.name for service in characterization.services]
-    close = difflib.get_close_matches(name, names, 1)
     raise InputError(
         f"the characterization of {characterization.kernel.name} has no service {name}",
         expected=f"one of {', '.join(names)}" if names else "a characterization with services",
-        hint=f"did you mean {close[0]!r}?" if close else None,
+        hint=did_you_mean(name, names),
     )
 
 

@@ -257,7 +257,7 @@ def _misspelt(
             yield PricingError(
                 f"the characterization of {characterization.kernel.name} has no section {name}",
                 expected=f"one of {listed(sorted(known))}",
-                hint=f"did you mean {close[0]!r}?",
+                hint=f"did you mean `{close[0]}`?",
                 file="map",
                 keys=("sections", name),
             )

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from wcetchar import store
-from wcetchar.errors import InputError, several
+from wcetchar.errors import InputError, did_you_mean, several
 from wcetchar.model.budget import Baseline, Budget, Budgets, Checked, Figure, Held
 from wcetchar.model.characterization import (
     Characterization,
@@ -21,7 +21,7 @@ from wcetchar.model.estimate import Estimate
 from wcetchar.model.service import whole_of
 from wcetchar.pipeline.all_paths import safe_notes
 from wcetchar.pipeline.budget_figures import Figures, Sources, compared, figure_of, gaps_of
-from wcetchar.pipeline.budget_values import Mistakes, close_to, refuse_strangers
+from wcetchar.pipeline.budget_values import Mistakes, refuse_strangers
 from wcetchar.pipeline.estimate import map_of
 from wcetchar.pipeline.service_notes import owners, told
 
@@ -198,7 +198,7 @@ def _meant(path: str, budgets: Budgets, found: Characterization) -> list[Meant]:
                     + (f"; it is left out: {left_out[0].because}" if left_out else ""),
                     where=where,
                     expected=f"a service of {path}" + (", or several" * budget.is_pattern),
-                    hint=close_to(budget.service, known),
+                    hint=did_you_mean(budget.service, known),
                 )
             )
             continue
@@ -210,7 +210,7 @@ def _meant(path: str, budgets: Budgets, found: Characterization) -> list[Meant]:
                         f"{budget.service} does not mean {name} anyway",
                         where=budget.place(f"but {name}", "service"),
                         expected="a service that the pattern means",
-                        hint=close_to(name, [one for one in known if means(like, one)]),
+                        hint=did_you_mean(name, [one for one in known if means(like, one)]),
                     )
                 )
     if mistakes:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from wcetchar.engine import PricingError
-from wcetchar.errors import InputError, Location, few, several
+from wcetchar.errors import InputError, Location, did_you_mean, few, several
 from wcetchar.model.budget import Budget, Budgets
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 
 _NAMED = 4
 """Services that an error names at most."""
-
-
-def close_to(name: str, known: Iterable[str]) -> str | None:
-    """A hint, where a name is like one that is known."""
-    close = difflib.get_close_matches(name[:100], list(known), 1)
-    return f"did you mean {close[0]!r}?" if close else None
 
 
 def refuse_strangers(
@@ -49,7 +42,7 @@ def _stranger(what: str, name: str, known: set[str], where: Location | None) -> 
         what,
         where=where,
         expected=f"one of {', '.join(sorted(known))}" if known else "no values at all",
-        hint=close_to(name, known),
+        hint=did_you_mean(name, known),
     )
 
 

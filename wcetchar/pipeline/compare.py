@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from pathlib import PurePath
 
 from wcetchar import store
 from wcetchar.engine.versus import Side, common_ranges, versus
-from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.errors import InputError, Location, UsageError, did_you_mean
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.versus import Hardware, ServiceVersus
 from wcetchar.pipeline import estimate as estimating
@@ -122,12 +121,11 @@ def _owners(request: Request, found: Sequence[Characterization]) -> dict[str, tu
             owners.setdefault(service.name, []).append(number)
     unknown = [name for name in request.services if name not in owners]
     if unknown:
-        close = difflib.get_close_matches(unknown[0], owners, 1)
         raise InputError(
             f"no characterization has a service {unknown[0]}",
             where=Location("--service"),
             expected="a service of one of them",
-            hint=f"did you mean {close[0]!r}?" if close else None,
+            hint=did_you_mean(unknown[0], owners),
         )
     wanted = request.services or tuple(owners)
     return {name: tuple(owners[name]) for name in dict.fromkeys(wanted)}
@@ -137,12 +135,11 @@ def _refuse_strangers(request: Request, found: Sequence[Characterization]) -> No
     known = {p.name for c in found for service in c.services for p in service.parameters}
     for name in request.values:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
             raise InputError(
                 f"no service has a parameter {name}",
                 where=Location("--set"),
                 expected=f"one of {', '.join(sorted(known))}" if known else "no --set at all",
-                hint=f"did you mean {close[0]!r}?" if close else None,
+                hint=did_you_mean(name, known),
             )
 
 

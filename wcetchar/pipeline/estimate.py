@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from wcetchar.engine import (
 from wcetchar.engine.counts import check_values
 from wcetchar.engine.parameter_box import narrowed
 from wcetchar.engine.pricing import can_follow, leads_on
-from wcetchar.errors import InputError, InputErrors, Location, UsageError, few
+from wcetchar.errors import InputError, InputErrors, Location, UsageError, did_you_mean, few
 from wcetchar.model.characterization import (
     Characterization,
     ServiceCharacterization,
@@ -393,11 +392,10 @@ def refuse_strangers(
     known = parameters_that_count(services, characterization)
     for name in request.values:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
             raise InputError(
                 f"no selected service has a parameter {name}",
                 expected=f"one of {', '.join(sorted(known))}" if known else "no --set at all",
-                hint=f"did you mean {close[0]!r}?" if close else None,
+                hint=did_you_mean(name, known),
                 where=Location("--set"),
             )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from wcetchar.engine.estimate import estimate_at
 from wcetchar.engine.instructions import dearest, priced_invocation
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import price_vector
-from wcetchar.errors import InputError, Location
+from wcetchar.errors import InputError, Location, did_you_mean
 from wcetchar.image import load_image
 from wcetchar.model.characterization import Word
 from wcetchar.model.invocation import Exported, Invocation, PricedInvocation
@@ -181,11 +180,10 @@ def _named(names: Sequence[str], services: ServicesFile) -> tuple[str, ...]:
     known |= {part.of(s.name): None for s in services.services for part in PARTS[s.kind]}
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
             raise InputError(
                 f"the services files have no service {name}",
                 where=Location("--service"),
-                hint=f"did you mean {close[0]!r}?" if close else None,
+                hint=did_you_mean(name, known),
             )
     return tuple(dict.fromkeys(names))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from wcetchar import store
-from wcetchar.errors import InputError, Location, several
+from wcetchar.errors import InputError, Location, did_you_mean, several
 from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.model.measuring import (
     Case,
@@ -94,14 +93,12 @@ def host(request: Request, *, counter: bool, cpu: int | None, timeout: float) ->
     plan, expected = expectations(request)
     for case, _ in expected:
         if case.operation not in OPERATIONS:
-            close = difflib.get_close_matches(case.operation, OPERATIONS, 1)
             raise InputError(
                 f"this machine has no operation {case.operation}",
                 where=store.locate(plan.path, *case.keys),
                 expected="one of " + ", ".join(OPERATIONS),
-                hint=f"did you mean {close[0]!r}?"
-                if close
-                else "measure a target: wcetchar measure target",
+                hint=did_you_mean(case.operation, OPERATIONS)
+                or "measure a target: wcetchar measure target",
             )
     asked = [
         HostRequest(case.operation, case.parameter, case.calls, case.repetitions)
@@ -219,12 +216,11 @@ def _chosen(plan: Plan, request: Request) -> Iterator[Case]:
     known = list(dict.fromkeys(case.operation for case in plan.cases))
     for name in request.only:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
             raise InputError(
                 f"the plan has no operation {name}",
                 where=Location("--only"),
                 expected="one of " + ", ".join(known),
-                hint=f"did you mean {close[0]!r}?" if close else None,
+                hint=did_you_mean(name, known),
             )
     for case in plan.cases:
         if not request.only or case.operation in request.only:
@@ -294,12 +290,11 @@ def _stranger(one: Series, names: list[str], path: str) -> InputError:
             expected="a value that stands in the plan",
             hint="add it there, with what is expected",
         )
-    close = difflib.get_close_matches(one.operation, names, 1)
     return InputError(
         f"the plan has no operation {one.operation}",
         where=where,
         expected="one of " + ", ".join(names[:40]),
-        hint=f"did you mean {close[0]!r}?" if close else "add it there, with what is expected",
+        hint=did_you_mean(one.operation, names) or "add it there, with what is expected",
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from wcetchar.errors import InputError, Location, UsageError
+from wcetchar.errors import InputError, Location, UsageError, did_you_mean
 from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.model.sweep import Axis
 from wcetchar.pipeline.options import read_option
@@ -73,8 +72,8 @@ def _steps(option: str, name: str, parameters: Sequence[str], files: Numbers) ->
     try:
         return files.named(name)
     except InputError as error:
-        close = difflib.get_close_matches(name, parameters, 1)
-        if "." in name and not close:
+        near = did_you_mean(name, parameters)
+        if "." in name and not near:
             error.where = Location(option)
             raise
         raise InputError(
@@ -83,7 +82,7 @@ def _steps(option: str, name: str, parameters: Sequence[str], files: Numbers) ->
             where=Location(option),
             expected=f"a parameter ({', '.join(parameters) or 'there is none'}), or "
             + (error.expected or ""),
-            hint=f"did you mean {close[0]!r}?" if close else None,
+            hint=near,
         ) from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -16,6 +15,7 @@ from wcetchar.errors import (
     Location,
     NoSoundBound,
     UsageError,
+    did_you_mean,
     several,
 )
 from wcetchar.model.characterization import (
@@ -356,11 +356,10 @@ def _wanted(request: Request, characterization: Characterization) -> frozenset[s
     known = [service.name for service in characterization.services]
     for name in request.services:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
             raise InputError(
                 f"the characterization has no service {name}",
                 where=Location("--service"),
-                hint=f"did you mean {close[0]!r}?" if close else None,
+                hint=did_you_mean(name, known),
             )
     return frozenset(request.services)
 
@@ -375,13 +374,12 @@ def _refuse_unknown(
     known = {p.name for service in services.values() for p in service.parameters}
     for name, column in table.columns.items():
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
             mistakes.append(
                 InputError(
                     f"no service of the characterization has a parameter {name}",
                     where=Location(table.path, 1, column),
                     expected="service, label, a time, or a parameter",
-                    hint=f"did you mean {close[0]!r}?" if close else None,
+                    hint=did_you_mean(name, known),
                 )
             )
     seen: set[str] = set()
@@ -390,20 +388,16 @@ def _refuse_unknown(
             continue
         seen.add(one.service)
         parts = [name for name in services if name.startswith(f"{one.service}/")]
-        close = parts or difflib.get_close_matches(one.service, services, 1)
         mistakes.append(
             InputError(
                 f"the characterization has no service {one.service}",
                 where=Location(table.path, one.line),
                 expected="a service that is characterized"
                 + (f": this one is cut into {', '.join(parts)}" if parts else ""),
-                hint=(
-                    "measure the parts, or leave these lines out"
-                    if parts
-                    else f"did you mean {close[0]!r}?"
-                    if close
-                    else "--service NAME compares only what is named"
-                ),
+                hint="measure the parts, or leave these lines out"
+                if parts
+                else did_you_mean(one.service, services)
+                or "--service NAME compares only what is named",
             )
         )
     if mistakes:

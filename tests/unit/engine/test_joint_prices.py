@@ -128,8 +128,8 @@ def test_a_misspelt_name_is_not_taken_for_it() -> None:
     with pytest.raises(InputErrors) as caught:
         priced({"data": "slow", "heaps": "fast"}, LISTS)
     hints = [error.hint for error in caught.value.errors]
-    assert "did you mean 'heap'?" in hints
-    assert "did you mean 'lists'?" not in hints
+    assert "did you mean `heap`?" in hints
+    assert "did you mean `lists`?" not in hints
     assert "one of data, heap" in [error.expected for error in caught.value.errors]
 
 
