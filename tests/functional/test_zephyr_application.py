@@ -18,6 +18,7 @@ from wcetchar.store import load_services
 
 PAGE = ROOT / "docs" / "howto" / "zephyr-application.md"
 EXAMPLE = ROOT / "docs" / "howto" / "zephyr-example"
+SUITE = ROOT / "rtos_tests" / "zephyr"
 BOARDS = {"mps2/an385", "qemu_cortex_m3", "qemu_riscv32"}
 
 
@@ -40,6 +41,17 @@ def test_each_entry_is_a_function_that_is_not_inlined() -> None:
     entries = {entry for service in services for entry in service.entries}
     kernel = {"z_impl_k_sem_give", "z_arm_pendsv", "sys_clock_isr"}
     assert entries - kernel == apart
+
+
+def test_on_riscv_the_kernel_switches_and_ticks_as_the_suite_says() -> None:
+    names = [str(EXAMPLE / name) for name in ("services.yaml", "riscv.yaml")]
+    here = {s.name: s for s in load_services(*names, "zephyr-riscv").services}
+    suite = [str(SUITE / name) for name in ("services.yaml", "riscv.yaml", "sched-dumb.yaml")]
+    there = {s.name: s for s in load_services(*suite, "zephyr-riscv").services}
+    for name in ("context_switch", "tick"):
+        mine, theirs = here[name], there[name]
+        assert (mine.kind, mine.entries) == (theirs.kind, theirs.entries)
+        assert mine.exceptions == theirs.exceptions
 
 
 @pytest.mark.firmware
