@@ -10,13 +10,18 @@
 #   cmake --build build --target app-wcet-map            # wcet/app-map.yaml
 #   cmake --build build --target app-wcet-estimate       # prints, and writes wcet/app-estimates.json
 #   cmake --build build --target app-wcet-report         # wcet/app-report.html
+#   cmake --build build --target app-wcet-check          # fails where a service takes more than BUDGET says
 #
 # Nothing of it is part of the default target. Files are made again when what they are made from has
 # changed. WCETCHAR_EXECUTABLE names the program, where it is not found by itself.
 
 include_guard(GLOBAL)
 
-find_program(WCETCHAR_EXECUTABLE wcetchar DOC "The command line of wcetchar" REQUIRED)
+find_program(WCETCHAR_EXECUTABLE wcetchar DOC "The command line of wcetchar")
+if(NOT WCETCHAR_EXECUTABLE)
+    message(FATAL_ERROR "wcetchar.cmake: there is no program wcetchar on the path: install it with pip, or say where it "
+        "is with -DWCETCHAR_EXECUTABLE=FILE")
+endif()
 
 # Sets `result` to the files among names and paths, and `options` to OPTION and value of each, paths from the
 # source folder of the caller. A shipped name, such as cortex-m3/flash-3ws, is no file.
@@ -88,14 +93,15 @@ endfunction()
 
 # wcetchar_estimate(<target> PROFILE <name or file> [CHARACTERIZATION <name or file>]
 #                   [MAP <name or file>] [SERVICES <file>...] [PLACES <section=region>...] [LINKER_MAP <file>]
-#                   [OPTIONS <option>...])
+#                   [OPTIONS <option>...] [BUDGET <file>] [CHECK_OPTIONS <option>...])
 #
 # Prices a characterization, by default the one that wcetchar_characterize(<target> ...) makes, for a profile. Without
 # MAP the section map is derived from <target>; SERVICES, PLACES and LINKER_MAP are for that. OPTIONS are those of `wcetchar estimate`
-# (--set N=13; --maximum if none is given).
+# (--set N=13; --maximum if none is given). BUDGET is a budget file; services are held against it on this PROFILE and map, not
+# on what the file names. CHECK_OPTIONS are those of `wcetchar check` (--baseline released.json).
 function(wcetchar_estimate target)
-    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PROFILE;CHARACTERIZATION;MAP;LINKER_MAP"
-        "SERVICES;PLACES;OPTIONS")
+    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PROFILE;CHARACTERIZATION;MAP;LINKER_MAP;BUDGET"
+        "SERVICES;PLACES;OPTIONS;CHECK_OPTIONS")
     _wcetchar_check(wcetchar_estimate PROFILE)
     set(folder "${CMAKE_CURRENT_BINARY_DIR}/wcet")
     file(MAKE_DIRECTORY "${folder}")
@@ -156,4 +162,12 @@ function(wcetchar_estimate target)
         COMMENT "Writing ${report}"
         VERBATIM)
     add_custom_target(${target}-wcet-report DEPENDS "${report}")
+    if(ARG_BUDGET)
+        get_filename_component(budget "${ARG_BUDGET}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+        add_custom_target(${target}-wcet-check
+            COMMAND "${WCETCHAR_EXECUTABLE}" check ${prices} --budget "${budget}" ${ARG_CHECK_OPTIONS}
+            DEPENDS ${own} ${characterization} ${profile} ${map} "${budget}"
+            USES_TERMINAL
+            VERBATIM)
+    endif()
 endfunction()

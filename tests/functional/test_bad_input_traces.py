@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import struct
 import subprocess
@@ -89,7 +90,6 @@ def test_one_bad_trace_among_good_ones() -> None:
     ("content", "said"),
     [
         (png(), "no trace format fits"),
-        (b"", "the file is empty"),
         (b"hello\n", "no trace format fits"),
         (b"\0" * 100_000, "no trace format fits"),
         (SERVICES.encode(), "no trace format fits"),
@@ -97,8 +97,22 @@ def test_one_bad_trace_among_good_ones() -> None:
 )
 def test_foreign_files(content: bytes, said: str) -> None:
     write("file", content)
-    error = refused(characterize("file"), 3, f"file: {said}", "--format")
+    error = refused(characterize("file"), 3, f"file: {said}", "--trace-format")
     assert all(name in error for name in FORMATS)
+
+
+def test_an_empty_file_is_of_no_format_whatever_it_is_called() -> None:
+    write("file", b"")
+    error = refused(characterize("file"), 3, "file: the file is empty", "capture it again")
+    assert "--trace-format" not in error
+
+
+@pytest.mark.parametrize("verb", ["characterize", "check", "export", "validate"])
+def test_what_the_message_names_is_an_option_of_every_verb_that_reads_traces(verb: str) -> None:
+    """Where ``--format`` is of the output, too."""
+    command = importlib.import_module(f"wcetchar.cli.{verb}").command
+    options = {word for option in command.params for word in option.opts}
+    assert {"--trace-format", "--machine"} <= options
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -75,12 +75,14 @@ def test_make_budget(made: tuple[Path, str], tmp_path: Path) -> None:
     for most, status in (("7 us", 0), ("6 us", 2)):
         budget = tmp_path / "budget.yaml"
         budget.write_text(
-            "schema: wcetchar/budget/1\nprofile: cortex-m3/flash-3ws\n"
-            f"map: {folder}/wcet/map.yaml\nword: high-water mark\n"
+            "schema: wcetchar/budget/1\nword: high-water mark\n"
             f"budgets: [{{service: xQueueSend, total: {most}}}]\n"
         )
         done = make(folder, f"WCETCHAR_BUDGET={budget}", "wcet-check")
         assert done.returncode == status, done.stderr
+    # Not with a map of another build.
+    planned = make(folder, "-n", f"-W{EXAMPLE}/link.ld", f"WCETCHAR_BUDGET={budget}", "wcet-check")
+    assert f"{WCETCHAR} map init " in planned.stdout
 
 
 def test_make_says_what_is_not_set(made: tuple[Path, str], tmp_path: Path) -> None:

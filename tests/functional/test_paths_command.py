@@ -254,6 +254,15 @@ def test_check_replays_and_prices(place: Place) -> None:
     assert place.run("check", *wrong, *place.hardware).exit_code == 1
 
 
+def test_check_is_told_the_format_of_traces(place: Place) -> None:
+    arguments = place.inputs("state", FACT)
+    assert place.run("check", *arguments, "--trace-format", "renode-text").exit_code == 0
+    done = place.run("check", *arguments, "--trace-format", "renode-txt")
+    assert done.exit_code == 3
+    assert "there is no trace format 'renode-txt'" in done.output
+    assert place.run("check", *arguments, "--trace-format", "execlog-8.2").exit_code == 3
+
+
 def test_the_dearest_path_stands_beside_the_estimate(place: Place) -> None:
     assert place.characterize(facts=FACT).exit_code == 0
     given = ["estimate", str(place.output), *place.hardware, "--set", "N=5", "--json"]

@@ -43,6 +43,7 @@ from wcetchar.report import summary
 )
 @click.option(
     "--format",
+    "--trace-format",
     "form",
     type=click.Choice(pipeline.FORMATS),
     metavar="NAME",

@@ -83,6 +83,12 @@ _NAMED: Final = 8
     help="Runs file, as of characterize.",
     shell_complete=completing.files,
 )
+@click.option(
+    "--trace-format",
+    metavar="NAME",
+    help="Trace format, where content is ambiguous, as of characterize.",
+)
+@click.option("--machine", metavar="NAME", help="Emulated machine, where no trace says it.")
 @click.option("--partial", is_flag=True, help="Leave out services that no trace shows.")
 @click.option(
     "facts",
@@ -135,6 +141,8 @@ def command(
     services: tuple[str, ...],
     values: tuple[str, ...],
     runs_file: str | None,
+    trace_format: str | None,
+    machine: str | None,
     partial: bool,
     facts: tuple[str, ...],
     sources: tuple[str, ...],
@@ -175,6 +183,8 @@ def command(
         "--services": services,
         "--set": values,
         "--runs": runs_file,
+        "--trace-format": trace_format,
+        "--machine": machine,
         "--partial": partial,
         "--facts": facts,
         "--call-depth": depth is not None,
@@ -182,10 +192,14 @@ def command(
     if budget is None:
         _refuse(of_budgets, "is of budgets", "--budget FILE")
         if not services:
-            raise click.UsageError("Missing option '--services'.")
+            raise UsageError(
+                "what the traces are held against, or what services may take, is not given",
+                expected="--services FILE and traces, or --budget FILE",
+            )
         if not runs and runs_file is None:
             raise click.UsageError("Missing argument 'RUN...'.")
-        replay = (subject, runs, services, values, runs_file, partial, facts, sources, depth)
+        known = (runs_file, trace_format, machine)
+        replay = (subject, runs, services, values, known, partial, facts, sources, depth)
         _replay(*replay, profile, section_map, as_json)
         return
     _refuse(of_replay, "is of replaying traces", "a characterization, and no traces")
@@ -238,7 +252,7 @@ def _replay(
     runs: tuple[str, ...],
     services: tuple[str, ...],
     values: tuple[str, ...],
-    runs_file: str | None,
+    known: tuple[str | None, str | None, str | None],
     partial: bool,
     facts: tuple[str, ...],
     sources: tuple[str, ...],
@@ -247,15 +261,19 @@ def _replay(
     section_map: str | None,
     as_json: bool,
 ) -> None:
+    """``known``: runs file, format and machine of the traces."""
     from wcetchar.pipeline import characterize as characterization
     from wcetchar.pipeline import check as pipeline
     from wcetchar.pipeline.flow_facts import PathsRequest
     from wcetchar.report import checked
 
+    runs_file, trace_format, machine = known
     request = characterization.Request(
         firmware,
         runs,
         services,
+        format=trace_format,
+        machine=machine,
         partial=partial,
         values=values,
         runs=runs_file,

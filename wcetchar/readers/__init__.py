@@ -28,7 +28,7 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the format, as ``--format`` takes it and ``TraceInfo.format`` states it."""
+        """Name of the format, as ``--trace-format`` takes it and ``TraceInfo.format`` states it."""
         ...
 
     def recognises(self, head: bytes, path: str) -> bool:
@@ -125,14 +125,20 @@ def open_trace(
             "more than one trace format fits: " + ", ".join(reader.name for reader in claims),
             where=where,
             expected="a trace of one known format",
-            hint="say which one it is with --format",
+            hint="say which one it is with --trace-format",
         )
-    packed = head.startswith(b"\x1f\x8b")
     raise InputError(
         "the file is empty" if not head else "no trace format fits",
         where=where,
         expected=f"a trace of one of the formats {names}",
-        hint="unpack it first; of gzipped traces only text and Renode's binary are read"
-        if packed
-        else "say which one it is with --format, if it is one of these",
+        hint=_hint(head),
     )
+
+
+def _hint(head: bytes) -> str:
+    """What to do with a file that begins so, and is of no format."""
+    if not head:
+        return "capture it again, or look at what should have written it"
+    if head.startswith(b"\x1f\x8b"):
+        return "unpack it first; of gzipped traces only text and Renode's binary are read"
+    return "say which one it is with --trace-format, if it is one of these"

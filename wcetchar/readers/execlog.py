@@ -187,7 +187,7 @@ def _decide(path: str, machine: str | None, known: Machine | None) -> str:
         "the log fits QEMU before 8.2 (RAM addresses with an offset) and later ones alike",
         where=Location(path),
         expected="a RAM access that only one of them can have printed",
-        hint="say which one it was with --format execlog-7.2 or --format execlog-8.2",
+        hint="say which one it was with --trace-format execlog-7.2 or --trace-format execlog-8.2",
     )
 
 

@@ -198,8 +198,8 @@ def _format(path: str, rows: list[bytes], image: Image | None) -> Format:
         f"the numbers in this trace {problem}: program counters or opcodes",
         where=Location(path),
         expected="a trace in Renode's format PC or Opcode",
-        hint="say which one it is with --format renode-pc or --format renode-opcode, or give the"
-        " image that ran",
+        hint="say which one it is with --trace-format renode-pc or renode-opcode, or give the image"
+        " that ran",
     )
 
 
