@@ -32,7 +32,8 @@ west wcet report         the same as one page, in the browser
 
 Board, machine, instruction set and devicetree are those of the build folder. Options behind `--`
 go to the `wcetchar` command that is called. `west config wcet.profile FILE` sets a profile for the
-workspace, `west config wcet.wcetchar PROGRAM` the program, where it is not on the path.
+workspace, `west config wcet.wcetchar PROGRAM` the program, where it is not on the path; paths begin
+at the top of the workspace.
 """
 
 
@@ -76,7 +77,7 @@ class Wcet(WestCommand):
 
     def wcetchar(self, *words: str | Path) -> None:
         """Calls the command line; where that fails, the command ends with its exit code."""
-        program = self._configured("wcet", "wcetchar") or shutil.which("wcetchar")
+        program = self._configured_file("wcetchar") or shutil.which("wcetchar")
         if program is None:
             raise NotKnown(
                 "wcetchar is not on the path: pip install it, or west config wcet.wcetchar"
@@ -97,10 +98,17 @@ class Wcet(WestCommand):
         return Path(form)
 
     def profile(self, args: argparse.Namespace) -> str:
-        profile = args.profile or self._configured("wcet", "profile")
+        profile = args.profile or self._configured_file("profile")
         if profile is None:
             raise NotKnown("which hardware: --profile NAME|FILE, or west config wcet.profile FILE")
         return str(profile)
+
+    def _configured_file(self, name: str) -> str | None:
+        """A setting holds in every folder of the workspace: a path in it begins at its top."""
+        found = self._configured("wcet", name)
+        if found is None or not self.topdir or not (Path(self.topdir) / found).is_file():
+            return found
+        return str(Path(self.topdir) / found)
 
     def _configured(self, section: str, name: str) -> str | None:
         found = self.config.get(f"{section}.{name}") if self.config is not None else None

@@ -256,6 +256,24 @@ def test_what_is_missing_is_said(
     assert "no emulated machine is known for the board 'nrf52dk/nrf52832'" in said
 
 
+def test_a_setting_holds_in_every_folder_of_the_workspace(
+    workspace: Path, tmp_path: Path, assemble: Callable[..., Path]
+) -> None:
+    build = _folder(tmp_path / "b", assemble(ZEPHYR_LIKE, ZEPHYR_SCRIPT))
+    shutil.copy(ROOT / "hwprofiles/cortex-m3/flash-3ws.yaml", workspace / "board.yaml")
+    west = (sys.executable, "-m", "west")
+    assert run(*west, "config", "wcet.profile", "board.yaml", folder=workspace).returncode == 0
+    words = ("wcet", "map", "-d", build, "--characterization", "renaux2010", "--rules", "none")
+    try:
+        for folder in (workspace, workspace / "application"):
+            said = run(*west, *words, folder=folder).stderr
+            # The profile has been read: these are its regions.
+            assert "nothing says what belongs to the logical section" in said
+            assert "code ram" in said
+    finally:
+        assert run(*west, "config", "-d", "wcet.profile", folder=workspace).returncode == 0
+
+
 def test_build_folders(tmp_path: Path, assemble: Callable[..., Path]) -> None:
     read = build_folder.read_build_folder
     elf = assemble(ZEPHYR_LIKE, ZEPHYR_SCRIPT)
