@@ -116,3 +116,18 @@ def test_an_interrupt_is_answered_from_the_start() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (("estimat",), "estimate"),
+        (("system", "chek"), "check"),
+        (("measure", "hots"), "host"),
+        (("zzzzz",), None),
+    ],
+)
+def test_a_verb_that_there_is_none_of(words: tuple[str, ...], near: str | None) -> None:
+    error = refused(run(*words), 2, f"No such command '{words[-1]}'")
+    assert ("Did you mean" in error) == (near is not None)
+    assert near is None or f"Did you mean `{near}`?" in error

@@ -98,6 +98,24 @@ def test_search(browser: Any) -> None:
         assert len(found.texts("#list tbody a")) == 4
 
 
+@pytest.mark.parametrize("width", [360, 1400])
+def test_the_heading_of_what_is_chosen_is_seen(browser: Any, width: int) -> None:
+    """Not behind the bar with the search, whether by a click or by the page's address."""
+    bottom = "document.querySelector('#choose').getBoundingClientRect().bottom"
+    top = "[...document.querySelectorAll('article h3')].find(e => e.offsetParent)"
+    top += ".getBoundingClientRect().top"
+    seen = f"scrollY > 100 && {top} >= {bottom} && {top} < innerHeight"
+    path = made(*ARGUMENTS)
+    viewport = {"width": width, "height": 700}
+    with Opened(browser, path, viewport=viewport) as found:
+        found.page.locator("#list tbody a", has_text="walk").click()
+        found.page.wait_for_function(seen)
+        assert found.texts("article h3") == ["walk"]
+    with Opened(browser, path, "#service-1", viewport=viewport) as found:
+        found.page.wait_for_function(seen)
+        assert found.texts("article h3") == ["copy"]
+
+
 def test_sort(browser: Any) -> None:
     services = sheet_of(*ARGUMENTS)["services"]
     totals = {s["service"]: s["estimates"][1]["total_ns"] for s in services}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, cast
 import click
 
 from wcetchar.cli import completing
-from wcetchar.errors import InputError, Location, UsageError, one_line
+from wcetchar.errors import InputError, Location, UsageError, did_you_mean, one_line
 from wcetchar.pipeline.assignments import whole_number
 
 if TYPE_CHECKING:
@@ -41,6 +41,17 @@ class OnDemand(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._verbs)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:  # of a name that is none, as click knows no names here
+            near = did_you_mean(args[0], self._verbs)
+            if near is None:
+                raise
+            raise click.UsageError(f"{error.message} {near.capitalize()}", ctx) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._verbs:

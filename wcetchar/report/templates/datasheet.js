@@ -143,6 +143,8 @@ const sheet = (() => {
       state.chosen = row;
       for (const hook of hooks.chosen) hook(row);
     }
+    // Below the bar with the search, which stays at the top and would hide the heading.
+    row.article.style.scrollMarginTop = `${by("choose").offsetHeight + 8}px`;
     if (focus) row.article.focus({preventScroll: false});
   };
   const followHash = (focus) => {
