@@ -299,7 +299,7 @@ def test_what_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
         place.export("callgrind", "--set", "N=4"),
         3,
         "with these values",
-        "seen were work: 1, 2, 3, 5, 8",
+        "seen were work with N: 1, 2, 3, 5, 8",
     )
     refused(place.export("callgrind", "--set", "M=4"), 2, "no service has a parameter M")
     refused(place.export("callgrind", "--set", "N=x"), 2, "--set N=x")

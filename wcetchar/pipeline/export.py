@@ -131,13 +131,16 @@ def _priced(one: Invocation, prices: PriceVector) -> PricedInvocation:
 class _Wanted:
     """Which windows are asked for, and what was seen of them.
 
-    ``names``: of services or of their parts.
+    ``names``: of services or of their parts. ``seen``: values of what was not chosen, by service
+    and names of its parameters.
     """
 
     names: Sequence[str]
     chosen: Sequence[Chosen]
     found: set[str] = field(default_factory=set)
-    seen: dict[str, set[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(set))
+    seen: dict[tuple[str, tuple[str, ...]], set[tuple[int, ...]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
 
     def __call__(self, window: Window) -> bool:
         mine = {window.name, window.service.name}.intersection(self.names)
@@ -145,8 +148,9 @@ class _Wanted:
             return False
         service = window.service
         if not all(one.chooses(service, window.values) for one in self.chosen):
-            if len(self.seen[service.name]) < _SEEN:
-                self.seen[service.name].add(window.values)
+            values = self.seen[service.name, tuple(p.name for p in service.parameters)]
+            if service.parameters and len(values) < _SEEN:
+                values.add(window.values)
             return False
         self.found |= mine or {service.name}
         return True
@@ -159,8 +163,8 @@ class _Wanted:
         if not missing and self.found:
             return
         values = [
-            f"{name}: " + ", ".join(str(v[0]) if len(v) == 1 else str(v) for v in sorted(seen)[:20])
-            for name, seen in sorted(self.seen.items())[:5]
+            f"{service} with {_together(names)}: " + ", ".join(map(_together, sorted(seen)[:20]))
+            for (service, names), seen in sorted((k, v) for k, v in self.seen.items() if v)[:5]
         ]
         raise InputError(
             "no trace shows an invocation of "
@@ -186,6 +190,10 @@ def _named(names: Sequence[str], services: ServicesFile) -> tuple[str, ...]:
                 hint=did_you_mean(name, known),
             )
     return tuple(dict.fromkeys(names))
+
+
+def _together(words: Sequence[object]) -> str:
+    return str(words[0]) if len(words) == 1 else f"({', '.join(map(str, words))})"
 
 
 def _lines(resolved: Resolved, shown: Iterable[Invocation]) -> Mapping[int, tuple[str, int]]:
