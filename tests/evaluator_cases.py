@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from wcetchar import store
@@ -26,24 +25,23 @@ from wcetchar.model.profile_number import ProfileNumber
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
 from wcetchar.pipeline import estimate as pipeline
+from wcetchar.report.evaluator import script
 from wcetchar.report.numbers import grouped
 from wcetchar.report.view import class_name, view_of
 from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.quantity import Dimension, parse_quantity, quantity_text, scaled_text
 
-SCRIPT = Path(__file__).resolve().parents[1] / "wcetchar/report/templates/evaluator.js"
-_RUN = """
-const fs = require("fs");
-const evaluator = require(process.argv[1]);
-const { document, cases } = JSON.parse(fs.readFileSync(0, "utf8"));
+_READ = """
+const given = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const evaluator = require("vm").runInThisContext(given.script + "wcetcharEvaluator;");
+const { document, cases, last } = given;
+"""
+_RUN = f"""{_READ}
 const found = cases.map((one) => evaluator.evaluate(document, ...one));
 process.stdout.write(JSON.stringify(found));
 """
 
-_TIME = """
-const fs = require("fs");
-const evaluator = require(process.argv[1]);
-const { document, cases, last } = JSON.parse(fs.readFileSync(0, "utf8"));
+_TIME = f"""{_READ}
 for (const one of cases.slice(0, -last)) evaluator.evaluate(document, ...one);
 const begun = process.cpuUsage();
 for (const one of cases.slice(-last)) evaluator.evaluate(document, ...one);
@@ -150,25 +148,21 @@ class Both:
 
     def milliseconds(self, cases: Sequence[Case], last: int) -> float:
         """What node takes for the last so many of these cases, one after the other."""
-        asked = [[c.service, c.parameters, c.numbers] for c in cases]
-        given = json.dumps({"document": self.document, "cases": asked, "last": last})
-        command = ["node", "-e", _TIME, str(SCRIPT)]
-        run = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
-        return float(run.stdout)
+        return float(self._by_node(_TIME, cases, last))
 
     def javascript(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """What the page finds, by node."""
-        asked = [[c.service, c.parameters, c.numbers] for c in cases]
-        given = json.dumps({"document": self.document, "cases": asked})
-        run = subprocess.run(
-            ["node", "-e", _RUN, str(SCRIPT)],
-            input=given,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        found: list[dict[str, Any]] = json.loads(run.stdout)
+        found: list[dict[str, Any]] = json.loads(self._by_node(_RUN, cases))
         return found
+
+    def _by_node(self, program: str, cases: Sequence[Case], last: int = 0) -> str:
+        asked = [[c.service, c.parameters, c.numbers] for c in cases]
+        given = {"script": script(), "document": self.document, "cases": asked, "last": last}
+        command = ["node", "-e", program]
+        run = subprocess.run(
+            command, input=json.dumps(given), capture_output=True, text=True, check=True
+        )
+        return run.stdout
 
     def python(self, case: Case) -> dict[str, Any]:
         """What the estimate finds; ``refused``: why there is none."""

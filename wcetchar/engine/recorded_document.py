@@ -4,7 +4,7 @@ at other values of parameters, as one plain document (lists, mappings, texts and
 Prices are pieces of functions of the profile's numbers (``recorded_prices``). Counts are as they
 are published: formulas of parameters as trees, or tables. What is made of the two (``estimate``,
 ``blocking``, ``chains``) is done again by whoever reads the document; the tests hold the one that
-is shipped (``report/templates/evaluator.js``) against :func:`estimate_given`.
+is shipped (``report/templates/evaluator*.js``) against :func:`estimate_given`.
 
 What lines of caches take hangs on values of parameters in ways that are no formula, so it stands in
 the document for single values: all of a service, where these are few, else those that are reached

@@ -23,6 +23,7 @@ from wcetchar.report.datasheet_blocks import (
     service_blocks,
     side_blocks,
 )
+from wcetchar.report.evaluator import FILES as EVALUATOR
 from wcetchar.report.numbers import for_json, grouped
 from wcetchar.report.pages import data, environment, part, policy
 from wcetchar.report.paths_graph import figures_of
@@ -31,7 +32,7 @@ from wcetchar.report.paths_svg import markers
 from wcetchar.report.view import BlockingView, EstimateView
 
 _SCRIPTS = (
-    "evaluator.js",
+    *EVALUATOR,
     "datasheet.js",
     "datasheet_live.js",
     "datasheet_plots.js",
