@@ -7,7 +7,7 @@ import random
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,12 +19,13 @@ from wcetchar.engine.recorded_document import evaluator_document
 from wcetchar.engine.recorded_prices import place_of
 from wcetchar.errors import InputError, one_line
 from wcetchar.model.characterization import Characterization
-from wcetchar.model.estimate import Estimate
+from wcetchar.model.estimate import Estimate, OverAllPaths
 from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
 from wcetchar.model.profile_number import ProfileNumber
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import ParameterKind
 from wcetchar.pipeline import estimate as pipeline
+from wcetchar.pipeline.all_paths import PathPrices, box_of, over_all_paths, path_prices_of
 from wcetchar.report.evaluator import script
 from wcetchar.report.numbers import grouped
 from wcetchar.report.view import class_name, view_of
@@ -41,10 +42,14 @@ const found = cases.map((one) => evaluator.evaluate(document, ...one));
 process.stdout.write(JSON.stringify(found));
 """
 
+_RUN_PATHS = f"""{_READ}
+const found = cases.map((one) => evaluator.evaluatePaths(document, ...one));
+process.stdout.write(JSON.stringify(found));
+"""
 _TIME = f"""{_READ}
-for (const one of cases.slice(0, -last)) evaluator.evaluate(document, ...one);
+for (const one of cases.slice(0, -last)) evaluator[given.what](document, ...one);
 const begun = process.cpuUsage();
-for (const one of cases.slice(-last)) evaluator.evaluate(document, ...one);
+for (const one of cases.slice(-last)) evaluator[given.what](document, ...one);
 const taken = process.cpuUsage(begun);
 process.stdout.write(String((taken.user + taken.system) / 1000));
 """
@@ -104,7 +109,7 @@ class Both:
         numbers: ProfileNumbers | InMemory,
         section_map: SectionMap,
     ) -> None:
-        self.characterization = replace(characterization, paths=())
+        self.characterization = characterization
         self.numbers = numbers
         self.profile = numbers.with_values({})
         self.map = section_map
@@ -112,6 +117,7 @@ class Both:
             self.characterization, self.profile, self.map, self.numbers.held()
         )
         self._priced: dict[tuple[tuple[str, str], ...], Any] = {}
+        self._paths_priced: dict[tuple[tuple[str, str], ...], PathPrices] = {}
 
     def random_cases(self, count: int, draw: random.Random, of_each: int = 4) -> list[Case]:
         """Several services at each of some sets of numbers, the profile's own first."""
@@ -146,18 +152,24 @@ class Both:
             found[one["way"]] = text
         return found
 
-    def milliseconds(self, cases: Sequence[Case], last: int) -> float:
+    def milliseconds(self, cases: Sequence[Case], last: int, what: str = "evaluate") -> float:
         """What node takes for the last so many of these cases, one after the other."""
-        return float(self._by_node(_TIME, cases, last))
+        return float(self._by_node(_TIME, cases, last, what))
 
     def javascript(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """What the page finds, by node."""
         found: list[dict[str, Any]] = json.loads(self._by_node(_RUN, cases))
         return found
 
-    def _by_node(self, program: str, cases: Sequence[Case], last: int = 0) -> str:
+    def javascript_paths(self, cases: Sequence[Case]) -> list[dict[str, Any] | None]:
+        """What it finds over all paths."""
+        found: list[dict[str, Any] | None] = json.loads(self._by_node(_RUN_PATHS, cases))
+        return found
+
+    def _by_node(self, program: str, cases: Sequence[Case], last: int = 0, what: str = "") -> str:
         asked = [[c.service, c.parameters, c.numbers] for c in cases]
-        given = {"script": script(), "document": self.document, "cases": asked, "last": last}
+        given = {"script": script(), "document": self.document, "cases": asked}
+        given |= {"last": last, "what": what}
         command = ["node", "-e", program]
         run = subprocess.run(
             command, input=json.dumps(given), capture_output=True, text=True, check=True
@@ -167,11 +179,11 @@ class Both:
     def python(self, case: Case) -> dict[str, Any]:
         """What the estimate finds; ``refused``: why there is none."""
         try:
-            return _shown(self._estimate(case))
+            return _shown(self.estimate(case))
         except InputError as error:
             return {"refused": str(error)}
 
-    def _estimate(self, case: Case) -> Estimate:
+    def estimate(self, case: Case) -> Estimate:
         key = tuple(sorted(case.numbers.items()))
         if key not in self._priced:
             self._priced.clear()
@@ -187,6 +199,24 @@ class Both:
         searched = any(p.name in uncertain for p in service.parameters)
         following = Following(self.characterization, prices, {**off, **given})
         return estimate_given(narrowed(service, uncertain), prices, own, following, searched)
+
+    def paths(self, case: Case, found: Estimate) -> OverAllPaths | None:
+        """Beside ``found``."""
+        key = tuple(sorted(case.numbers.items()))
+        if key not in self._paths_priced:
+            self._paths_priced.clear()
+            self._paths_priced[key] = path_prices_of(
+                self.characterization,
+                self.characterization.services,
+                self.edited(case.numbers),
+                self.map,
+            )
+        service = next(s for s in self.characterization.services if s.name == case.service)
+        model = next((m for m in self.characterization.paths if m.service == case.service), None)
+        given = {**self.map.parameters, **case.parameters}
+        uncertain = {n: c for n, c in self.map.uncertain.items() if n not in case.parameters}
+        box = box_of(service, found.parameters, given, uncertain)
+        return over_all_paths(model, self._paths_priced[key], box, found.parameters)
 
     def _prices(self, case: Case) -> Any:
         try:
@@ -284,5 +314,27 @@ def compared(both: Both, cases: Sequence[Case]) -> tuple[int, list[str]]:
         mine = {name: page[name] for name in expected}
         for name, value in expected.items():
             assert mine[name] == value, (case, name, mine[name], value)
+        inside += 1
+    return inside, reasons
+
+
+def paths_compared(both: Both, cases: Sequence[Case]) -> tuple[int, list[str]]:
+    """The same of what holds over all paths."""
+    inside, reasons = 0, []
+    for case, page in zip(cases, both.javascript_paths(cases), strict=True):
+        if page is not None and page["outside"] is not None:
+            reasons.append(page["outside"])
+            continue
+        over = both.paths(case, both.estimate(case))
+        if page is None or over is None:
+            assert page is over is None, (case, page, over)
+            continue
+        mine = {key: page[key] for key in ("word", "why", "time", "interrupts", "preemption")}
+        for key in ("time", "interrupts", "preemption"):
+            value = mine[key]
+            mine[key] = value and Fraction(int(value["num"]), int(value["den"]))
+        expected = {key: getattr(over, key) for key in mine}
+        expected |= {"word": over.word.value, "why": one_line(over.why)}
+        assert mine == expected, (case, mine, expected)
         inside += 1
     return inside, reasons

@@ -55,9 +55,11 @@ def path_prices(
     profile: HardwareProfile,
     section_map: SectionMap,
     models: Iterable[PathModel],
+    cheapest: bool = True,
 ) -> PriceVector:
     """Price everything that ``models`` count. It holds for other models, too, if they count nothing
-    else, and what they count as these do.
+    else, and what they count as these do. ``cheapest``: with what would be the cheapest region of
+    what lies in an unknown section; no bound needs it.
 
     Raises:
         InputError: as of :func:`wcetchar.engine.pricing.price_vector`.
@@ -104,7 +106,7 @@ def path_prices(
         successions=seen.successions,
         stalls=seen.stalls,
         line=None if refills is None else refills.geometry.line,
-        cheapest=_cheapest(seen, profile, section_map, prices),
+        cheapest=_cheapest(seen, profile, section_map, prices) if cheapest else {},
     )
     notes = (*vector.notes, *buffered, *(() if refills is None else (_LINES,)))
     return replace(vector, prices=prices, notes=notes, of_paths=of_paths)

@@ -231,14 +231,21 @@ def _binding(at: At, counts: Mapping[int, int]) -> tuple[int, ...]:
     return tuple(n for n in sorted(touched) if sums[n] == at.limits[n].limit)
 
 
+def gaps_of(model: PathModel) -> str:
+    """Why it has no bound at any prices; empty: it may have one."""
+    if not model.gaps:
+        return ""
+    shown = "; ".join(f"{gap.what} at {gap.where}" for gap in model.gaps[:_SHOWN])
+    rest = len(model.gaps) - _SHOWN
+    return f"{model.service} has no bound: {shown}" + (f" and {rest} more" if rest > 0 else "")
+
+
 def _check_gaps(model: PathModel) -> None:
     if not model.gaps:
         return
-    shown = "; ".join(f"{gap.what} at {gap.where}" for gap in model.gaps[:_SHOWN])
-    rest = len(model.gaps) - _SHOWN
     facts = [gap.fact for gap in model.gaps if gap.fact]
     raise NoSoundBound(
-        f"{model.service} has no bound: {shown}" + (f" and {rest} more" if rest > 0 else ""),
+        gaps_of(model),
         expected="a path model without gaps",
         hint=f"a flow fact such as `{facts[0]}`, from the vendor of the kernel" if facts else None,
     )

@@ -1,7 +1,8 @@
 """Everything that a program elsewhere needs to estimate services at other numbers of a profile and
 at other values of parameters, as one plain document (lists, mappings, texts and whole numbers).
 
-Prices are pieces of functions of the profile's numbers (``recorded_prices``). Counts are as they
+Prices are pieces of functions of the profile's numbers (``recorded_prices``). Path models stand in
+it with prices of their own (``recorded_paths``). Counts are as they
 are published: formulas of parameters as trees, or tables. What is made of the two (``estimate``,
 ``blocking``, ``chains``) is done again by whoever reads the document; the tests hold the one that
 is shipped (``report/templates/evaluator*.js``) against :func:`estimate_given`.
@@ -28,8 +29,14 @@ from wcetchar.engine.counts import calls_inside, last_call
 from wcetchar.engine.lines import Caches, LoadedLines
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import can_follow, leads_on
-from wcetchar.engine.recorded import Kind, Monomial, Recording, terms_of
-from wcetchar.engine.recorded_prices import Editable, RecordedPrices, editable
+from wcetchar.engine.recorded import Guard, Kind, Monomial, Recording, terms_of
+from wcetchar.engine.recorded_paths import Written, paths_document
+from wcetchar.engine.recorded_prices import (
+    Editable,
+    RecordedPathPrices,
+    RecordedPrices,
+    editable,
+)
 from wcetchar.engine.refills import Loaded, Refills
 from wcetchar.errors import InputError, one_line
 from wcetchar.model.access import CoreEvent, EventKind, Key, Succession, key_order
@@ -89,6 +96,10 @@ def evaluator_document(
     prices = RecordedPrices(characterization, profile, section_map, changed, names)
     writer = _Writer(characterization, section_map, names, prices)
     prices.record(writer.take)
+    paths = RecordedPathPrices(
+        characterization, profile, section_map, changed, names, prices.recording
+    )
+    over_all_paths = paths_document(paths, writer.written)
     return {
         "schema": SCHEMA,
         "kernel": one_line(characterization.kernel.name),
@@ -102,6 +113,7 @@ def evaluator_document(
             for name, count in section_map.uncertain.items()
         },
         **writer.document(),
+        "paths": over_all_paths,
     }
 
 
@@ -251,10 +263,7 @@ class _Writer:
     def document(self) -> dict[str, Plain]:
         assert self._clock is not None
         clock = self._polynomial(self._clock)
-        guards = [
-            [[self._graph.place(guard.polynomial), guard.relation.value] for guard in piece.guards]
-            for piece in self._recorded.pieces
-        ]
+        guards = [self._guards(piece.guards) for piece in self._recorded.pieces]
         services = [self._service(service) for service in self._services]
         pieces = [{"guards": its, **piece} for its, piece in zip(guards, self._pieces, strict=True)]
         return {
@@ -269,6 +278,17 @@ class _Writer:
             "pieces": pieces,
             "services": services,
         }
+
+    @property
+    def written(self) -> Written:
+        """For what else stands in the document."""
+        return Written(self._polynomial, self._formula, self._guards)
+
+    def _guards(self, guards: Sequence[Guard]) -> Plain:
+        return [[self._graph.place(guard.polynomial), guard.relation.value] for guard in guards]
+
+    def _formula(self, expression: Expression) -> int:
+        return self._formulas.place(expression, [formula.to_text(expression), tree(expression)])
 
     def _polynomial(self, number: Fraction) -> int:
         return self._graph.place(self._recording.polynomial(terms_of(number)))
@@ -437,9 +457,7 @@ class _Writer:
     def _row(self, row: TraceSection) -> Plain:
         counted = [[self._keys[key], count] for key, count in row.vector.items()]
         return [
-            self._formulas.place(
-                row.repetition, [formula.to_text(row.repetition), tree(row.repetition)]
-            ),
+            self._formula(row.repetition),
             self._blocking(row.blocking),
             [number for pair in sorted(counted) for number in pair],
         ]

@@ -29,9 +29,10 @@ from wcetchar.engine.recorded import (
     Relation,
     Terms,
 )
-from wcetchar.errors import InputError
+from wcetchar.errors import InputError, NoSoundBound
 from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Unit
+from wcetchar.model.path_model import PathModel
 from wcetchar.model.profile_number import Place, ProfileNumber
 from wcetchar.model.section_map import SectionMap
 from wcetchar.model.symbolic import longest
@@ -129,8 +130,10 @@ class RecordedPrices:
         section_map: SectionMap,
         numbers: Sequence[Editable],
         services: Sequence[str],
+        recording: Recording | None = None,
     ) -> None:
-        self.recording = Recording()
+        """``recording``: that of others, to share what both are made of; ``None``: a new one."""
+        self.recording = Recording() if recording is None else recording
         self.numbers = tuple(numbers)
         self.pieces: list[Piece] = []
         self._characterization = characterization
@@ -143,7 +146,7 @@ class RecordedPrices:
         """All pieces. ``more``: what is recorded with the prices of each.
 
         Raises:
-            InputError: the profile cannot be priced as it is.
+            InputError, NoSoundBound: the profile cannot be priced as it is.
         """
         present = [one.ends for one in self.numbers]
         self.pieces.append(self._piece(present, more))
@@ -157,15 +160,17 @@ class RecordedPrices:
                     continue
                 try:
                     self.pieces.append(self._piece(values, more))
-                except InputError:
+                except (InputError, NoSoundBound):
                     continue  # the pricer refuses it, so does a reader of what no piece holds for
 
     def _piece(self, values: Sequence[Ends], more: Callable[[PriceVector], None]) -> Piece:
         self.recording.begin()
-        symbolic = self._symbolic(values)
-        prices = price_vector(self._characterization, symbolic, self._map, self._services)
+        prices = self._priced(self._symbolic(values))
         more(prices)
         return Piece(prices, tuple(self.recording.guards))
+
+    def _priced(self, profile: HardwareProfile) -> PriceVector:
+        return price_vector(self._characterization, profile, self._map, self._services)
 
     def holding(self, values: Sequence[Ends]) -> Piece | None:
         """The first piece that holds at these values of the numbers."""
@@ -186,6 +191,22 @@ class RecordedPrices:
             return Quantity(recorded, middle, upper, one.quantity.unit)
 
         return with_inputs(self._profile, instead)
+
+
+class RecordedPathPrices(RecordedPrices):
+    """The same of what the path models of these services count (``path_prices``)."""
+
+    @property
+    def models(self) -> tuple[PathModel, ...]:
+        paths = self._characterization.paths
+        return tuple(model for model in paths if model.service in self._services)
+
+    def _priced(self, profile: HardwareProfile) -> PriceVector:
+        # Only here, so that a table is priced where no solver is installed.
+        from wcetchar.engine.path_prices import path_prices
+
+        # Which region is the cheapest hangs on prices, and no bound does on it.
+        return path_prices(self._characterization, profile, self._map, self.models, cheapest=False)
 
 
 class Evaluated:

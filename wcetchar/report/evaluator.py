@@ -20,6 +20,9 @@ FILES: Final = (
     "evaluator_blocking.js",
     "evaluator_estimate.js",
     "evaluator_search.js",
+    "evaluator_flow.js",
+    "evaluator_layers.js",
+    "evaluator_paths.js",
     "evaluator.js",
 )
 """Of the templates, in order."""

@@ -66,6 +66,32 @@ const evaluatorPrices = (() => {
     "!=0": (v) => v[0] !== 0n, "whole": (v) => v[1] === 1n, "not whole": (v) => v[1] !== 1n,
   };
 
+  /** What refresh and other masters add to a window (engine/interference.py): pairs of how long one
+      takes, and the least time from one to the next. */
+  class Rate {
+    constructor(recurring) {
+      this.recurring = recurring;
+      this.once = recurring.reduce((sum, [takes]) => plus(sum, takes), ZERO);
+      const busy = recurring.reduce((sum, [takes, every]) => plus(sum, over(takes, every)), ZERO);
+      this.factor = over(ONE, minus(ONE, busy));
+    }
+
+    /** A window's time from the sum of its prices. */
+    settled(high) {
+      if (!this.recurring.length) return high;
+      const begun = over(high, this.factor);
+      let time = begun;
+      for (;;) {
+        let longer = begun;
+        for (const [takes, every] of this.recurring) {
+          longer = plus(longer, scaled(takes, floor(over(time, every))));
+        }
+        if (compared(longer, time) === 0) return time;
+        time = longer;
+      }
+    }
+  }
+
   /** Prices where numbers are as given: the first piece whose guards all hold. */
   class Prices {
     constructor(document, state, numbers) {
@@ -80,10 +106,8 @@ const evaluatorPrices = (() => {
       }
       this.piece = piece;
       this.clock = this.polynomial(document.clock);
-      this.recurring = piece.recurring.map((pair) => pair.map((one) => this.polynomial(one)));
-      this.once = this.recurring.reduce((sum, [takes]) => plus(sum, takes), ZERO);
-      const busy = this.recurring.reduce((sum, [takes, every]) => plus(sum, over(takes, every)), ZERO);
-      this.factor = over(ONE, minus(ONE, busy));
+      this.rate = this.rateOf(piece);
+      this.once = this.rate.once;
       this.blocked = new Map(piece.blocked);
       this.left = new Set(piece.left);
       this.rows = [new Map(), new Map()];
@@ -171,22 +195,13 @@ const evaluatorPrices = (() => {
         (sum, row) => plus(sum, scaled(this.timeOf(row.vector, inStretch), row.repetitions)), ZERO);
     }
 
-    shared(time) { return times(time, this.factor); }
-
-    /** A window's time from the sum of its prices (engine/interference.py). */
-    settled(high) {
-      if (!this.recurring.length) return high;
-      const begun = over(high, this.factor);
-      let time = begun;
-      for (;;) {
-        let longer = begun;
-        for (const [takes, every] of this.recurring) {
-          longer = plus(longer, scaled(takes, floor(over(time, every))));
-        }
-        if (compared(longer, time) === 0) return time;
-        time = longer;
-      }
+    rateOf(piece) {
+      return new Rate(piece.recurring.map((pair) => pair.map((one) => this.polynomial(one))));
     }
+
+    shared(time) { return times(time, this.rate.factor); }
+
+    settled(high) { return this.rate.settled(high); }
 
     timeOfWindow(rows, lines) {
       return this.settled(plus(this.timeOfRows(rows, true), this.shared(lines)));
