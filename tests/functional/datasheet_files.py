@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from path_models import OUT, constraint, number
 from test_cli_estimate import MAP, PROFILE, row
 from test_system_all_paths import with_paths
 
+from wcetchar import formula
 from wcetchar.model.characterization import (
     Blocking,
     Characterization,
@@ -18,6 +20,7 @@ from wcetchar.model.characterization import (
     TablePoint,
     Word,
 )
+from wcetchar.model.path_model import PathEdge, PathModel, PathNode
 from wcetchar.model.service import Kernel, LeftOut, Parameter, ParameterKind, ServiceKind
 from wcetchar.store import characterization_json
 
@@ -30,7 +33,7 @@ ARGUMENTS = (
 
 
 def kernel(evil: str = "") -> Characterization:
-    """Services with formulas, a path model, a table of observed values, cases, and a chain;
+    """Services with formulas, path models, a table of observed values, cases, and a chain;
     ``evil``: stands in every text that people read."""
     found = with_paths()
     case = Parameter("case", ParameterKind.CASE, 0, 2, f"0: of three{evil}")
@@ -69,11 +72,33 @@ def kernel(evil: str = "") -> Characterization:
     )
     return replace(
         found,
+        paths=(*found.paths, paths_of_cases(cases)),
         kernel=Kernel(f"k{evil}", "1", {f"option{evil}": f"on{evil}"}),
         services=(*found.services, cases, table),
         assumptions=(f"a thing{evil}",),
         not_characterized=(NotCharacterized(f"lost{evil}", f"no trace{evil}"),),
         left_out=(LeftOut(f"they are macros{evil}", (f"other{evil}",)),),
+    )
+
+
+def paths_of_cases(cases: ServiceCharacterization) -> PathModel:
+    """Which case is the dearest hangs on N and on prices. In case 0 what case 2 does may follow,
+    which no trace showed; it and the loop are masked."""
+    ends = ((OUT, 0), (0, 1), (1, 1), (1, OUT), (0, 2), (2, OUT), (0, 3), (3, OUT), (1, 3))
+    return PathModel(
+        cases.name,
+        tuple(one.vector for one in cases.counts.rows),
+        (Blocking(), Blocking(interrupts=True)),
+        tuple(PathNode(vector, masked) for vector, masked in enumerate((0, 1, 0, 1))),
+        tuple(PathEdge(*one) for one in ends),
+        (
+            constraint("loop", {2: 1, 1: number(formula.parse("-(N - 1)"))}, each=True),
+            *(
+                constraint(f"case {case}", {edge: 1}, formula.parse(f"case == {case}"))
+                for case, edge in enumerate((1, 4, 6))
+            ),
+        ),
+        follows_masks=True,
     )
 
 

@@ -37,14 +37,16 @@ const live = (() => {
     }
     return found;
   };
-  const resultOf = (row, scenario) => {
-    const key = `${row.number} ${scenario}`;
+  const worked = (key, evaluate, row, scenario) => {
     if (!kept.has(key)) {
       const numbers = Object.fromEntries(numbersOf(scenario));
-      kept.set(key, wcetcharEvaluator.evaluate(documentOf(places[scenario].base), row.name, valuesOf(row, scenario), numbers));
+      kept.set(key, evaluate(documentOf(places[scenario].base), row.name, valuesOf(row, scenario), numbers));
     }
     return kept.get(key);
   };
+  const resultOf = (row, scenario) => worked(`${row.number} ${scenario}`, wcetcharEvaluator.evaluate, row, scenario);
+  // Over all paths, of what is shown alone: it takes longer. Null: there is no path model.
+  const pathsOf = (row, scenario) => worked(`${row.number} ${scenario} paths`, wcetcharEvaluator.evaluatePaths, row, scenario);
   const isKept = (row, scenario) => kept.has(`${row.number} ${scenario}`);
 
   const number = (time) => Number(time.num) / Number(time.den);
@@ -74,18 +76,19 @@ const live = (() => {
     return numbersOf(scenario).size || own ? ", with what is changed on this page" : "";
   });
 
-  // ---- the command line that prints the same figures
+  // ---- the command line that prints the same figures; `onFile`: with numbers that are changed, on a file that says them, and not
+  // as axes of a sweep, which prints nothing of path models
 
   const quoted = (word) => (/^[\w@%+=:,.\/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`);
-  const commandOf = (row, scenario) => {
+  const commandOf = (row, scenario, onFile = false) => {
     const files = documentOf(places[scenario].base).files, numbers = [...numbersOf(scenario)];
     const words = ["wcetchar", numbers.length ? "sweep" : "estimate", files.characterization, "--profile", files.profile];
     if (files.map) words.push("--map", files.map);
     words.push("--service", row.name);
     for (const [name, value] of Object.entries(valuesOf(row, scenario))) words.push("--set", `${name}=${value}`);
     for (const [way, text] of numbers) words.push("--vary", `${way}=${text}`);
-    const ranges = numbers.filter(([, text]) => !/^[0-9.]+\s*[a-zA-Zµμ]+$/.test(text)).map(([way, text]) => `${way}: ${text}`);
-    if (!ranges.length) return words.map(quoted).join(" ");
+    const ranges = numbers.some(([, text]) => !/^[0-9.]+\s*[a-zA-Zµμ]+$/.test(text));
+    if (!ranges && !onFile) return words.map(quoted).join(" ");
     const plain = words.slice(0, words.indexOf("--vary"));
     plain[1] = "estimate";
     return `${plain.map(quoted).join(" ")}, with a profile in which ${numbers.map(([way, text]) => `${way} is ${text}`).join(", ")}`;
@@ -129,6 +132,23 @@ const live = (() => {
     return `changed on this page: ${parts.join(", ")}`;
   };
 
+  // What holds over all paths; `stale` marks the file's figure where this page cannot say.
+  const drawPaths = (panel, row, scenario, stale) => {
+    const line = panel.querySelector('.line[data-key="paths"] .text'), over = pathsOf(row, scenario);
+    if (!line || over === null) return;
+    if (over.outside !== null) stale(over.outside);
+    else if (over.time === null) line.textContent = `no bound: ${over.why}`;
+    else {
+      const asked = valuesOf(row, scenario), service = serviceIn(row, places[scenario].base);
+      const searched = service.parameters.filter((one) => asked[one.name] === undefined && one.value === null).map((one) => one.name);
+      const held = ["interrupts", "preemption"].filter((kind) => over[kind] !== null).map((kind) => `, ${kind} blocked ${over[kind].ns} ns at most`);
+      line.textContent = `${over.time.ns} ns (${over.word})${held.join("")}${searched.length ? `, at all values of ${searched.join(", ")}` : ""}`;
+    }
+    if (!numbersOf(scenario).size) return;
+    panel.querySelector(".command").after(make("p", {class: "line command", "data-key": "paths command"},
+      make("span", {class: "label"}, "over all paths: "), make("code", {}, commandOf(row, scenario, true))));
+  };
+
   const draw = (panel) => {
     const row = rows[Number(panel.closest("article").dataset.row)], scenario = panel.dataset.scenario;
     if (!isLive(row, scenario) && !published.has(panel) && !places[scenario].published) return;
@@ -162,7 +182,7 @@ const live = (() => {
       line.classList.add("stale");
       line.append(` (${of}, not of what is shown above)`);
     };
-    stale("paths", `of the numbers in the file${own.at ? ` at ${own.at}` : ""}`);
+    drawPaths(panel, row, scenario, (why) => stale("paths", `this page cannot say: ${why}; of the numbers in the file${own.at ? ` at ${own.at}` : ""}`));
     if (files && own.formula) stale("formula", "of the numbers in the file");
     fill(panel, "sections", result.sections.map((one) => [[one.section], [one.repetition], [grouped(one.repetitions), true], [one.blocking], [one.time.ns, true]]));
     fill(panel, "memories", result.regions.map((one) => [[one.region], [one.time.ns, true], [percent(one.time, result.total), true]]));
