@@ -52,7 +52,7 @@ def test_it_opens_from_disk_and_asks_for_nothing(browser: Any) -> None:
         page = found.page
         for details in page.locator("details:visible").all():
             details.evaluate("e => { e.open = true }")
-        page.wait_for_selector(".figures svg")
+        page.wait_for_selector(".figures:visible svg")
         assert found.complaints == []
         assert found.requests == []
         assert page.title() == "k 1: datasheet"
@@ -196,7 +196,7 @@ def test_contrast(browser: Any, scheme: str) -> None:
         page = found.page
         for details in page.locator("details:visible").all():
             details.evaluate("e => { e.open = true }")
-        page.wait_for_selector(".figures svg")
+        page.wait_for_selector(".figures:visible svg")
         found_ratios = dict(page.evaluate(CONTRASTS))
         assert len(found_ratios) > 15
         assert {key: ratio for key, ratio in found_ratios.items() if ratio < 4.5} == {}
@@ -287,7 +287,7 @@ def test_what_strangers_wrote_stays_text(browser: Any) -> None:
 
 def test_a_flow_graph_with_hostile_places(browser: Any) -> None:
     found_kernel = kernel()
-    (model,) = found_kernel.paths
+    model, *_ = found_kernel.paths
     place = replace(model.nodes[1].place, function=f"f{EVIL}", file=f"a{EVIL}.c", line=3)
     nodes = [replace(node, place=place) for node in model.nodes]
     evil = replace(found_kernel, paths=(replace(model, nodes=tuple(nodes)),))

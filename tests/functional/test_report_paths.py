@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from browser import Opened, chromium
-from datasheet_files import ARGUMENTS, kernel, write_files
+from datasheet_files import ARGUMENTS, SLOW, kernel, write_files
 from path_models import constraint
 from test_cli_estimate import PROFILE
 from test_report_live import choose, made, printed, set_number, set_value
@@ -182,3 +182,41 @@ def test_services_without_a_model_have_no_line(browser: Any) -> None:
         choose(page, "copy")
         set_value(page, "M", 3)
         assert page.locator(LINE.format("paths")).count() == 0
+
+
+def test_flow_graphs_are_of_the_hardware_that_is_chosen(browser: Any) -> None:
+    """And of its file's numbers, which the page says where others are shown above."""
+    with Opened(browser, made(*ARGUMENTS)) as found:
+        page = found.page
+        graph = "details.graph >> visible=true"
+        boxes = []
+        for number, name in enumerate(("board", "slow")):
+            page.select_option("#first", f"0-{number}")
+            assert page.locator(graph).count() == 1
+            assert page.inner_text(f"{graph} >> summary") == f"flow graph and worst path on {name}"
+            page.click(f"{graph} >> summary")
+            page.wait_for_selector("details.graph:not([hidden]) .figures svg a.box")
+            words = ["paths", "k.json", *ARGUMENTS[1 + 4 * number : 5 + 4 * number]]
+            text = printed(*words, "--service", "walk", "--maximum")
+            hint = page.inner_text(f"{graph} >> .hint")
+            ns = hint.removeprefix("The dearest path takes ").partition(" ns")[0]
+            assert ns in text.split()
+            boxes.append(found.texts(".graph:not([hidden]) .figures svg a.box"))
+        assert boxes[0] != boxes[1]  # other times
+        page.select_option("#second", "0-0")
+        assert page.locator(graph).count() == 2
+        assert page.locator(f"{graph} >> .stale").count() == 0
+        page.select_option("#second", "")
+        set_value(page, "N", 9)
+        assert "not of what is shown above" in page.inner_text(f"{graph} >> .hint")
+        set_number(page, "core.clock", "50 MHz", hardware=1)
+        told = page.inner_text(f"{graph} >> .hint code")
+        command, _, profile = told.partition(", with a profile in which ")
+        assert profile == "core.clock is 50 MHz"
+        Path("slow.yaml").write_text(SLOW.replace("clock: 100 MHz", "clock: 50 MHz"))
+        printed(*shlex.split(command)[1:])
+        assert "<svg" in Path("worst-path.html").read_text()
+        page.click("article:visible .what-if button")
+        page.click("#edit button")
+        assert page.locator(f"{graph} >> .stale").count() == 0
+        assert found.complaints == []

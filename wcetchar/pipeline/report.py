@@ -175,13 +175,14 @@ class _Sheet:
         characterization = self._characterization
         named = {service.name: service for service in characterization.services}
         priced = self._priced(named)
-        drawn, why = self._graphs(progress) if graphs else ({}, "")
+        drawn = self._graphs(progress) if graphs else []
         rows = []
         for name in self._services:
-            service = named[name]
-            graph = drawn.get(name)
-            reason = "" if graph is not None else why or "no path model is published"
-            rows.append(service_of(service, priced.get(name, ()), graph, reason))
+            found = [each.get(name) for each, _ in drawn]
+            reasons = [
+                "" if name in each else why or "no path model is published" for each, why in drawn
+            ]
+            rows.append(service_of(named[name], priced.get(name, ()), found, reasons))
         return side_of(label, characterization, rows)
 
     def _platforms(self) -> list[Platform]:
@@ -226,30 +227,35 @@ class _Sheet:
         words += ["--maximum"] * bool(searched)
         return one_line(shlex.join(words))
 
-    def _graphs(self, progress: Advance | None) -> tuple[dict[str, PathRows], str]:
-        """Flow graphs on the first hardware, and why there are none."""
+    def _graphs(self, progress: Advance | None) -> list[tuple[dict[str, PathRows], str]]:
+        """Of each hardware, flow graphs by service, and why there are none."""
         models = {model.service for model in self._characterization.paths}
         wanted = tuple(name for name in self._services if name in models)
         platforms = self._platforms()
         if not wanted or not platforms:
-            return {}, "" if not wanted else "no hardware profile is given"
-        request = worst_paths.Request(
-            self._asked.characterization,
-            platforms[0].profile_file,
-            platforms[0].map_file,
-            wanted,
-            self._asked.values,
-            maximum=True,
-        )
-        found = {}
-        try:
-            for done, view in enumerate(worst_paths.run(request), start=1):
-                found[view.service] = rows_of(view)
-                if progress is not None:
-                    progress(done, len(wanted))
-        except (InputError, NoSoundBound) as error:
-            return {}, one_line(error.message)
-        return found, ""
+            return [({}, "no hardware profile is given" if wanted else "")]
+        total = len(wanted) * len(platforms)
+        found = []
+        for number, platform in enumerate(platforms):
+            request = worst_paths.Request(
+                self._asked.characterization,
+                platform.profile_file,
+                platform.map_file,
+                wanted,
+                self._asked.values,
+                maximum=True,
+            )
+            each: dict[str, PathRows] = {}
+            why = ""
+            try:
+                for done, view in enumerate(worst_paths.run(request), start=1):
+                    each[view.service] = rows_of(view)
+                    if progress is not None:
+                        progress(number * len(wanted) + done, total)
+            except (InputError, NoSoundBound) as error:
+                each, why = {}, one_line(error.message)
+            found.append((each, why))
+        return found
 
 
 def _price(prices: PriceVector) -> Callable[[AccessVector], Fraction] | None:

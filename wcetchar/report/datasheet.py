@@ -147,7 +147,7 @@ class ServiceRows:
         counts: what its counts are, in words.
         published: rows of formulas; empty where there is a table of observed points.
         priced: on each hardware.
-        graph: its flow graph on the first hardware; ``None``, and ``no_graph`` says why.
+        graphs: its flow graph on each hardware; ``None``: see ``no_graph``, of each, too.
     """
 
     name: str
@@ -164,8 +164,8 @@ class ServiceRows:
     stretches: tuple[StretchRow, ...]
     notes: tuple[str, ...]
     priced: tuple[Priced, ...]
-    graph: PathRows | None = None
-    no_graph: str = ""
+    graphs: tuple[PathRows | None, ...] = ()
+    no_graph: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -286,8 +286,8 @@ def hardware_of(label: str, profile: HardwareProfile, section_map: SectionMap) -
 def service_of(
     service: ServiceCharacterization,
     priced: Sequence[Priced],
-    graph: PathRows | None = None,
-    no_graph: str = "",
+    graphs: Sequence[PathRows | None] = (),
+    no_graph: Sequence[str] = (),
 ) -> ServiceRows:
     place = service.place
     return ServiceRows(
@@ -316,8 +316,8 @@ def service_of(
         stretches=tuple(_stretch(stretch) for stretch in service.stretches),
         notes=tuple(map(one_line, service.notes)),
         priced=tuple(priced),
-        graph=graph,
-        no_graph=no_graph,
+        graphs=tuple(graphs),
+        no_graph=tuple(no_graph),
     )
 
 

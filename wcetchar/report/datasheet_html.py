@@ -29,6 +29,7 @@ from wcetchar.report.pages import data, environment, part, policy
 from wcetchar.report.paths_graph import figures_of
 from wcetchar.report.paths_html import pictures_of
 from wcetchar.report.paths_svg import markers
+from wcetchar.report.paths_view import PathRows
 from wcetchar.report.view import BlockingView, EstimateView
 
 _SCRIPTS = (
@@ -58,6 +59,16 @@ class _Folded:
 
 
 @dataclass(frozen=True)
+class _Graph:
+    """Of a service on one hardware; ``why``: there is none."""
+
+    number: int
+    label: str
+    note: str
+    why: str
+
+
+@dataclass(frozen=True)
 class _Row:
     """A service of either characterization. ``panels``: side, hardware, figures."""
 
@@ -67,9 +78,7 @@ class _Row:
     blocks: list[Block]
     panels: list[tuple[int, int, Priced]]
     folded: list[tuple[str, list[Block]]]
-    graph: bool
-    graph_note: str
-    no_graph: str
+    graphs: list[_Graph]
     figures: dict[str, dict[str, object]]
     text: str
 
@@ -105,7 +114,7 @@ def render(
             priced_blocks=priced_blocks,
             folded_away=_FOLDED_AWAY,
             evaluators=[(scenario, data(one)) for scenario, one in evaluators.items()],
-            graphs=[(n, data(_graph(row))) for n, row in enumerate(_graphs(sheet)) if row],
+            graphs=list(_drawn(sheet, rows)),
             data=data(
                 {
                     "hardware": [one.label for one in sheet.hardware],
@@ -157,9 +166,7 @@ def _rows(sheet: Datasheet) -> Iterator[_Row]:
             blocks=[block for block in blocks if getattr(block, "key", "") not in _FOLDED],
             panels=panels,
             folded=list(_published(sheet, owners)),
-            graph=service.graph is not None,
-            graph_note=_graph_note(service),
-            no_graph=service.no_graph,
+            graphs=_graphs(sheet, service) if side == 0 else [],
             figures=figures,
             text=" ".join((name, service.kind, service.part, service.description)).lower(),
         )
@@ -218,8 +225,17 @@ def _figures(priced: Priced) -> dict[str, object]:
     }
 
 
-def _graph_note(service: ServiceRows) -> str:
-    rows = service.graph
+def _graphs(sheet: Datasheet, service: ServiceRows) -> list[_Graph]:
+    """On each hardware; once for all, where there is none for the same reason."""
+    if not any(service.graphs) and len({*service.no_graph}) == 1:
+        return [_Graph(-1, "", "", service.no_graph[0])]
+    return [
+        _Graph(number, sheet.hardware[number].label, _graph_note(rows), why)
+        for number, (rows, why) in enumerate(zip(service.graphs, service.no_graph, strict=True))
+    ]
+
+
+def _graph_note(rows: PathRows | None) -> str:
     if rows is None:
         return ""
     at = f", at {rows.at}" if rows.at else ""
@@ -228,14 +244,17 @@ def _graph_note(service: ServiceRows) -> str:
     return f"The dearest path takes {grouped(rows.bound_ns)} ns ({rows.word.value}){at}."
 
 
-def _graphs(sheet: Datasheet) -> list[ServiceRows | None]:
+def _drawn(sheet: Datasheet, rows: list[_Row]) -> Iterator[tuple[str, Markup]]:
+    """Of the first characterization, by row and hardware ("3-0")."""
     named = {service.name: service for service in sheet.base.services}
-    order = dict.fromkeys(name.name for side in sheet.sides for name in side.services)
-    return [one if (one := named.get(n)) and one.graph else None for n in order]
+    for place, row in enumerate(rows):
+        service = named.get(row.name)
+        for number, graph in enumerate(service.graphs if service else ()):
+            if graph is not None:
+                yield f"{place}-{number}", data(_pictures(graph))
 
 
-def _graph(service: ServiceRows) -> list[dict[str, object]]:
-    assert service.graph is not None
+def _pictures(rows: PathRows) -> list[dict[str, object]]:
     return [
         {
             "anchor": picture.anchor,
@@ -244,5 +263,5 @@ def _graph(service: ServiceRows) -> list[dict[str, object]]:
             "open": picture.open,
             "svg": str(picture.svg),
         }
-        for picture in pictures_of(service.graph, figures_of(service.graph))
+        for picture in pictures_of(rows, figures_of(rows))
     ]

@@ -175,6 +175,8 @@ const sheet = (() => {
       panel.dataset.scenario = `${panel.dataset.side}-${panel.dataset.hardware}`;
       panel.hidden = panel.dataset.scenario !== state.first && panel.dataset.scenario !== state.second;
     }
+    for (const graph of row.article.querySelectorAll(".graph[data-scenario], .line[data-scenario]"))
+      graph.hidden = ![state.first, state.second].some((one) => one?.replace("-as-published", "") === graph.dataset.scenario);
   };
   const showScenarios = () => {
     for (const row of opened()) showPanels(row);
@@ -230,7 +232,7 @@ const sheet = (() => {
       if (!box) return;
       event.preventDefault();
       tell(box);
-      const part = by(box.getAttribute("href").slice(1));
+      const part = place.querySelector(`#${CSS.escape(box.getAttribute("href").slice(1))}`);
       if (part?.tagName === "DETAILS") {
         part.open = true;
         part.scrollIntoView({block: "nearest"});

@@ -37,6 +37,11 @@ const live = (() => {
     }
     return found;
   };
+  // Parameters that neither the reader nor the map gives a value.
+  const openOf = (row, scenario) => {
+    const asked = valuesOf(row, scenario), service = serviceIn(row, places[scenario].base);
+    return service.parameters.filter((one) => asked[one.name] === undefined && one.value === null).map((one) => one.name);
+  };
   const worked = (key, evaluate, row, scenario) => {
     if (!kept.has(key)) {
       const numbers = Object.fromEntries(numbersOf(scenario));
@@ -76,22 +81,32 @@ const live = (() => {
     return numbersOf(scenario).size || own ? ", with what is changed on this page" : "";
   });
 
-  // ---- the command line that prints the same figures; `onFile`: with numbers that are changed, on a file that says them, and not
-  // as axes of a sweep, which prints nothing of path models
+  // ---- the command line that prints the same figures. Numbers that are changed are axes of a sweep; but it prints nothing of path
+  // models, so their command is on a file that says these numbers
 
   const quoted = (word) => (/^[\w@%+=:,.\/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`);
-  const commandOf = (row, scenario, onFile = false) => {
-    const files = documentOf(places[scenario].base).files, numbers = [...numbersOf(scenario)];
-    const words = ["wcetchar", numbers.length ? "sweep" : "estimate", files.characterization, "--profile", files.profile];
+  const filesAndValues = (row, scenario) => {
+    const files = documentOf(places[scenario].base).files;
+    const words = [files.characterization, "--profile", files.profile];
     if (files.map) words.push("--map", files.map);
     words.push("--service", row.name);
     for (const [name, value] of Object.entries(valuesOf(row, scenario))) words.push("--set", `${name}=${value}`);
-    for (const [way, text] of numbers) words.push("--vary", `${way}=${text}`);
-    const ranges = numbers.some(([, text]) => !/^[0-9.]+\s*[a-zA-Zµμ]+$/.test(text));
-    if (!ranges && !onFile) return words.map(quoted).join(" ");
-    const plain = words.slice(0, words.indexOf("--vary"));
-    plain[1] = "estimate";
-    return `${plain.map(quoted).join(" ")}, with a profile in which ${numbers.map(([way, text]) => `${way} is ${text}`).join(", ")}`;
+    return words;
+  };
+  const onFile = (row, scenario, ...words) => {
+    const numbers = [...numbersOf(scenario)].map(([way, text]) => `${way} is ${text}`).join(", ");
+    return `${words.map(quoted).join(" ")}${numbers ? `, with a profile in which ${numbers}` : ""}`;
+  };
+  const estimateOf = (row, scenario) => onFile(row, scenario, "wcetchar", "estimate", ...filesAndValues(row, scenario));
+  const commandOf = (row, scenario) => {
+    const numbers = [...numbersOf(scenario)];
+    if (!numbers.length || numbers.some(([, text]) => !/^[0-9.]+\s*[a-zA-Zµμ]+$/.test(text))) return estimateOf(row, scenario);
+    const axes = numbers.flatMap(([way, text]) => ["--vary", `${way}=${text}`]);
+    return ["wcetchar", "sweep", ...filesAndValues(row, scenario), ...axes].map(quoted).join(" ");
+  };
+  const graphCommandOf = (row, scenario) => {
+    const maximum = openOf(row, scenario).length ? ["--maximum"] : [];
+    return onFile(row, scenario, "wcetchar", "paths", ...filesAndValues(row, scenario), ...maximum, "--format", "html", "-o", "worst-path.html");
   };
 
   // ---- panels
@@ -139,14 +154,13 @@ const live = (() => {
     if (over.outside !== null) stale(over.outside);
     else if (over.time === null) line.textContent = `no bound: ${over.why}`;
     else {
-      const asked = valuesOf(row, scenario), service = serviceIn(row, places[scenario].base);
-      const searched = service.parameters.filter((one) => asked[one.name] === undefined && one.value === null).map((one) => one.name);
+      const searched = openOf(row, scenario);
       const held = ["interrupts", "preemption"].filter((kind) => over[kind] !== null).map((kind) => `, ${kind} blocked ${over[kind].ns} ns at most`);
       line.textContent = `${over.time.ns} ns (${over.word})${held.join("")}${searched.length ? `, at all values of ${searched.join(", ")}` : ""}`;
     }
     if (!numbersOf(scenario).size) return;
     panel.querySelector(".command").after(make("p", {class: "line command", "data-key": "paths command"},
-      make("span", {class: "label"}, "over all paths: "), make("code", {}, commandOf(row, scenario, true))));
+      make("span", {class: "label"}, "over all paths: "), make("code", {}, estimateOf(row, scenario))));
   };
 
   const draw = (panel) => {
@@ -333,8 +347,18 @@ const live = (() => {
       panel.after(copy);
     }
   };
+  // A flow graph is of the file's numbers, whatever is shown above it.
+  const drawGraphs = (row) => {
+    for (const graph of row.article.querySelectorAll("details.graph:not([hidden])")) {
+      const hint = graph.querySelector(".hint"), {scenario} = graph.dataset;
+      hint.querySelector(".stale")?.remove();
+      if (isLive(row, scenario)) hint.append(make("span", {class: "stale"}, " That is of the numbers and values in the file, not of what is shown above, which ",
+        make("code", {}, graphCommandOf(row, scenario)), " draws."));
+    }
+  };
   const drawAll = (row) => {
     for (const panel of row.article.querySelectorAll(".panel:not([hidden])")) draw(panel);
+    drawGraphs(row);
   };
 
   const ready = data.scenarios.some((base) => by(`evaluator-${base}`));
