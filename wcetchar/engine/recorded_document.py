@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from wcetchar import formula
 from wcetchar.engine.blocking import notes_of_stretch
-from wcetchar.engine.counts import calls_inside, last_call
+from wcetchar.engine.counts import calls_inside, last_call, used_parameters
 from wcetchar.engine.lines import Caches, LoadedLines
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import can_follow, leads_on
@@ -68,6 +68,8 @@ from wcetchar.model.service import Parameter, ParameterKind
 SCHEMA: Final = "wcetchar/evaluator/1"
 MOST_LINES: Final = 200
 """Values of the parameters of a service, at most, for which what lines of caches take is told."""
+MOST_FOLLOWING: Final = 1000
+"""The same of what goes on with a service: there is no telling which values are asked for."""
 _EXACT_IN_JSON: Final = 2**53
 
 Plain = Any
@@ -368,16 +370,15 @@ class _Writer:
         """Of each stretch that can follow, and of the service as a whole where it is a handler."""
         found: list[Plain] = []
         for stretch in service.stretches:
-            can = can_follow(stretch)
-            found.append(
-                self._follower(caches.of_follower(service, stretch), service) if can else 0
-            )
+            loaded = caches.of_follower(service, stretch) if can_follow(stretch) else None
+            found.append(loaded and self._follower(loaded, service, stretch.counts))
         handler = any(Joint.HANDLER in (s.goes_on_from or ()) for s in service.stretches)
-        found.append(self._follower(caches.of_follower(service, None), service) if handler else 0)
+        loaded = caches.of_follower(service, None) if handler else None
+        found.append(loaded and self._follower(loaded, service, service.counts))
         return found
 
-    def _follower(self, loaded: Loaded, service: ServiceCharacterization) -> Plain:
-        """Names that it depends on, and what it takes at their values."""
+    def _follower(self, loaded: Loaded, service: ServiceCharacterization, counts: Counts) -> Plain:
+        """Names that it depends on, and what it takes at their values. ``counts``: of it."""
 
         def at(values: Values) -> Plain:
             by_name = dict(zip((p.name for p in used), values, strict=True))
@@ -387,9 +388,12 @@ class _Writer:
             except InputError as error:
                 return error.message
 
-        used = [p for p in service.parameters if p.name in loaded.used]
+        # What is loaded hangs on counts as well, so on what these hang on.
+        names = tuple(p.name for p in service.parameters)
+        hangs = loaded.used | used_parameters(counts, names)
+        used = [p for p in service.parameters if p.name in hangs]
         size = math.prod(p.maximum - p.minimum + 1 for p in used)
-        points: list[Values] | None = [] if size > MOST_LINES else None
+        points: list[Values] | None = [] if size > MOST_FOLLOWING else None
         return [[p.name for p in used], self._table(used, points, at)]
 
     def _table(
