@@ -4,7 +4,8 @@
 
 Prices are recorded once; then, at random numbers of the profile (one to three of them, between a
 tenth and ten times as large) and random values of parameters, what the page finds by node is held
-against the estimate: equal, or outside. Times are those of this machine.
+against the estimate: equal, or outside; and the same over all paths, where there are path models.
+Times are those of this machine.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from evaluator_cases import Both, Case, compared
+from evaluator_cases import Both, Case, compared, paths_compared
 
 from wcetchar import store
 from wcetchar.pipeline import estimate
@@ -40,7 +41,9 @@ def main() -> None:
     known = store.load_characterization(given.characterization)
     if given.services is not None:
         chosen = draw.sample(known.services, given.services)
-        known = replace(known, services=tuple(chosen))
+        names = {service.name for service in chosen}
+        paths = tuple(model for model in known.paths if model.service in names)
+        known = replace(known, services=tuple(chosen), paths=paths)
     numbers = ProfileNumbers(given.profile)
     where = estimate.map_of(numbers.with_values({}), given.profile, given.map)
     begun = time.process_time()
@@ -57,8 +60,16 @@ def main() -> None:
     moved = [Case(name, at, {way: f"1{standing}"}) for name, at in values.items()]
     print(f"all services: {both.milliseconds(each, len(each)):.0f} ms at first, ", end="")
     print(f"{both.milliseconds([*each, *moved], len(moved)):.0f} ms at another number")
-    inside, reasons = compared(both, both.random_cases(given.cases, draw))
-    print(f"inside: {inside} of {given.cases}, equal to the estimate")
+    cases = both.random_cases(given.cases, draw)
+    told("inside", given.cases, *compared(both, cases))
+    if known.paths:
+        longest = max(both.milliseconds([one], 1, "evaluatePaths") for one in each)
+        print(f"over all paths: the longest takes {longest:.0f} ms")
+        told("over all paths inside", given.cases, *paths_compared(both, cases))
+
+
+def told(what: str, of: int, inside: int, reasons: list[str]) -> None:
+    print(f"{what}: {inside} of {of}, equal to the estimate")
     for reason, count in Counter(reasons).most_common(5):
         print(f"  {count} {reason}")
 

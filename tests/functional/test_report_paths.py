@@ -106,7 +106,7 @@ def test_it_follows_numbers_of_the_profile(browser: Any) -> None:
                 ", with a profile in which "
             )
             assert profile == "core.clock is 77.7 MHz, regions.flash.fetch.first is 2.5 ns"
-            words = shlex.split(command.removeprefix("over all paths: "))
+            words = shlex.split(command.removeprefix("the same over all paths: "))
             assert words[:3] == ["wcetchar", "estimate", "k.json"]
             words[words.index("board.yaml")] = "faster.yaml"
             assert over_all_paths(*words[3:]) == expected

@@ -58,7 +58,7 @@ _ENDINGS: Final = {
 @click.option(
     "--graphs/--no-graphs",
     default=True,
-    help="Draw flow graphs on the first profile, where there are path models. Default: yes.",
+    help="Draw flow graphs on each profile, where there are path models. Default: yes.",
 )
 @click.option(
     "form",

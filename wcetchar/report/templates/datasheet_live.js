@@ -160,7 +160,7 @@ const live = (() => {
     }
     if (!numbersOf(scenario).size) return;
     panel.querySelector(".command").after(make("p", {class: "line command", "data-key": "paths command"},
-      make("span", {class: "label"}, "over all paths: "), make("code", {}, estimateOf(row, scenario))));
+      make("span", {class: "label"}, "the same over all paths: "), make("code", {}, estimateOf(row, scenario))));
   };
 
   const draw = (panel) => {
@@ -352,8 +352,8 @@ const live = (() => {
     for (const graph of row.article.querySelectorAll("details.graph:not([hidden])")) {
       const hint = graph.querySelector(".hint"), {scenario} = graph.dataset;
       hint.querySelector(".stale")?.remove();
-      if (isLive(row, scenario)) hint.append(make("span", {class: "stale"}, " That is of the numbers and values in the file, not of what is shown above, which ",
-        make("code", {}, graphCommandOf(row, scenario)), " draws."));
+      if (isLive(row, scenario)) hint.append(make("span", {class: "stale"}, " That is of the numbers and values in the file, not of what is shown above. This draws that: ",
+        make("code", {}, graphCommandOf(row, scenario))));
     }
   };
   const drawAll = (row) => {
