@@ -88,7 +88,7 @@ test: system $(VENV)/.installed
 
 BOARDS := mps2-an385 mps2-an386 virt versatilepb versatilepb-thumb
 test-long: system $(VENV)/.installed
-	@$(MAKE) -s -C $(SUITE) all check-elf && for board in $(BOARDS); do for config in full whole timers watch; do \
+	@$(MAKE) -s -C $(SUITE) all check-elf && for board in $(BOARDS); do for config in basic full whole timers watch; do \
 		$(MAKE) -s -C $(SUITE) BOARD=$$board CONFIG=$$config || exit; done; done && \
 		for board in mps2-an385 mps2-an386; do \
 		$(MAKE) -s -C $(SUITE) BOARD=$$board CONFIG=tickless || exit; done || \

@@ -2,8 +2,8 @@
 
 ``chain_oracle`` says what is counted, ``armv4t_oracle`` and ``riscv_oracle`` where registers and
 masks come from; ``chain_compare`` what is compared: every window of every service, and of every
-part of one, at each combination of its parameters' values. The configurations beside ``basic`` are
-marked ``long``.
+part of one, at each combination of its parameters' values. The configurations beside ``basic``, and
+Thumb code on Armv4T, are marked ``long``.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ WATCH = [Firmware(board, "watch") for board in BOARDS]
 function of the compiler's."""
 
 
+EVERY_TIME = [Firmware(board) for board in BOARDS if not board.endswith("-thumb")]
+
+
 def each(firmware: list[Firmware]) -> Any:
     rows = [
         pytest.param(
             one,
             id=one.name,
             marks=[pytest.mark.xdist_group(one.name)]
-            + ([pytest.mark.long] if one.config != "basic" else []),
+            + ([pytest.mark.long] if one not in EVERY_TIME else []),
         )
         for one in firmware
     ]

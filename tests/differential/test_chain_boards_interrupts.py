@@ -96,7 +96,15 @@ def made(request: pytest.FixtureRequest, shared: Shared) -> Made:
 
 
 def each(*boards: str) -> Any:
-    rows = [pytest.param(b, id=b, marks=pytest.mark.xdist_group(f"only-{b}")) for b in boards]
+    rows = [
+        pytest.param(
+            board,
+            id=board,
+            marks=[pytest.mark.xdist_group(f"only-{board}")]
+            + ([pytest.mark.long] if board.endswith("-thumb") else []),
+        )
+        for board in boards
+    ]
     return pytest.mark.parametrize("made", rows, indirect=True)
 
 

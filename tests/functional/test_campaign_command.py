@@ -373,6 +373,7 @@ def test_the_build_lock_is_free_after_a_run(results: Path) -> None:
     assert 1 <= cores() <= (os.cpu_count() or 1)
 
 
+@pytest.mark.long
 def test_freertos_as_by_the_other_verbs(firmware: Path, tmp_path: Path) -> None:
     """The first cell of the shipped campaign, without its build: the firmware is there."""
     need("qemu-system-arm")

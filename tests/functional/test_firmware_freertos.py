@@ -274,6 +274,7 @@ def test_the_kernels_own_assertions_hold(built: Callable[[str], Path], configura
     assert done.returncode == 0, said(done)
 
 
+@pytest.mark.long
 def test_stretches_of_tickless_idle(built: Callable[[str], Path], tmp_path: Path) -> None:
     """Instructions with interrupts masked, counted by hand in what objdump lists of gcc 12.2.1: up
     to the first `cpsie`, which lets the waking interrupt in, and from the second `cpsid` to the

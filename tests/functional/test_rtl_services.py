@@ -51,12 +51,18 @@ BOTH_CACHES = [
 @pytest.mark.parametrize(
     ("states", "runs"),
     [
+        ([EVERYTHING, WARM], ["--runs", "1"]),
         # of those that differ, two: the page has four
-        ([EVERYTHING, "imc, board B, caches cold", WARM, EMPTY_DATA], ["--runs", "2"]),
+        pytest.param(
+            [EVERYTHING, "imc, board B, caches cold", WARM, EMPTY_DATA],
+            ["--runs", "2"],
+            marks=pytest.mark.long,
+        ),
         # bounds of all paths in the place of the figures
-        (["imc, board A, caches ideal", "imc, board B, caches cold"], ["--runs", "1", "--paths"]),
+        (["imc, board B, caches cold"], ["--runs", "1", "--paths"]),
         pytest.param(
             [
+                "imc, board A, caches ideal",
                 "imc, board A, caches cold",
                 "imc, board B, caches ideal",
                 "imc, board C, caches ideal",

@@ -348,16 +348,13 @@ def test_other_memories(timing: Timing, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("timing", "accesses"),
     [
-        (BOARD_C, "any"),
-        *(
-            pytest.param(timing, accesses, marks=pytest.mark.long)
-            for timing in (BOARD_C, *OTHERS, *OF_FIRMWARE)
-            for accesses in ("any", "waited")
-            if (timing, accesses) != (BOARD_C, "any")
-        ),
+        (timing, accesses)
+        for timing in (BOARD_C, *OTHERS, *OF_FIRMWARE)
+        for accesses in ("any", "waited")
     ],
     ids=str,
 )
+@pytest.mark.long
 def test_a_second_master_that_is_in_the_way(timing: Timing, accesses: str, tmp_path: Path) -> None:
     priced = _priced(timing, tmp_path, "--second-master", "--busiest", accesses)
     over = _check(priced, timing.second_master)

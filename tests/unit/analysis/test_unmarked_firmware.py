@@ -66,6 +66,7 @@ def counted(resolved: Resolved, trace: Trace) -> Counts:
     return found
 
 
+@pytest.mark.long
 def test_marked_windows_are_among_those_of_entries(firmware: Path, trace: Trace) -> None:
     image = load_image(str(firmware))
     table = isa.decode_image(image)
