@@ -13,7 +13,7 @@ from needs import need
 
 from wcetchar.cli import main
 from wcetchar.pipeline.evaluator import Request, document_of
-from wcetchar.store.names import profile_path
+from wcetchar.store.names import characterization_path, profile_path
 
 MAP = "renaux2010/map1"
 
@@ -101,6 +101,22 @@ def test_a_number_for_several(both: Both) -> None:
     found = page(both, {"regions.sdram code.fetch": "21 ns"}, N=3)
     assert found == page(both, numbers, N=3)
     assert found["total"] != page(both, {}, N=3)["total"]
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString", "hasOwnProperty"])
+def test_a_parameter_with_the_name_of_something_in_the_language(name: str, tmp_path: Path) -> None:
+    need("node", "nodejs")
+    text = Path(characterization_path("renaux2010")).read_text()
+    assert (text.count('"name": "N"'), text.count('"repetition": "N"')) == (1, 1)
+    file = tmp_path / "renamed.json"
+    file.write_text(text.replace(': "N"', f': "{name}"'))
+    renamed = Both.of_files(str(file), "renaux2010/platform1", MAP)
+    found = page(renamed, {}, **{name: 7})
+    command = ["estimate", str(file), "--profile", "renaux2010/platform1", "--map", MAP]
+    printed = CliRunner().invoke(main, [*command, "--set", f"{name}=7", "--json"])
+    (known,) = json.loads(printed.output)["estimates"]
+    assert float(found["total"]["ns"].replace(",", "")) == known["total_ns"]
+    assert found["parameters"] == known["parameters"] == {name: 7}
 
 
 def test_the_document_is_the_same_each_time() -> None:

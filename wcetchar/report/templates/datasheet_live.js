@@ -30,7 +30,8 @@ const live = (() => {
   // leaves open the dearest is taken.
   const valuesOf = (row, scenario) => {
     const service = serviceIn(row, places[scenario].base), own = values.get(row) ?? new Map();
-    const found = {...row.figures[places[scenario].base].given};
+    // Without a prototype: a parameter may be called __proto__.
+    const found = Object.assign(Object.create(null), row.figures[places[scenario].base].given);
     for (const one of service?.parameters ?? []) {
       if (own.has(one.name)) found[one.name] = own.get(one.name);
       else if (!one.case) found[one.name] = row.figures[places[scenario].base].values[one.name];

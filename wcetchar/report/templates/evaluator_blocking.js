@@ -48,7 +48,7 @@ const evaluatorBlocking = (() => {
       [...inside.gaps, ...after.gaps].forEach((one) => gaps.add(one));
       const all = plus(time, rest.time);
       if (best === null || compared(all, whole) > 0) {
-        const parameters = {};
+        const parameters = Object.create(null);  // one may be called __proto__
         names.forEach((name, i) => { parameters[name] = Number(values[i]); });
         best = { link: { service: service.name, where: stretch.where, parameters, time }, rest };
       }

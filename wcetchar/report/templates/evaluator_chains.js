@@ -212,7 +212,7 @@ const evaluatorChains = (() => {
       }
       const seen = service.word !== "high-water mark" || best.seen;
       if (!counted.exact || !seen) word = ESTIMATE;
-      const parameters = {};
+      const parameters = Object.create(null);  // one may be called __proto__
       names.forEach((name, i) => { if (used.has(name)) parameters[name] = Number(values[i]); });
       return { link: { service: service.name, where, parameters, time }, word, problems: unique(problems) };
     }

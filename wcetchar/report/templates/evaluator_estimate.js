@@ -83,7 +83,7 @@ const evaluatorEstimate = (() => {
       word = ESTIMATE;
       reasons = [...reasons, "which lines of code are fetched was not observed at these values"];
     }
-    const parameters = {};
+    const parameters = Object.create(null);  // one may be called __proto__
     names.forEach((name, i) => { parameters[name] = Number(values[i]); });
     return {
       parameters, word, reasons, sections, columns,
