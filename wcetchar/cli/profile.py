@@ -88,7 +88,8 @@ def command() -> None:
     "--ranges/--no-ranges",
     default=True,
     show_default=True,
-    help="Find how far each time could be moved without a worse total.",
+    help="Find how far each time could be moved without a worse total, where prices are sums of "
+    "times.",
 )
 @format_option(["table", "markdown", "json"])
 @json_option
@@ -126,6 +127,10 @@ def fit(
     Of caches it finds what lines take (`line refill`, `load miss penalty`) from measurements with
     the cache cold and warm; their geometry stands in the profile. Of refresh and other masters it
     finds what each takes, where the profile says how often they come.
+
+    A write buffer, a divided clock and what lines hide or save are the profile's to say. With one
+    of them the pricer is asked what each row costs; then it is not proven that no other times are
+    less in total.
 
     \b
     Examples:

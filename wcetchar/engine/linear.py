@@ -22,6 +22,10 @@ What an access or a line waits for accesses before it is left out, for the same 
 it is charged hangs on what a characterization counts, and what is not taken off here is in the
 times that are found.
 
+With a write buffer, a divided clock, or where refills hide or save something, prices are no sums of
+times. Then what counts here is which times there are (``validation.piecewise`` finds them), not
+what they come to: each write is waited for, edges are not, and each line takes all of its time.
+
 Prices are those of one state of the caches, which the section map says. How many lines are loaded
 in it is counted by what prices them (``refills``, ``data_lines``).
 """
@@ -75,26 +79,8 @@ def linear_prices(
         InputError: a clock, an overlap or a period is a range, or the core or a region has what no
             linear price can be said of.
     """
-    core = profile.core
-    if core.write_buffer or any(r.clock_divider > 1 for r in profile.regions.values()):
-        raise PricingError(
-            f"profile {profile.name} has a write buffer or a divided clock",
-            expected="a profile whose prices are sums of its times",
-            hint="leave the write buffer out: each write is waited for then, which is safe, and "
-            "dear where few are; with a divided clock, measure at the core's, and add it",
-            file="profile",
-            keys=("core",),
-        )
-    if core.refills_hide_stalls or core.in_vain_saves is not None:
-        raise PricingError(
-            f"profile {profile.name} says what refills hide or save, so what lines take is no sum "
-            "of times",
-            expected="an instruction cache without `hides stalls` and `in vain saves`",
-            hint="leave them out: each line that is loaded takes all of its time then, which is "
-            "safe, and dear",
-            file="profile",
-            keys=("core", "instruction cache"),
-        )
+    if not is_linear(profile):
+        _refuse_what_no_judge_prices(profile)
     if not successions and any(
         one.every is not None for r in profile.regions.values() for one in r.interferences
     ):
@@ -107,6 +93,48 @@ def linear_prices(
             keys=("regions",),
         )
     return _Linear(profile, section_map, fetch_width, joint).all(keys)
+
+
+def is_linear(profile: HardwareProfile) -> bool:
+    """Its prices are sums of its times."""
+    core = profile.core
+    return not (
+        core.write_buffer
+        or any(region.clock_divider > 1 for region in profile.regions.values())
+        or core.refills_hide_stalls
+        or core.in_vain_saves is not None
+    )
+
+
+def _refuse_what_no_judge_prices(profile: HardwareProfile) -> None:
+    """Of a profile whose prices are no sums, what would make one of them lower where a time is
+    raised, or jump.
+
+    Raises:
+        PricingError: naming it.
+    """
+    saves = profile.core.in_vain_saves
+    if saves is not None and saves.low != saves.high:
+        raise PricingError(
+            f"profile {profile.name}: what lines in vain save is a range",
+            expected="one value: the more it is, the less a line takes, so it is not looked for",
+            hint="from the core's manual; or leave it out, which is safe, and dear",
+            file="profile",
+            keys=("core", "instruction cache", "in vain saves"),
+        )
+    for region in profile.regions.values():
+        for name, one in _interferences(region):
+            if one.every is not None or one.takes.low != one.takes.high:
+                raise PricingError(
+                    f"what {name} takes is looked for, or it comes now and then, and profile "
+                    f"{profile.name} has a write buffer, a divided clock, `hides stalls` or `in "
+                    "vain saves`",
+                    expected="measurements without it",
+                    hint="say which these are, --undisturbed LABEL, and leave the others out; what "
+                    "it takes is written in from the memory's own data",
+                    file="profile",
+                    keys=("regions", region.name, name),
+                )
 
 
 class _Linear:
@@ -133,9 +161,39 @@ class _Linear:
 
     def all(self, keys: Iterable[Key]) -> LinearPrices:
         prices = {key: self._price(key) for key in keys}
+        self._refuse_known_edges(prices)
         return LinearPrices(
             prices, self._free, self._at_least, frozenset(self._simplified), self._recurring()
         )
+
+    def _refuse_known_edges(self, prices: Mapping[Key, LinearPrice]) -> None:
+        """Where fetches never wait, the edge that an access finds is known at whole cycles alone
+        (``waits``): a time that is raised to one of them would make it sooner.
+
+        Raises:
+            PricingError: they might never wait.
+        """
+        core = self._profile.core
+        if all(region.clock_divider == 1 for region in self._profile.regions.values()):
+            return
+        if core.instruction_cache or core.data_cache or core.write_buffer > 1:
+            return
+        fetches = [
+            price
+            for key, price in prices.items()
+            if isinstance(key, AccessClass) and key.operation is Operation.FETCH
+        ]
+        least = {place: quantity.low for place, quantity in self._free.items()}
+        if not any(_value(price, least) > 0 for price in fetches):
+            raise PricingError(
+                f"profile {self._profile.name} has a divided clock, and fetches that may never "
+                "wait: what accesses wait for edges then jumps with the times",
+                expected="a fetch that takes longer than its overlap, or a cache",
+                hint="give the times of the divided region from its own data, without `clock "
+                "divider`, as many cycles of the core; and its edge in `first`",
+                file="profile",
+                keys=("regions",),
+            )
 
     def _recurring(self) -> tuple[Recurring, ...]:
         """All of the profile: another region's are as long in the memory's way as its own."""
@@ -322,9 +380,9 @@ class _Linear:
         """Nanoseconds."""
         if quantity.unit is not Unit.CYCLES:
             return Fraction(1)
-        if clock is None:
-            return self._period
-        return _NANOSECONDS / self._exact(clock, (*place[:2], "clock"))
+        if clock is not None:
+            return _NANOSECONDS / self._exact(clock, (*place[:2], "clock"))
+        return self._period * _divider(self._profile, place)
 
     def _dearest(self, key: Key, choices: list[LinearPrice]) -> LinearPrice:
         if len(choices) > 1:
@@ -332,10 +390,7 @@ class _Linear:
         return max(choices, key=self._at_upper_ends)
 
     def _at_upper_ends(self, price: LinearPrice) -> Fraction:
-        return price.constant + sum(
-            (c * self._free[place].high for place, c in price.coefficients.items()),
-            start=Fraction(0),
-        )
+        return _value(price, {place: quantity.high for place, quantity in self._free.items()})
 
     def _exact(self, quantity: Quantity, keys: Place, expected: str = _EXACT_TIMES) -> Fraction:
         if quantity.low != quantity.high:
@@ -349,10 +404,39 @@ class _Linear:
         return quantity.high
 
 
+def unit_of(profile: HardwareProfile, place: Place, quantity: Quantity) -> Fraction:
+    """One unit of a time at its place, in nanoseconds, where its clock is slowest."""
+    if quantity.unit is not Unit.CYCLES:
+        return Fraction(1)
+    own = profile.regions[place[1]].clock if place[0] == "regions" else None
+    if own is not None and not _is_of_core(profile, place):
+        return _NANOSECONDS / own.low
+    return _NANOSECONDS / profile.core.clock.low * _divider(profile, place)
+
+
+def _divider(profile: HardwareProfile, place: Place) -> int:
+    """Cycles of the core in one of the place's."""
+    if place[0] != "regions" or _is_of_core(profile, place):
+        return 1
+    return profile.regions[place[1]].clock_divider
+
+
+def _is_of_core(profile: HardwareProfile, place: Place) -> bool:
+    """A hit in a cache takes cycles of the core."""
+    operation = next((o for o in Operation if o.value == place[2]), None)
+    return operation is not None and profile.core.caches(profile.regions[place[1]], operation)
+
+
 def _interferences(region: Region) -> list[tuple[str, Interference]]:
     """With their keys."""
     both = (("refresh", region.refresh), ("arbitration", region.arbitration))
     return [(name, one) for name, one in both if one is not None]
+
+
+def _value(price: LinearPrice, times: Mapping[Place, Fraction]) -> Fraction:
+    return price.constant + sum(
+        (c * times[place] for place, c in price.coefficients.items()), start=Fraction(0)
+    )
 
 
 def _sum(*parts: LinearPrice | tuple[LinearPrice, Fraction | int]) -> LinearPrice:

@@ -60,6 +60,10 @@ class Caches:
         return bool(self.of_core)
 
     @property
+    def of_instructions_alone(self) -> bool:
+        return all(isinstance(one, RefillPrices) for one in self.of_core)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return tuple(note for prices in self.of_core for note in prices.notes)
 

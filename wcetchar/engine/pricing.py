@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from wcetchar.engine.data_lines import data_line_prices
 from wcetchar.engine.errors import PricingError
@@ -53,6 +54,24 @@ def price_vector(
             that is used has no region; an operation is not possible in the region of its section;
             the profile has no time for a core event that is counted.
     """
+    return priced(characterization, profile, section_map, needs_of(characterization, services))
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What services need priced, whatever the profile.
+
+    Attributes:
+        users: each class, with the names of services that count it.
+        services: those whose lines are priced: they themselves, and what may go on with them.
+    """
+
+    users: Mapping[Key, list[str]]
+    services: tuple[ServiceCharacterization, ...]
+
+
+def needs_of(characterization: Characterization, services: Iterable[str] | None = None) -> Needs:
+    """Of ``services``, all for ``None``, and what may go on with what they block."""
     wanted = None if services is None else set(services)
     chosen = [s for s in characterization.services if wanted is None or s.name in wanted]
     followers: list[ServiceCharacterization] = []
@@ -67,15 +86,25 @@ def price_vector(
             for key in _following_keys(service):
                 users.setdefault(key, []).append(service.name)
     needed = {service.name: service for service in (*chosen, *followers)}.values()
+    return Needs(users, tuple(needed))
+
+
+def priced(
+    characterization: Characterization,
+    profile: HardwareProfile,
+    section_map: SectionMap,
+    needs: Needs,
+) -> PriceVector:
+    """Prices of all that is needed. Raises as :func:`price_vector`."""
 
     def lines(pricer: Pricer) -> list[LinePrices | None]:
         waits = pricer.waits_of_refills()
         return [
-            refill_prices(characterization, profile, section_map, needed, waits),
+            refill_prices(characterization, profile, section_map, needs.services, waits),
             data_line_prices(pricer.data_cache, characterization, pricer.placement, section_map),
         ]
 
-    return vector_of(characterization, profile, section_map, users, lines)
+    return vector_of(characterization, profile, section_map, needs.users, lines)
 
 
 def vector_of(

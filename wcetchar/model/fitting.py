@@ -59,7 +59,7 @@ class FittedTime:
         given: the range that the profile allowed.
         value: what was found, rounded up, in ``unit``.
         least, most: how far the time can be moved without making the total worse, other times being
-            adjusted; ``None`` where that was not asked for.
+            adjusted; ``None`` where that was not looked for.
         counted: how often the measured rows pay it, all together. 0: nothing says anything about
             it, and it stays at the upper end of its range.
     """
@@ -81,6 +81,8 @@ class Fit:
         excess: over all rows that were fitted, estimates less measurements, in nanoseconds.
         tight: rows that are within a thousandth of their measurement, and so hold the times up.
         together: times of which the rows tell sums alone, in groups.
+        judged: prices are no sums of times; the pricer said what rows cost, and that no others are
+            less in total is not proven.
     """
 
     times: tuple[FittedTime, ...]
@@ -88,3 +90,4 @@ class Fit:
     rows: int
     tight: tuple[str, ...]
     together: tuple[tuple[Place, ...], ...] = ()
+    judged: bool = False

@@ -16,9 +16,10 @@ from wcetchar.model.fitting import Fit, LinearPrices, Place
 from wcetchar.model.section_map import Assumption, CacheState
 from wcetchar.model.validation import Compared, Comparison
 from wcetchar.pipeline import validate as validating
+from wcetchar.pipeline.fitters import Asked, fitter_of
 from wcetchar.pipeline.situations import DATA_CACHE, INSTRUCTION_CACHE, Situations
 from wcetchar.validation import compare
-from wcetchar.validation.fitting import Row, fit, fit_in_turn, price_of
+from wcetchar.validation.fitting import Row
 
 DEFAULT_HOLD_OUT: Final = 5
 _TAKES: Final = "takes"
@@ -108,23 +109,24 @@ def run(request: Request) -> FittedProfile:
     _refuse_unsaid_states(prices, measured, request.measured.situations)
     _refuse_uncertain_lines(prices, measured, request.measured.measured)
 
-    def fitted(chosen: Sequence[int], ranges: bool) -> Fit:
-        some, undisturbed = [rows[n] for n in chosen], [quiet[n] for n in chosen]
-        step, relative = request.step, request.relative
-        if waits and any(undisturbed) and not all(undisturbed):
-            return fit_in_turn(
-                some, undisturbed, prices, step=step, relative=relative, ranges=ranges
-            )
-        return fit(some, prices, step=step, relative=relative, ranges=ranges)
-
+    fitter = fitter_of(
+        measured,
+        rows,
+        prices,
+        profile_text.same(),
+        Asked(request.step, request.relative, bool(waits), quiet),
+    )
     check = None
     if left_out:
-        first = fitted([n for n in range(len(rows)) if n not in left_out], False)
-        check = compare([_with(measured.rows[n], rows[n], prices, first) for n in sorted(left_out)])
-    final = fitted(range(len(rows)), request.ranges)
+        first = fitter.fit([n for n in range(len(rows)) if n not in left_out], False)
+        costs = fitter.costs(sorted(left_out), first)
+        others = [measured.rows[n] for n in sorted(left_out)]
+        check = compare([_with(row, cost) for row, cost in zip(others, costs, strict=True)])
+    everything = range(len(rows))
+    final = fitter.fit(everything, request.ranges)
     _refuse_sums(final, profile_text.path)
     text = profile_text.with_times({t.place: (t.value, t.unit) for t in final.times if t.counted})
-    after, dearer = _priced_again(request, text, profile_text.path, rows, prices, final)
+    after, dearer = _priced_again(request, text, profile_text.path, fitter.costs(everything, final))
     return FittedProfile(
         text=text,
         profile=platform.prices.profile.name,
@@ -133,7 +135,7 @@ def run(request: Request) -> FittedProfile:
         before=compare(measured.rows),
         after=after,
         check=check,
-        simplified=bool(prices.simplified),
+        simplified=bool(prices.simplified) and not final.judged,
         dearer=dearer,
     )
 
@@ -142,6 +144,7 @@ def _prices(
     measured: validating.MeasuredRows, same: Mapping[Place, Place]
 ) -> dict[int, LinearPrices]:
     """Of each situation, by the id of its platform."""
+    characterization = measured.characterization
     keys: dict[int, dict[Key, None]] = {}
     platforms = {id(one): one for one in measured.platforms}
     for row, platform in zip(measured.rows, measured.platforms, strict=True):
@@ -152,10 +155,10 @@ def _prices(
             linear_prices(
                 platform.prices.profile,
                 platform.section_map,
-                measured.fetch_width,
+                characterization.fetch_width,
                 keys[number],
-                measured.joint,
-                successions=measured.successions,
+                characterization.joint,
+                successions=characterization.successions,
             ),
             same,
         )
@@ -317,12 +320,10 @@ def _priced_again(
     request: Request,
     text: str,
     path: str,
-    rows: Sequence[Row],
-    prices: LinearPrices,
-    found: Fit,
+    costs: Sequence[Fraction],
 ) -> tuple[Comparison, int]:
     """All rows as the text that is written prices them, and how many of them dearer than what was
-    found says.
+    found says: ``costs``.
 
     Raises:
         NoSoundBound: it prices one of them below its measurement.
@@ -331,15 +332,14 @@ def _priced_again(
     after = compare(again.rows)
     if after.unsafe:
         raise NoSoundBound(
-            f"with these times {len(after.unsafe)} of {len(rows)} rows load other lines, and are "
+            f"with these times {len(after.unsafe)} of {len(costs)} rows load other lines, and are "
             "below their measurements",
             details=tuple(_row_name(one) for one in after.unsafe[:_NAMED]),
             expected="prices of lines that leave the same lines the dearest",
             hint="narrow the ranges of `line refill` and `load miss penalty`",
         )
     dearer = sum(
-        compared.estimated > price_of(row, prices, found)
-        for compared, row in zip(again.rows, rows, strict=True)
+        compared.estimated > cost for compared, cost in zip(again.rows, costs, strict=True)
     )
     return after, dearer
 
@@ -364,9 +364,8 @@ def _left_out(rows: Sequence[Compared], every: int) -> frozenset[int]:
     return frozenset(chosen)
 
 
-def _with(compared: Compared, row: Row, prices: LinearPrices, found: Fit) -> Compared:
+def _with(compared: Compared, total: Fraction) -> Compared:
     """The row as the fitted times price it."""
-    total = price_of(row, prices, found)
     estimate = replace(
         compared.estimate,
         total=replace(compared.estimate.total, low=Fraction(0), nominal=total, high=total),

@@ -101,18 +101,16 @@ class MeasuredRows:
 
     Attributes:
         platforms: of each row, in its situation.
-        services: by name.
-        successions: are counted.
+        services: by name; ``used``: those that are priced.
     """
 
     rows: tuple[Compared, ...]
     platforms: tuple[estimating.Platform, ...]
+    characterization: Characterization
     services: Mapping[str, ServiceCharacterization]
-    successions: bool
+    used: tuple[str, ...]
     overheads: Mapping[str, Overhead]
     platform: estimating.Platform
-    fetch_width: int
-    joint: Mapping[str, tuple[str, ...]]
     clock_hz: Fraction | None
     left_out: int
 
@@ -161,12 +159,11 @@ def measured_rows(request: Request, profile: HardwareProfile | None = None) -> M
     return MeasuredRows(
         rows=rows,
         platforms=tuple(platforms.of(row.label) for row in rows),
+        characterization=characterization,
         services=services,
-        successions=characterization.successions,
+        used=tuple(used),
         overheads=overheads,
         platform=platform,
-        fetch_width=characterization.fetch_width,
-        joint=characterization.joint,
         clock_hz=clock if table.unit is Unit.CYCLES else None,
         left_out=len(table.measurements) - len(measured) - len(empty),
     )

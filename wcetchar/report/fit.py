@@ -185,6 +185,12 @@ def _notes(fit: Fit, check: Comparison | None, simplified: bool, dearer: int) ->
             f"of the rows that were left out {len(check.unsafe)} came out too low: what was fitted "
             "holds for what was measured, and not for everything else"
         )
+    if fit.judged:
+        yield (
+            "what is paid here is no sum of times: each row was priced as estimates are and is not "
+            "below its measurement; that no other times are less in total is not proven, and how "
+            "far one could be moved is not looked for"
+        )
     if simplified:
         yield "of prices that are the dearest of several one was taken: the true ones are not lower"
     if dearer:

@@ -44,8 +44,14 @@ class Solution:
     missed: Mapping[str, Fraction]
 
 
-def solve(program: LinearProgram, *, seconds: float | None = None) -> Solution:
+def solve(
+    program: LinearProgram, *, seconds: float | None = None, nodes: int | None = None
+) -> Solution:
     """The least value of the objective.
+
+    Args:
+        nodes: of a program of whole variables, the answer is the best one that was found by so
+            many.
 
     Raises:
         Unsolvable: see there; also where the exact check of a whole program fails.
@@ -53,10 +59,12 @@ def solve(program: LinearProgram, *, seconds: float | None = None) -> Solution:
     solver = quiet_solver()
     if seconds is not None:
         solver.setOptionValue("time_limit", seconds)
+    if nodes is not None:
+        solver.setOptionValue("mip_max_nodes", nodes)
     solver.passModel(highs_model(program))
     solver.run()
     status = solver.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
+    if status != highspy.HighsModelStatus.kOptimal and not _stopped(solver, status):
         raise Unsolvable(
             f"the program has no answer: {solver.modelStatusToString(status)}",
             expected="constraints that can all hold, and an objective with a least value",
@@ -90,6 +98,13 @@ def solve(program: LinearProgram, *, seconds: float | None = None) -> Solution:
         )
     objective = sum((c * values[n] for n, c in program.objective.items()), start=Fraction(0))
     return Solution(values, objective, missed)
+
+
+def _stopped(solver: highspy.Highs, status: highspy.HighsModelStatus) -> bool:
+    """By the number of nodes, with an answer."""
+    feasible = highspy.SolutionStatus.kSolutionStatusFeasible
+    limit = status == highspy.HighsModelStatus.kSolutionLimit
+    return limit and solver.getInfo().primal_solution_status == int(feasible)
 
 
 def _missed(constraint: Constraint, values: Mapping[str, Fraction]) -> Fraction:

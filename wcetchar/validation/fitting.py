@@ -99,8 +99,10 @@ class _Cost:
         return self.limits[-1][1]
 
     def value(self, times: Mapping[Place, Fraction]) -> Fraction:
-        each = [(_value(one.takes, times), one.every) for one in self.recurring]
-        begun = _value(self.own, times) + self.begins * sum((t for t, _ in each), start=Fraction(0))
+        each = [(value_of(one.takes, times), one.every) for one in self.recurring]
+        begun = value_of(self.own, times) + self.begins * sum(
+            (t for t, _ in each), start=Fraction(0)
+        )
         time = begun
         while True:
             longer = begun + sum((t * (time // every) for t, every in each), start=Fraction(0))
@@ -124,27 +126,9 @@ def fit(
     """
     upper = {place: quantity.high for place, quantity in prices.free.items()}
     costs = [_cost(row, prices, upper) for row in rows]
-    short = [
-        (row, value)
-        for row, cost in zip(rows, costs, strict=True)
-        if (value := cost.value(upper)) < row.measured
-    ]
-    if short:
-        raise NoSoundBound(
-            f"the ranges of the profile allow nothing that is above {len(short)} of "
-            f"{len(rows)} measurements",
-            details=tuple(
-                f"{row.label}: measured {float(row.measured):.1f} ns, at most {float(value):.1f} ns"
-                for row, value in short[:_NAMED]
-            ),
-            expected="ranges whose upper ends are above every measurement",
-            hint="widen a range, or look for what these rows have and others lack",
-        )
-    weights = [1 / row.measured if relative and row.measured else Fraction(1) for row in rows]
-    objective: dict[Place, Fraction] = {}
-    for cost, weight in zip(costs, weights, strict=True):
-        for place, coefficient in cost.price.coefficients.items():
-            objective[place] = objective.get(place, Fraction(0)) + coefficient * weight
+    short_rows(rows, [cost.value(upper) for cost in costs])
+    weights = _weights(rows, relative)
+    objective = _objective(costs, weights)
     paid = {place for place, coefficient in objective.items() if coefficient}
     found = dict(upper)
     spans: dict[Place, tuple[Fraction, Fraction]] = {}
@@ -158,12 +142,12 @@ def fit(
         if len(moved) > 1:
             least = {
                 place: ends[0]
-                for place, ends in _spans(program, moved, solution.objective, _SAME * step)
+                for place, ends in spans_of(program, moved, solution.objective, _SAME * step)
             }
             found = _lowered(found, _limits(costs, prices), least, step)
         if ranges:
             best = sum((c * found[p] for p, c in objective.items()), start=Fraction(0))
-            spans = dict(_spans(program, [p for p in prices.free if p in paid], best))
+            spans = dict(spans_of(program, [p for p in prices.free if p in paid], best))
     counted = {place: Fraction(0) for place in prices.free}
     for row, cost in zip(rows, costs, strict=True):
         for key, count in row.counts.items():
@@ -195,8 +179,40 @@ def fit(
             for row, cost in zip(rows, costs, strict=True)
             if cost.price.coefficients and cost.value(found) <= row.measured * _TIGHT
         ),
-        together=_together([cost.price for cost in costs], [p for p in prices.free if p in paid]),
+        together=together([cost.price for cost in costs], [p for p in prices.free if p in paid]),
     )
+
+
+def _weights(rows: Sequence[Row], relative: bool) -> list[Fraction]:
+    return [1 / row.measured if relative and row.measured else Fraction(1) for row in rows]
+
+
+def _objective(costs: Sequence[_Cost], weights: Sequence[Fraction]) -> dict[Place, Fraction]:
+    found: dict[Place, Fraction] = {}
+    for cost, weight in zip(costs, weights, strict=True):
+        for place, coefficient in cost.price.coefficients.items():
+            found[place] = found.get(place, Fraction(0)) + coefficient * weight
+    return found
+
+
+def short_rows(rows: Sequence[Row], costs: Sequence[Fraction]) -> None:
+    """``costs``: of the rows at the upper ends of all ranges.
+
+    Raises:
+        NoSoundBound: some are below their measurements.
+    """
+    short = [(row, cost) for row, cost in zip(rows, costs, strict=True) if cost < row.measured]
+    if short:
+        raise NoSoundBound(
+            f"the ranges of the profile allow nothing that is above {len(short)} of "
+            f"{len(rows)} measurements",
+            details=tuple(
+                f"{row.label}: measured {float(row.measured):.1f} ns, at most {float(cost):.1f} ns"
+                for row, cost in short[:_NAMED]
+            ),
+            expected="ranges whose upper ends are above every measurement",
+            hint="widen a range, or look for what these rows have and others lack",
+        )
 
 
 def fit_in_turn(
@@ -273,7 +289,7 @@ def _cost(row: Row, prices: LinearPrices, upper: Mapping[Place, Fraction]) -> _C
         counts = [_times_of(one, begins, end) for one in mine.recurring]
         if later is not None:
             steps = zip(mine.recurring, counts, later[1], strict=True)
-            most = sum((_value(r.takes, upper) * (b - a) for r, a, b in steps), start=Fraction(0))
+            most = sum((value_of(r.takes, upper) * (b - a) for r, a, b in steps), start=Fraction(0))
             if most <= later[0] - end:
                 continue  # what holds at the later one holds here
         takes = ((one.takes, Fraction(n)) for one, n in zip(mine.recurring, counts, strict=True))
@@ -290,7 +306,7 @@ def _ends(
     Of two ends, what holds at the later one holds at the other, if that is earlier by what can come
     between: with d their distance, at most the sum of t_j * (d / T_j + 1).
     """
-    each = [(_value(one.takes, upper), one.every) for one in recurring]
+    each = [(value_of(one.takes, upper), one.every) for one in recurring]
     share = sum((takes / every for takes, every in each), start=Fraction(0))
     once = sum((takes for takes, _ in each), start=Fraction(0))
     least = max(Fraction(0), measured - once / (1 - share))
@@ -319,7 +335,7 @@ def _plus(*parts: LinearPrice | tuple[LinearPrice, Fraction]) -> LinearPrice:
     return LinearPrice(constant, {p: c for p, c in coefficients.items() if c})
 
 
-def _together(
+def together(
     prices: Iterable[LinearPrice], places: Sequence[Place]
 ) -> tuple[tuple[Place, ...], ...]:
     """Groups of places that the rows tell sums of alone.
@@ -372,7 +388,7 @@ def _less(row: dict[int, int], other: Mapping[int, int], factor: int) -> None:
             row.pop(n, None)
 
 
-def _value(cost: LinearPrice, times: Mapping[Place, Fraction]) -> Fraction:
+def value_of(cost: LinearPrice, times: Mapping[Place, Fraction]) -> Fraction:
     return cost.constant + sum(
         (c * times[place] for place, c in cost.coefficients.items()), start=Fraction(0)
     )
@@ -431,7 +447,7 @@ def _rounded(
         whole = math.ceil((found[place] - slack) / step) * step
         times[place] = min(max(whole, prices.free[place].low), prices.free[place].high)
     for least, cost in _limits(costs, prices):
-        while _value(cost, times) < least:
+        while value_of(cost, times) < least:
             raisable = [
                 place
                 for place, coefficient in cost.coefficients.items()
@@ -457,7 +473,7 @@ def _lowered(
 ) -> dict[Place, Fraction]:
     """The times without steps that nothing needs. ``least``: of what may be lowered, how far."""
     times = dict(found)
-    spare = [_value(cost, times) - limit for limit, cost in limits]
+    spare = [value_of(cost, times) - limit for limit, cost in limits]
     paid: dict[Place, list[tuple[int, Fraction]]] = {place: [] for place in least}
     for number, (_, cost) in enumerate(limits):
         for place in cost.coefficients.keys() & least.keys():
@@ -473,7 +489,7 @@ def _lowered(
     return times
 
 
-def _spans(
+def spans_of(
     program: LinearProgram, places: Sequence[Place], best: Fraction, more: Fraction = _MORE
 ) -> Iterator[tuple[Place, tuple[Fraction, Fraction]]]:
     """How far each time can go while the total stays as small: two programs for each."""

@@ -9,7 +9,7 @@ import pytest
 from test_pricing import FETCH, READ, WRITE, at, cycles, hertz, profile, region
 
 from wcetchar.engine import PricingError
-from wcetchar.engine.linear import linear_prices, together
+from wcetchar.engine.linear import is_linear, linear_prices, together, unit_of
 from wcetchar.model.access import (
     AccessClass,
     CoreEvent,
@@ -134,10 +134,7 @@ def of_ram(text: str, **ram: object) -> tuple[HardwareProfile, str]:
 @pytest.mark.parametrize(
     ("hardware", "text"),
     [
-        without("write buffer", write_buffer=1),
-        without("hide or save", refills_hide_stalls=True),
-        without("hide or save", in_vain_saves=cycles(1)),
-        of_ram("divided clock", clock=None, clock_divider=2),
+        without("in vain save is a range", in_vain_saves=cycles(1, 2)),
         of_ram("every is a range", refresh=Interference(cycles(1, 2), cycles(90, 100))),
         of_ram("clock is a range", clock=hertz(40_000_000, 50_000_000, 60_000_000)),
         of_ram(
@@ -147,6 +144,37 @@ def of_ram(text: str, **ram: object) -> tuple[HardwareProfile, str]:
         ),
     ],
 )
-def test_what_is_no_sum_of_times_is_refused(hardware: HardwareProfile, text: str) -> None:
+def test_what_no_time_is_found_beside_is_refused(hardware: HardwareProfile, text: str) -> None:
     with pytest.raises(PricingError, match=text):
         linear_prices(hardware, placed(), 32, [LOADED, MISS], successions=True)
+
+
+NO_SUMS = [
+    without("write buffer", write_buffer=1),
+    without("hides stalls", refills_hide_stalls=True),
+    without("in vain saves", in_vain_saves=cycles(1)),
+    of_ram("divided clock", clock=None, clock_divider=2),
+]
+
+
+@pytest.mark.parametrize("hardware", [one for one, _ in NO_SUMS])
+@pytest.mark.parametrize("one", [Interference(cycles(1, 2)), Interference(cycles(1), cycles(90))])
+def test_what_is_no_sum_of_times_has_no_interference_beside(
+    hardware: HardwareProfile, one: Interference
+) -> None:
+    assert not is_linear(hardware)
+    linear_prices(hardware, placed(), 32, [LOADED, MISS], successions=True)
+    flash = replace(hardware.regions["flash"], refresh=one)
+    disturbed = replace(hardware, regions={**hardware.regions, "flash": flash})
+    with pytest.raises(PricingError, match="what refresh takes is looked for, or it comes now"):
+        linear_prices(disturbed, placed(), 32, [LOADED, MISS], successions=True)
+
+
+def test_cycles_of_a_divided_clock_are_so_many_of_the_core() -> None:
+    ((hardware, _),) = NO_SUMS[3:]
+    assert is_linear(board())
+    assert price(MISS, hardware, placed()) == LinearPrice(F(0), {PENALTY: F(20)})
+    assert price(LOADED, hardware, placed()) == price(LOADED, board(), placed())  # a hit's
+    assert unit_of(hardware, PENALTY, cycles(1)) == 20
+    assert unit_of(hardware, ("regions", "ram", "read", "first"), cycles(1)) == 10
+    assert unit_of(hardware, ("core", "events", "alu"), cycles(1)) == 10

@@ -131,3 +131,31 @@ def test_the_text_is_read_by_a_solver_as_the_same_program(
         assert solver.getModelStatus() == highspy.HighsModelStatus.kInfeasible
     else:
         assert solver.getInfo().objective_function_value == pytest.approx(best)
+
+
+def test_by_so_many_nodes_an_answer_holds_and_need_not_be_the_least() -> None:
+    """None at all is no answer."""
+    names = [f"x{n}" for n in range(20)]
+    program = LinearProgram(
+        tuple(Variable(name, F(0), F(1), integer=True) for name in names),
+        tuple(
+            Constraint(
+                f"row {k}",
+                {
+                    name: F((n * n * 37 + k * 53 + n * k * 11) % 90 + 10)
+                    for n, name in enumerate(names)
+                },
+                lower=F(400),
+            )
+            for k in range(5)
+        ),
+        {name: F((n * 61 + n * n * 17) % 90 + 10) for n, name in enumerate(names)},
+    )
+    least = solve(program).objective
+    for nodes in (1, 1000):
+        found = solve(program, nodes=nodes)
+        assert not found.missed
+        assert found.objective >= least
+    assert found.objective == least
+    with pytest.raises(Unsolvable, match="limit reached"):
+        solve(program, nodes=0)
