@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 import subprocess
 import sys
@@ -52,6 +53,8 @@ TOGETHER = [
     ("return", "pipeline refill"),
 ]
 """These are never without one another, so the fit finds their sums."""
+NO_SUMS = ("alu", "multiply", "divide", "store", "multiply-use stall", "consecutive access")
+"""Events that are told from all others even where writes go on behind them."""
 SPREAD = re.compile(
     r"(\d+) of ([\d,]+) rows unsafe; over: least (\S+) %, median (\S+) %, most (\S+) %"
 )
@@ -173,3 +176,33 @@ def test_what_a_second_master_takes_is_what_the_board_says(tmp_path: Path) -> No
         load_profile("vexriscv/imc-zero-wait-shared"),
     )
     assert fitted.regions["data"].arbitration == written.regions["data"].arbitration
+
+
+@pytest.mark.long
+def test_times_that_are_no_sums_are_found_behind_a_divided_clock(tmp_path: Path) -> None:
+    """One memory of 16 bits for code and data, and a write that goes on behind the core."""
+    said = _fit(tmp_path, "--alone", "--board", "c")
+    unsafe, rows, median, _ = _spread(said, "micro-benchmarks, fitted")
+    assert unsafe == 0
+    assert rows > 1900
+    assert median <= 5
+    assert _spread(said, "left out of a first fit")[0] == 0
+    fitted, written = (
+        load_profile(str(tmp_path / "fitted.yaml")),
+        load_profile("vexriscv/imc-board-c-cached"),
+    )
+    events = fitted.core.events, written.core.events
+    for name in NO_SUMS:
+        here, there = (each[EventKind(name)].high for each in events)
+        assert here == there, name
+    here, there = (one.regions["external"] for one in (fitted, written))
+    # In whole cycles of its own clock.
+    assert here.line_refill is not None
+    assert there.line_refill is not None
+    assert here.line_refill.high == math.ceil(there.line_refill.high)
+    for operation in Operation.READ, Operation.WRITE:
+        first, following = (
+            [getattr(region.times[operation], end).high for region in (here, there)]
+            for end in ("first", "next")
+        )
+        assert first[0] + following[0] == first[1] + following[1], operation
