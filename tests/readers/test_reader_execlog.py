@@ -60,7 +60,7 @@ def test_one_decisive_address_tells_the_version(address: int, version: str, tmp_
 def test_without_a_decisive_address_the_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="alike") as error:
         opened(load(0x21410100), tmp_path, machine="mps2-an385")
-    assert "--format" in str(error.value)
+    assert "--trace-format" in str(error.value)
 
 
 def test_where_both_readings_agree_there_is_nothing_to_decide(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from test_pricing import at, cycles, hertz, kernel, ns, profile, region
 
 from wcetchar.engine import PricingError, price_vector
-from wcetchar.engine.linear import linear_prices
+from wcetchar.engine.linear import is_linear, linear_prices
 from wcetchar.engine.pricer import Pricer
 from wcetchar.model.access import (
     AccessClass,
@@ -347,13 +347,10 @@ def test_a_write_buffer_needs_to_know_where_windows_begin() -> None:
     assert "--successions" in str(refused.value.expected)
 
 
-def test_what_waits_cannot_be_fitted() -> None:
-    for on in (
-        board(ram(6)),
-        board(ram(6, divider=2), buffer=0),
-    ):
-        with pytest.raises(PricingError, match="write buffer"):
-            linear_prices(on, PLACED, 32, [LOADED])
+def test_what_waits_is_no_sum_of_times() -> None:
+    assert not is_linear(board(ram(6)))
+    assert not is_linear(board(ram(6, divider=2), buffer=0))
     plain = board(ram(6, width=16), buffer=0, least=32)
+    assert is_linear(plain)
     found = linear_prices(plain, PLACED, 32, [AccessClass("s", READ, 8), behind(None, LOADED)])
     assert [price.constant for price in found.prices.values()] == [6, 0]
