@@ -82,6 +82,11 @@ def _states(label: str, instructions: str, data: str | None = None) -> tuple[str
     return words if data is None else (*words, "--data-cache", f"{label}={data}")
 
 
+COLD_AND_WARM = (
+    Situation("cold", ("--caches", "cold"), said=_states("cold", "cold")),
+    Situation("warm", ("--caches", "ideal"), said=_states("warm", "warm")),
+)
+"""Of a core with an instruction cache."""
 FITTED = {
     "a": Fitted(
         "imc",
@@ -111,20 +116,14 @@ FITTED = {
         "imc",
         "b",
         "imc, board B, caches cold",
-        (
-            Situation("cold", ("--caches", "cold"), said=_states("cold", "cold")),
-            Situation("warm", ("--caches", "ideal"), said=_states("warm", "warm")),
-        ),
+        COLD_AND_WARM,
         ("--instruction-cache", GEOMETRY),
     ),
     "c": Fitted(
         "imc",
         "c",
         "imc, board C, caches cold",
-        (
-            Situation("cold", ("--caches", "cold"), said=_states("cold", "cold")),
-            Situation("warm", ("--caches", "ideal"), said=_states("warm", "warm")),
-        ),
+        COLD_AND_WARM,
         ("--instruction-cache", GEOMETRY),
         # What the designer knows: one write goes on behind the core, which reads whole words; the
         # memory has 16 bits and half the core's clock.

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
+
 from wcetchar import store
 from wcetchar.engine import Following, estimate_given, price_vector
 from wcetchar.engine.parameter_box import narrowed
@@ -31,6 +33,14 @@ from wcetchar.report.numbers import grouped
 from wcetchar.report.view import class_name, view_of
 from wcetchar.store.profile_numbers import ProfileNumbers
 from wcetchar.store.quantity import Dimension, parse_quantity, quantity_text, scaled_text
+
+# Each example starts node, so what fails is not made smaller.
+QUICK = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    phases=(Phase.explicit, Phase.generate),
+)
 
 _READ = """
 const given = JSON.parse(require("fs").readFileSync(0, "utf8"));

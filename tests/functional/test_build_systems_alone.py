@@ -3,13 +3,14 @@ someone begins who has neither this repository's example nor a firmware."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import example_build
 import pytest
-from example_build import ROOT, WCETCHAR
+from example_build import ROOT
 from needs import need
 
 FRAGMENT = ROOT / "integrations" / "make" / "wcetchar.mk"
@@ -22,19 +23,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    def call(*words: str | Path) -> subprocess.CompletedProcess[str]:
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-        path = f"{WCETCHAR.parent}{os.pathsep}{inherited['PATH']}"
-        return subprocess.run(
-            [str(word) for word in words],
-            cwd=tmp_path,
-            env={**inherited, "PATH": path, "NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return call
+    return partial(example_build.run, folder=tmp_path)
 
 
 def _budget(folder: Path, most: str) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from evaluator_cases import Both, Case, InMemory, paths_compared
-from hypothesis import HealthCheck, Phase, given, settings
+from evaluator_cases import QUICK, Both, Case, InMemory, paths_compared
+from hypothesis import given
 from hypothesis import strategies as st
 from needs import need
 from path_models import CHARACTERIZATION, PROFILE, Structured
@@ -27,12 +27,6 @@ from wcetchar.model.service import Parameter, ParameterKind, ServiceKind
 PARAMETERS = (
     Parameter("N", ParameterKind.STATE, 0, 3, "how often"),
     Parameter("M", ParameterKind.CASE, 0, 2, "which"),
-)
-QUICK = settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    phases=(Phase.explicit, Phase.generate),
 )
 
 

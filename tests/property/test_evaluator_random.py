@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 import test_engine_refills_and_waits as refills
 import test_engine_waits as waits
-from evaluator_cases import Both, InMemory, compared
-from hypothesis import HealthCheck, Phase, given, settings
+from evaluator_cases import QUICK, Both, InMemory, compared
+from hypothesis import given
 from hypothesis import strategies as st
 from needs import need
 from test_engine_figures import kernels
@@ -39,13 +39,6 @@ from wcetchar.model.section_map import SectionMap
 from wcetchar.model.service import Parameter, ParameterKind, ServiceKind
 
 seeds = st.integers(0, 10**6)
-# Each example starts node, so what fails is not made smaller.
-QUICK = settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    phases=(Phase.explicit, Phase.generate),
-)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -184,7 +184,7 @@ class _Linear:
             if isinstance(key, AccessClass) and key.operation is Operation.FETCH
         ]
         least = {place: quantity.low for place, quantity in self._free.items()}
-        if not any(_value(price, least) > 0 for price in fetches):
+        if not any(price.at(least) > 0 for price in fetches):
             raise PricingError(
                 f"profile {self._profile.name} has a divided clock, and fetches that may never "
                 "wait: what accesses wait for edges then jumps with the times",
@@ -390,7 +390,7 @@ class _Linear:
         return max(choices, key=self._at_upper_ends)
 
     def _at_upper_ends(self, price: LinearPrice) -> Fraction:
-        return _value(price, {place: quantity.high for place, quantity in self._free.items()})
+        return price.at({place: quantity.high for place, quantity in self._free.items()})
 
     def _exact(self, quantity: Quantity, keys: Place, expected: str = _EXACT_TIMES) -> Fraction:
         if quantity.low != quantity.high:
@@ -431,12 +431,6 @@ def _interferences(region: Region) -> list[tuple[str, Interference]]:
     """With their keys."""
     both = (("refresh", region.refresh), ("arbitration", region.arbitration))
     return [(name, one) for name, one in both if one is not None]
-
-
-def _value(price: LinearPrice, times: Mapping[Place, Fraction]) -> Fraction:
-    return price.constant + sum(
-        (c * times[place] for place, c in price.coefficients.items()), start=Fraction(0)
-    )
 
 
 def _sum(*parts: LinearPrice | tuple[LinearPrice, Fraction | int]) -> LinearPrice:

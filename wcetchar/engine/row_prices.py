@@ -24,21 +24,13 @@ from wcetchar.engine.counts import count
 from wcetchar.engine.prices import PriceVector
 from wcetchar.engine.pricing import needs_of, priced
 from wcetchar.engine.profile_inputs import ProfileInput, inputs_of, with_inputs
+from wcetchar.engine.recorded_prices import place_of
 from wcetchar.engine.sloped import Sloped, slopes_of
 from wcetchar.model.access import Key
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
 from wcetchar.model.fitting import Place
 from wcetchar.model.hardware import HardwareProfile, Quantity
 from wcetchar.model.section_map import SectionMap
-
-_FIELDS = {
-    "line_refill": "line refill",
-    "load_miss_penalty": "load miss penalty",
-    "data_cache": "data cache",
-    "load_behind_store": "load behind store",
-    "instruction_cache": "instruction cache",
-}
-"""Of the model that have another name in the file."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +40,6 @@ class CountedOnce:
     service: ServiceCharacterization
     values: tuple[int, ...]
     situation: int
-
-
-def place_of(number: ProfileInput) -> Place:
-    """Where a number of a profile stands in its file."""
-    words = [str(getattr(step, "value", step)) for step in number.steps if step != "times"]
-    if words[:2] == ["core", "in_vain_saves"]:
-        return ("core", "instruction cache", "in vain saves")
-    if words[0] == "regions":
-        return ("regions", words[1], *(_FIELDS.get(word, word) for word in words[2:]))
-    return tuple(_FIELDS.get(word, word) for word in words)
 
 
 def with_times(

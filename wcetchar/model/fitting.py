@@ -22,6 +22,12 @@ class LinearPrice:
     constant: Fraction
     coefficients: Mapping[Place, Fraction]
 
+    def at(self, times: Mapping[Place, Fraction]) -> Fraction:
+        """Nanoseconds, with these values of its times."""
+        return self.constant + sum(
+            (c * times[place] for place, c in self.coefficients.items()), start=Fraction(0)
+        )
+
 
 @dataclass(frozen=True)
 class Recurring:

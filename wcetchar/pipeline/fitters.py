@@ -85,8 +85,8 @@ class _Judged:
         asked: Asked,
     ) -> None:
         self._measured, self._rows, self._same, self._asked = measured, rows, same, asked
-        judge = self._judge(range(len(rows)))
-        free = {**prices.free, **self._paid_beside(judge, prices)}
+        self._every = self._judge(range(len(rows)))
+        free = {**prices.free, **self._paid_beside(prices)}
         self._prices = replace(prices, free=free)
         profile = measured.platform.prices.profile
         self._units = {place: unit_of(profile, place, q) for place, q in free.items()}
@@ -110,7 +110,7 @@ class _Judged:
             self._same,
         )
 
-    def _paid_beside(self, judge: RowPrices, prices: LinearPrices) -> Mapping[Place, Quantity]:
+    def _paid_beside(self, prices: LinearPrices) -> Mapping[Place, Quantity]:
         """Ranges that rows pay through waits alone, such as a write of which the caller left one
         under way: what changes with them where all are dearest, and where all are cheap."""
         others = {
@@ -123,7 +123,7 @@ class _Judged:
         found: dict[Place, Quantity] = {}
         for share in (Fraction(1), Fraction(1, 16)):
             times = {place: q.low + (q.high - q.low) * share for place, q in known.items()}
-            _, slopes = judge.sloped(times)
+            _, slopes = self._every.sloped(times)
             paid = {place for one in slopes for place in one}
             found |= {place: q for place, q in others.items() if place in paid}
         return found
@@ -141,4 +141,4 @@ class _Judged:
         )
 
     def costs(self, chosen: Sequence[int], found: Fit) -> Sequence[Fraction]:
-        return self._judge(chosen).at({time.place: time.value for time in found.times})
+        return self._every.at({time.place: time.value for time in found.times}, chosen)

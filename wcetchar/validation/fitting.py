@@ -99,10 +99,8 @@ class _Cost:
         return self.limits[-1][1]
 
     def value(self, times: Mapping[Place, Fraction]) -> Fraction:
-        each = [(value_of(one.takes, times), one.every) for one in self.recurring]
-        begun = value_of(self.own, times) + self.begins * sum(
-            (t for t, _ in each), start=Fraction(0)
-        )
+        each = [(one.takes.at(times), one.every) for one in self.recurring]
+        begun = self.own.at(times) + self.begins * sum((t for t, _ in each), start=Fraction(0))
         time = begun
         while True:
             longer = begun + sum((t * (time // every) for t, every in each), start=Fraction(0))
@@ -289,7 +287,7 @@ def _cost(row: Row, prices: LinearPrices, upper: Mapping[Place, Fraction]) -> _C
         counts = [_times_of(one, begins, end) for one in mine.recurring]
         if later is not None:
             steps = zip(mine.recurring, counts, later[1], strict=True)
-            most = sum((value_of(r.takes, upper) * (b - a) for r, a, b in steps), start=Fraction(0))
+            most = sum((r.takes.at(upper) * (b - a) for r, a, b in steps), start=Fraction(0))
             if most <= later[0] - end:
                 continue  # what holds at the later one holds here
         takes = ((one.takes, Fraction(n)) for one, n in zip(mine.recurring, counts, strict=True))
@@ -306,7 +304,7 @@ def _ends(
     Of two ends, what holds at the later one holds at the other, if that is earlier by what can come
     between: with d their distance, at most the sum of t_j * (d / T_j + 1).
     """
-    each = [(value_of(one.takes, upper), one.every) for one in recurring]
+    each = [(one.takes.at(upper), one.every) for one in recurring]
     share = sum((takes / every for takes, every in each), start=Fraction(0))
     once = sum((takes for takes, _ in each), start=Fraction(0))
     least = max(Fraction(0), measured - once / (1 - share))
@@ -388,12 +386,6 @@ def _less(row: dict[int, int], other: Mapping[int, int], factor: int) -> None:
             row.pop(n, None)
 
 
-def value_of(cost: LinearPrice, times: Mapping[Place, Fraction]) -> Fraction:
-    return cost.constant + sum(
-        (c * times[place] for place, c in cost.coefficients.items()), start=Fraction(0)
-    )
-
-
 def _program(
     rows: Sequence[Row],
     costs: Sequence[_Cost],
@@ -447,7 +439,7 @@ def _rounded(
         whole = math.ceil((found[place] - slack) / step) * step
         times[place] = min(max(whole, prices.free[place].low), prices.free[place].high)
     for least, cost in _limits(costs, prices):
-        while value_of(cost, times) < least:
+        while cost.at(times) < least:
             raisable = [
                 place
                 for place, coefficient in cost.coefficients.items()
@@ -473,7 +465,7 @@ def _lowered(
 ) -> dict[Place, Fraction]:
     """The times without steps that nothing needs. ``least``: of what may be lowered, how far."""
     times = dict(found)
-    spare = [value_of(cost, times) - limit for limit, cost in limits]
+    spare = [cost.at(times) - limit for limit, cost in limits]
     paid: dict[Place, list[tuple[int, Fraction]]] = {place: [] for place in least}
     for number, (_, cost) in enumerate(limits):
         for place in cost.coefficients.keys() & least.keys():

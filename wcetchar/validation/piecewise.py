@@ -42,7 +42,7 @@ from typing import Final, Protocol
 from wcetchar.model.fitting import Fit, FittedTime, LinearPrice, LinearPrices, Place
 from wcetchar.model.hardware import Quantity
 from wcetchar.solver import Constraint, LinearProgram, Unsolvable, Variable, solve
-from wcetchar.validation.fitting import Row, short_rows, together, value_of
+from wcetchar.validation.fitting import Row, short_rows, together
 
 Times = Mapping[Place, Fraction]
 Slopes = Mapping[Place, Fraction]
@@ -145,7 +145,7 @@ class _Search:
         return sum((cost * weight for cost, weight in costs), start=Fraction(0))
 
     def holds(self, times: Times) -> bool:
-        if any(value_of(price, times) < 0 for price in self._at_least.values()):
+        if any(price.at(times) < 0 for price in self._at_least.values()):
             return False
         return not self._short(times)
 
@@ -204,7 +204,7 @@ class _Search:
             if not short:
                 break
             for n, by in short.items():
-                if value_of(prices[n], found) > self._rows[n].measured - by:
+                if prices[n].at(found) > self._rows[n].measured - by:
                     prices[n] = self.piece(found).prices[n]
                 else:
                     demands[n] += by
