@@ -62,7 +62,7 @@ def capture(firmware: Path, shared: Shared) -> Path:
 
 @pytest.fixture(scope="session")
 def run(capture: Path, shared: Shared) -> chain_stream.Run:
-    return shared.made("run", lambda: chain_stream.run_of(chain_stream.decode(capture)))
+    return shared.made("run", lambda: chain_stream.run_in(capture))
 
 
 @pytest.fixture(scope="session")
@@ -113,7 +113,7 @@ def made_of(firmware: Firmware, shared: Shared) -> Made:
     def make_it() -> Made:
         folder = shared.folder / firmware.name
         folder.mkdir()
-        # A large run takes half of the memory while it is counted.
+        # A large run takes gigabytes of memory while it is counted.
         alone = shared.locked("large") if firmware in LARGE else None
         cell, files = chain_cell.folder_of(firmware), firmware.services
         return make(

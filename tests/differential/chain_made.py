@@ -157,7 +157,7 @@ class Firmware:
 BOARDS = ("mps2-an385", "mps2-an386", "virt", "versatilepb", "versatilepb-thumb")
 FULL = [Firmware(board, "full") for board in BOARDS]
 LARGE = [*FULL, *(Firmware(board, "whole") for board in ("mps2-an385", "virt"))]
-"""Each takes half an hour and half of the memory. `whole` has fewer services on a smaller kernel:
+"""Each takes half an hour and gigabytes of memory. `whole` has fewer services on a smaller kernel:
 once for each way of masking interrupts."""
 
 
@@ -214,7 +214,7 @@ def in_a_process_of_its_own(what: Callable[..., T], *arguments: Any) -> T:
 def counted_again(
     elf: Path, listing: Listing, trace: Path, services: dict[str, Any], folder: Path, board: str
 ) -> Oracle:
-    run = chain_stream.run_of(chain_stream.decode(trace))
+    run = chain_stream.run_in(trace)
     return make_oracle(elf, listing, run, services, folder, board)
 
 

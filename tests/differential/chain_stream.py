@@ -1,6 +1,6 @@
 """A decoder of the plugin's stream, written from docs/reference/trace-format.md alone.
 
-It takes the file apart in memory and checks nothing but what it needs; a writer puts a changed run
+It takes the file apart and checks nothing but what it needs; a writer puts a changed run
 back into a valid file, so that a change is judged by what it says and not by a checksum.
 """
 
@@ -10,8 +10,9 @@ import json
 import struct
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +35,40 @@ class Stream:
     operands: array[int] = field(default_factory=numbers)
 
 
+def chunks(path: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Tag and payload of each. The file is not read as a whole: it may have some gigabytes."""
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        at = 16
+        while at < len(data):
+            tag, size = struct.unpack_from("<4sI", data, at)
+            yield tag, data[at + 8 : at + 8 + size]
+            at += 12 + size
+
+
+def defined(payload: bytes) -> Iterator[tuple[int, bytes]]:
+    """Address and bytes of each instruction of a CODE chunk."""
+    for address, length, code in struct.iter_unpack("<QI12s", payload):
+        yield address, code[:length]
+
+
+def events(payload: bytes) -> tuple[bytes, bytes]:
+    """Words and operands of an EVNT chunk."""
+    n, m = struct.unpack_from("<II", payload)
+    assert len(payload) == 8 + 4 * (n + m)
+    return payload[8 : 8 + 4 * n], payload[8 + 4 * n :]
+
+
 def decode(path: Path) -> Stream:
-    data = path.read_bytes()
-    at, found = 16, Stream()
-    while at < len(data):
-        tag, size = struct.unpack_from("<4sI", data, at)
-        payload = data[at + 8 : at + 8 + size]
-        at += 12 + size
+    found = Stream()
+    for tag, payload in chunks(path):
         if tag == b"HEAD":
             found.header = json.loads(payload)
         elif tag == b"CODE":
-            for address, length, code in struct.iter_unpack("<QI12s", payload):
-                found.definitions.append((address, code[:length]))
+            found.definitions += defined(payload)
         elif tag == b"EVNT":
-            n, m = struct.unpack_from("<II", payload)
-            assert len(payload) == 8 + 4 * (n + m)
-            found.words.frombytes(payload[8 : 8 + 4 * n])
-            found.operands.frombytes(payload[8 + 4 * n :])
+            words, operands = events(payload)
+            found.words.frombytes(words)
+            found.operands.frombytes(operands)
     return found
 
 
@@ -62,6 +80,19 @@ Accesses = list[tuple[bool, int, int]]
 Column = npt.NDArray[Any]
 
 
+def _starts(steps: Column, count: int) -> Column:
+    """How many of the ``steps``, which ascend, are less than each number up to ``count``."""
+    of_step = np.zeros(count + 1, dtype=np.uint8)
+    for start in range(0, len(steps), AT_ONCE):
+        piece = steps[start : start + AT_ONCE]
+        first = int(piece[0])
+        several = np.bincount(piece - first)
+        own = of_step[first + 1 : first + 1 + len(several)]
+        assert (several + own < 256).all()
+        own += several.astype(np.uint8)
+    return np.cumsum(of_step, dtype=np.uint32)
+
+
 class Data(Mapping[int, Accesses]):
     """Accesses by the index of their instruction: as a dictionary of lists, but in columns.
 
@@ -70,15 +101,11 @@ class Data(Mapping[int, Accesses]):
             the stream, its address.
     """
 
-    def __init__(self, count: int, steps: Column, words: Column, addresses: Column) -> None:
-        self.steps = steps.astype(np.uint32)
-        starts = np.zeros(count + 1, dtype=np.uint32)
-        np.cumsum(np.bincount(steps, minlength=count), out=starts[1:], dtype=np.uint32)
+    def __init__(self, count: int, steps: Column, words: array[int], addresses: array[int]) -> None:
+        self.steps = steps
         # One element of an array is had faster than one of numpy's; both have the same memory.
-        self._starts, self._words, self._addresses = array("I"), array("B"), array("I")
-        self._starts.frombytes(starts.view(np.uint8))
-        self._words.frombytes(words.astype(np.uint8).view(np.uint8))
-        self._addresses.frombytes(addresses.astype(np.uint32).view(np.uint8))
+        self._starts, self._words, self._addresses = numbers(), words, addresses
+        self._starts.frombytes(_starts(steps, count).view(np.uint8))
         self.words = np.frombuffer(self._words, dtype=np.uint8)
         self.addresses = np.frombuffer(self._addresses, dtype=np.uint32)
 
@@ -89,8 +116,14 @@ class Data(Mapping[int, Accesses]):
             for step, found in accesses.items()
             for write, size, address in found
         ]
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-        return cls(count, columns[0], columns[1], columns[2])
+        steps, words, addresses = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        return cls(
+            count, steps.astype(np.uint32), array("B", words.tolist()), numbers(addresses.tolist())
+        )
+
+    @property
+    def columns(self) -> tuple[Column, Column, Column]:
+        return self.steps, self.words, self.addresses
 
     def __getitem__(self, step: int) -> Accesses:
         found = self.at(step)
@@ -140,30 +173,75 @@ class Run:
     exceptions: list[tuple[int, bool, int]]
 
 
-def run_of(stream: Stream) -> Run:
-    found = np.frombuffer(stream.words, dtype=np.uint32)
-    operands = np.frombuffer(stream.operands, dtype=np.uint32)
-    addresses = np.array([address for address, _ in stream.definitions], dtype=np.uint32)
-    pcs = numbers()
-    for start in range(0, len(found), AT_ONCE):
-        words = found[start : start + AT_ONCE]
-        pcs.frombytes(addresses[words[words >= 32] - 32].view(np.uint8))
-    places = np.flatnonzero(found < 32)
-    before = places - np.arange(len(places))  # instructions before each event with an operand
-    others = found[places]
-    del places
-    assert len(others) == len(operands)
-    assert ((others < 16) | (others == ENTRY) | (others == EXIT)).all()
-    is_access = others < 16
-    data = Data(len(pcs), before[is_access] - 1, others[is_access], operands[is_access])
-    rest = ~is_access
-    exceptions = [
-        (at, word == ENTRY, number)
-        for at, word, number in zip(
-            before[rest].tolist(), others[rest].tolist(), operands[rest].tolist(), strict=True
+class _Growing:
+    """A run that is put together piece by piece: what numpy makes on the way is several times as
+    large as the run."""
+
+    def __init__(self) -> None:
+        self.addresses = np.zeros(0, dtype=np.uint32)
+        """Of the instructions that are defined, by number."""
+        self._pcs, self._steps, self._operands = numbers(), numbers(), numbers()
+        self._words = array("B")
+        self._exceptions: list[tuple[int, bool, int]] = []
+
+    def add(self, words: Column, operands: Column) -> None:
+        """Events of a piece, with the operands of those that have one."""
+        places = np.flatnonzero(words < 32)
+        assert len(places) == len(operands)
+        # Instructions before each event with an operand.
+        before = len(self._pcs) + places - np.arange(len(places))
+        others = words[places]
+        is_access = others < 16
+        rest = ~is_access
+        assert ((others == ENTRY) | (others == EXIT))[rest].all()
+        steps = before[is_access] - 1
+        self._steps.frombytes(steps.astype(np.uint32).view(np.uint8))
+        self._words.frombytes(others[is_access].astype(np.uint8))
+        self._operands.frombytes(operands[is_access].view(np.uint8))
+        self._exceptions += [
+            (step, word == ENTRY, number)
+            for step, word, number in zip(
+                before[rest].tolist(), others[rest].tolist(), operands[rest].tolist(), strict=True
+            )
+        ]
+        self._pcs.frombytes(self.addresses[words[words >= 32] - 32].view(np.uint8))
+
+    def run(self) -> Run:
+        steps = np.frombuffer(self._steps, dtype=np.uint32)
+        return Run(
+            self._pcs, Data(len(self._pcs), steps, self._words, self._operands), self._exceptions
         )
-    ]
-    return Run(pcs, data, exceptions)
+
+
+def _addresses(definitions: Iterable[tuple[int, bytes]]) -> Column:
+    return np.array([address for address, _ in definitions], dtype=np.uint32)
+
+
+def run_of(stream: Stream) -> Run:
+    growing, at = _Growing(), 0
+    growing.addresses = _addresses(stream.definitions)
+    words = np.frombuffer(stream.words, dtype=np.uint32)
+    operands = np.frombuffer(stream.operands, dtype=np.uint32)
+    for start in range(0, len(words), AT_ONCE):
+        piece = words[start : start + AT_ONCE]
+        count = int(np.count_nonzero(piece < 32))
+        growing.add(piece, operands[at : at + count])
+        at += count
+    assert at == len(operands)
+    return growing.run()
+
+
+def run_in(path: Path) -> Run:
+    """As ``run_of(decode(path))``, in half of the memory."""
+    growing = _Growing()
+    for tag, payload in chunks(path):
+        if tag == b"CODE":
+            own = _addresses(defined(payload))
+            growing.addresses = np.concatenate([growing.addresses, own])
+        elif tag == b"EVNT":
+            words, operands = (np.frombuffer(part, dtype=np.uint32) for part in events(payload))
+            growing.add(words, operands)
+    return growing.run()
 
 
 def encode(stream: Stream) -> bytes:

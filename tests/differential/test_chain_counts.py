@@ -34,6 +34,18 @@ def test_both_runs_had_the_same_arguments(capture: Path) -> None:
     assert header["arguments"] == ["qemu-system-arm", *chain_log.ARGUMENTS, "-d", "int"]
 
 
+def test_a_run_is_read_chunk_by_chunk(capture: Path, run: chain_stream.Run) -> None:
+    """As from the whole stream."""
+    whole = chain_stream.run_of(chain_stream.decode(capture))
+    assert (run.pcs, run.exceptions) == (whole.pcs, whole.exceptions)
+    assert isinstance(run.data, chain_stream.Data)
+    assert isinstance(whole.data, chain_stream.Data)
+    for one, other in zip(run.data.columns, whole.data.columns, strict=True):
+        assert (one == other).all()
+    for step in range(0, len(run.pcs), 97):
+        assert run.data.at(step) == whole.data.at(step)
+
+
 def test_the_trace_is_qemus_own_log_and_the_listing(oracle: Oracle) -> None:
     """Every executed instruction and every exception in its place; number, width and direction of
     every access by the mnemonic."""
