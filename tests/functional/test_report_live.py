@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import random
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CONTRASTS, Opened, chromium
+from browser import CONTRASTS, Opened
 from click.testing import CliRunner
-from datasheet_files import ARGUMENTS, write_files
+from datasheet_files import ARGUMENTS
 from test_cli_estimate import PROFILE
 
 from wcetchar.cli import main
+
+pytest_plugins = ("datasheet_fixtures",)
+pytestmark = pytest.mark.usefixtures("datasheet_folder")
 
 NAMES = ("walk", "copy", "cases", "table")
 READ = """
@@ -36,18 +38,6 @@ READ = """
   };
 }
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(autouse=True)
-def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_files()
 
 
 def printed(*arguments: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CONTRASTS, Opened, chromium
+from browser import CONTRASTS, Opened
 from click.testing import CliRunner
 from datasheet_files import ARGUMENTS, EVIL, kernel, write_files
 
@@ -17,23 +16,14 @@ from wcetchar.cli import main
 from wcetchar.errors import one_line
 from wcetchar.store import characterization_json
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
+pytest_plugins = ("datasheet_fixtures",)
+pytestmark = pytest.mark.usefixtures("datasheet_folder")
 
 
 def made(*arguments: str) -> Path:
     done = CliRunner().invoke(main, ["report", *arguments, "-o", "sheet.html"])
     assert done.exit_code == 0, done.output
     return Path("sheet.html")
-
-
-@pytest.fixture(autouse=True)
-def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_files()
 
 
 def sheet_of(*arguments: str) -> dict[str, Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 import shlex
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Opened, chromium
-from datasheet_files import ARGUMENTS, SLOW, kernel, write_files
+from browser import Opened
+from datasheet_files import ARGUMENTS, SLOW, kernel
 from path_models import constraint
 from test_cli_estimate import PROFILE
 from test_report_live import choose, made, printed, set_number, set_value
@@ -21,23 +20,14 @@ from wcetchar.model.characterization import Characterization
 from wcetchar.model.path_model import Gap
 from wcetchar.store import characterization_json
 
+pytest_plugins = ("datasheet_fixtures",)
+pytestmark = pytest.mark.usefixtures("datasheet_folder")
+
 LINE = "article .panel:not([hidden]) .line[data-key='{}'] >> visible=true"
 FASTER = PROFILE.replace("clock: 100 MHz", "clock: 77.7 MHz").replace(
     "fetch: 30 ns", "fetch: {first: 2.5 ns, next: 30 ns}"
 )
 assert FASTER.count("77.7") == FASTER.count("2.5 ns") == 1
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(autouse=True)
-def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_files()
 
 
 def written(characterization: Characterization) -> None:
