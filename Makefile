@@ -18,7 +18,7 @@
 
 BUILD := build
 # Of the boards in RTL, and of these what `make test` needs.
-CORES := imc imac imac-cached
+CORES := imc imac imac-cached cynthion
 TEST_CORES := imc imac-cached
 VENV := .venv
 BIN := $(VENV)/bin

@@ -60,6 +60,7 @@ DISTURBANCES: dict[str, dict[tuple[str, ...], str]] = {
     "b": {(): "", ("--jitter", *BUSY[:1]): "-shared", ("--jitter", *BUSY): "-shared"},
     "c": {
         (): "",
+        ("--jitter",): "-jitter",
         ("--refresh",): "-refresh",
         ("--refresh", *BUSY[:1]): "-shared",
         ("--refresh", *BUSY): "-shared",
@@ -93,10 +94,19 @@ def _board_d(
 
 
 def _uncached() -> Iterator[Cell]:
-    """With a data cache that all accesses go past."""
-    for beside, profile in DISTURBANCES["d"].items():
-        names = (f"vexriscv/imac-board-d-uncached{profile}", "vexriscv/map-imac-board-d")
-        yield Cell("imac", "d", "ideal", *names, beside)
+    """With a data cache that all accesses go past, and instructions as of `imc`."""
+    for caches in ("ideal", "cold", "warm"):
+        kind, lines = ("uncached", "") if caches == "ideal" else ("instruction-cached", "-cached")
+        for beside, profile in DISTURBANCES["d"].items():
+            names = (f"vexriscv/imac-board-d-{kind}{profile}", f"vexriscv/map-imac-board-d{lines}")
+            yield Cell("imac", "d", caches, *names, beside)
+
+
+def _cynthion() -> Iterator[Cell]:
+    """As `imac`, with half of the cache of instructions."""
+    for caches in ("cold", "warm"):
+        names = ("vexriscv/cynthion-board-d", "vexriscv/map-cynthion-board-d")
+        yield Cell("cynthion", "d", caches, *names)
 
 
 def _placed() -> Iterator[Cell]:
@@ -121,6 +131,7 @@ CELLS = (
     *_imc("cold"),
     *_imc("warm"),
     *_uncached(),
+    *_cynthion(),
     _board_d("as if no load hit", profile="-always-miss"),
     _board_d(LINES),
     _board_d(PLACED, placed=True),
@@ -131,7 +142,7 @@ CELLS = (
 
 PHASES = {"basic": 12, "full": 2}
 """In how many runs a service meets what memories and other masters do by themselves, refresh at
-another time in each: what is measured is the longest."""
+another time and jitter by another seed in each: what is measured is the longest."""
 BUSIEST = ("any", "waited", *map(str, range(10)))
 """Which accesses of the core a second master gets in the way of, run by run: a service begins some
 accesses behind a mark."""

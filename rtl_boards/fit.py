@@ -48,6 +48,12 @@ STEP = "1"
 """What clocks drive takes whole cycles; a fraction is what takes now more and now less."""
 GEOMETRY = "32,4 KiB,1"
 """Of both caches, from the Verilog."""
+CACHE = "{line: 32, size: 4 KiB, ways: 1}"
+"""As the skeleton has it."""
+WHILE_A_LINE_IS_LOADED = (
+    "{line: 32, size: 4 KiB, ways: 1, hides stalls: true, in vain saves: 1 cycle}"
+)
+"""What the designer knows of a core that goes on meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,14 @@ FITTED = {
         "imc, board B, caches cold",
         COLD_AND_WARM,
         ("--instruction-cache", GEOMETRY),
+        (
+            (
+                f"  instruction cache: {CACHE}",
+                "  write buffer: 1\n  data width: 32\n  least width: {read: 32}\n"
+                f"  instruction cache: {WHILE_A_LINE_IS_LOADED}",
+            ),
+        ),
+        ("--successions",),
     ),
     "c": Fitted(
         "imc",
@@ -154,14 +168,17 @@ FITTED = {
             Situation("warm", ("--caches", "ideal"), 1, _states("warm", "warm", "warm")),
         ),
         ("--instruction-cache", GEOMETRY, "--data-cache", GEOMETRY),
-        # The core carries a load out again that is right behind a store to the same bytes.
+        # The core carries a load out again that is right behind a store to the same bytes, and two
+        # writes go on behind it.
         (
             (
-                "  data cache: {line: 32, size: 4 KiB, ways: 1}",
+                f"  data cache: {CACHE}",
+                "  write buffer: 2\n  data width: 32\n"
                 "  data cache: {line: 32, size: 4 KiB, ways: 1, load behind store: 0..40 cycles}",
             ),
+            (f"  instruction cache: {CACHE}", f"  instruction cache: {WHILE_A_LINE_IS_LOADED}"),
         ),
-        ("--data-lines", "32"),
+        ("--successions", "--data-lines", "32"),
     ),
 }
 

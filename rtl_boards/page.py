@@ -133,7 +133,7 @@ def _head(results: Sequence[Result], command: str) -> Iterator[str]:
         f"Written by `{command}`; what the columns mean, and what was left out and why: [the "
         "boards](../explanation/rtl.md).",
         "With jitter, refresh or a second master a state is measured in several runs, at other "
-        f"phases of these ({most}); the",
+        f"phases of these and with other seeds ({most}); the",
         "longest time of each service is held against the estimate. Percentages are rounded away "
         "from zero.",
         "",

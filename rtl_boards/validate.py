@@ -44,6 +44,8 @@ from cells import (
 )
 from page import Result, page
 
+from wcetchar import store
+
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "freertos"
 BUILT = Path(os.environ.get("WCETCHAR_RTL", ROOT / "build" / "rtl"))
@@ -156,7 +158,9 @@ def run_before_warm(cell: Cell, program: Program) -> None:
     caches = ("cold",) if cell.caches == "warm" else (cell.caches, EMPTY)
     names = ("retired", "refills", "emptied", *(["data"] if data else []))
     bench(cell, program, folder, "--caches", *caches, *written(folder, *names))
-    run([sys.executable, ROOT / "rtl_boards" / "warm.py", folder, *program.cuts])
+    cache = store.load_profile(cell.profile).core.instruction_cache
+    sets = ("--sets", str(cache.sets)) if cache else ()
+    run([sys.executable, ROOT / "rtl_boards" / "warm.py", folder, *program.cuts, *sets])
     _forget(folder, *names)
 
 
@@ -179,6 +183,7 @@ def _options(cell: Cell, program: Program, number: int, masked: bool = False) ->
         "--busiest": [BUSIEST[number % len(BUSIEST)]],
     }
     words: list[str | Path] = ["--caches", cell.caches, "--phase", str(number * STEP)]
+    words += ["--seed", str(number + 1)]
     for word in cell.beside:
         words += [EMPTY_MASKED if masked and word == EMPTY else word, *of_options.get(word, [])]
     if cell.caches == "warm":

@@ -32,7 +32,8 @@ from wcetchar import store
 from wcetchar.errors import WcetcharError
 
 SETS = 128
-"""Of one way, of 32 bytes: both caches of `imc`, `imac` and `imac-cached`."""
+"""Of one way, of 32 bytes: both caches of `imc`, `imac` and `imac-cached`, and that of data of
+`cynthion`."""
 WAYS = 1
 CACHED_FROM = 0x80000000
 """`imac-cached`."""
@@ -40,8 +41,11 @@ STORES = 16
 
 
 def fetched_lines(run: Run, window: Window) -> set[int]:
-    """Numbers of the lines that are loaded for a window, in vain or not."""
-    entry, behind = (int(run.address[i]) // LINE_BYTES for i in (window.first, window.last + 1))
+    """Numbers of the lines that are loaded for a window, in vain or not. What the call fetches in
+    vain behind itself may be asked for in the cycle in which it retires."""
+    call, entry, behind = (
+        int(run.address[i]) // LINE_BYTES for i in (window.first - 1, window.first, window.last + 1)
+    )
     begin, end = int(run.cycle[window.first - 1]), int(run.cycle[window.last])
     at = slice(
         int(np.searchsorted(run.loaded, begin)), int(np.searchsorted(run.asked, end, side="right"))
@@ -51,7 +55,8 @@ def fetched_lines(run: Run, window: Window) -> set[int]:
     return {
         line
         for n, line in enumerate(lines)
-        if line != behind and (n >= own or run.asked[at][n] >= begin)
+        if line != behind
+        and (n >= own or (run.asked[at][n] >= begin and line not in (call, call + 1)))
     }
 
 
@@ -63,16 +68,17 @@ def loaded_lines(run: Run, window: Window, data: Codes) -> set[int]:
     return set((address[(address >= CACHED_FROM) & (what < STORES)] // LINE_BYTES).tolist())
 
 
-def by_set(lines: Iterable[int]) -> dict[int, list[int]]:
-    sets: dict[int, list[int]] = defaultdict(list)
+def by_set(lines: Iterable[int], sets: int = SETS) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
     for line in sorted(lines):
-        sets[line % SETS].append(line)
-    return sets
+        found[line % sets].append(line)
+    return found
 
 
-def full_sets(lines: set[int]) -> list[int]:
+def full_sets(lines: set[int], sets: int = SETS) -> list[int]:
     """Those in which more of these lines meet than there are ways."""
-    return sorted(number for number, together in by_set(lines).items() if len(together) > WAYS)
+    together = by_set(lines, sets).items()
+    return sorted(number for number, lines in together if len(lines) > WAYS)
 
 
 def that_fit(lines: set[int]) -> list[int]:
@@ -81,9 +87,11 @@ def that_fit(lines: set[int]) -> list[int]:
     return sorted(line for together in sets if len(together) <= WAYS for line in together)
 
 
-def of_fetches(windows: Iterable[tuple[int, Window]], run: Run) -> Iterator[tuple[int, int]]:
+def of_fetches(
+    windows: Iterable[tuple[int, Window]], run: Run, sets: int
+) -> Iterator[tuple[int, int]]:
     for period, window in windows:
-        for number in full_sets(fetched_lines(run, window)):
+        for number in full_sets(fetched_lines(run, window), sets):
             yield period, number
 
 
@@ -106,12 +114,13 @@ def main() -> None:
     parser.add_argument("--services", action="append", required=True)
     parser.add_argument("--program", required=True, help="the ELF file that ran")
     parser.add_argument("--reference", required=True, help="folder of the reference")
+    parser.add_argument("--sets", type=int, default=SETS, help="of the instruction cache")
     options = parser.parse_args()
     program = Program(options.program, store.load_services(*options.services), TRAP_HANDLER)
     folder = Path(options.run)
     run, reference = load(folder), load(Path(options.reference))
     windows = [*by_period(program, run, reference, words(folder / "emptied", 1)[:, 0])]
-    found = {"full": [*of_fetches(windows, run)]}
+    found = {"full": [*of_fetches(windows, run, options.sets)]}
     if (folder / "data").exists():
         found["lines"] = [*of_loads(windows, run, words(folder / "data", 3))]
     for name, pairs in found.items():

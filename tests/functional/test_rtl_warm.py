@@ -44,6 +44,8 @@ WINDOW = SimpleNamespace(first=1, last=2)
         # In vain behind the call: not the service's; behind its entry: its own.
         (((0x1020, 5, 15), (0x2000, 16, 27), (0x2020, 28, 39)), {0x2000, 0x2020}),
         (((0x1020, 5, 15), (0x2020, 28, 39)), {0x2020}),
+        (((0x1020, CALLED, 20), (0x2000, 21, 32)), {0x2000}),
+        (((0x2020, CALLED, 20), (0x2000, 21, 32)), {0x2000, 0x2020}),
         # Over before, and begun behind its end.
         (((0x2000, 0, 9), (0x2040, 61, 72)), set()),
         # Asked for just when it returns, and what it returns to.

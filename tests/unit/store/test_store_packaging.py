@@ -17,10 +17,13 @@ SOURCE = Path(wcetchar.__file__).resolve().parents[1]
 
 
 VEXRISCV = (
+    "cynthion-board-d",
     "imac-board-d",
     "imac-board-d-always-miss",
     "imac-board-d-cached",
     "imac-board-d-cached-shared",
+    "imac-board-d-instruction-cached",
+    "imac-board-d-instruction-cached-shared",
     "imac-board-d-shared",
     "imac-board-d-uncached",
     "imac-board-d-uncached-shared",
@@ -30,8 +33,10 @@ VEXRISCV = (
     "imc-board-b-shared",
     "imc-board-c",
     "imc-board-c-cached",
+    "imc-board-c-cached-jitter",
     "imc-board-c-cached-refresh",
     "imc-board-c-cached-shared",
+    "imc-board-c-jitter",
     "imc-board-c-refresh",
     "imc-board-c-shared",
     "imc-cached",
@@ -41,7 +46,11 @@ VEXRISCV = (
 )
 """Boards are in several states, with one map."""
 VEXRISCV_MAPS = [
-    name for name in VEXRISCV if not name.endswith(("-miss", "-shared", "-refresh", "-uncached"))
+    name
+    for name in VEXRISCV
+    if not name.endswith(
+        ("-miss", "-shared", "-refresh", "-uncached", "-instruction-cached", "-jitter")
+    )
 ]
 
 
