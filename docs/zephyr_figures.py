@@ -89,11 +89,12 @@ def main(folder: Path) -> None:
     for board, scheduler in product(BOARDS, NAMES):
         cell = folder / f"{board}+{scheduler}+services"
         record, published = read(cell / "cell.json"), read(cell / "characterization.json")
-        if record is None or published is None:
+        summary = (record or {}).get("characterization", {}).get("summary")
+        if summary is None or published is None:
             continue
-        summaries[board, scheduler] = record["summary"]
+        summaries[board, scheduler] = summary
         reached = sum(EITHER in sections(service) for service in published["services"])
-        windows = sum(service["windows"] for service in record["summary"]["services"])
+        windows = sum(service["windows"] for service in summary["services"])
         print(
             f"{board}, {scheduler}: {published['conservation']['traced']:,} instructions; "
             f"{reached} of {len(published['services'])} services and parts access {EITHER}; "

@@ -33,7 +33,9 @@ def service(
 def cell(folder: Path, name: str, services: list[dict[str, Any]], reach: set[str]) -> None:
     (folder / name).mkdir()
     summary = {"services": services}
-    (folder / name / "cell.json").write_text(json.dumps({"summary": summary}))
+    # As tests/unit/pipeline/test_pipeline_cell.py has it.
+    record = {"characterization": {"summary": summary}}
+    (folder / name / "cell.json").write_text(json.dumps(record))
     published = []
     for one in services:
         section = "kernel.lists" if one["service"] in reach else "kernel.data"
