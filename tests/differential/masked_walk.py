@@ -12,9 +12,7 @@ handler's return let them in.
 
 from __future__ import annotations
 
-import json
 import re
-import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from chain_stream import decode
 
 ENTRY, EXIT = 16, 17
 TOO_CLOSE = 2
@@ -57,8 +56,8 @@ class Run:
 
 @dataclass
 class Stream:
-    """``words``: the events of the trace; ``addresses``: of each definition; ``operand``: position
-    among the operands of each word below 32."""
+    """``words``: the events of the trace; ``operands``: of those below 32, in order; ``addresses``:
+    of each definition."""
 
     words: npt.NDArray[np.uint32]
     operands: npt.NDArray[np.uint32]
@@ -66,22 +65,9 @@ class Stream:
 
 
 def stream_of(path: Path) -> Stream:
-    data = path.read_bytes()
-    at, addresses, words, operands = 16, [], [], []
-    while at < len(data):
-        tag, size = struct.unpack_from("<4sI", data, at)
-        payload = data[at + 8 : at + 8 + size]
-        at += 12 + size
-        if tag == b"CODE":
-            addresses += [address for address, _, _ in struct.iter_unpack("<QI12s", payload)]
-        elif tag == b"EVNT":
-            n, m = struct.unpack_from("<II", payload)
-            numbers = np.frombuffer(payload, "<u4", n + m, 8)
-            words.append(numbers[:n])
-            operands.append(numbers[n:])
-        elif tag == b"HEAD":
-            json.loads(payload)
-    return Stream(np.concatenate(words), np.concatenate(operands), addresses)
+    found = decode(path)
+    words, operands = (np.frombuffer(one, dtype=np.uint32) for one in (found.words, found.operands))
+    return Stream(words, operands, [address for address, _ in found.definitions])
 
 
 def listing_of(elf: Path, prefix: str) -> dict[int, Text]:
@@ -126,15 +112,15 @@ class Walk:
         )
         words = stream.words
         is_step = words >= 32
-        self._steps = np.cumsum(is_step)  # number of the step of an instruction's word, plus 1
-        self._operand = np.cumsum(~is_step)  # one behind that of a word with an operand
+        # Number of the step of an instruction's word, plus 1. In 32 bits: there are gigabytes.
+        self._steps = np.cumsum(is_step, dtype=np.uint32)
         stops = np.flatnonzero((words == ENTRY) | (words == EXIT) | np.isin(words, wanted))
         self._begun = 0 if self.masked else None
         for position in stops.tolist():
             word = int(words[position])
             before = self.masked
             if word in (ENTRY, EXIT):
-                number = int(stream.operands[self._operand[position] - 1])
+                number = self._operand(position)
                 self._noticed |= word == ENTRY and self.is_interrupt(number)
                 (self.entered if word == ENTRY else self.left)(number)
                 step = int(self._steps[position])
@@ -162,17 +148,22 @@ class Walk:
                 self.runs.append(Run(self._begun, step - 1))
             self._begun, self._noticed = None, False
 
+    def _operand(self, position: int) -> int:
+        """That of a word which has one."""
+        return int(self.stream.operands[position - int(self._steps[position])])
+
     def accesses(self, position: int) -> list[int]:
         """Addresses of the accesses of the instruction at a position of the words."""
         found = []
         while self.stream.words[position + 1] < 16:
             position += 1
-            found.append(int(self.stream.operands[self._operand[position] - 1]))
+            found.append(self._operand(position))
         return found
 
     def functions(self, run: Run) -> dict[str, int]:
         """What is executed in a run: function -> instructions."""
-        low, high = np.searchsorted(self._steps, [run.first + 1, run.last + 1]).tolist()
+        ends = np.array([run.first + 1, run.last + 1], dtype=self._steps.dtype)
+        low, high = np.searchsorted(self._steps, ends).tolist()
         words = self.stream.words[low : high + 1]
         numbers, counts = np.unique(words[words >= 32] - 32, return_counts=True)
         found: dict[str, int] = {}

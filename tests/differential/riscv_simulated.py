@@ -83,9 +83,8 @@ class Simulator(Interpreter):
                 self.exceptions.append((len(self.pcs), False, active.pop()))
             pc = lines[pc].end if target is None else target
         steps = np.frombuffer(self._steps, dtype=np.uint32)
-        words = np.frombuffer(self._words, dtype=np.uint8)
-        addresses = np.frombuffer(self._addresses, dtype=np.uint32)
-        return Run(self.pcs, Data(len(self.pcs), steps, words, addresses), self.exceptions)
+        data = Data(len(self.pcs), steps, self._words, self._addresses)
+        return Run(self.pcs, data, self.exceptions)
 
 
 class Truth(RiscvMachine):
