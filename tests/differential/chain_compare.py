@@ -153,13 +153,6 @@ def _places(states: list[Counted], goes_on: bool) -> list[tuple[Place, Counts]]:
     return found
 
 
-def _parts(states: list[Counted]) -> list[tuple[Place, Counts]]:
-    """Of the stretches of each state."""
-    if len(states) == 1:
-        return states[0].parts
-    return [(place, summed(counts)) for one in states for _, place, counts in _apart(one).parts]
-
-
 UNTOLD = {"vTaskDelete_own/call"}
 """What may have rows whose mask wcetchar could not tell, and that it counts as blocking: on Armv4T
 the mask comes from the frame that the kernel made for a new thread."""
@@ -207,7 +200,7 @@ def stretches(
 ) -> Iterator[str]:
     """Every real stretch is within a published one of its kind, class by class, and its
     instructions in the code of that one; so the longest are. Every part of one up to a supervisor
-    call, and from behind it, is within one that goes on in the call's handler, or from it.
+    call is within one that goes on in the call's handler.
     Each published one is a real one at every value where it has counts: between the same places, by
     the same calls, with the largest count of each instruction where a window has several of them
     there, or the value has several states. One that goes on in the handler of a supervisor call, or
@@ -238,10 +231,9 @@ def stretches(
             if not any(k == kind and real <= held and addresses <= c for k, held, c in classes):
                 yield f"{at}: {kind} for {instructions(real)} instructions is in none"
         going_on = [(place[0], by_key(held)) for place, held, goes_on in stated if goes_on]
-        for place, counted in _parts(states):
-            real = by_key(counted)
-            if not any(kind == place[0] and real <= held for kind, held in going_on):
-                yield f"{at}: {place}, {instructions(real)} instructions, goes on in none"
+        for kind, real in (part for state in states for part in state.up_to_calls):
+            if not any(k == kind and real <= held for k, held in going_on):
+                yield f"{at}: {kind} for {instructions(real)} instructions goes on in none"
         real_ones = {goes_on: _places(states, goes_on) for goes_on in (False, True)}
         for place, held, goes_on in stated:
             found = [counted for where, counted in real_ones[goes_on] if where == place]

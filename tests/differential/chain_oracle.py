@@ -118,6 +118,7 @@ class Counted:
         places: where stretches begin and end, and the largest count of each instruction in those
             that begin and end there after the same calls.
         parts: the same of stretches up to a supervisor call inside of one, and from behind it.
+        up_to_calls: kind and counts of those that end with such a call.
         apart: all this by address of the instruction, where other windows of the service have the
             same values.
     """
@@ -133,6 +134,7 @@ class Counted:
     places: list[tuple[Place, Counts]] = field(default_factory=list)
     parts: list[tuple[Place, Counts]] = field(default_factory=list)
     apart: InParts | None = None
+    up_to_calls: list[tuple[str, Counter[Key]]] = field(default_factory=list)
 
 
 @dataclass
@@ -568,7 +570,10 @@ class Machine:
             for begin in (first, *calls):
                 for end in (*calls, behind):
                     if begin < end and (begin, end) != (first, behind):
-                        parts.append(self._stretch(kind, (begin, end), own))
+                        part = self._stretch(kind, (begin, end), own)
+                        parts.append(part)
+                        if end in calls:
+                            found.up_to_calls.append((kind, part.by_key))
         found.stretches = [(stretch.kind, stretch.by_key) for stretch in whole]
         found.executed = [set(own.pcs[slice(*stretch.at)]) for stretch in whole]
         found.places, found.parts = (list(self._places(one, own)) for one in (whole, parts))

@@ -75,6 +75,13 @@ def test_a_thread_that_executes_nothing(assemble_riscv: Assemble, tmp_path: Path
     assert check(134, 20_000, assemble_riscv, tmp_path)["wait/between"] == 12
 
 
+def test_an_interrupt_switches_away_where_a_supervisor_call_came_back(
+    assemble_riscv: Assemble, tmp_path: Path
+) -> None:
+    """Before the next instruction; what was masked right before the call reaches to it."""
+    assert check(137, 20_000, assemble_riscv, tmp_path)["service"] > 9
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seeds", range(100, 400, 20))
 def test_many_random_kernels(seeds: int, assemble_riscv: Assemble, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ conservation. The layers above decide when the context, the masks or the lock ch
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -343,7 +344,10 @@ class Recorder:
             return
         cut = Cut(len(window.pieces), context.left, switched)
         if window.cuts and window.cuts[-1].pieces == cut.pieces:
-            window.cuts.pop()
+            # Left again before its next instruction, by an interrupt: what its last one led to, a
+            # supervisor call's handler that came back at once, say, is what the first was left for.
+            first = window.cuts.pop()
+            cut = replace(first, switched=first.switched or switched)
         window.cuts.append(cut)
 
     def _cut(self, context: Context) -> None:
