@@ -48,12 +48,6 @@ STEP = "1"
 """What clocks drive takes whole cycles; a fraction is what takes now more and now less."""
 GEOMETRY = "32,4 KiB,1"
 """Of both caches, from the Verilog."""
-CACHE = "{line: 32, size: 4 KiB, ways: 1}"
-"""As the skeleton has it."""
-WHILE_A_LINE_IS_LOADED = (
-    "{line: 32, size: 4 KiB, ways: 1, hides stalls: true, in vain saves: 1 cycle}"
-)
-"""What the designer knows of a core that goes on meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +75,11 @@ class Fitted:
     replaced: tuple[tuple[str, str], ...] = ()
     counted: tuple[str, ...] = ()
     devicetree: Path = BOARDS / "a.dts"
+
+
+def _cache(*known: str) -> str:
+    """As the skeleton has it, with what the designer knows beside."""
+    return f"{{{', '.join(('line: 32', 'size: 4 KiB', 'ways: 1', *known))}}}"
 
 
 def _states(label: str, instructions: str, data: str | None = None) -> tuple[str, ...]:
@@ -126,9 +125,10 @@ FITTED = {
         ("--instruction-cache", GEOMETRY),
         (
             (
-                f"  instruction cache: {CACHE}",
+                f"  instruction cache: {_cache()}",
                 "  write buffer: 1\n  data width: 32\n  least width: {read: 32}\n"
-                f"  instruction cache: {WHILE_A_LINE_IS_LOADED}",
+                # It goes on while a line is loaded.
+                f"  instruction cache: {_cache('hides stalls: true', 'in vain saves: 1 cycle')}",
             ),
         ),
         ("--successions",),
@@ -171,8 +171,8 @@ FITTED = {
         # The core carries a load out again that is right behind a store to the same bytes.
         (
             (
-                f"  data cache: {CACHE}",
-                "  data cache: {line: 32, size: 4 KiB, ways: 1, load behind store: 0..40 cycles}",
+                f"  data cache: {_cache()}",
+                f"  data cache: {_cache('load behind store: 0..40 cycles')}",
             ),
         ),
         ("--data-lines", "32"),

@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from chain_stream import decode
+from chain_stream import ENTRY, EXIT, decode
 
-ENTRY, EXIT = 16, 17
 TOO_CLOSE = 2
 _LINE = re.compile(r"^ *([0-9a-f]+):\t[0-9a-f ]+?\t(\S+)(?:\t([^@;<]*))?")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <(\S+)>:")
