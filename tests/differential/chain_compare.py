@@ -200,7 +200,8 @@ def stretches(
 ) -> Iterator[str]:
     """Every real stretch is within a published one of its kind, class by class, and its
     instructions in the code of that one; so the longest are. Every part of one up to a supervisor
-    call is within one that goes on in the call's handler.
+    call is within one that goes on in a handler, every part from behind such a call within one that
+    a thread is switched in to.
     Each published one is a real one at every value where it has counts: between the same places, by
     the same calls, with the largest count of each instruction where a window has several of them
     there, or the value has several states. One that goes on in the handler of a supervisor call, or
@@ -209,7 +210,8 @@ def stretches(
         (
             _place(stretch, symbols),
             Published.of(stretch["counts"]),
-            bool(stretch.get("goes_on_in") or stretch.get("goes_on_from")),
+            frozenset(stretch.get("goes_on_from", ())),
+            frozenset(stretch.get("goes_on_in", ())),
             _code(stretch, begins),
         )
         for stretch in service.get("stretches", [])
@@ -217,10 +219,10 @@ def stretches(
     for values, states in by_values(windows).items():
         at = f"{service['name']} at {values}"
         given = values_of(service, values)
-        stated = [(place, counts.at(given), goes_on) for place, counts, goes_on, _ in published]
+        stated = [(place, counts.at(given), *joints) for place, counts, *joints, _ in published]
         classes = [
             (place[0], by_key(held), code)
-            for (place, held, _), (*_, code) in zip(stated, published, strict=True)
+            for (place, held, *_), (*_, code) in zip(stated, published, strict=True)
         ]
         seen = [
             (*stretch, executed)
@@ -230,12 +232,19 @@ def stretches(
         for kind, real, addresses in seen:
             if not any(k == kind and real <= held and addresses <= c for k, held, c in classes):
                 yield f"{at}: {kind} for {instructions(real)} instructions is in none"
-        going_on = [(place[0], by_key(held)) for place, held, goes_on in stated if goes_on]
-        for kind, real in (part for state in states for part in state.up_to_calls):
-            if not any(k == kind and real <= held for k, held in going_on):
-                yield f"{at}: {kind} for {instructions(real)} instructions goes on in none"
+        for part in (one for state in states for one in state.joined):
+            if not any(
+                place[0] == part.kind
+                and ("thread" in before or not part.thread)
+                and ("handler" in after or not part.handler)
+                and part.counts <= by_key(held)
+                for place, held, before, after in stated
+            ):
+                count = instructions(part.counts)
+                yield f"{at}: part of {part.kind}, {count} instructions, goes on in none"
         real_ones = {goes_on: _places(states, goes_on) for goes_on in (False, True)}
-        for place, held, goes_on in stated:
+        for place, held, before, after in stated:
+            goes_on = bool(before or after)
             found = [counted for where, counted in real_ones[goes_on] if where == place]
             if service["name"] in UNTOLD and any(mask == UNKNOWN for (mask, _), _ in held):
                 continue  # longer than what is real

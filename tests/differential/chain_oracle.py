@@ -106,6 +106,17 @@ class Stretch:
         return Counter(found)
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Part of a stretch: whether a thread may be switched in to it, and whether it goes on in the
+    handler of a supervisor call."""
+
+    kind: str
+    counts: Counter[Key]
+    thread: bool
+    handler: bool
+
+
 @dataclass
 class Counted:
     """One window as the oracle sees it.
@@ -118,7 +129,7 @@ class Counted:
         places: where stretches begin and end, and the largest count of each instruction in those
             that begin and end there after the same calls.
         parts: the same of stretches up to a supervisor call inside of one, and from behind it.
-        up_to_calls: kind and counts of those that end with such a call.
+        joined: of each of these kind and counts, and what it goes on from, and in.
         apart: all this by address of the instruction, where other windows of the service have the
             same values.
     """
@@ -134,7 +145,7 @@ class Counted:
     places: list[tuple[Place, Counts]] = field(default_factory=list)
     parts: list[tuple[Place, Counts]] = field(default_factory=list)
     apart: InParts | None = None
-    up_to_calls: list[tuple[str, Counter[Key]]] = field(default_factory=list)
+    joined: list[Joined] = field(default_factory=list)
 
 
 @dataclass
@@ -564,16 +575,21 @@ class Machine:
         whole: list[Stretch] = []
         parts: list[Stretch] = []
         supervisor_calls = [n for n, pc in enumerate(own.pcs) if pc in self._supervisor_calls]
-        for kind, (first, behind) in self._held(window.steps, own):
+        held = [*self._held(window.steps, own)]
+        masked = [span for kind, span in held if kind == "interrupts"]
+        for kind, (first, behind) in held:
             whole.append(self._stretch(kind, (first, behind), own))
             calls = [n + 1 for n in supervisor_calls if first <= n < behind]
             for begin in (first, *calls):
-                for end in (*calls, behind):
-                    if begin < end and (begin, end) != (first, behind):
+                # Behind a switch the scheduler is not locked, but interrupts may be masked.
+                let_in = [b for a, b in masked if a <= begin < b] if begin in calls else [behind]
+                until = min(behind, *let_in) if let_in else begin
+                for end in sorted({*calls, until}):
+                    if begin < end <= until and (begin, end) != (first, behind):
                         part = self._stretch(kind, (begin, end), own)
                         parts.append(part)
-                        if end in calls:
-                            found.up_to_calls.append((kind, part.by_key))
+                        thread, handler = begin in calls, end in calls
+                        found.joined.append(Joined(kind, part.by_key, thread, handler))
         found.stretches = [(stretch.kind, stretch.by_key) for stretch in whole]
         found.executed = [set(own.pcs[slice(*stretch.at)]) for stretch in whole]
         found.places, found.parts = (list(self._places(one, own)) for one in (whole, parts))

@@ -28,9 +28,11 @@ What is held off can stay so when another activity takes over: a supervisor call
 interrupts masked, or a thread is switched away and goes on with them masked. There a stretch ends,
 and each side says how it is joined to the other (:class:`Joint`). A supervisor call whose handler
 comes back at once is inside a stretch; for such a handler might switch, what was executed up to the
-call is a stretch as well. Caveat: time that an interrupt takes which is let in inside a stretch is
-not in it; that is an activity of its own. Neither is the time of handlers that are called inside:
-the count of supervisor calls says how many these are.
+call is a stretch as well. So is what is executed from there on, which another thread may be
+switched in to, until interrupts are let in: a lock of the scheduler would be over. Caveat: time
+that an interrupt takes which is let in inside a stretch is not in it; that is an activity of its
+own. Neither is the time of handlers that are called inside: the count of supervisor calls says how
+many these are.
 
 The code of a stretch is what its instructions are fetched from, and fetch in vain, with that of the
 few behind it: an access of the stretch may wait while the line of an instruction behind it is
@@ -119,18 +121,21 @@ def stretches(
         call, *behind = labelled.index[at : at + 1 + VENEER].tolist()
         return call, tuple(behind)
 
+    def holds(kind: StretchKind) -> npt.NDArray[np.bool_]:
+        return np.array([held_off(b, kind) for b in blockings], dtype=bool)[labelled.blocking]
+
+    under_mask = noticed(holds(StretchKind.INTERRUPTS), masked, exceptions.unnoticed)
+    let_in = np.append(np.flatnonzero(~under_mask), count)
     for kind in StretchKind:
-        holds = np.array([held_off(b, kind) for b in blockings], dtype=bool)
-        held = holds[labelled.blocking]
-        trapped = masked if kind is StretchKind.INTERRUPTS else set()
-        inside = noticed(held, trapped, exceptions.unnoticed)
+        held = holds(kind)
+        of_masks = kind is StretchKind.INTERRUPTS
+        inside = under_mask if of_masks else noticed(held, (), exceptions.unnoticed)
         edges = np.diff(np.concatenate(([False], inside, [False])).astype(np.int8))
         firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
         for start, stop in zip(firsts.tolist(), lasts.tolist(), strict=True):
             inner = sorted(cut for cut in cuts if start < cut <= stop)
-            parts = [*pairwise((start, *inner, stop + 1))]
-            # Where a handler came back at once, it might have switched.
-            parts += [(max(f for f, _ in parts if f < c), c) for c in calls if start < c <= stop]
+            pieces = [*pairwise((start, *inner, stop + 1))]
+            parts = (part for piece in pieces for part in _parts(*piece, calls, let_in))
             for first, after in parts:
                 goes_on_from = goes_on_in = None
                 entered, in_front = call_before(first)
@@ -153,6 +158,25 @@ def stretches(
                     goes_on_from=goes_on_from,
                     goes_on_in=goes_on_in,
                 )
+
+
+def _parts(
+    start: int, stop: int, calls: Collection[int], let_in: npt.NDArray[np.intp]
+) -> Iterator[tuple[int, int]]:
+    """Of start..stop-1: all of it and, where handlers of supervisor calls inside came back at once,
+    what is a stretch if they switch: what was executed up to each call, and what is from there on
+    until interrupts are let in (the first of ``let_in``), also up to the others. What such a part
+    has from a later call on is shorter, and goes on as that does."""
+    yield start, stop
+    inside = sorted(call for call in calls if start < call < stop)
+    yield from ((start, call) for call in inside)
+    known = start
+    for call in inside:
+        until = min(stop, int(let_in[np.searchsorted(let_in, call)]))
+        if max(known, call) < until:
+            yield call, until
+            yield from ((call, other) for other in inside if call < other < until)
+            known = until
 
 
 def noticed(

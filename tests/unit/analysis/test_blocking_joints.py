@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.model.characterization import Joint, StretchKind
-from wcetchar.model.service import ServiceKind, ServicesFile
+from wcetchar.model.service import SchedulerLock, ServiceKind, ServicesFile
 from wcetchar.model.trace import Event
 
 ON_A, ON_B = (A, STACK_A), (B, STACK_B)
@@ -107,13 +108,88 @@ def test_a_switch_ends_one_stretch_and_begins_another(
 
 
 def test_a_handler_that_comes_back_is_inside(resolved: Resolved) -> None:
-    """It might have switched: what ran up to the call is a stretch as well."""
+    """It might have switched: what ran up to the call is a stretch as well, and what ran behind it
+    another thread may be switched in to."""
     at = labels(resolved)
     (window,), _ = find(resolved, rows(at, *trap(at, CALL, ON_A, ON_A)))
     assert shown(window, resolved) == [
         ("service_3", "service_4", None, None),
         ("service_3", "service_3", None, Joint.HANDLER),
+        ("service_4", "service_4", Joint.THREAD, None),
     ]
+
+
+@pytest.mark.parametrize("switched", [*itertools.product((False, True), repeat=3)])
+def test_each_of_several_calls_might_switch(
+    assemble_riscv: Callable[[str, str], Path], switched: tuple[bool, ...]
+) -> None:
+    """Wherever handlers switch of those that came back: what is executed in one go then is part of
+    a stretch that goes on from there, and in there, too. Where one did switch, nothing is both."""
+    calls = ["service_3", "second", "third"]
+    source = SOURCE.replace(
+        "service_3: ecall\n", "".join(f"{one}: ecall\n{one}_nop: nop\n" for one in calls)
+    )
+    resolved = resolved_by(lambda _, script: assemble_riscv(source, script), SERVICES)
+    at = labels(resolved)
+    came = dict(zip(calls, switched, strict=True))
+    called = [
+        row
+        for one, away in came.items()
+        for row in (
+            *run(at, one),
+            *(switches(at) if away else trap(at, CALL, ON_A, ON_A)),
+            *run(at, f"{one}_nop"),
+        )
+    ]
+    behind = [
+        i(at["boot"]), *begin(at), *run(at, "service_2"), *called, i(at["service_4"]),
+        i(at["service_5"]), (Event.READ, STACK_A + 12, 4), i(at["service_6"]), *end(at),
+    ]  # fmt: skip
+    (window,), _ = find(resolved, behind)
+    order = [*itertools.chain.from_iterable((one, f"{one}_nop") for one in calls), "service_4"]
+    published = [
+        (order.index(first), order.index(last) + 1, before, after)
+        for first, last, before, after in shown(window, resolved)
+    ]
+    cuts = [2 * n + 1 for n in range(3)]
+    away = {cut for cut, one in zip(cuts, switched, strict=True) if one}
+    for first, last in itertools.combinations((0, *cuts, len(order)), 2):
+        if away & set(range(first + 1, last)):
+            continue
+        joints = Joint.THREAD if first else None, Joint.HANDLER if last < len(order) else None
+        assert any(f <= first and last <= e and joints == tuple(j) for f, e, *j in published)
+    for first, last, *_ in published:
+        assert not away & set(range(first + 1, last))
+    assert len(set(published)) == len(published)
+
+
+def test_a_lock_of_the_scheduler_is_over_behind_a_switch(
+    assemble_riscv: Callable[[str, str], Path],
+) -> None:
+    """A call from a thread that holds it comes back. Had its handler switched, the thread would go
+    on without the lock, as long as interrupts are masked."""
+    source = SOURCE.replace("service_2: csrci", "locked: jal lock\nservice_2: csrci").replace(
+        "service_5: lw", "nop_1: nop\nunlocked: jal unlock\nservice_5: lw"
+    )
+    for name in ("lock", "unlock"):
+        source += f"function {name}\n nop\n{name}_2: ret\n.size {name}, .-{name}\n"
+    services = replace(SERVICES, scheduler_lock=SchedulerLock(("lock",), ("unlock",)))
+    resolved = resolved_by(lambda _, script: assemble_riscv(source, script), services)
+    at = labels(resolved)
+    behind = [
+        i(at["boot"]), *begin(at), *run(at, "locked", "lock", "lock_2", "service_2", "service_3"),
+        *trap(at, CALL, ON_A, ON_A),
+        *run(at, "service_4", "nop_1", "unlocked", "unlock", "unlock_2", "service_5"),
+        (Event.READ, STACK_A + 12, 4), i(at["service_6"]), *end(at),
+    ]  # fmt: skip
+    (window,), _ = find(resolved, behind)
+    tail = "service_4", "service_4", Joint.THREAD, None
+    assert shown(window, resolved, StretchKind.PREEMPTION) == [
+        ("lock", "unlock_2", None, None),
+        ("lock", "service_3", None, Joint.HANDLER),
+        tail,
+    ]
+    assert shown(window, resolved)[-1] == tail
 
 
 def test_an_interrupt_is_its_own_activity(resolved: Resolved) -> None:
@@ -167,12 +243,14 @@ def test_interrupts_are_let_in_too_shortly(
     ]  # fmt: skip
     (window,), _ = find(resolved, behind)
     first, whole = ("service_3", "call"), ("service_3", "service_4")
-    expected = [(*whole, None, None), (*first, None, Joint.HANDLER)]
+    behind_it = "service_4", "service_4", Joint.THREAD, None
+    expected = [(*whole, None, None), (*first, None, Joint.HANDLER), behind_it]
     if count == 2:
         expected = [
             ("service_3", "service_3", None, None),
             ("call", "service_4", None, None),
             ("call", "call", None, Joint.HANDLER),
+            behind_it,
         ]
     assert shown(window, resolved) == expected
 
