@@ -190,22 +190,28 @@ def keys_of(run: list[Step], counted: bool) -> list[Key]:
     """What is counted of a run, each key as often as it is."""
     keys: list[Key] = []
     before: AccessClass | None = None
-    for step in run:
+    for number, step in enumerate(run):
         operation = Operation.WRITE if step.write else Operation.READ
         access = AccessClass(f"s{step.section}", operation, 32)
-        between: list[tuple[CoreEvent, int]] = [(ALU, step.work)] if step.work else []
-        if before is not None and not step.work:
-            between.append((CONSECUTIVE, 1))
+        between = between_of(step, before is None)
         keys += [event for event, count in between for _ in range(count)]
         keys += [ISSUE[operation], access]
         if counted:
-            keys.append(
-                Succession(before, tuple(between), int(step.late is not None), False, access)
-            )
+            writes = step.write and before is not None and before.operation is Operation.WRITE
+            then = between_of(run[number + 1], False) if writes and number + 1 < len(run) else []
+            late = int(step.late is not None)
+            keys.append(Succession(before, tuple(between), late, False, access, tuple(then)))
         before = access
     if counted:
         keys.append(Succession(before, (), 0, False, None))
     return keys
+
+
+def between_of(step: Step, first: bool) -> list[tuple[CoreEvent, int]]:
+    """What the core does before an access."""
+    if step.work:
+        return [(ALU, step.work)]
+    return [] if first else [(CONSECUTIVE, 1)]
 
 
 def kernel_of(keys: list[Key], counted: bool) -> Characterization:
@@ -294,6 +300,9 @@ def worst(bus: Bus, run: list[Step], outside: Outside | None) -> int:
 @example(Bus((3, 3), (4, 4), 0, 1), [load(), *[store(4), load(11, late=1)] * 3], None)
 @example(Bus((6, 1), (1, 1), 1, 2), [load()], None)
 @example(Bus((6, 1), (1, 1), 0, 2), [store(), store(1), load(8, late=2)], None)
+@example(Bus((6, 1), (1, 1), 1, 2), [store(), store(), load(9), store(), store(2), load(7)], None)
+@example(Bus((6, 6), (1, 1), 1, 2, 1), [store(), store(), store(), load(9), load(2)], None)
+@example(Bus((5, 5), (1, 1), 1, 3), [*[store()] * 5, load(9), store(1), store(), store(8)], None)
 @example(Bus((1, 1), (1, 1), 1, 0), [load()], Outside(12, 4))
 @example(Bus((1, 1), (1, 1), 1, 1), [load()] * 8, Outside(6, 3))
 @example(Bus((3, 1), (1, 1), 1, 1), [load()], Outside(0, 9))

@@ -5,7 +5,9 @@ a bus with a divided clock begins at its edges only. Both follow from what lies 
 that is counted, as a :class:`Succession`: the core events of the instructions strictly between (the
 first ``REACH`` of them; ``more`` says that there are others), and the stalls of the second one that
 come before its access. Stalls that the first one causes behind its access are not among them, so
-``more`` is set there too.
+``more`` is set there too. Where a write follows a write, and no more lies between, it is told as
+well what the core does ``then``, up to the access behind the two: in that time a queue with room
+for both may make up for what the second one would wait.
 
 Inputs: the data accesses of a window in their order, its core events, and which of its instructions
 transfer control late. Output: one succession for each access, with the access before it; of the
@@ -64,6 +66,9 @@ _HELD: Final = _BIT[KIND[EventKind.FETCH_HELD_LATE]]
 _ISSUE_SHIFT: Final = 36
 _SECTION_SHIFT: Final = 44
 _NOTHING: Final = -1
+_OF_ROW: Final = 4
+_OF_GAP: Final = 2 + REACH
+_NO_GAP: Final = (0, 0, *(_NOTHING for _ in range(REACH)))
 
 assert len(_BESIDE) <= _ISSUE_SHIFT
 
@@ -81,6 +86,7 @@ class Successions:
         self._names = section_names
         self._numbers: dict[tuple[Succession, Makers], int] = {}
         self._known: dict[bytes, int] = {}
+        self._posted: dict[int, bool] = {}
 
     def code(self, key: Succession, makers: Makers = (None, None)) -> int:
         """Its packed class."""
@@ -107,8 +113,27 @@ class Successions:
             code = self._known[name] = self.code(*self._key(row.tolist()))
         return code
 
+    def may_be_posted(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Of access classes, as :class:`Gaps` has them; not of ``_NOTHING``."""
+        found = []
+        for code in codes.tolist():
+            if code not in self._posted:
+                access = self._access(code)
+                self._posted[code] = access is not None and access.may_be_posted
+            found.append(self._posted[code])
+        return np.array(found, dtype=bool)
+
     def _key(self, row: Sequence[int]) -> tuple[Succession, Makers]:
-        before, access, stalls, late, more, section, *between = row
+        (before, access, late, more), gaps = row[:_OF_ROW], row[_OF_ROW:]
+        between, then = self._events(gaps[:_OF_GAP]), self._events(gaps[_OF_GAP:])
+        key = Succession(
+            self._access(before), between, late, bool(more), self._access(access), then
+        )
+        return key, (_maker(before), _maker(access))
+
+    def _events(self, gap: Sequence[int]) -> tuple[tuple[CoreEvent, int], ...]:
+        """Of a gap: stalls of what ends it, their section, and what lies between."""
+        stalls, section, *between = gap
         counts: dict[CoreEvent, int] = {}
         for one in between:
             if one == _NOTHING:
@@ -121,11 +146,8 @@ class Successions:
         for kind in _kinds(stalls):
             event = self._event(section, kind)
             counts[event] = counts.get(event, 0) + 1
-        ordered = sorted(counts.items(), key=lambda item: (item[0].section, item[0].kind.value))
-        key = Succession(
-            self._access(before), tuple(ordered), late, bool(more), self._access(access)
-        )
-        return key, (_maker(before), _maker(access))
+        order = sorted(counts.items(), key=lambda item: (item[0].section, item[0].kind.value))
+        return tuple(order)
 
     def _event(self, section: int, kind: EventKind) -> CoreEvent:
         found = key_of(int(event_code(np.int64(section), KIND[kind])), self._names)  # type: ignore[arg-type]
@@ -199,7 +221,13 @@ class Gaps:
         late[0] += 1  # what led here may have been one
         more = (stop - start - 1 > REACH) | behind
         section = np.where(stalls != 0, self.events[owner] >> _SECTION_SHIFT, 0)
-        table = np.column_stack((before, access, stalls, late, more, section, events))
+        gap = np.column_stack((stalls, section, events))
+        posted = self.numbers.may_be_posted(code)
+        then = np.tile(np.array(_NO_GAP), (len(gap), 1))
+        # Of each write right behind a write, the gap behind it.
+        behind_write = np.flatnonzero(posted[1:] & posted[:-1] & ~more[1:-1]) + 1
+        then[behind_write] = gap[behind_write + 1]
+        table = np.column_stack((before, access, late, more, gap, then))
         codes += [self.numbers.code_of(row) for row in table.astype(np.int64)]
         positions += owner.tolist()
 

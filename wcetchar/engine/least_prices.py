@@ -88,7 +88,7 @@ class _Exact:
             return self._all_but_events
         if not isinstance(key, Succession):
             return True
-        kinds = {event.kind.priced_as for event, _ in key.between}
+        kinds = {event.kind.priced_as for event, _ in (*key.between, *key.then)}
         return self._all_but_events and self._events.isdisjoint(kinds | _OF_ALL_WAITS)
 
     def lines_are_the_same(self, prices: PriceVector) -> bool:

@@ -61,7 +61,6 @@ from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, sp
 from wcetchar.engine.waits import (
     ISSUES,
     Bus,
-    is_posted,
     leaves,
     longest_wait_of_refill,
     wait_of,
@@ -250,7 +249,7 @@ class Pricer:
 
     def _waits_later(self, access: AccessClass) -> bool:
         """The next access waits for it, not the core."""
-        return bool(self.profile.core.write_buffer) and self.successions and is_posted(access)
+        return bool(self.profile.core.write_buffer) and self.successions and access.may_be_posted
 
     def _beside(self, access: AccessClass, region: Region) -> Span:
         """What an access may wait for beside its full time."""
@@ -292,6 +291,10 @@ class Pricer:
         return Bus(
             clock=self.clock,
             posted=core.write_buffer,
+            apart=not any(
+                {Operation.FETCH, Operation.WRITE} <= region.times.keys()
+                for region in self.profile.regions.values()
+            ),
             edges_known=core.write_buffer <= 1 and self._edges_known(),
             widest=core.data_width,
             overlap=self._overlaps(Operation.WRITE)[0],

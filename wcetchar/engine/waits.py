@@ -2,14 +2,17 @@
 
 With writes under way behind the core (``write buffer: N``) a write costs its core nothing, and the
 next access waits for its end. With N > 1 that is more than a core waits: the next write is taken
-before the end of the last, and a queue with more places lets nothing go on later. Of an access
+before the end of the last, and a queue with more places lets nothing go on later. A write that
+follows a write puts off what it does not wait for, and ``then`` is what the core does behind the
+two: where that takes longer than the second write, so much is made up for (``room``). Of an access
 behind another one, in time::
 
     posted = max(0, full(before) + turnaround - overlap(write) - between)   before: a write
            = max(0, turnaround - between)                     before: what the core waited for
     held   = min(late * fetch held late, full(before) - overlap(write))     before: a write
+    room   = max(0, then + overlap(write) - full(access) - turnaround)  N > 1, both write
     edge   = what is left of the bus's cycle when the request comes         divider > 1
-    price  = max(posted, held) + edge
+    price  = max(posted - room, held) + edge
 
 ``between`` is the price of what the core does between the two, stalls included; ``turnaround`` that
 of a consecutive access. Each is charged by itself, so the sum is what the slower of the two takes,
@@ -28,7 +31,8 @@ each access waits for others (``interference``), what they wait for is added by 
 handler ends, the longest wait for what it leaves behind is charged to it, and so is an edge. What a
 call leaves behind is its caller's to wait for.
 
-Source: the equations are those of a queue with one place (max-plus); checked by brute force in
+Source: the equations are those of a queue with one place (max-plus), and what several put off as
+docs/explanation/model.md derives it ("Several writes under way"); checked by brute force in
 ``tests/property``, with one place cycle by cycle on a core as well (docs/explanation/rtl.md).
 """
 
@@ -74,6 +78,7 @@ class Bus:
     Attributes:
         clock: of the core.
         posted: so many writes go on behind the core.
+        apart: no instructions are fetched from where a write may go.
         edges_known: fetches never wait and no cache loads lines, instructions with an access take
             what it hides, and no more than one write goes on.
         widest: bits of a write at most.
@@ -91,6 +96,7 @@ class Bus:
 
     clock: Quantity
     posted: int
+    apart: bool
     edges_known: bool
     widest: int
     overlap: Span
@@ -102,11 +108,6 @@ class Bus:
     writable: Callable[[], list[Region]]
     cached: Callable[[Region, Operation], bool]
     full: Callable[[Region, Operation, int], Iterable[Span]]
-
-
-def is_posted(access: AccessClass) -> bool:
-    """A write that an instruction ends with. What is not known to be one is waited for."""
-    return access.operation is Operation.WRITE and access.pattern is Pattern.SINGLE
 
 
 def wait_of(succession: Succession, bus: Bus) -> Interval:
@@ -151,7 +152,7 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
         return Fraction(0)
     if bus.cached(region, before.operation):
         return Fraction(0)  # one that misses has the memory as long as its core waits
-    if not (bus.posted and is_posted(before)):
+    if not (bus.posted and before.may_be_posted):
         return _tail(bus, region)
     if Operation.WRITE not in region.times:
         return Fraction(0)
@@ -162,8 +163,11 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
 
 def _between(succession: Succession, bus: Bus) -> Span:
     """What the core does between the two accesses."""
-    spans = (times(bus.event(event), count) for event, count in succession.between)
-    return reduce(plus, spans, ZERO_SPAN)
+    return _sum(succession.between, bus)
+
+
+def _sum(events: Iterable[tuple[CoreEvent, int]], bus: Bus) -> Span:
+    return reduce(plus, (times(bus.event(event), count) for event, count in events), ZERO_SPAN)
 
 
 def _tail(bus: Bus, region: Region) -> Fraction:
@@ -191,10 +195,11 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
     if before is None and not bus.posted:
         turnaround = bus.turnaround if succession.is_dearest else ZERO_SPAN
         return _value(less(_end(turnaround, end), ZERO_SPAN, bus.clock), end)
-    if before is not None and not (bus.posted and is_posted(before)):
+    if before is not None and not (bus.posted and before.may_be_posted):
         if succession.access is None or succession.access.pattern is Pattern.NEXT:
             return Fraction(0)
         return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
+    room = _room(succession, bus, end)
     late = _end(times(bus.held, succession.late), end)
     # More that is hidden makes a shorter wait, and nothing else that is charged holds it.
     overlap = _end(bus.overlap, _OPPOSITE[end])
@@ -211,8 +216,26 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
+            posted = most(Fraction(0), posted - room)
             found.append(held if ends_here else most(posted, held))
     return most(*found)
+
+
+def _room(succession: Succession, bus: Bus, end: str) -> Fraction:
+    """Of a write behind a write, in nanoseconds: how much longer than the second takes the core
+    goes on behind it before it has another access, at least."""
+    access = succession.access
+    if access is None or not succession.then or bus.posted < 2 or not bus.apart:
+        return Fraction(0)
+    opposite = _OPPOSITE[end]
+    then = _end(_sum(succession.then, bus), "nominal" if end == "nominal" else "high")
+    goes_on = plus(then, _end(bus.overlap, opposite))
+    found = [
+        _value(less(goes_on, plus(_end(full, end), _end(bus.turnaround, end)), bus.clock), opposite)
+        for region in bus.reached(access)
+        for full in bus.full(region, Operation.WRITE, access.width)
+    ]
+    return least(*found) if found else Fraction(0)
 
 
 def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
@@ -252,7 +275,7 @@ def _offset(succession: Succession, bus: Bus, region: Region, between: Span) -> 
     own, hidden = _whole(between), _whole(_end(bus.overlap, "high"))
     if waits is None or own is None or hidden is None:
         return None
-    if not (bus.posted and is_posted(before)):
+    if not (bus.posted and before.may_be_posted):
         return most(own, waits)
     if succession.late:
         return None

@@ -67,6 +67,11 @@ class AccessClass:
                 f"an access cannot be {self.width} bits wide", expected=f"one of {WIDTHS}"
             )
 
+    @property
+    def may_be_posted(self) -> bool:
+        """A write that an instruction ends with. What is not known to be one is waited for."""
+        return self.operation is Operation.WRITE and self.pattern is Pattern.SINGLE
+
     def __str__(self) -> str:
         width = "?" if self.width == 0 else str(self.width)
         return f"{self.section} {self.operation.value} {width} {self.pattern.value}"
@@ -359,6 +364,8 @@ class Succession:
         late: instructions between them that transfer control late, without ``fetch held late``.
         more: further instructions lie between; ``between`` holds the first ones only.
         access: the second one; ``None``: the window ends.
+        then: where a write follows a write: what ``between`` is of the second one and the next
+            access, or the end of the window.
     """
 
     before: AccessClass | None
@@ -366,6 +373,7 @@ class Succession:
     late: int
     more: bool
     access: AccessClass | None
+    then: tuple[tuple[CoreEvent, int], ...] = ()
 
     @property
     def section(self) -> str:
@@ -390,7 +398,9 @@ class Succession:
         if self.more:
             parts.append("more")
         between = f" ({', '.join(parts)})" if parts else ""
-        return f"{self.access or 'end'} behind {self.before or 'any'}{between}"
+        then = ", ".join(f"{count} {event}" for event, count in self.then)
+        then = f", then {then}" if then else ""
+        return f"{self.access or 'end'} behind {self.before or 'any'}{between}{then}"
 
 
 Key = AccessClass | CoreEvent | Succession

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, Strict
@@ -57,6 +57,9 @@ class EventCountDoc(JsonModel):
     event: EventKind = Field(description="core event")
     count: Annotated[Integer, Field(ge=1, le=1000)] = Field(description="how often")
 
+    def to_model(self) -> tuple[CoreEvent, int]:
+        return CoreEvent(self.section, self.event), self.count
+
 
 class SuccessionDoc(JsonModel):
     """Two data accesses, one behind the other."""
@@ -73,14 +76,19 @@ class SuccessionDoc(JsonModel):
         False, description="further instructions lie between; `between` has the first ones"
     )
     access: AccessDoc | None = Field(None, description="absent: the window ends")
+    then: list[EventCountDoc] = Field(
+        default_factory=list,
+        description="where a write follows a write: what lies between the second and what follows",
+    )
 
     def to_model(self) -> Succession:
         return Succession(
             self.before.to_model() if self.before else None,
-            tuple((CoreEvent(e.section, e.event), e.count) for e in self.between),
+            tuple(e.to_model() for e in self.between),
             self.late,
             self.more,
             self.access.to_model() if self.access else None,
+            tuple(e.to_model() for e in self.then),
         )
 
 
@@ -136,14 +144,20 @@ def plain_place(place: Place | None) -> dict[str, Any]:
 def plain_succession(key: Succession) -> dict[str, Any]:
     data = {
         "before": None if key.before is None else plain_access(key.before),
-        "between": [
-            {"section": e.section, "event": e.kind.value, "count": n} for e, n in key.between
-        ],
+        "between": _plain_events(key.between),
         "late": key.late,
         "more": key.more,
         "access": None if key.access is None else plain_access(key.access),
+        "then": _plain_events(key.then),
     }
     return sparse(data, *data)
+
+
+def _plain_events(events: Iterable[tuple[CoreEvent, int]]) -> list[dict[str, Any]]:
+    return [
+        {"section": event.section, "event": event.kind.value, "count": count}
+        for event, count in events
+    ]
 
 
 def plain_access(key: AccessClass) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -57,11 +57,19 @@ def walked(run: list[Executed], first: int, last: int, cuts: set[int]) -> Counte
     before: AccessClass | None = None
     events: Counter[CoreEvent] = Counter()
     late, between, more = 1, 0, False
+    open_one: tuple[int, Succession] | None = None
 
     def end(position: int, access: AccessClass | None) -> None:
-        ordered = sorted(events.items(), key=lambda e: (e[0].section, e[0].kind.value))
-        key = Succession(before, tuple(ordered), late, more, access)
-        found[position, str(key)] += 1
+        nonlocal open_one
+        ordered = tuple(sorted(events.items(), key=lambda e: (e[0].section, e[0].kind.value)))
+        if open_one is not None:
+            behind, key = open_one
+            found[behind, str(replace(key, then=ordered))] += 1
+        key = Succession(before, ordered, late, more, access)
+        writes = [one for one in (before, access) if one and one.operation is Operation.WRITE]
+        open_one = (position, key) if len(writes) == 2 and not more else None
+        if open_one is None:
+            found[position, str(key)] += 1
 
     for i in range(first, last + 1):
         one = run[i]

@@ -122,6 +122,38 @@ def test_several_writes_may_be_under_way() -> None:
     assert high(behind(STORED, LOADED, (JUMP, 3), late=4), on) == 4
 
 
+def test_a_queue_makes_up_for_what_a_second_write_waits() -> None:
+    """Where the core has no access for longer than a write takes, behind the two."""
+
+    def waited(then: int, on: HardwareProfile, late: int = 0) -> Fraction:
+        pair = behind(STORED, STORED, (ALU, 2), late=late)
+        return high(replace(pair, then=((ALU, then),) if then else ()), on)
+
+    on = board(ram(6), buffer=2)
+    # The second one waits for 6 + 1 - 1 - 2, and is over 6 behind itself.
+    assert [waited(n, on) for n in (0, 6, 7, 9, 10, 16)] == [4, 4, 3, 1, 0, 0]
+    assert waited(16, board(ram(6), buffer=3)) == 0
+    assert waited(16, on, late=1) == 1
+    assert [waited(n, board(ram(6), buffer=1)) for n in (0, 16)] == [4, 4]
+    # Instructions from where writes go may wait for both of them.
+    both = ram(6)
+    fetched = replace(both, times={**both.times, Operation.FETCH: both.times[READ]})
+    assert waited(16, board(fetched, buffer=2)) == 4
+
+
+def test_the_low_end_of_what_a_queue_makes_up_for_is_behind_the_most() -> None:
+    on = board(ram(6), buffer=2)
+    several = Quantity(Fraction(1), Fraction(2), Fraction(3), Unit.CYCLES)
+    on = replace(on, core=replace(on.core, events={**on.core.events, EventKind.ALU: several}))
+    pair = replace(behind(STORED, STORED, (CONSECUTIVE, 1)), then=((ALU, 3),))
+    # 5 without the queue; 3, 6 and 9 cycles then, where 6 are what the second takes. What is least
+    # is behind the longest of them, and so is what is charged beside it.
+    assert high(replace(pair, then=()), on) == 5
+    assert priced(pair, on) == Interval(Fraction(2), Fraction(2), Fraction(2))
+    cheap = replace(on, core=replace(on.core, events={**on.core.events, EventKind.ALU: cycles(1)}))
+    assert high(pair, cheap) == 5
+
+
 def test_without_a_write_buffer_the_core_waits_itself() -> None:
     on = board(ram(6), buffer=0)
     for counted in (True, False):
