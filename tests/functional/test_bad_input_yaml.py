@@ -135,6 +135,13 @@ def test_one_mistake_of_a_map(old: str, new: str, place: str, said: str) -> None
     assert error.startswith(f"m.yaml:{place}: "), error
 
 
+def test_a_region_that_there_is_not_is_told_once() -> None:
+    """At the first section that lies there, with all of them."""
+    error = refused(bad_map(".text: flash\n  data: sram", "data: falsh\n  .text: falsh"), 3)
+    assert places(error) == [("m.yaml", 4, 9)]
+    assert "sections .text, data are placed in region falsh, which profile board" in error
+
+
 def test_all_mistakes_of_a_file_in_its_order() -> None:
     text = PROFILE + "name: again\n"
     for old, new in (

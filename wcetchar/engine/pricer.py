@@ -189,22 +189,24 @@ class Pricer:
         yield from self.data_cache.notes()
 
     def unknown_regions(self) -> list[PricingError]:
-        """Placements into regions that the profile does not have, used or not."""
-        problems = []
-        for section, region in sorted(self.placement.placed.items()):
+        """Regions that the profile does not have, and sections are placed in, used or not; each at
+        the first such section, and those of the map before those of the profile."""
+        into: dict[tuple[bool, str], list[str]] = {}
+        for section, region in self.placement.placed.items():
             if region not in self.profile.regions:
-                own = section in self.map.sections
-                problems.append(
-                    PricingError(
-                        f"section {section} is placed in region {region}, which profile "
-                        f"{self.profile.name} does not have",
-                        expected=f"one of {listed(self.profile.regions)}",
-                        hint=did_you_mean(region, self.profile.regions),
-                        file="map" if own else "profile",
-                        keys=("sections" if own else "default_map", section),
-                    )
-                )
-        return problems
+                elsewhere = section not in self.map.sections
+                into.setdefault((elsewhere, region), []).append(section)
+        return [
+            PricingError(
+                f"{_named_sections(sections)} placed in region {region}, which profile "
+                f"{self.profile.name} does not have",
+                expected=f"one of {listed(self.profile.regions)}",
+                hint=did_you_mean(region, self.profile.regions),
+                file="profile" if elsewhere else "map",
+                keys=("default_map" if elsewhere else "sections", sections[0]),
+            )
+            for (elsewhere, region), sections in sorted(into.items())
+        ]
 
     def unmapped_error(self) -> PricingError:
         names = listed(self.unmapped)
@@ -483,6 +485,11 @@ def _dearest(choices: list[Interval]) -> Interval:
 
 def _places(regions: list[Region]) -> str:
     return regions[0].name if len(regions) == 1 else f"dearest of {listed(r.name for r in regions)}"
+
+
+def _named_sections(sections: list[str]) -> str:
+    one = len(sections) == 1
+    return f"section {sections[0]} is" if one else f"sections {listed(sections)} are"
 
 
 def listed(names: Iterable[str]) -> str:
