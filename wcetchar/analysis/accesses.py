@@ -220,6 +220,7 @@ class Labeller:
             executed.section,
             self._stalls.late(executed.index, taken),
             tuple(cuts.tolist()),
+            window.behind_reads,
         )
 
     def _load_lines(

@@ -7,11 +7,18 @@ returns and switches: what rested on them is forgotten, and inside a window it i
 
 from __future__ import annotations
 
+from typing import Final
+
+import numpy as np
+
 from wcetchar.analysis.contexts import Context, Edge
 from wcetchar.analysis.recorder import Recorder
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.instruction import Flow, Instruction, MaskWrite, ThreadKey
 from wcetchar.model.trace import Event
+
+_FRAME: Final = np.array([Event.READ], dtype=np.uint8)
+"""What the hardware does last when a handler returns."""
 
 LOST = (
     "it and those after it: the trace does not show whether the thread is still the same (it is "
@@ -24,6 +31,7 @@ class Activities(Recorder):
 
     def _exception(self, number: int) -> None:
         self._flush()
+        self._recent.clear()
         before, model = self._context, self._table.exceptions
         self._nested.append(before)
         self._context = Context(f"exception {number}", exception=number)
@@ -69,6 +77,8 @@ class Activities(Recorder):
                 hint="the trace is damaged, or its reader lost an exception",
             )
         model, left = self._table.exceptions, number or handler.exception
+        if model.frame_words:
+            self._recent.append(_FRAME)
         if left is not None and left not in model.keeps_masks:
             self._apply_masks(model.exit_masks)
         interrupted = self._nested[-1] if self._nested else None
@@ -225,6 +235,7 @@ class Activities(Recorder):
         """Instructions ran that the trace does not show, calls and returns perhaps among them."""
         # What ran before belongs to before: it is forgotten.
         self._flush()
+        self._recent.clear()
         context = self._context
         self._timeline.cut()
         self._kept.forget()

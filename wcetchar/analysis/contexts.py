@@ -41,6 +41,8 @@ class Piece:
     blocking: Blocking
     serial: int = 0
     """Place in the order in which the pieces of all contexts ran."""
+    behind_read: bool = False
+    """The last data access before it, by whatever ran there, was a read."""
 
     @cached_property
     def written(self) -> frozenset[int]:
@@ -167,6 +169,16 @@ class Window:
     def name(self) -> str:
         """The name that it is published under."""
         return self.part.of(self.service.name)
+
+    @property
+    def behind_reads(self) -> frozenset[int]:
+        """Instructions of it that go on behind another activity whose last data access was a
+        read."""
+        goes_on = [cut.pieces for cut in self.cuts if cut.pieces < len(self.pieces)]
+        if self.part in (Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN):
+            goes_on.append(0)
+        begins = self.begins.tolist()
+        return frozenset(begins[n] for n in goes_on if self.pieces[n].behind_read)
 
     @cached_property
     def begins(self) -> npt.NDArray[np.int64]:

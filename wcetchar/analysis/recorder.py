@@ -8,8 +8,9 @@ conservation. The layers above decide when the context, the masks or the lock ch
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,10 @@ from wcetchar.model.instruction import InstructionTable, MaskWrite
 from wcetchar.model.masks import MaskState
 from wcetchar.model.run import RunValues
 from wcetchar.model.service import Part, ServiceKind
-from wcetchar.model.trace import EventBatch
+from wcetchar.model.trace import Event, EventBatch
+
+_RECENT: Final = 8
+"""So many of the last runs of events are looked through for the last data access."""
 
 
 class Recorder:
@@ -120,6 +124,10 @@ class Recorder:
         """By the service's name, also of activations: what runs is another context than marks."""
         self._ended: dict[str, Armed] = {}
         """Final calls whose thread is gone; another one leaves the end mark."""
+        self._recent: deque[npt.NDArray[np.uint8]] = deque(maxlen=_RECENT)
+        """Kinds of the last events, of whatever context; of the hardware's accesses, too."""
+        self._executed: Context | None = None
+        """Which executed the last of them."""
         self._done: list[Window] = []
         self._mask_states: dict[MaskState, MaskState] = {}
         """Each once: the same masks come back time and again."""
@@ -185,6 +193,9 @@ class Recorder:
                 self._timeline.add(context, self._piece(low, high - HISTORY_EVENTS))
                 low = high - HISTORY_EVENTS
         piece = self._piece(low, high)
+        if context is not self._executed:
+            piece.behind_read, self._executed = self._read_last(), context
+        self._recent.append(self._batch.kind[low:high])
         context.remember(piece)
         self._timeline.add(context, piece)
         if window is None:
@@ -215,6 +226,14 @@ class Recorder:
             self._index[low:high],
             self._blocking,
         )
+
+    def _read_last(self) -> bool:
+        """The last data access was a read, as far as is known."""
+        for kinds in reversed(self._recent):
+            data = np.flatnonzero((kinds >= Event.READ) & (kinds <= Event.ACCESS))
+            if len(data):
+                return bool(kinds[data[-1]] == Event.READ)
+        return False
 
     def _changed(self) -> None:
         """The masks, the lock or the context changed: what follows has another blocking form."""

@@ -3,17 +3,18 @@
 How long an access waits for the bus depends on the one before: a write may still be under way, and
 a bus with a divided clock begins at its edges only. Both follow from what lies between the two, so
 that is counted, as a :class:`Succession`: the core events of the instructions strictly between (the
-first ``REACH`` of them; ``more`` says that there are others), and the stalls of the second one that
-come before its access. Stalls that the first one causes behind its access are not among them, so
-``more`` is set there too. Where a write follows a write, and no more lies between, it is told as
-well what the core does ``then``, up to the access behind the two: in that time a queue with room
-for both may make up for what the second one would wait.
+first ``REACH`` of them; ``more`` says that there are others), the stalls of the second one that
+come before its access and, where a handler ends, that it does. Stalls that the first one causes
+behind its access are not among them, so ``more`` is set there too. Where a write follows a write,
+and no more lies between, it is told as well what the core does ``then``, up to the access behind
+the two: in that time a queue with room for both may make up for what the second one would wait.
 
 Inputs: the data accesses of a window in their order, its core events, and which of its instructions
 transfer control late. Output: one succession for each access, with the access before it; of the
 first the one before is not known, and of the last one none follows. Where another activity ran in
-between (a cut) the same holds: what it did to the bus is its own. What led to a beginning may have
-transferred control late.
+between (a cut) the same holds: what it did to the bus is its own. But where a switch ran there that
+read last, which every thread that is switched in to comes behind, that is known (``settled``). What
+led to a beginning may have transferred control late.
 
 Soundness: the events between are counted in the same window, so a price that takes their time off a
 wait takes off what the window is charged for anyway. That holds for a stretch only with the
@@ -62,10 +63,12 @@ _BEHIND: Final = frozenset(
 """Of a transfer of control: what comes behind an access that it makes."""
 _AFTER: Final = sum(_BIT[KIND[kind]] for kind in _BEHIND)
 _STALLS: Final = sum(_BIT[KIND[kind]] for kind in _BESIDE if kind.is_stall and kind not in _BEHIND)
+_EXIT: Final = _BIT[KIND[EventKind.EXCEPTION_EXIT]]
 _HELD: Final = _BIT[KIND[EventKind.FETCH_HELD_LATE]]
 _ISSUE_SHIFT: Final = 36
 _SECTION_SHIFT: Final = 44
 _NOTHING: Final = -1
+_SETTLED: Final = -2
 _OF_ROW: Final = 4
 _OF_GAP: Final = 2 + REACH
 _NO_GAP: Final = (0, 0, *(_NOTHING for _ in range(REACH)))
@@ -127,7 +130,13 @@ class Successions:
         (before, access, late, more), gaps = row[:_OF_ROW], row[_OF_ROW:]
         between, then = self._events(gaps[:_OF_GAP]), self._events(gaps[_OF_GAP:])
         key = Succession(
-            self._access(before), between, late, bool(more), self._access(access), then
+            self._access(before),
+            between,
+            late,
+            bool(more),
+            self._access(access),
+            then,
+            before == _SETTLED,
         )
         return key, (_maker(before), _maker(access))
 
@@ -155,7 +164,7 @@ class Successions:
         return found
 
     def _access(self, code: int) -> AccessClass | None:
-        if code == _NOTHING:
+        if code < 0:
             return None
         found = key_of(code & (1 << CODE_BITS) - 1, self._names)
         assert isinstance(found, AccessClass)
@@ -163,7 +172,7 @@ class Successions:
 
 
 def _maker(code: int) -> int | None:
-    return None if code == _NOTHING or not code >> CODE_BITS else (code >> CODE_BITS) - 1
+    return None if code < 0 or not code >> CODE_BITS else (code >> CODE_BITS) - 1
 
 
 def _kinds(mask: int) -> list[EventKind]:
@@ -180,6 +189,7 @@ class Gaps:
         events: of each instruction: section, issue event, and the others as bits.
         late: of each instruction: it transfers control late, and the fetch unit is not held.
         cuts: instructions that begin behind another activity.
+        settled: those of them, and of the first one, behind one that read last.
     """
 
     numbers: Successions
@@ -188,6 +198,7 @@ class Gaps:
     events: Codes
     late: Codes
     cuts: tuple[int, ...]
+    settled: frozenset[int] = frozenset()
 
     def within(self, first: int, last: int) -> tuple[Codes, Codes]:
         """Packed classes of the successions of the instructions first..last, and the instruction
@@ -204,7 +215,8 @@ class Gaps:
         position, code = self.position[low:high], self.code[low:high]
         start = np.concatenate(([first - 1], position))  # what lies before each gap
         stop = np.concatenate((position, [last + 1]))  # and behind it
-        before = np.concatenate(([_NOTHING], code))
+        begins = _SETTLED if first in self.settled else _NOTHING
+        before = np.concatenate(([begins], code))
         access = np.concatenate((code, [_NOTHING]))
         steps = start[:, None] + 1 + np.arange(REACH)[None, :]
         inside = steps < stop[:, None]
@@ -220,6 +232,8 @@ class Gaps:
         late += np.where(causes, self.late[held], 0)
         late[0] += 1  # what led here may have been one
         more = (stop - start - 1 > REACH) | behind
+        if stop[-1] - start[-1] - 1 > REACH:
+            stalls[-1] = self.events[last] & _EXIT  # that a handler ends is told, however far off
         section = np.where(stalls != 0, self.events[owner] >> _SECTION_SHIFT, 0)
         gap = np.column_stack((stalls, section, events))
         posted = self.numbers.may_be_posted(code)
@@ -239,6 +253,7 @@ def gaps(
     section: Codes,
     late: npt.NDArray[np.bool_],
     cuts: tuple[int, ...],
+    settled: frozenset[int] = frozenset(),
 ) -> Gaps:
     """Of a window.
 
@@ -248,6 +263,7 @@ def gaps(
         section: of each instruction.
         late: it transfers control late.
         cuts: instructions that begin behind another activity.
+        settled: those of them, and of the first one, behind one that read last.
     """
     order = np.argsort(accesses[1], kind="stable")
     kind, at = events
@@ -256,4 +272,12 @@ def gaps(
     own = np.where(section < 0, NO_SECTION, section) << _SECTION_SHIFT
     np.bitwise_or.at(own, at, np.where(issue[kind], kind << _ISSUE_SHIFT, bits[kind]))
     unheld = late & (own & _HELD == 0)
-    return Gaps(numbers, accesses[0][order], accesses[1][order], own, unheld.astype(np.int64), cuts)
+    return Gaps(
+        numbers,
+        accesses[0][order],
+        accesses[1][order],
+        own,
+        unheld.astype(np.int64),
+        cuts,
+        settled,
+    )

@@ -143,7 +143,7 @@ class Pricer:
             key = succession, region.name
             if key not in known:
                 known[key] = wait_of_refill(succession, replace(self._bus, reached=reached), region)
-                if succession.before is None:
+                if succession.before is None and not succession.settled:
                     known[key] += self._writes_wait(region)
             return known[key]
 
@@ -272,7 +272,8 @@ class Pricer:
             return Price("", Interval())  # reported elsewhere
         where = _places(regions) if regions else CORE
         wait = wait_of(succession, self._bus)
-        if succession.before is None and (access is not None or leaves(succession)):
+        unknown = succession.before is None and not succession.settled
+        if unknown and (access is not None or leaves(succession)):
             writable = self._bus.writable()
             others = most(Fraction(0), *(self._writes_wait(region) for region in writable))
             wait = wait.up_to(wait.high + others)

@@ -28,6 +28,7 @@ are upper ends, and one that is earlier finds the same edge or an earlier one.
 
 Where the one before is not known, N writes to the slowest region were begun right before; where
 each access waits for others (``interference``), what they wait for is added by the pricer. Where a
+switch read last before it (``settled``) none was, for a read waits for all of them. Where a
 handler ends, the longest wait for what it leaves behind is charged to it, and so is an edge. What a
 call leaves behind is its caller's to wait for.
 
@@ -146,7 +147,7 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
     """
     before = succession.before
     if before is None:
-        return longest_wait_of_refill(bus, region)
+        return _tail(bus, region) if succession.settled else longest_wait_of_refill(bus, region)
     reached = bus.reached(before)
     if reached and all(one.name != region.name for one in reached):
         return Fraction(0)
@@ -190,7 +191,7 @@ def _begun(bus: Bus, region: Region, width: int) -> Fraction:
 def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
     """For the access before."""
     before = succession.before
-    if before is None and end == "low":
+    if before is None and (end == "low" or succession.settled):
         return Fraction(0)
     if before is None and not bus.posted:
         turnaround = bus.turnaround if succession.is_dearest else ZERO_SPAN

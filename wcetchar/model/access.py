@@ -366,6 +366,8 @@ class Succession:
         access: the second one; ``None``: the window ends.
         then: where a write follows a write: what ``between`` is of the second one and the next
             access, or the end of the window.
+        settled: ``before`` is not known, but to be a read of the switch or the handler that ran
+            right before: one that waited for all writes, so that none is under way.
     """
 
     before: AccessClass | None
@@ -374,6 +376,7 @@ class Succession:
     more: bool
     access: AccessClass | None
     then: tuple[tuple[CoreEvent, int], ...] = ()
+    settled: bool = False
 
     @property
     def section(self) -> str:
@@ -400,7 +403,8 @@ class Succession:
         between = f" ({', '.join(parts)})" if parts else ""
         then = ", ".join(f"{count} {event}" for event, count in self.then)
         then = f", then {then}" if then else ""
-        return f"{self.access or 'end'} behind {self.before or 'any'}{between}{then}"
+        before = "a switch's read" if self.settled else self.before or "any"
+        return f"{self.access or 'end'} behind {before}{between}{then}"
 
 
 Key = AccessClass | CoreEvent | Succession

@@ -76,6 +76,9 @@ class SuccessionDoc(JsonModel):
         False, description="further instructions lie between; `between` has the first ones"
     )
     access: AccessDoc | None = Field(None, description="absent: the window ends")
+    settled: Boolean = Field(
+        False, description="without `before`: a switch ran right before, and read last"
+    )
     then: list[EventCountDoc] = Field(
         default_factory=list,
         description="where a write follows a write: what lies between the second and what follows",
@@ -89,6 +92,7 @@ class SuccessionDoc(JsonModel):
             self.more,
             self.access.to_model() if self.access else None,
             tuple(e.to_model() for e in self.then),
+            self.settled,
         )
 
 
@@ -148,6 +152,7 @@ def plain_succession(key: Succession) -> dict[str, Any]:
         "late": key.late,
         "more": key.more,
         "access": None if key.access is None else plain_access(key.access),
+        "settled": key.settled,
         "then": _plain_events(key.then),
     }
     return sparse(data, *data)

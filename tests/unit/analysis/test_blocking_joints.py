@@ -217,6 +217,31 @@ def test_parts_of_a_blocking_call(assemble_riscv: Callable[[str, str], Path]) ->
     assert shown(rest, resolved) == [("service_4", "service_4", Joint.THREAD, None)]
 
 
+@pytest.mark.parametrize("last", [Event.READ, Event.WRITE, Event.ACCESS])
+@pytest.mark.parametrize("size", [1, 3, 64])
+def test_whether_a_switch_read_last(
+    assemble_riscv: Callable[[str, str], Path], last: Event, size: int
+) -> None:
+    """Told of what goes on behind a switch, and behind a handler that came back."""
+    service, *others = SERVICES.services
+    blocking = replace(service, kind=ServiceKind.BLOCKING_CALL)
+    resolved = resolved_by(assemble_riscv, replace(SERVICES, services=(blocking, *others)))
+    at = labels(resolved)
+
+    def ended(rows: list[Row]) -> list[Row]:
+        *others, returns, left = rows
+        return [*others, returns, (last, STACK_A + 4, 4), left]
+
+    found = find(resolved, rows(at, *ended(switches(at))), size)[0]
+    assert [window.behind_reads for window in found] == [
+        frozenset(),
+        frozenset({0} if last is Event.READ else ()),
+    ]
+    resolved = resolved_by(assemble_riscv, SERVICES)
+    (window,), _ = find(resolved, rows(at, *ended(trap(at, CALL, ON_A, ON_A))), size)
+    assert window.behind_reads == frozenset({3} if last is Event.READ else ())
+
+
 def between(count: int, masks: str) -> tuple[str, list[str]]:
     """The service lets interrupts in and masks them again ``count`` nops later, or calls the
     supervisor; labels of what is executed behind its ``service_2``."""

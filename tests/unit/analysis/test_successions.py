@@ -114,7 +114,9 @@ def drawn(rng: np.random.Generator, count: int) -> list[Executed]:
     return run
 
 
-def of(run: list[Executed], cuts: set[int]) -> tuple[Gaps, Successions]:
+def of(
+    run: list[Executed], cuts: set[int], settled: frozenset[int] = frozenset()
+) -> tuple[Gaps, Successions]:
     numbers = Successions(NAMES)
     codes, owners, kinds, places = [], [], [], []
     for i, one in enumerate(run):
@@ -140,6 +142,7 @@ def of(run: list[Executed], cuts: set[int]) -> tuple[Gaps, Successions]:
         np.zeros(len(run), dtype=np.int64),
         np.array([one.late for one in run]),
         tuple(sorted(cuts)),
+        settled,
     )
     return found, numbers
 
@@ -172,6 +175,41 @@ def test_a_window_without_accesses() -> None:
     assert [numbers.keys[c & ~SUCCESSION] for c in codes.tolist()] == [
         Succession(None, between, 1, False, None)
     ]
+
+
+def test_what_begins_behind_a_read_of_another_activity() -> None:
+    """Once where the window begins, and where it goes on behind a cut, but at no other access."""
+    stores = [Executed(EventKind.STORE, frozenset(), (write("data"),), False)] * 4
+
+    def settled(first: int, known: set[int]) -> list[int]:
+        found, numbers = of(stores, {1, 3}, frozenset(known))
+        codes, positions = found.within(first, 3)
+        keys = [numbers.keys[code & ~SUCCESSION] for code in codes.tolist()]
+        assert all(key.before is None for key in keys if key.settled)
+        return [at for key, at in zip(keys, positions.tolist(), strict=True) if key.settled]
+
+    assert settled(0, set()) == []
+    assert settled(0, {0}) == [0]
+    assert settled(0, {3}) == [3]
+    assert settled(1, {0, 1, 3}) == [1, 3]
+    assert settled(2, {0, 1, 3}) == [3]
+
+
+@pytest.mark.parametrize("far", [0, 1, REACH - 1, REACH, REACH + 1, 40])
+def test_that_a_handler_ends_is_told_however_far_behind_its_last_access(far: int) -> None:
+    """Once: what it leaves on the bus is its own to wait for."""
+    stored = Executed(EventKind.STORE, frozenset(), (write("data"),), False)
+    other = Executed(EventKind.ALU, frozenset(), (), False)
+    leaves = Executed(EventKind.RETURN, frozenset({EventKind.EXCEPTION_EXIT}), (), False)
+    found, numbers = of([stored, *[other] * far, leaves], set())
+    codes, _ = found.within(0, far + 1)
+    last = numbers.keys[codes.tolist()[-1] & ~SUCCESSION]
+    assert last.access is None
+    assert dict(last.between).get(CoreEvent("code", EventKind.EXCEPTION_EXIT)) == 1
+    assert dict(last.between).get(CoreEvent("code", EventKind.ALU), 0) == min(far, REACH)
+    codes, _ = found.within(0, far)
+    last = numbers.keys[codes.tolist()[-1] & ~SUCCESSION]
+    assert CoreEvent("code", EventKind.EXCEPTION_EXIT) not in dict(last.between)
 
 
 def test_packed_successions_are_no_other_classes() -> None:

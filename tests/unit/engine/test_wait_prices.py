@@ -154,6 +154,20 @@ def test_the_low_end_of_what_a_queue_makes_up_for_is_behind_the_most() -> None:
     assert high(pair, cheap) == 5
 
 
+def test_behind_a_switch_that_read_last_no_write_is_under_way() -> None:
+    for buffer in (0, 1, 3):
+        on = board(ram(6), buffer=buffer)
+        for access in (LOADED, STORED):
+            assert priced(replace(behind(None, access), settled=True), on) == Interval()
+    # When the memory's clock begins is not known, though.
+    divided = board(ram(6, divider=4))
+    assert high(replace(behind(None, LOADED, (ALU, 2)), settled=True), divided) == 3
+    # What others take of the memory, the switch has waited for.
+    shared = board(ram(6, arbitration=Interference(cycles(5), None)))
+    assert high(behind(None, LOADED), shared) == 6 + 1 - 1 + 5
+    assert high(replace(behind(None, LOADED), settled=True), shared) == 0
+
+
 def test_without_a_write_buffer_the_core_waits_itself() -> None:
     on = board(ram(6), buffer=0)
     for counted in (True, False):
