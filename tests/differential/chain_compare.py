@@ -238,7 +238,8 @@ def stretches(
                 and ("thread" in before or not part.thread)
                 and ("handler" in after or not part.handler)
                 and part.counts <= by_key(held)
-                for place, held, before, after in stated
+                and part.executed <= code
+                for (place, held, before, after), (*_, code) in zip(stated, published, strict=True)
             ):
                 count = instructions(part.counts)
                 yield f"{at}: part of {part.kind}, {count} instructions, goes on in none"

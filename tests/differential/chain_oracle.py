@@ -108,11 +108,12 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Joined:
-    """Part of a stretch: whether a thread may be switched in to it, and whether it goes on in the
-    handler of a supervisor call."""
+    """Part of a stretch, with the addresses of its instructions: whether a thread may be switched
+    in to it, and whether it goes on in the handler of a supervisor call."""
 
     kind: str
     counts: Counter[Key]
+    executed: frozenset[int]
     thread: bool
     handler: bool
 
@@ -589,7 +590,8 @@ class Machine:
                         part = self._stretch(kind, (begin, end), own)
                         parts.append(part)
                         thread, handler = begin in calls, end in calls
-                        found.joined.append(Joined(kind, part.by_key, thread, handler))
+                        executed = frozenset(own.pcs[begin:end])
+                        found.joined.append(Joined(kind, part.by_key, executed, thread, handler))
         found.stretches = [(stretch.kind, stretch.by_key) for stretch in whole]
         found.executed = [set(own.pcs[slice(*stretch.at)]) for stretch in whole]
         found.places, found.parts = (list(self._places(one, own)) for one in (whole, parts))
