@@ -221,6 +221,8 @@ class Labeller:
             self._stalls.late(executed.index, taken),
             tuple(cuts.tolist()),
             window.behind_reads,
+            bool(window.float_frames)
+            or (window.exception is not None and self.exceptions.frame_words > 0),
         )
 
     def _load_lines(

@@ -7,18 +7,11 @@ returns and switches: what rested on them is forgotten, and inside a window it i
 
 from __future__ import annotations
 
-from typing import Final
-
-import numpy as np
-
 from wcetchar.analysis.contexts import Context, Edge
 from wcetchar.analysis.recorder import Recorder
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.instruction import Flow, Instruction, MaskWrite, ThreadKey
 from wcetchar.model.trace import Event
-
-_FRAME: Final = np.array([Event.READ], dtype=np.uint8)
-"""What the hardware does last when a handler returns."""
 
 LOST = (
     "it and those after it: the trace does not show whether the thread is still the same (it is "
@@ -77,8 +70,6 @@ class Activities(Recorder):
                 hint="the trace is damaged, or its reader lost an exception",
             )
         model, left = self._table.exceptions, number or handler.exception
-        if model.frame_words:
-            self._recent.append(_FRAME)
         if left is not None and left not in model.keeps_masks:
             self._apply_masks(model.exit_masks)
         interrupted = self._nested[-1] if self._nested else None
@@ -100,6 +91,10 @@ class Activities(Recorder):
             self.resumed.add(handler.left.blocking)
             if handler.entry is not None:
                 self.switching.add((handler.entry, handler.exception))
+        # What it reads last waits for what it has written; the hardware's accesses are not traced.
+        if goes_on and not model.frame_words:
+            self._context.behind_read = self._read_last()
+        self._recent.clear()
         window = handler.window
         if self._floats is not None:
             whole = window is not None and window.exception is not None

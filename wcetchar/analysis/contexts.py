@@ -42,7 +42,8 @@ class Piece:
     serial: int = 0
     """Place in the order in which the pieces of all contexts ran."""
     behind_read: bool = False
-    """The last data access before it, by whatever ran there, was a read."""
+    """A switch, or a handler that was called, ran right before it, and its last access was a
+    read."""
 
     @cached_property
     def written(self) -> frozenset[int]:
@@ -172,8 +173,7 @@ class Window:
 
     @property
     def behind_reads(self) -> frozenset[int]:
-        """Instructions of it that go on behind another activity whose last data access was a
-        read."""
+        """Instructions of it that go on behind a handler that read last."""
         goes_on = [cut.pieces for cut in self.cuts if cut.pieces < len(self.pieces)]
         if self.part in (Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN):
             goes_on.append(0)
@@ -304,6 +304,8 @@ class Context:
     """The same, also where such a handler cannot switch threads."""
     left: Edge = field(default_factory=Edge)
     """What something else took over from its last own instruction."""
+    behind_read: bool = False
+    """What it goes on behind is a handler that read last."""
     entry: int | None = None
     """Of a handler that a service names: table index of its first instruction."""
 

@@ -125,9 +125,7 @@ class Recorder:
         self._ended: dict[str, Armed] = {}
         """Final calls whose thread is gone; another one leaves the end mark."""
         self._recent: deque[npt.NDArray[np.uint8]] = deque(maxlen=_RECENT)
-        """Kinds of the last events, of whatever context; of the hardware's accesses, too."""
-        self._executed: Context | None = None
-        """Which executed the last of them."""
+        """Kinds of the last events of the handler that runs."""
         self._done: list[Window] = []
         self._mask_states: dict[MaskState, MaskState] = {}
         """Each once: the same masks come back time and again."""
@@ -193,9 +191,9 @@ class Recorder:
                 self._timeline.add(context, self._piece(low, high - HISTORY_EVENTS))
                 low = high - HISTORY_EVENTS
         piece = self._piece(low, high)
-        if context is not self._executed:
-            piece.behind_read, self._executed = self._read_last(), context
-        self._recent.append(self._batch.kind[low:high])
+        piece.behind_read, context.behind_read = context.behind_read, False
+        if context.exception is not None:
+            self._recent.append(self._batch.kind[low:high])
         context.remember(piece)
         self._timeline.add(context, piece)
         if window is None:
@@ -228,7 +226,7 @@ class Recorder:
         )
 
     def _read_last(self) -> bool:
-        """The last data access was a read, as far as is known."""
+        """The last data access of the handler that runs was a read, as far as is known."""
         for kinds in reversed(self._recent):
             data = np.flatnonzero((kinds >= Event.READ) & (kinds <= Event.ACCESS))
             if len(data):

@@ -8,13 +8,14 @@ come before its access and, where a handler ends, that it does. Stalls that the 
 behind its access are not among them, so ``more`` is set there too. Where a write follows a write,
 and no more lies between, it is told as well what the core does ``then``, up to the access behind
 the two: in that time a queue with room for both may make up for what the second one would wait.
+That ends at a barrier, and windows in which the hardware stores or restores registers have none.
 
 Inputs: the data accesses of a window in their order, its core events, and which of its instructions
 transfer control late. Output: one succession for each access, with the access before it; of the
 first the one before is not known, and of the last one none follows. Where another activity ran in
-between (a cut) the same holds: what it did to the bus is its own. But where a switch ran there that
-read last, which every thread that is switched in to comes behind, that is known (``settled``). What
-led to a beginning may have transferred control late.
+between (a cut) the same holds: what it did to the bus is its own. But where a handler ran there
+that read last, which every thread that it switches in to comes behind, that is known (``settled``).
+What led to a beginning may have transferred control late.
 
 Soundness: the events between are counted in the same window, so a price that takes their time off a
 wait takes off what the window is charged for anyway. That holds for a stretch only with the
@@ -128,7 +129,7 @@ class Successions:
 
     def _key(self, row: Sequence[int]) -> tuple[Succession, Makers]:
         (before, access, late, more), gaps = row[:_OF_ROW], row[_OF_ROW:]
-        between, then = self._events(gaps[:_OF_GAP]), self._events(gaps[_OF_GAP:])
+        between, then = self._events(gaps[:_OF_GAP]), self._events(_up_to_barrier(gaps[_OF_GAP:]))
         key = Succession(
             self._access(before),
             between,
@@ -171,6 +172,14 @@ class Successions:
         return found
 
 
+def _up_to_barrier(gap: Sequence[int]) -> Sequence[int]:
+    """Of a gap. A barrier waits for writes."""
+    for number, one in enumerate(gap[2:]):
+        if one != _NOTHING and KINDS[one >> _ISSUE_SHIFT & 0xFF] is EventKind.BARRIER:
+            return (0, 0, *gap[2 : 2 + number])
+    return gap
+
+
 def _maker(code: int) -> int | None:
     return None if code < 0 or not code >> CODE_BITS else (code >> CODE_BITS) - 1
 
@@ -190,6 +199,7 @@ class Gaps:
         late: of each instruction: it transfers control late, and the fetch unit is not held.
         cuts: instructions that begin behind another activity.
         settled: those of them, and of the first one, behind one that read last.
+        hardware: it has accesses of its own among these, which are no successions.
     """
 
     numbers: Successions
@@ -199,6 +209,7 @@ class Gaps:
     late: Codes
     cuts: tuple[int, ...]
     settled: frozenset[int] = frozenset()
+    hardware: bool = False
 
     def within(self, first: int, last: int) -> tuple[Codes, Codes]:
         """Packed classes of the successions of the instructions first..last, and the instruction
@@ -240,7 +251,8 @@ class Gaps:
         then = np.tile(np.array(_NO_GAP), (len(gap), 1))
         # Of each write right behind a write, the gap behind it.
         behind_write = np.flatnonzero(posted[1:] & posted[:-1] & ~more[1:-1]) + 1
-        then[behind_write] = gap[behind_write + 1]
+        if not self.hardware:
+            then[behind_write] = gap[behind_write + 1]
         table = np.column_stack((before, access, late, more, gap, then))
         codes += [self.numbers.code_of(row) for row in table.astype(np.int64)]
         positions += owner.tolist()
@@ -254,6 +266,7 @@ def gaps(
     late: npt.NDArray[np.bool_],
     cuts: tuple[int, ...],
     settled: frozenset[int] = frozenset(),
+    hardware: bool = False,
 ) -> Gaps:
     """Of a window.
 
@@ -264,6 +277,7 @@ def gaps(
         late: it transfers control late.
         cuts: instructions that begin behind another activity.
         settled: those of them, and of the first one, behind one that read last.
+        hardware: it has accesses of its own in the window, which are not among these.
     """
     order = np.argsort(accesses[1], kind="stable")
     kind, at = events
@@ -280,4 +294,5 @@ def gaps(
         unheld.astype(np.int64),
         cuts,
         settled,
+        hardware,
     )

@@ -10,6 +10,7 @@ behind another one, in time::
     posted = max(0, full(before) + turnaround - overlap(write) - between)   before: a write
            = max(0, turnaround - between)                     before: what the core waited for
     held   = min(late * fetch held late, full(before) - overlap(write))     before: a write
+             with N > 1 up to N * (the longest full + turnaround + edge) - overlap(write)
     room   = max(0, then + overlap(write) - full(access) - turnaround)  N > 1, both write
     edge   = what is left of the bus's cycle when the request comes         divider > 1
     price  = max(posted - room, held) + edge
@@ -28,7 +29,8 @@ are upper ends, and one that is earlier finds the same edge or an earlier one.
 
 Where the one before is not known, N writes to the slowest region were begun right before; where
 each access waits for others (``interference``), what they wait for is added by the pricer. Where a
-switch read last before it (``settled``) none was, for a read waits for all of them. Where a
+switch read last before it (``settled``) none was, for a read waits for all of them; but a
+turnaround may be left. Where a
 handler ends, the longest wait for what it leaves behind is charged to it, and so is an edge. What a
 call leaves behind is its caller's to wait for.
 
@@ -168,7 +170,13 @@ def _between(succession: Succession, bus: Bus) -> Span:
 
 
 def _sum(events: Iterable[tuple[CoreEvent, int]], bus: Bus) -> Span:
-    return reduce(plus, (times(bus.event(event), count) for event, count in events), ZERO_SPAN)
+    """But for the end of a handler: where the hardware restores registers there, it reads first."""
+    spans = (
+        times(bus.event(event), count)
+        for event, count in events
+        if event.kind is not EventKind.EXCEPTION_EXIT
+    )
+    return reduce(plus, spans, ZERO_SPAN)
 
 
 def _tail(bus: Bus, region: Region) -> Fraction:
@@ -191,11 +199,13 @@ def _begun(bus: Bus, region: Region, width: int) -> Fraction:
 def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:
     """For the access before."""
     before = succession.before
-    if before is None and (end == "low" or succession.settled):
+    if before is None and end == "low":
         return Fraction(0)
     if before is None and not bus.posted:
         turnaround = bus.turnaround if succession.is_dearest else ZERO_SPAN
         return _value(less(_end(turnaround, end), ZERO_SPAN, bus.clock), end)
+    if succession.settled:
+        return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
     if before is not None and not (bus.posted and before.may_be_posted):
         if succession.access is None or succession.access.pattern is Pattern.NEXT:
             return Fraction(0)
@@ -205,6 +215,7 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
     # More that is hidden makes a shorter wait, and nothing else that is charged holds it.
     overlap = _end(bus.overlap, _OPPOSITE[end])
     ends_here = succession.access is None and not leaves(succession)
+    busy = _busy(bus, end)
     found = [Fraction(0)]
     for region in bus.writable() if before is None else bus.reached(before):
         width = bus.widest if before is None else before.width
@@ -214,12 +225,26 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
                 whole = plus(whole, _cycles(edge_wait(region)))
             under_way = bus.posted if before is None else 1
             rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
+            if bus.posted > 1 and end != "low":
+                rest = most(rest, busy)
             held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             posted = most(Fraction(0), posted - room)
             found.append(held if ends_here else most(posted, held))
     return most(*found)
+
+
+def _busy(bus: Bus, end: str) -> Fraction:
+    """How long as many writes as may be under way keep the bus at most, beyond what is hidden."""
+    overlap = _end(bus.overlap, _OPPOSITE[end])
+    found = []
+    for region in bus.writable():
+        edge = plus(_end(bus.turnaround, end), _cycles(edge_wait(region)))
+        for full in bus.full(region, Operation.WRITE, bus.widest):
+            each = plus(_end(full, end), edge)
+            found.append(_value(less(times(each, bus.posted), overlap, bus.clock), end))
+    return most(Fraction(0), *found)
 
 
 def _room(succession: Succession, bus: Bus, end: str) -> Fraction:

@@ -366,8 +366,8 @@ class Succession:
         access: the second one; ``None``: the window ends.
         then: where a write follows a write: what ``between`` is of the second one and the next
             access, or the end of the window.
-        settled: ``before`` is not known, but to be a read of the switch or the handler that ran
-            right before: one that waited for all writes, so that none is under way.
+        settled: ``before`` is not known, but to be a read of the handler that ran right before and
+            switched, or was called: one that waited for all writes, so that none is under way.
     """
 
     before: AccessClass | None

@@ -77,7 +77,8 @@ class SuccessionDoc(JsonModel):
     )
     access: AccessDoc | None = Field(None, description="absent: the window ends")
     settled: Boolean = Field(
-        False, description="without `before`: a switch ran right before, and read last"
+        False,
+        description="without `before`: a handler that switched or was called ran, and read last",
     )
     then: list[EventCountDoc] = Field(
         default_factory=list,

@@ -141,6 +141,14 @@ def test_a_queue_makes_up_for_what_a_second_write_waits() -> None:
     assert waited(16, board(fetched, buffer=2)) == 4
 
 
+def test_transfers_may_be_held_for_as_long_as_all_writes_take() -> None:
+    """Behind a short write a long one may be under way, whose wait is made up for."""
+    on = board(ram(2), replace(ram(12), name="slow"), buffer=2)
+    assert high(behind(STORED, LOADED, (ALU, 9), late=9), on) == 9
+    assert high(behind(STORED, LOADED, (ALU, 40), late=40), on) == 2 * (12 + 1) - 1
+    assert high(behind(STORED, LOADED, (ALU, 40), late=40), board(ram(2), buffer=1)) == 2 - 1
+
+
 def test_the_low_end_of_what_a_queue_makes_up_for_is_behind_the_most() -> None:
     on = board(ram(6), buffer=2)
     several = Quantity(Fraction(1), Fraction(2), Fraction(3), Unit.CYCLES)
@@ -158,14 +166,17 @@ def test_behind_a_switch_that_read_last_no_write_is_under_way() -> None:
     for buffer in (0, 1, 3):
         on = board(ram(6), buffer=buffer)
         for access in (LOADED, STORED):
-            assert priced(replace(behind(None, access), settled=True), on) == Interval()
+            begins = replace(behind(None, access, (ALU, 1)), settled=True)
+            assert priced(begins, on) == Interval()
+            # Right behind the read, as by a function that switches, its turnaround is left.
+            assert high(replace(begins, between=()), on) == (1 if buffer else 0)
     # When the memory's clock begins is not known, though.
     divided = board(ram(6, divider=4))
     assert high(replace(behind(None, LOADED, (ALU, 2)), settled=True), divided) == 3
     # What others take of the memory, the switch has waited for.
     shared = board(ram(6, arbitration=Interference(cycles(5), None)))
     assert high(behind(None, LOADED), shared) == 6 + 1 - 1 + 5
-    assert high(replace(behind(None, LOADED), settled=True), shared) == 0
+    assert high(replace(behind(None, LOADED, (ALU, 1)), settled=True), shared) == 0
 
 
 def test_without_a_write_buffer_the_core_waits_itself() -> None:
