@@ -24,7 +24,6 @@ class Activities(Recorder):
 
     def _exception(self, number: int) -> None:
         self._flush()
-        self._recent.clear()
         before, model = self._context, self._table.exceptions
         self._nested.append(before)
         self._context = Context(f"exception {number}", exception=number)
@@ -93,8 +92,7 @@ class Activities(Recorder):
                 self.switching.add((handler.entry, handler.exception))
         # What it reads last waits for what it has written; the hardware's accesses are not traced.
         if goes_on and not model.frame_words:
-            self._context.behind_read = self._read_last()
-        self._recent.clear()
+            self._context.behind_read = handler.read_last
         window = handler.window
         if self._floats is not None:
             whole = window is not None and window.exception is not None
@@ -230,7 +228,6 @@ class Activities(Recorder):
         """Instructions ran that the trace does not show, calls and returns perhaps among them."""
         # What ran before belongs to before: it is forgotten.
         self._flush()
-        self._recent.clear()
         context = self._context
         self._timeline.cut()
         self._kept.forget()

@@ -42,8 +42,7 @@ class Piece:
     serial: int = 0
     """Place in the order in which the pieces of all contexts ran."""
     behind_read: bool = False
-    """A switch, or a handler that was called, ran right before it, and its last access was a
-    read."""
+    """What it goes on behind is a handler that read last (``Context.behind_read``)."""
 
     @cached_property
     def written(self) -> frozenset[int]:
@@ -341,6 +340,15 @@ class Context:
         self.recent_events += len(piece.kind)
         while self.recent_events - len(self.recent[0].kind) > HISTORY_EVENTS:
             self.recent_events -= len(self.recent.popleft().kind)
+
+    @property
+    def read_last(self) -> bool:
+        """The last data access that it remembers was a read."""
+        for piece in reversed(self.recent):
+            data = np.flatnonzero((piece.kind >= Event.READ) & (piece.kind <= Event.ACCESS))
+            if len(data):
+                return bool(piece.kind[data[-1]] == Event.READ)
+        return False
 
     def detach(self) -> None:
         """A thread that does not run keeps no batches in memory, but what it remembers of them."""

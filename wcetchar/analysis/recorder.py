@@ -8,9 +8,8 @@ conservation. The layers above decide when the context, the masks or the lock ch
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +40,7 @@ from wcetchar.model.instruction import InstructionTable, MaskWrite
 from wcetchar.model.masks import MaskState
 from wcetchar.model.run import RunValues
 from wcetchar.model.service import Part, ServiceKind
-from wcetchar.model.trace import Event, EventBatch
-
-_RECENT: Final = 8
-"""So many of the last runs of events are looked through for the last data access."""
+from wcetchar.model.trace import EventBatch
 
 
 class Recorder:
@@ -124,8 +120,6 @@ class Recorder:
         """By the service's name, also of activations: what runs is another context than marks."""
         self._ended: dict[str, Armed] = {}
         """Final calls whose thread is gone; another one leaves the end mark."""
-        self._recent: deque[npt.NDArray[np.uint8]] = deque(maxlen=_RECENT)
-        """Kinds of the last events of the handler that runs."""
         self._done: list[Window] = []
         self._mask_states: dict[MaskState, MaskState] = {}
         """Each once: the same masks come back time and again."""
@@ -192,8 +186,6 @@ class Recorder:
                 low = high - HISTORY_EVENTS
         piece = self._piece(low, high)
         piece.behind_read, context.behind_read = context.behind_read, False
-        if context.exception is not None:
-            self._recent.append(self._batch.kind[low:high])
         context.remember(piece)
         self._timeline.add(context, piece)
         if window is None:
@@ -224,14 +216,6 @@ class Recorder:
             self._index[low:high],
             self._blocking,
         )
-
-    def _read_last(self) -> bool:
-        """The last data access of the handler that runs was a read, as far as is known."""
-        for kinds in reversed(self._recent):
-            data = np.flatnonzero((kinds >= Event.READ) & (kinds <= Event.ACCESS))
-            if len(data):
-                return bool(kinds[data[-1]] == Event.READ)
-        return False
 
     def _changed(self) -> None:
         """The masks, the lock or the context changed: what follows has another blocking form."""

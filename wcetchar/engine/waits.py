@@ -29,10 +29,9 @@ are upper ends, and one that is earlier finds the same edge or an earlier one.
 
 Where the one before is not known, N writes to the slowest region were begun right before; where
 each access waits for others (``interference``), what they wait for is added by the pricer. Where a
-switch read last before it (``settled``) none was, for a read waits for all of them; but a
-turnaround may be left. Where a
-handler ends, the longest wait for what it leaves behind is charged to it, and so is an edge. What a
-call leaves behind is its caller's to wait for.
+handler that switched read last before it (``settled``) none was, for a read waits for all of them;
+but a turnaround may be left. Where a handler ends, the longest wait for what it leaves behind is
+charged to it, and so is an edge. What a call leaves behind is its caller's to wait for.
 
 Source: the equations are those of a queue with one place (max-plus), and what several put off as
 docs/explanation/model.md derives it ("Several writes under way"); checked by brute force in
@@ -215,7 +214,7 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
     # More that is hidden makes a shorter wait, and nothing else that is charged holds it.
     overlap = _end(bus.overlap, _OPPOSITE[end])
     ends_here = succession.access is None and not leaves(succession)
-    busy = _busy(bus, end)
+    busy = [_busy(bus, end)] if bus.posted > 1 and end != "low" else []
     found = [Fraction(0)]
     for region in bus.writable() if before is None else bus.reached(before):
         width = bus.widest if before is None else before.width
@@ -225,12 +224,11 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
                 whole = plus(whole, _cycles(edge_wait(region)))
             under_way = bus.posted if before is None else 1
             rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
-            if bus.posted > 1 and end != "low":
-                rest = most(rest, busy)
-            held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
+            held = least(_value(less(late, ZERO_SPAN, bus.clock), end), most(rest, *busy))
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
-            posted = most(Fraction(0), posted - room)
+            if room is not None:
+                posted = most(Fraction(0), posted - room)
             found.append(held if ends_here else most(posted, held))
     return most(*found)
 
@@ -247,12 +245,13 @@ def _busy(bus: Bus, end: str) -> Fraction:
     return most(Fraction(0), *found)
 
 
-def _room(succession: Succession, bus: Bus, end: str) -> Fraction:
+def _room(succession: Succession, bus: Bus, end: str) -> Fraction | None:
     """Of a write behind a write, in nanoseconds: how much longer than the second takes the core
-    goes on behind it before it has another access, at least."""
+    goes on behind it before it has another access, at least. ``None``: that makes up for
+    nothing."""
     access = succession.access
     if access is None or not succession.then or bus.posted < 2 or not bus.apart:
-        return Fraction(0)
+        return None
     opposite = _OPPOSITE[end]
     then = _end(_sum(succession.then, bus), "nominal" if end == "nominal" else "high")
     goes_on = plus(then, _end(bus.overlap, opposite))
@@ -261,7 +260,7 @@ def _room(succession: Succession, bus: Bus, end: str) -> Fraction:
         for region in bus.reached(access)
         for full in bus.full(region, Operation.WRITE, access.width)
     ]
-    return least(*found) if found else Fraction(0)
+    return least(*found) if found else None
 
 
 def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:

@@ -168,7 +168,7 @@ def test_behind_a_switch_that_read_last_no_write_is_under_way() -> None:
         for access in (LOADED, STORED):
             begins = replace(behind(None, access, (ALU, 1)), settled=True)
             assert priced(begins, on) == Interval()
-            # Right behind the read, as by a function that switches, its turnaround is left.
+            # Right behind the read, its turnaround is left.
             assert high(replace(begins, between=()), on) == (1 if buffer else 0)
     # When the memory's clock begins is not known, though.
     divided = board(ram(6, divider=4))
