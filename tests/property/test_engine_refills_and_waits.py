@@ -203,7 +203,7 @@ def stepped(
                 break
             clock.tick()
             last = board.data[-1] if board.data else None
-            if done == step.late and last is not None and last.is_under_way(clock.now):
+            if done in step.late and last is not None and last.is_under_way(clock.now):
                 clock.tick()
         clock.until_free(max(bus.buffered, 1) - 1)
         held = caches.hold(step.section, step.write)
