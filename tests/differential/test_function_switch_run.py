@@ -213,6 +213,16 @@ services:
 """
 
 
+FACTS = """
+service wait/call { loop at wait+0x14: at most N - 1 because "it counts down from N" }
+service wait/resume { loop at wait+0x44: at most N - 1 because "it counts down from N" }
+"""
+MAP = """schema: wcetchar/section-map/1
+name: m
+sections: {text: code sram, data: data sram, stack: data sram, clint: clint}
+"""
+
+
 @pytest.fixture(scope="module")
 def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `wcetchar characterize --json` says of the run."""
@@ -222,20 +232,22 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         pytest.skip("riscv64-unknown-elf-gcc is not installed (gcc-riscv64-unknown-elf)")
     if shutil.which("qemu-system-riscv32") is None:
         pytest.skip("qemu-system-riscv32 is not installed (qemu-system-misc)")
-    for name, text in (("s.s", SOURCE), ("s.ld", SCRIPT), ("services.yaml", SERVICES)):
+    files = {"s.s": SOURCE, "s.ld": SCRIPT, "services.yaml": SERVICES, "k.ff": FACTS, "m.yaml": MAP}
+    for name, text in files.items():
         (folder / name).write_text(text)
     options = ["-march=rv32imac_zicsr", "-mabi=ilp32", "-nostdlib", "-static", "-T", "s.ld"]
     subprocess.run([compiler, *options, "s.s", "-o", "s.elf"], check=True, cwd=folder)
     elf, trace, out = (str(folder / name) for name in ("s.elf", "s.trace", "s.json"))
-    services = str(folder / "services.yaml")
+    told = ["--services", str(folder / "services.yaml"), "--facts", str(folder / "k.ff")]
     for arguments in (
         ["capture", elf, "--machine", "virt", "-o", trace],
-        ["characterize", elf, trace, "--services", services, "-o", out, "--json"],
+        ["characterize", elf, trace, *told, "-o", out, "--json"],
     ):
         done = CliRunner().invoke(main, arguments)
         assert done.exit_code == 0, done.output
     found: dict[str, Any] = json.loads(done.stdout)
     found["published"] = json.loads(Path(out).read_text())
+    found["file"], found["map"] = out, str(folder / "m.yaml")
     return found
 
 
@@ -272,3 +284,39 @@ def test_every_instruction_of_the_run_is_somewhere(summary: dict[str, Any]) -> N
     }
     assert attributed["wait"] == sum(18 + 2 * n + 11 + 2 * n for n in range(1, 9))
     assert attributed["interrupt"] == 8 * 37
+
+
+def test_what_goes_on_waits_for_the_load_that_switched(summary: dict[str, Any]) -> None:
+    """Three loads behind that one, the last of which `ret` waits for; then three behind a branch,
+    the last of which `ret` uses behind another instruction."""
+    (resume,) = [s for s in summary["published"]["services"] if s["name"] == "wait/resume"]
+    found: Counter[tuple[bool, str]] = Counter()
+    for row in resume["counts"]["rows"]:
+        for one in row["counts"]:
+            kind = one.get("event", "")
+            if "stall" in kind or kind == "consecutive access":
+                found[bool(row["blocking"]), kind] += one["count"]
+    assert found == {
+        (True, "consecutive access"): 3,
+        (True, "load-use stall"): 1,
+        (False, "consecutive access"): 2,
+        (False, "second load-use stall"): 1,
+    }
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_all_paths_begin_behind_that_load_too(summary: dict[str, Any], n: int) -> None:
+    """There is one path for each N, which a trace took: each part counts what was counted of it."""
+    arguments = ["--profile", "rv32/two-stage", "--map", summary["map"], "--set", f"N={n}"]
+    done = CliRunner().invoke(main, ["paths", summary["file"], *arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    paths = {s["service"]: s for s in json.loads(done.stdout)["services"]}
+    assert set(paths) == {"wait/call", "wait/resume", "interrupt"}
+    for name, path in paths.items():
+        assert path["worst_path_ns"] == path["traced_path_ns"] == path["high_water_mark_ns"], name
+
+
+def test_what_a_switch_brings_back_is_an_assumption(summary: dict[str, Any]) -> None:
+    models = summary["published"]["paths"]["models"]
+    (wait,) = [model for model in models if model["service"] == "wait/resume"]
+    assert any(text.startswith("switch switches threads") for text in wait["assumptions"])

@@ -152,7 +152,9 @@ class Labeller:
             columns, executed.index, taken, accessed, section, self._target_section
         ):
             rows.add(*event)
-        stalls = [*self._stalls.of(executed.index, executed.address, executed.end, taken)]
+        stalls = [
+            *self._stalls.of(executed.index, executed.address, executed.end, taken, window.behind)
+        ]
         for kind_, where in stalls:
             rows.add(event_code(section[where], KIND[kind_]), where)
         # Before anything else is held: this needs the most memory.

@@ -43,6 +43,9 @@ class Piece:
     """Place in the order in which the pieces of all contexts ran."""
     behind_read: bool = False
     """What it goes on behind is a handler that read last (``Context.behind_read``)."""
+    behind: int = -1
+    """Table index of another thread's instruction that was executed right before it, the load that
+    switched threads; -1: it goes on behind its own, or behind what the hardware did."""
 
     @cached_property
     def written(self) -> frozenset[int]:
@@ -178,6 +181,11 @@ class Window:
             goes_on.append(0)
         begins = self.begins.tolist()
         return frozenset(begins[n] for n in goes_on if self.pieces[n].behind_read)
+
+    @property
+    def behind(self) -> int:
+        """As of its first piece."""
+        return self.pieces[0].behind
 
     @cached_property
     def begins(self) -> npt.NDArray[np.int64]:

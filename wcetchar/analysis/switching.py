@@ -10,7 +10,8 @@ there brings it back. A load from a word that holds nobody's stored stack pointe
 thread, and one of a stack pointer that the same thread or handler stored is no switch.
 
 The load is the last instruction of the one and what follows it the first of the other, so a service
-that is cut there has its parts cut at the same place on every core.
+that is cut there has its parts cut at the same place on every core. What follows may wait for the
+load, whoever executed that, and is counted so (``Window.behind``).
 
 Soundness: what cannot be told apart is an error, or loses the thread, whose marks then do not pair
 up. A load that is taken for a switch by mistake ends in an instruction that control cannot have
@@ -64,6 +65,7 @@ class Switching(Activities):
         else:
             self._context, self._nested, self._lock = frame.context, [*frame.below], frame.lock
             self._context.resumed = True
+            self._switched_by = self._context, before.last
             self._handlers_switch |= self._context.exception is not None
         if self._floats is not None:
             # Which part of the registers is in use is the core's, as the masks are.

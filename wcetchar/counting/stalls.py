@@ -63,7 +63,10 @@ another address modulo the fetch width.
 
 The first instruction of a window was reached by a transfer of control, behind an instruction that
 may have loaded what it uses. What it is that a window returns to, and what that uses, is no part of
-the window: it is the caller's, and behind a handler the price of ``exception exit`` holds it.
+the window: it is the caller's, and behind a handler the price of ``exception exit`` holds it. A
+part that goes on behind a load that switched threads has that load before it, whoever executed it,
+and before that the one before it in memory: what jumps to such a load loads nothing itself, where
+loads are priced that are used by the second instruction behind them.
 
 Source: the dependencies are those of textbooks (Hennessy and Patterson, "Computer Architecture",
 appendix C, "The Major Hurdle of Pipelining"); the fetch unit is that of cores with compressed
@@ -90,7 +93,7 @@ from wcetchar.counting.front_end import (
     is_predicted,
 )
 from wcetchar.model.access import EventKind
-from wcetchar.model.instruction import Flow, Instruction
+from wcetchar.model.instruction import Flow, Instruction, InstructionTable
 
 Flags = npt.NDArray[np.bool_]
 
@@ -136,7 +139,7 @@ class Stalls:
         )
 
     def of(
-        self, index: Codes, address: Codes, end: Codes, taken: Flags
+        self, index: Codes, address: Codes, end: Codes, taken: Flags, behind: int = -1
     ) -> Iterator[tuple[EventKind, Codes]]:
         """Stalls of a window.
 
@@ -144,7 +147,27 @@ class Stalls:
             index: table index of each instruction, in the order of execution.
             address, end: where it begins and ends.
             taken: it sent control elsewhere than to the next one; of the last one, too.
+            behind: table index of what was executed right before the window, and is the one
+                before it in memory; -1: that is not known.
         """
+        if behind < 0:
+            yield from self._found(index, address, end, taken)
+            return
+        table = self._columns.table
+        before = np.array(following_up_to(table, behind), dtype=np.int64)
+        number = len(before)
+        start = table.address.astype(np.int64)[before]
+        for kind, where in self._found(
+            np.concatenate((before, index)),
+            np.concatenate((start, address)),
+            np.concatenate((start + self._columns.length[before], end)),
+            np.concatenate((np.zeros(number, dtype=bool), taken)),
+        ):
+            yield kind, where[where >= number] - number
+
+    def _found(
+        self, index: Codes, address: Codes, end: Codes, taken: Flags
+    ) -> Iterator[tuple[EventKind, Codes]]:
         yield from self._uses_of(index, taken)
         yield from self._transfers(index, address, end, taken)
 
@@ -248,6 +271,16 @@ class Stalls:
     def _held(front: FrontEnd, index: Codes, behind_load: Flags) -> tuple[Flags, Flags]:
         """Per instruction: the fetch unit is held when it transfers control, early and late."""
         return front.early[index], front.late[index] | (behind_load & front.late_behind_load[index])
+
+
+def following_up_to(table: InstructionTable, last: int) -> list[int]:
+    """The instruction before one in memory, if there is one, and that one."""
+    rows = table.instructions
+    return [
+        i
+        for i in (last - 1, last)
+        if i >= 0 and rows[i].end in (rows[last].address, rows[last].end)
+    ]
 
 
 def _address_of(instruction: Instruction) -> int:

@@ -12,7 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.switching_code import switching_loads
 from wcetchar.errors import InputError
+from wcetchar.model.flow import FunctionGraph
 from wcetchar.model.flow_fact import Fact, NoReturn
 from wcetchar.model.observed import Observed
 from wcetchar.model.service import SectionKind
@@ -71,9 +73,16 @@ class AnalysedProgram:
         said = self.facts.all_targets()
         given = Given(table, self.places.register_calls, said, observed.targets)
         self.said = frozenset(said)
+        switches = switching_loads(resolved)
+        at_switches = [table.instructions[index].address for index in switches]
         while True:
             self.whole = program_graph(
-                image, table, entries, targets=given.targets, no_return=no_return
+                image,
+                table,
+                entries,
+                targets=given.targets,
+                no_return=no_return,
+                switches=at_switches,
             )
             if not given.more(self.whole):
                 break
@@ -97,6 +106,7 @@ class AnalysedProgram:
             resolved.place_of,
             observed.misaligned,
             given.called,
+            switches,
         )
         self.callers = Callers(
             self.program,
@@ -141,9 +151,24 @@ class AnalysedProgram:
         return self._maskings[requests]
 
     def assumptions(self, found: Expanded) -> list[str]:
-        """What values in the functions of a service rest on, for people."""
+        """What values in the functions of a service rest on, and what these do, for people."""
         used = {at for at, _ in found.reached} & set(self.values)
-        return sorted({one for at in used for one in self.values[at].assumptions})
+        switch = sorted(f.name for f in found.functions if self._switches(f))
+        return [
+            *sorted({one for at in used for one in self.values[at].assumptions}),
+            *(
+                f"{name} switches threads, and returns to where its thread called it, once that "
+                "goes on"
+                for name in switch
+            ),
+        ]
+
+    def _switches(self, function: FunctionGraph) -> bool:
+        return any(
+            block.first <= index <= block.last
+            for block in function.blocks
+            for index in self.program.switches
+        )
 
     def _sections_of(self, low: int, high: int) -> frozenset[str] | None:
         resolved = self._resolved

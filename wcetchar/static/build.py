@@ -29,7 +29,7 @@ from wcetchar.model.path_model import (
     Unproved,
 )
 from wcetchar.static.expand import Expanded
-from wcetchar.static.history import BEGIN, NO_RUN
+from wcetchar.static.history import NO_RUN
 from wcetchar.static.lines import is_line_entry
 from wcetchar.static.loop_constraints import Bound, LoopKey, call_constraints, constraints
 from wcetchar.static.masking.forms import forms
@@ -141,7 +141,7 @@ def path_model(
         place, end = (found.program.place_of(rows[i].address) for i in (block.first, block.last))
         if any(_is_unknown(key) for key in vector):
             unknown[_named(place)] = None
-        if frames is not None and step.history == BEGIN:
+        if frames is not None and step.history.begins:
             vector += frames.entry
         if frames is not None and number in ends:
             section = found.program.section_names[int(found.program.code_section[block.last])]
@@ -207,7 +207,7 @@ class _Runs:
         step = self._found.steps[number]
         block = self._found.function_of(step.context).blocks[step.block]
         before: list[tuple[Key, int]] = []
-        if step.history != BEGIN:
+        if not step.history.begins:
             before += self._vectors.loaded(block.first)
         if step.history.phase != NO_RUN:
             before += self._vectors.across(block.first, ends=False)

@@ -21,7 +21,7 @@ from wcetchar.model.flow import Edge, EdgeKind, FunctionGraph, TransferKind
 from wcetchar.model.instruction import Flow
 from wcetchar.model.path_model import OUTSIDE
 from wcetchar.static.contexts import ROOT, Contexts, Site
-from wcetchar.static.history import BEGIN, Histories, History
+from wcetchar.static.history import Histories, History
 from wcetchar.static.masking.follow import Masking
 from wcetchar.static.program import Program
 
@@ -159,9 +159,13 @@ class _Explorer:
         self._holds: dict[tuple[int, int], set[int]] = defaultdict(set)
 
     def explore(self, starts: list[Start]) -> None:
-        """What was executed before the starts is not known."""
+        """What was executed before the starts is not known, but where one is behind a load that
+        switches threads."""
+        graph, switches = self._program.graph, self._program.switches
         for context, block, hold in starts:
-            for target in self._at((context, block, BEGIN, hold)):
+            first = graph.functions[self._contexts[context].function].blocks[block].first
+            begin = self._histories.begin(first, switches)
+            for target in self._at((context, block, begin, hold)):
                 self._link(Link(OUTSIDE, target, context))
         while self._left:
             self._follow(self._left.pop())

@@ -8,6 +8,7 @@ it would. What cannot matter is left out of a history, so that there are few.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from wcetchar.counting.columns import KIND, Columns
 from wcetchar.counting.front_end import LOADS, MULTIPLIES
 from wcetchar.counting.issue import is_barrier
+from wcetchar.counting.stalls import following_up_to
 from wcetchar.model.access import EventKind
 from wcetchar.model.flow import BasicBlock
 
@@ -30,18 +32,20 @@ class History:
 
     Attributes:
         before: table indices, the last one last: two, or three where hints are among them; empty:
-            a window begins.
+            that is not known.
         taken: the last one sent control elsewhere.
         phase: where the run of sequential instructions began that goes on, modulo the width of a
             fetch; ``NO_RUN``: the next instruction begins one.
+        begins: the window does here: none of these is its own.
     """
 
     before: tuple[int, ...] = ()
     taken: bool = True
     phase: int = NO_RUN
+    begins: bool = False
 
 
-BEGIN: Final = History()
+BEGIN: Final = History(begins=True)
 
 
 class Histories:
@@ -59,6 +63,16 @@ class Histories:
         """Table index of what nothing waits for two instructions later."""
         plain = np.flatnonzero(~self._slow & ~self._hint)
         return int(plain[0]) if len(plain) else 0
+
+    def begin(self, first: int, switches: Collection[int]) -> History:
+        """Of a window that begins with an instruction. Where the one before it in memory is a load
+        that switches threads (``switches``), it goes on behind that.
+
+        Both are told by table index."""
+        if first - 1 not in switches:
+            return BEGIN
+        before = following_up_to(self._columns.table, first - 1)
+        return History(self._needed(before), taken=False, begins=True)
 
     def barriers(self, block: BasicBlock) -> npt.NDArray[np.int64]:
         """Positions in the block of those behind which code is fetched anew."""

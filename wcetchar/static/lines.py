@@ -60,7 +60,7 @@ class Lines:
         here: Counter[int] = Counter()
         elsewhere: Counter[int] = Counter()
         before, previous, opens = NO_LINE, -1, True
-        if history.before:
+        if not history.begins:
             last = history.before[-1]
             before, opens = self._behind(last, history.taken, number, size)
             previous = int(sections[last])

@@ -25,6 +25,8 @@ class Program:
             aligned.
         called: by table index of a call that jumps through a register (``flow.register_calls``):
             addresses of the functions that it calls, where that is said of this call.
+        switches: table indices of loads that may switch threads (``analysis.switching_code``):
+            what is behind one in memory may begin a part of a service, and go on behind it.
         place_of: where an address is, for people.
     """
 
@@ -36,6 +38,7 @@ class Program:
     place_of: Callable[[int], Place]
     misaligned: frozenset[int] = field(default=frozenset())
     called: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    switches: frozenset[int] = field(default=frozenset())
 
     @cached_property
     def columns(self) -> Columns:

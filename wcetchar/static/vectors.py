@@ -91,7 +91,8 @@ class Vectors:
             taken += [False] * len(before)
             if before:
                 taken[-1] = one.history.taken
-                apart += [True] * (len(before) - 1) + [False]
+                # Where the window begins, so does what it fetches.
+                apart += [True] * (len(before) - 1) + [one.history.begins]
             skipped += [False] * len(before)
             owner += [-1] * len(before)
             own = range(block.first, block.last + 1)

@@ -7,12 +7,14 @@ is called. What each thread executes is listed by labels; nothing here runs the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import listing
 import pytest
+import stall_count
 from listing import HandTrace, Row, batches, i, load, mark, r, w
 from riscv_listing import SCRIPT, SERVICES, Labels
 
@@ -23,7 +25,9 @@ from wcetchar.analysis.characterize import characterize
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import key_of, unpack
 from wcetchar.errors import InputError
+from wcetchar.model.access import CoreEvent
 from wcetchar.model.characterization import Joint, StretchKind
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
@@ -391,6 +395,62 @@ def test_a_call_that_is_switched_away_is_counted_as_one(call: Resolved, at: Labe
     (window,) = find(call, [i(at["boot"]), *yields(at, *starts(at))])
     assert shown(window, at) == UNTIL + RESUMED
     assert window.switched
+
+
+STALLS = set(stall_count.KINDS)
+
+
+def stalls(window: Window, resolved: Resolved) -> Counter[str]:
+    labelled = Labeller(resolved, "hand").label(window)
+    names = resolved.section_names
+    keys = (key_of(unpack(code)[1], names) for code in labelled.packed.tolist())
+    kinds = (key.kind.value for key in keys if isinstance(key, CoreEvent))
+    return Counter(kind for kind in kinds if kind in STALLS)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64])
+def test_what_goes_on_waits_for_the_load_that_switched(
+    blocking: Resolved, call: Resolved, at: Labels, size: int
+) -> None:
+    """Between the two parts of a call nothing is executed but what the other thread does up to that
+    load, so that the parts wait for what the call as a whole does: by hand, four of its accesses
+    are next to another one, and one of them is the second part's first."""
+    rows = [i(at["boot"]), *yields(at, *starts(at))]
+    first, second = find(blocking, rows, size)
+    (whole,) = find(call, rows, size)
+    assert stalls(first, blocking) + stalls(second, blocking) == stalls(whole, call)
+    consecutive = "consecutive access"
+    assert stalls(first, blocking)[consecutive] == 2
+    assert stalls(second, blocking)[consecutive] == 1
+
+
+def test_but_not_if_it_is_interrupted_first(blocking: Resolved, at: Labels) -> None:
+    """The handler ran right before it."""
+    interrupt = [
+        (Event.EXCEPTION, SOFTWARE, 0), *run(at, "trap", "trap_2"), w(STACK_A + 4),
+        *leaves(at, SOFTWARE),
+    ]  # fmt: skip
+    own = starts(at)[-3:]  # A's: what restores its registers
+    rows = [i(at["boot"]), *yields(at, *starts(at)[:-3], *interrupt, *own)]
+    _, second = find(blocking, rows)
+    assert shown(second, at) == RESUMED
+    assert second.behind == -1
+
+
+def test_an_activation_waits_for_it_too(loaded: Loaded, at: Labels) -> None:
+    only = replace(
+        services(ServiceKind.CALL),
+        services=(Service("helper", 9, ServiceKind.ACTIVATION, ("other",)),),
+    )
+    rows = [
+        i(at["boot"]), i(at["service_2"]), *switch(at, A, B), *starts(at), i(at["service_3"]),
+        i(at["driver"]), mark(0, 9), i(at["service_2"]), *switch(at, A, B), *again(at),
+        i(at["service_3"]), *end(at, 9),
+    ]  # fmt: skip
+    resolved = resolve(only, *loaded)
+    (window,) = find(resolved, rows)
+    # switch_4, then switch_2 and switch_3
+    assert stalls(window, resolved)["consecutive access"] == 3
 
 
 @pytest.mark.parametrize("written", [A + 8, A + 6, A + 10])

@@ -7,6 +7,7 @@ from pathlib import Path
 from flow_programs import built
 
 from wcetchar.model.flow import OpenKind
+from wcetchar.static.flow.graph import program_graph
 
 
 def function(name: str) -> str:
@@ -177,3 +178,34 @@ def test_traps(tmp_path: Path) -> None:
     assert program.blocks(trap, trap.returns) == {"done"}
     s = program.function(graph, "s")
     assert program.blocks(s, s.stops) == {"s"}
+
+
+def test_a_function_that_switches_threads_returns_to_its_caller(tmp_path: Path) -> None:
+    """What it loads is what its thread put away; not so where it returns elsewhere than to that,
+    and not in a function that loads the like without a switch."""
+    program = built(
+        tmp_path,
+        "riscv",
+        function("f")
+        + "call switch\nback: nop\n1: j 1b\n"
+        + function("switch")
+        + "sw ra, 0(a1)\nsw sp, 4(a1)\nload: lw sp, 4(a0)\nlw ra, 0(a0)\nlast: ret\n"
+        + function("g")
+        + "call past\ncall other\n2: j 2b\n"
+        + function("past")
+        + "lw sp, 4(a0)\naddi ra, ra, 4\nret\n"
+        + function("other")
+        + "lw ra, 0(a0)\nret\n",
+    )
+    loads = [program.at("load"), program.at("past")]
+    graph = program_graph(
+        program.image, program.table, [program.at("f"), program.at("g")], switches=loads
+    )
+    switch = program.function(graph, "switch")
+    assert not switch.open
+    assert len(switch.returns) == 1
+    assert ("f", "returned", "back") in program.edges(program.function(graph, "f"))
+    for name in ("past", "other"):
+        assert [end.kind for end in program.function(graph, name).open] == [OpenKind.JUMP]
+    (end,) = program.function(program.graph("f"), "switch").open  # were it no switch
+    assert end.address == program.at("last")

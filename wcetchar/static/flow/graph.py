@@ -42,6 +42,7 @@ def program_graph(
     targets: Mapping[int, tuple[int, ...]] = _NOTHING,
     no_return: Collection[int] = (),
     never: Collection[int] = (),
+    switches: Collection[int] = (),
 ) -> ProgramGraph:
     """Graphs of all functions that ``entries`` reach by calls and tail calls, each once.
 
@@ -52,11 +53,13 @@ def program_graph(
         no_return: addresses of functions that do not return.
         never: addresses of instructions that are not executed; flow that gets there is cut. A
             predicated one is passed without effect.
+        switches: addresses of loads that switch threads. The function of such a load returns to its
+            caller, for what its thread put away is there when that goes on.
 
     Raises:
         InputError: no instruction begins at an entry.
     """
-    return _Program(image, table, targets, no_return, never).graph(sorted(set(entries)))
+    return _Program(image, table, targets, no_return, never, switches).graph(sorted(set(entries)))
 
 
 class _Program:
@@ -67,6 +70,7 @@ class _Program:
         targets: Mapping[int, tuple[int, ...]],
         no_return: Collection[int],
         never: Collection[int],
+        switches: Collection[int],
     ) -> None:
         self._code = Code(image, table)
         self._functions = Functions(self._code)
@@ -78,6 +82,7 @@ class _Program:
             targets,
             never,
             self._returning.__contains__,
+            switches,
         )
         self._explored: dict[int, Explored] = {}
         self._waiting: dict[int, set[int]] = {}

@@ -68,6 +68,7 @@ class Explorer:
         targets: given ones, by address of an indirect call or jump.
         never: addresses of instructions that are not executed.
         returns: whether a function is known to return.
+        switches: addresses of loads that switch threads.
     """
 
     def __init__(
@@ -77,12 +78,14 @@ class Explorer:
         targets: Mapping[int, tuple[int, ...]],
         never: Collection[int],
         returns: Callable[[int], bool],
+        switches: Collection[int] = (),
     ) -> None:
         self.code = code
         self.functions = functions
         self._targets = targets
         self._never = frozenset(code.at[a] for a in never if a in code.at)
         self._returns = returns
+        self._switches = frozenset(switches)
         self._interpreter = Interpreter(code, functions.helpers)
         self._resolver = Resolver(code, self._interpreter)
         self._resolutions: dict[int, dict[int, Resolved]] = {}
@@ -120,6 +123,8 @@ class _Exploration:
         self._asked = set[int]()
         self._inlined = False
         self._mode_written = explorer._mode_writers.get(address, False)
+        self._switches = False
+        """A load of it switches threads."""
 
     def run(self) -> Explored:
         entry = self._code.at[self._address]
@@ -140,9 +145,9 @@ class _Exploration:
             ):
                 break  # what was found of them holds
             former = blocks
-            wrote_mode = self._mode_written
+            before = self._mode_written, self._switches
             found = self._resolve(blocks)
-            if found == self._resolved and wrote_mode == self._mode_written:
+            if found == self._resolved and before == (self._mode_written, self._switches):
                 break
             if number == _ROUNDS - 1:
                 why = "its targets depend on each other too much"
@@ -162,6 +167,11 @@ class _Exploration:
         if not wanted:
             return {}
         self._mode_written = self._writes_mode(blocks)
+        self._switches = bool(self._explorer._switches) and any(
+            rows[number].address in self._explorer._switches
+            for block in blocks.blocks
+            for number in range(block.first, block.last + 1)
+        )
         values = Values(self._explorer._interpreter, blocks.blocks, blocks.edges, blocks.entries)
         found: dict[int, list[Resolved]] = {}
         resolver = self._explorer._resolver
@@ -383,7 +393,7 @@ class _Exploration:
         misled = resolved.why == CALCULATED or "caller's return address" in resolved.why
         misled = misled or self._inlined or "wrong state" in resolved.why
         restores = self._functions.name(self._address).startswith(_RESTORE)
-        if not misled and (self._mode_written or restores):
+        if not misled and (self._mode_written or restores or self._switches):
             return Exit(returns=True)  # by its form
         given = self._explorer._targets.get(row.address)
         if given is not None:
