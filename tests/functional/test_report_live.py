@@ -58,6 +58,7 @@ def settled(page: Any) -> None:
 
 def choose(page: Any, service: str) -> None:
     page.click(f"#list a:text-is('{service}')")
+    page.locator(f"article:visible h3:text-is('{service}')").wait_for()  # a click is followed later
 
 
 def set_value(page: Any, name: str, value: int | str) -> None:
