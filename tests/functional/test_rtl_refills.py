@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from wcetchar.counting.fetch_ahead import FetchAhead
 from wcetchar.counting.front_end import is_predicted
 from wcetchar.counting.stalls import Stalls
 from wcetchar.image import load_image
-from wcetchar.model.access import EventKind
+from wcetchar.model.access import OPERAND_STALLS, EventKind
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.instruction import Flow
 
@@ -47,15 +48,18 @@ class Limits:
     of_random: float = 0.05
 
 
-WAITING = Limits(0.87, 0.08, 0.004, 0.004, 0.09, 0.08)
-"""Each data access waits, and by how much behind a refill is not counted."""
+WAITING = Limits(0.93, 0.03, 0.004, 0.004, 0.05, 0.08)
+"""Each data access waits, and of those before a refill some do so meanwhile."""
 
 
 @dataclass(frozen=True)
 class On:
     """A core on a board. ``sets`` of IBusCachedPlugin_cache; ``first``: cycles to the first word of
     the memory of code, ``next`` to each more; ``trap_entry``: from the last fetch of what is
-    interrupted to the handler's first instruction, three refills, and what ran before."""
+    interrupted to the handler's first instruction, three refills, and what ran before;
+    ``pipeline``: the profile that has the prices of stalls; ``hides_accesses``: of so many
+    instructions before the one that waits for a line, the accesses are waited for meanwhile;
+    ``read``, ``constant``: cycles of one of data, and in the memory of code."""
 
     core: str
     board: str
@@ -65,6 +69,10 @@ class On:
     next: int = 2
     sets: int = 128
     limits: Limits = Limits()
+    pipeline: str = "imc-zero-wait"
+    hides_accesses: int = 0
+    read: int = 1
+    constant: int = 1
 
     @property
     def cache(self) -> CacheGeometry:
@@ -77,12 +85,19 @@ class On:
         return self.first + 7 * self.next + 3
 
 
+ON_D: Final[Any] = {
+    "limits": WAITING,
+    "pipeline": "imac-board-d",
+    "hides_accesses": 3,
+    "read": 5,
+    "constant": 8,
+}
 ON = {
     "a": On("imc", "a", "imc-cached", 50, first=1, next=1),
     "b": On("imc", "b", "imc-board-b-cached", 100),
     # Data accesses go past the data cache.
-    "d": On("imac", "d", "imac-board-d-instruction-cached", 100, limits=WAITING),
-    "cynthion": On("cynthion", "d", "cynthion-board-d", 100, sets=64, limits=WAITING),
+    "d": On("imac", "d", "imac-board-d-instruction-cached", 100, **ON_D),
+    "cynthion": On("cynthion", "d", "cynthion-board-d", 100, sets=64, **ON_D),
 }
 WORD = 4
 CODE = (0x80000000, 0x80400000)
@@ -92,6 +107,8 @@ BEHIND_LOADED = 4
 """Nothing retires for so many cycles that waited for a line, once it is there."""
 FETCHED_BEFORE = 24
 """What retires so many cycles after the cache was emptied may have been fetched before."""
+FETCHED_AHEAD = 6
+"""Instructions before the one that waits for a line which may access behind what asks for it."""
 AHEAD = 6
 """Refills that are looked through for one that is due: those before it are of unknown reason."""
 CROSSING = frozenset({EventKind.CROSSING_TARGET, EventKind.CROSSING_FALL_THROUGH})
@@ -105,6 +122,7 @@ OF_THE_NEXT = frozenset(
     }
 )
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -270,13 +288,13 @@ def follow(cache: CacheGeometry, sequence: Sequence, ran: Ran, emptied: Codes) -
     return found
 
 
-def pipeline(program: Program, on: On, index: Codes, address: Codes) -> tuple[Codes, Codes]:
+def pipeline(program: Program, on: On, index: Codes, address: Codes) -> tuple[Codes, Codes, Codes]:
     """What each instruction may take where no line has to be loaded (test_rtl_stalls.py holds
-    it against the RTL), and how much of that is waiting for results and the bus; one entry more
-    than instructions."""
+    it against the RTL), and how much of that is waiting for results and the bus, one entry more
+    than instructions; and which instructions wait for results, whatever that takes."""
     columns = program.columns
     taken = program.taken(index, address)
-    prices = store.load_profile("vexriscv/imc-zero-wait").core.events
+    prices = store.load_profile(f"vexriscv/{on.pipeline}").core.events
     entry = store.load_profile(f"vexriscv/{on.profile}").core.events[EventKind.EXCEPTION_ENTRY]
 
     def price(kind: EventKind) -> int:
@@ -290,15 +308,50 @@ def pipeline(program: Program, on: On, index: Codes, address: Codes) -> tuple[Co
     mret = np.array([i.text == "mret" for i in program.table.instructions])[index]
     allowed[1:] += mret * price(EventKind.EXCEPTION_EXIT)
     behind = address + columns.length[index]
-    waits = np.zeros(len(allowed), dtype=np.int64)
+    waits, waiting = np.zeros(len(allowed), dtype=np.int64), np.zeros(len(allowed), dtype=bool)
     for kind, where in Stalls(columns).of(index, address, behind, taken):
         if not kind.is_realigned:
             np.add.at(allowed, where + (kind in OF_THE_NEXT), price(kind))
             if kind not in OF_THE_NEXT | CROSSING:
                 np.add.at(waits, where, price(kind))
+                waiting[where] |= kind in OPERAND_STALLS - {EventKind.CONSECUTIVE_ACCESS}
     trapped = np.flatnonzero(address == TRAP_HANDLER)
     allowed[trapped] += int(entry.high) + price(EventKind.SUPERVISOR_CALL)
-    return allowed, waits
+    return allowed, waits, waiting
+
+
+@dataclass(frozen=True)
+class Data:
+    """Of each instruction: ``waits``, cycles of its data access beside what the pipeline takes, and
+    ``behind``, those of them for writes before it; ``constant``: it may read from the memory of
+    code; ``waiting``: it waits for a result; ``entering``: for a line."""
+
+    waits: Codes
+    behind: Codes
+    constant: Flags
+    waiting: Flags
+    entering: Flags
+
+    def meanwhile(self, on: On, first: Codes, transfers: Flags) -> Codes:
+        """What is waited for while the lines of some instructions are loaded, none of them right
+        behind another one. A line is asked for when the instruction before is decoded, and those
+        before that access behind it, if nothing holds what is between. An access to the memory
+        that the line comes from waits for it, and so do those behind. ``transfers``: what is behind
+        it is fetched anew."""
+        found, left, behind = np.zeros(len(first), dtype=np.int64), self.waits.copy(), self.behind
+        for number, one in enumerate(first.tolist()):
+            for at in range(max(0, one - FETCHED_AHEAD), one + 1):
+                if self.constant[at]:
+                    break
+                if at < one - on.hides_accesses:
+                    continue
+                held = [self.waiting[n] or self.entering[n] for n in range(at + 1, one - 1)]
+                if any(held) or (held and transfers[at : one - 1].any()):
+                    continue
+                hidden = left[at] if at < one else min(left[at], behind[at])
+                found[number] += hidden
+                left[at] -= hidden
+        return found
 
 
 CELLS = [
@@ -377,14 +430,21 @@ def check(on: On, caches: str, firmware: Path, tmp_path: Path) -> Found:
     until = np.append(traps, 1 << 62)[np.searchsorted(traps, ran.began[unknown])]
     assert (until - ran.began[unknown] < on.trap_entry).all()
 
-    allowed, waits = pipeline(program, on, index, ran.address)
+    allowed, waits, waiting = pipeline(program, on, index, ran.address)
     took = np.diff(ran.cycle, prepend=ran.cycle[0])
     if on.board != "a":  # constants lie in slow memory, too: what they take is not of caches
         ideal = run(on, "ideal", firmware, tmp_path)
         same = ideal.address[: len(took)] == ran.address
         assert same.all()
         waited = np.diff(ideal.cycle, prepend=ideal.cycle[0])[: len(took)]
-        allowed[:-1] = np.maximum(allowed[:-1], waited)
+        # An access may have hidden a stall behind it there, which is charged all the same.
+        constant = np.zeros(len(took), dtype=bool)
+        for retires in (ran.constants, ran.constants + 1):
+            constant[np.minimum(np.searchsorted(ran.cycle, retires), len(took) - 1)] = True
+        own = np.where(constant, on.constant, on.read) * (program.columns.reads[index] > 0)
+        own = np.maximum(own - 1, 0)
+        data = np.maximum(waited - allowed[:-1], own)
+        allowed[:-1] += data
     before, position = sequence.before[missed], sequence.position[missed]
     needed, refill = position[before < 0], on.refill
     np.add.at(allowed, needed, refill)
@@ -401,6 +461,12 @@ def check(on: On, caches: str, firmware: Path, tmp_path: Path) -> Found:
     allowed[onwards] -= waits[onwards]
     first = onwards[~np.isin(onwards - 1, onwards)]
     allowed[first] -= waits[first - 1]
+    if on.hides_accesses:
+        entering = np.zeros(len(data), dtype=bool)
+        entering[needed] = True
+        waited_for = Data(data, np.maximum(data - own, 0), constant, waiting[:-1], entering)
+        fetched_anew = taken | program.back[index]
+        allowed[first] -= np.minimum(waited_for.meanwhile(on, first, fetched_anew), refill)
     # The memory has one port: a refill that is asked for while a constant is read waits for that,
     # one cycle longer than the instruction that reads.
     answered = np.append(ran.constants, 1 << 62)[np.searchsorted(ran.constants, ran.began)]

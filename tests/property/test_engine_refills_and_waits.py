@@ -1,18 +1,21 @@
 """Refills beside waits of data, against a core, two memories and a bus that are stepped in time.
 
 As in ``test_engine_waits``, with an instruction cache: some steps of the core wait for a line of
-code, which the fetch unit asks for then or one step sooner; or a line is asked for in vain, and the
-core goes on behind it. Lines come from the memory of section 0, which serves one transaction at a
-time, data first. Reads of section 0 may be loads of a data cache, all of which hit or miss. No run
-may take longer than its estimate.
+code, which the fetch unit asks for then or up to three steps sooner; or a line is asked for in
+vain, and the core goes on behind it. Lines come from the memory of section 0, which serves one
+transaction at a time, data first. What is accessed behind that is told, so that refills of the
+other memory's accesses are hidden. Reads of section 0 may be loads of a data cache, all of which
+hit or miss. No run may take longer than its estimate.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_engine_waits import (
@@ -33,17 +36,29 @@ from test_engine_waits import (
 )
 
 from wcetchar.engine import estimate
-from wcetchar.model.access import AccessVector, CoreEvent, EventKind, Operation
+from wcetchar.model.access import (
+    AHEAD,
+    NOT_MEANWHILE,
+    AccessVector,
+    CoreEvent,
+    EventKind,
+    Operation,
+    Succession,
+)
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
     Blocking,
     Characterization,
+    CodeRange,
     Counts,
     FetchedLines,
+    Footprint,
+    HiddenStalls,
     SectionInfo,
     TraceSection,
 )
 from wcetchar.model.hardware import AccessTime, DataCache, HardwareProfile, Quantity, Unit
+from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import SectionKind
 
 ENTRY = CoreEvent("code", EventKind.LINE_ENTRY_32)
@@ -51,10 +66,11 @@ ENTRY = CoreEvent("code", EventKind.LINE_ENTRY_32)
 
 @dataclass(frozen=True)
 class Line:
-    """``sooner``: asked for when the step before began; ``vain``: nobody executes it; ``at``:
-    cycles of the step's work until it is asked for, or waited for if it was asked for sooner."""
+    """``sooner``: asked for when the step so many before began; ``vain``: nobody executes it;
+    ``at``: cycles of the step's work until it is asked for, or waited for if it was asked for
+    sooner."""
 
-    sooner: bool
+    sooner: int
     vain: bool
     at: int = 0
 
@@ -187,10 +203,10 @@ def stepped(
     clock = _Clock(board)
     asked: dict[int, _Access] = {}
     for number, (step, line) in enumerate(run):
-        following = run[number + 1][1] if number + 1 < len(run) else None
-        if following is not None and following.sooner:
-            asked[number + 1] = board.line(clock.now)
-            board.step(clock.now)
+        for ahead, (_, following) in enumerate(run[number + 1 : number + 4], start=1):
+            if following is not None and following.sooner == ahead:
+                asked[number + ahead] = board.line(clock.now)
+                board.step(clock.now)
         took = step.work - step.less
         for done in range(took + 1):
             if line is not None and done == min(line.at, took):
@@ -259,11 +275,12 @@ def _with(caches: Caches, bus: Bus, outside: Outside | None, lines: int) -> Hard
     return replace(board, core=core, regions={**board.regions, "s0": memory})
 
 
-lines = st.none() | st.builds(Line, st.booleans(), st.booleans(), st.integers(0, 9))
+lines = st.none() | st.builds(Line, st.integers(0, 1), st.booleans(), st.integers(0, 9))
+far_lines = st.none() | st.builds(Line, st.integers(0, 3), st.just(False), st.integers(0, 9))
 caches_ = st.builds(Caches, st.integers(1, 12), st.none() | st.integers(1, 9))
 
 
-NEEDED = Line(sooner=False, vain=False)
+NEEDED = Line(sooner=0, vain=False)
 A_WRITE_EACH = [(store(), None), (load(9), NEEDED)] * 4
 MANY = [(load(3), NEEDED)] * 20
 BETWEEN = replace(NEEDED, at=2)
@@ -308,3 +325,106 @@ def test_no_run_takes_longer_than_its_estimate(
         for hits in (False, True)[: 1 + (caches.miss is not None)]
     )
     assert found <= estimated(bus, caches, run, outside)
+
+
+def meanwhile(run: list[tuple[Step, Line | None]]) -> Iterator[tuple[tuple[int, Succession], ...]]:
+    """Of each line, the accesses before it, and which of them come when it has been asked for: with
+    no line between, and each for one line."""
+    keys = keys_of([step for step, _ in run], counted=True)
+    successions = [k for k in keys if isinstance(k, Succession) and k.access is not None]
+    claimed: set[int] = set()
+    for number, (_, line) in enumerate(run):
+        if line is None:
+            continue
+        if number < AHEAD or run[number - 1][1] is not None:
+            yield ()
+            continue
+        found = []
+        for at in range(number - AHEAD, number + 1):
+            before = number - at
+            alone = all(other is None for _, other in run[at + 1 : number])
+            behind = alone and before <= line.sooner and at not in claimed
+            found.append((before if behind else NOT_MEANWHILE, successions[at]))
+            claimed |= {at} if behind else set()
+        yield tuple(found)
+
+
+def told_meanwhile(
+    bus: Bus,
+    caches: Caches,
+    run: list[tuple[Step, Line | None]],
+    outside: Outside | None,
+    told: int,
+) -> Fraction:
+    """The estimate with lines that are loaded once each, of a core of which so much is told."""
+    kernel, profile = described(bus, caches, run, outside)
+    hidden = [HiddenStalls(32, "code", (), 1, accesses) for accesses in meanwhile(run)]
+    if hidden:
+        entries = kernel.services[0].lines
+        assert entries is not None
+        ranges = (CodeRange("code", 0, 32 * len(hidden)),)
+        footprint = Footprint(((),), ranges, hidden=tuple(hidden))
+        service = replace(kernel.services[0], lines=replace(entries, footprints=(footprint,)))
+        kernel = replace(kernel, services=(service,))
+    core = replace(profile.core, refills_hide_accesses=told)
+    if core.instruction_cache is not None:
+        core = replace(core, instruction_cache=CacheGeometry(32, 16))
+    placed = SectionMap(
+        "map", PLACED.sections, addresses={"code": 0}, instruction_cache=CacheState.COLD
+    )
+    return estimate(kernel, "run", replace(profile, core=core), placed, {}).total.high
+
+
+AWAY = replace(store(), section=1)
+READ_AWAY = replace(load(2), section=1)
+ASKED = Line(sooner=3, vain=False)
+QUIET: list[tuple[Step, Line | None]] = [(READ_AWAY, None)] * AHEAD
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    buses,
+    st.builds(Caches, st.integers(1, 30), st.none()),
+    st.lists(st.tuples(steps, far_lines), min_size=AHEAD + 1, max_size=AHEAD + 6),
+    outsides,
+)
+@example(Bus((1, 6), (1, 1), 0, 0), Caches(20, None), [*QUIET, (load(), ASKED)], None)
+@example(Bus((1, 6), (1, 1), 1, 2), Caches(20, None), [*QUIET, (AWAY, ASKED), (AWAY, None)], None)
+@example(
+    Bus((1, 6), (1, 1), 1, 2),
+    Caches(3, None),
+    [*QUIET[2:], *[(AWAY, None)] * 3, (AWAY, ASKED)],
+    None,
+)
+@example(
+    Bus((6, 6), (1, 1), 1, 1), Caches(20, None), [*QUIET, (store(), None), (AWAY, ASKED)], None
+)
+def test_no_run_takes_longer_where_accesses_are_waited_for_meanwhile(
+    bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
+) -> None:
+    found = max(
+        stepped(bus, caches, run, pending, phase, outside, offset)
+        for pending, phase, offset in beginnings(bus, outside)
+    )
+    assert found <= told_meanwhile(bus, caches, run, outside, 3)
+
+
+@pytest.mark.parametrize("told", [0, 1, 2, 3])
+def test_what_is_told_makes_it_shorter(told: int) -> None:
+    """Three reads of six cycles each, asked for behind the line: five of these are waited for."""
+    run = [*QUIET, (load(1), ASKED)]
+    bus, caches = Bus((1, 6), (1, 1), 0, 0), Caches(20, None)
+    dearest = told_meanwhile(bus, caches, run, None, 0)
+    assert told_meanwhile(bus, caches, run, None, told) == dearest - 5 * told
+    assert stepped(bus, caches, run, (), 0, None, 0) <= dearest - 5 * 3
+
+
+@pytest.mark.parametrize(("at", "hidden"), [(1, 10), (2, 5), (3, 0), (6, 0)])
+def test_what_waits_for_the_line_itself_is_not_waited_for_meanwhile(at: int, hidden: int) -> None:
+    """An access to the memory of the line, so many steps before it: neither it nor what is behind
+    it, the one that the line's own step makes among that."""
+    run = [*QUIET, (AWAY, ASKED)]
+    run[AHEAD - at] = (load(2), None)
+    bus, caches = Bus((1, 6), (1, 1), 0, 0), Caches(20, None)
+    dearest = told_meanwhile(bus, caches, run, None, 0)
+    assert dearest - told_meanwhile(bus, caches, run, None, 3) == hidden

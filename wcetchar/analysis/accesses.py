@@ -44,6 +44,7 @@ from wcetchar.analysis.joint import JointSections
 from wcetchar.analysis.labelled import Labelled, Rows
 from wcetchar.analysis.line_entries import LineEntries
 from wcetchar.analysis.line_loads import LineLoads
+from wcetchar.analysis.meanwhile import Meanwhile
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Gaps, Successions, gaps
 from wcetchar.analysis.used_lines import DataUse, Touched, Words
@@ -180,7 +181,10 @@ class Labeller:
         found = None
         if made is not None:
             found = self._gaps(window, executed, taken, made, cuts, rows)
-            rows.add(*found.within(0, last))
+            successions = found.within(0, last)
+            rows.add(*successions)
+            Meanwhile.of(found.numbers, successions, cuts).add_to(entered)
+        entered.asked.clear()
         use = None
         if self._loads is not None:
             use = self._load_lines(self._loads, window, executed, taken, seen, cuts, rows)

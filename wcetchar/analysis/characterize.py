@@ -281,7 +281,13 @@ def _service(
     if not counts.is_formula:
         notes.add("no exact formula was found: the observed values are published")
     places = Places(resolved)
-    lines = published_lines(collector.entered[name], service.parameters, places)
+    lines = published_lines(
+        collector.entered[name],
+        service.parameters,
+        places,
+        labeller.joint,
+        labeller.successions,
+    )
     used = collector.used.get(name)
     return ServiceCharacterization(
         name=name,

@@ -189,7 +189,11 @@ class Invocations:
                 evidence=Evidence(1, (window.values,)),
                 notes=tuple(sorted(self._losses)),
                 lines=published_lines(
-                    {window.values: labelled.entered}, window.service.parameters, self._places
+                    {window.values: labelled.entered},
+                    window.service.parameters,
+                    self._places,
+                    self._joint,
+                    labeller.successions,
                 ),
                 data=self._footprints(window, labelled),
             ),

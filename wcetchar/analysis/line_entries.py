@@ -39,7 +39,7 @@ Runs of b bytes take the worst each by itself, which no single address need give
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -57,15 +57,44 @@ from wcetchar.model.instruction import Flow
 Ranges = frozenset[tuple[int, int, int]]
 """Each with the number of the logical section that it stays with wherever that lies
 (``NO_SECTION``: that which it lies in), before start and end; they may overlap."""
-First = tuple[EventKind, ...] | int
-"""What is hidden when a line is loaded at its first entry: stalls, in order; or, of a line that is
-fetched from in vain alone, how many cycles before control is transferred."""
 Flags = npt.NDArray[np.bool_]
 NOWHERE: Final[Codes] = np.zeros(0, dtype=np.int64)
 NO_SECTION: Final = -1
 NEAR: Final = 64
 """What is fetched in vain so many bytes behind an instruction at most lies behind its section's
 end, even if another one begins there now."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What is waited for while a line is loaded at its first entry: ``stalls``, in order; and
+    ``accesses``, how many instructions before, and the packed class of the succession
+    (``meanwhile``)."""
+
+    stalls: tuple[EventKind, ...] = ()
+    accesses: tuple[tuple[int, int], ...] = ()
+
+
+First = Hidden | int
+"""What is hidden by a line; or, of one that is fetched from in vain alone, how many cycles before
+control is transferred that is."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which lines are asked for behind what in memory.
+
+    Attributes:
+        lines: number of the line -> position of the instruction that enters it.
+        onwards: by position, the instruction before it is the one before it in memory.
+        waiting: positions of what waits for a result.
+        entering: positions of what enters a line first.
+    """
+
+    lines: dict[int, int]
+    onwards: Flags
+    waiting: Collection[int]
+    entering: Collection[int]
 
 
 @dataclass
@@ -79,6 +108,8 @@ class Entered:
         wild: transfers that may fetch from anywhere.
         first: size of a line -> number of the line -> what its loading hides.
         behind: size of a line -> how its lines take turns.
+        asked: size of a line -> which of these hide accesses, until it is told which (of one
+            window alone).
     """
 
     codes: Counter[int]
@@ -87,6 +118,7 @@ class Entered:
     wild: int
     first: dict[int, dict[int, First]]
     behind: dict[int, Turns] = field(default_factory=lambda: defaultdict(Counter))
+    asked: dict[int, Asked] = field(default_factory=dict)
 
     def include(self, other: Entered) -> None:
         """The largest of both, one by one."""
@@ -154,6 +186,7 @@ class LineEntries:
             taken = taken.copy()
             taken[np.append(inside, len(index)) - 1] = True
         waits = _by_position(stalls)
+        waiting = {n for n, kinds in waits.items() if {*kinds} - {EventKind.CONSECUTIVE_ACCESS}}
         onwards = np.zeros(len(index), dtype=bool)
         onwards[1:] = (self._goes_on[index] & ~taken)[:-1]
         onwards[apart[apart < len(index)]] = False
@@ -203,12 +236,15 @@ class LineEntries:
                 executed[one] = min(at, executed.get(one, at))
             used = np.union1d(np.unique(starts), np.unique(ends))
             if not self.buffered:
-                entered.first[line] = _hidden(executed, in_vain, used.tolist(), onwards, waits)
+                hidden, asks = _hidden(executed, in_vain, used.tolist(), onwards, waits)
+                entered.first[line] = hidden
+                entered.asked[line] = Asked(asks, onwards, waiting, {*executed.values()})
                 executes = [(starts, begins), (ends, crosses)]
                 order = _in_order(executes, [vain.lines[number] for vain in vains], which)
                 entered.behind[line] = turns(*order, line)
             else:
-                entered.first[line] = dict.fromkeys((*executed, *in_vain, *used.tolist()), ())
+                every = (*executed, *in_vain, *used.tolist())
+                entered.first[line] = dict.fromkeys(every, Hidden())
             covered = -(-(run_bytes + line - granule[firsts]) // line)
             covered += self._apart[number, pair[lasts]]
             more = covered - np.add.reduceat(here, firsts)
@@ -302,8 +338,8 @@ def _hidden(
     used: Iterable[int],
     onwards: Flags,
     waits: Mapping[int, list[EventKind]],
-) -> dict[int, First]:
-    """By line.
+) -> tuple[dict[int, First], dict[int, int]]:
+    """By line what is hidden, and which instruction asks for it behind what was there before.
 
     Args:
         executed: where in the window each line is entered by what is executed, first.
@@ -313,21 +349,24 @@ def _hidden(
         waits: what is waited for at each position, beside fetches.
     """
     found: dict[int, First] = {line: sooner for line, (_, sooner) in in_vain.items()}
-    found.update((line, ()) for line in used)
+    found.update((line, Hidden()) for line in used)
     loads = {
         position
         for line, position in executed.items()
         if onwards[position] and not (line in in_vain and in_vain[line][0] < position)
     }
     entering, counted = set(executed.values()), set[int]()
+    asks: dict[int, int] = {}
     for line, position in sorted(executed.items(), key=lambda entry: entry[1]):
         stalls: list[EventKind] = []
         if position in loads and position not in counted:
             counted.add(position)
             before = [] if position - 1 in entering else waits.get(position - 1, [])
             stalls = sorted((*before, *waits.get(position, [])))
-        found[line] = tuple(stalls)
-    return found
+            if position - 1 not in entering:
+                asks[line] = position
+        found[line] = Hidden(tuple(stalls))
+    return found, asks
 
 
 def _hidden_by_both(one: First, other: First) -> First:
@@ -335,8 +374,11 @@ def _hidden_by_both(one: First, other: First) -> First:
     if isinstance(one, int) and isinstance(other, int):
         return min(one, other)
     if isinstance(one, int) or isinstance(other, int):
-        return ()
-    return one if one == other else tuple(sorted((Counter(one) & Counter(other)).elements()))
+        return Hidden()
+    if one == other:
+        return one
+    stalls = (Counter(one.stalls) & Counter(other.stalls)).elements()
+    return Hidden(tuple(sorted(stalls)), one.accesses if one.accesses == other.accesses else ())
 
 
 def _tally(found: Counter[int], codes: Codes, counts: Codes) -> None:

@@ -11,15 +11,18 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from wcetchar.analysis.cases import Point
-from wcetchar.analysis.line_entries import NO_SECTION, Entered, Ranges, merged
+from wcetchar.analysis.joint import JointSections
+from wcetchar.analysis.line_entries import NO_SECTION, Entered, Hidden, Ranges, merged
 from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
-from wcetchar.counting.columns import INSTRUCTION_BITS
-from wcetchar.model.access import EventKind
+from wcetchar.analysis.successions import Successions
+from wcetchar.counting.columns import INSTRUCTION_BITS, SUCCESSION, unpack
+from wcetchar.model.access import Succession
 from wcetchar.model.cache import APART
 from wcetchar.model.characterization import (
     Blocking,
@@ -144,11 +147,11 @@ class Places:
         return self._meeting[key]
 
     def hidden(
-        self, entered: Entered, fetched: Collection[str]
+        self, entered: Entered, fetched: Collection[str], key: Callable[[int], Succession]
     ) -> tuple[tuple[HiddenStalls, ...], tuple[LinesInVain, ...]]:
         """What goes on while lines are loaded, of lines that belong to one section of those that
-        code is fetched from."""
-        hidden: Counter[tuple[int, str, tuple[EventKind, ...]]] = Counter()
+        code is fetched from. ``key``: the succession of a packed class."""
+        hidden: Counter[tuple[int, str, Hidden]] = Counter()
         in_vain: Counter[tuple[int, str, int]] = Counter()
         for size, lines in entered.first.items():
             for line, first in lines.items():
@@ -158,27 +161,51 @@ class Places:
                     continue
                 if isinstance(first, int):
                     in_vain[size, section, first] += 1
-                elif first:
+                elif first != Hidden():
                     hidden[size, section, first] += 1
+        groups = sorted(
+            hidden.items(), key=lambda one: (*one[0][:2], one[0][2].stalls, one[0][2].accesses)
+        )
         return (
-            tuple(sorted(HiddenStalls(*key, lines) for key, lines in hidden.items())),
+            tuple(
+                HiddenStalls(
+                    size,
+                    section,
+                    first.stalls,
+                    lines,
+                    tuple((before, key(code)) for before, code in first.accesses),
+                )
+                for (size, section, first), lines in groups
+            ),
             tuple(sorted(LinesInVain(*key, lines) for key, lines in in_vain.items())),
         )
 
 
 def published_lines(
-    observed: Mapping[Point, Entered], parameters: Sequence[Parameter], places: Places
+    observed: Mapping[Point, Entered],
+    parameters: Sequence[Parameter],
+    places: Places,
+    joint: JointSections,
+    successions: Successions | None = None,
 ) -> FetchedLines:
-    """What was observed at each point of a service's parameters."""
+    """What was observed at each point of a service's parameters. ``successions``: those that are
+    counted; ``joint``: what their accesses are told apart by, over all traces."""
     counts = {
         point: {code << INSTRUCTION_BITS: count for code, count in entered.codes.items()}
         for point, entered in observed.items()
     }
     entries = publish(counts, parameters, [Blocking()], places.names)
+
+    @cache
+    def key(code: int) -> Succession:
+        assert successions is not None
+        settled = joint.settled_one(code << INSTRUCTION_BITS, successions)
+        return successions.keys[unpack(settled)[1] & ~SUCCESSION]
+
     together: dict[Footprint, list[Point]] = defaultdict(list)
     for point, entered in sorted(observed.items()):
         ranges, repeated = places.ranges(entered.ranges), places.repeated(entered)
-        hidden, in_vain = places.hidden(entered, {one.section for one in ranges})
+        hidden, in_vain = places.hidden(entered, {one.section for one in ranges}, key)
         behind = places.behind(entered)
         footprint = Footprint((), ranges, repeated, entered.wild, hidden, in_vain, behind)
         together[footprint].append(point)

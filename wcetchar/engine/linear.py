@@ -102,6 +102,7 @@ def is_linear(profile: HardwareProfile) -> bool:
         core.write_buffer
         or any(region.clock_divider > 1 for region in profile.regions.values())
         or core.refills_hide_stalls
+        or core.refills_hide_accesses
         or core.in_vain_saves is not None
     )
 
@@ -127,8 +128,8 @@ def _refuse_what_no_judge_prices(profile: HardwareProfile) -> None:
             if one.every is not None or one.takes.low != one.takes.high:
                 raise PricingError(
                     f"what {name} takes is looked for, or it comes now and then, and profile "
-                    f"{profile.name} has a write buffer, a divided clock, `hides stalls` or `in "
-                    "vain saves`",
+                    f"{profile.name} has a write buffer, a divided clock, `hides stalls`, `hides "
+                    "accesses` or `in vain saves`",
                     expected="measurements without it",
                     hint="say which these are, --undisturbed LABEL, and leave the others out; what "
                     "it takes is written in from the memory's own data",

@@ -148,6 +148,24 @@ class Pricer:
             return known[key]
 
         @cache
+        def waited(succession: Succession, name: str, own: bool) -> Interval | None:
+            """With ``own`` for the access too, and not only for what is before it."""
+            access = succession.access
+            assert access is not None
+            around = [access] if succession.before is None else [succession.before, access]
+            regions = [reached(one) for one in around]
+            if any(not each or name in {one.name for one in each} for each in regions):
+                return None
+            # A late transfer behind a write is held where it is, which may be before the line.
+            wait = wait_of(replace(succession, late=0), replace(self._bus, reached=reached))
+            if any(one.clock_divider > 1 for each in regions for one in each):
+                wait = Interval(wait.low, wait.low, wait.high)  # the edge is waited for behind it
+            return wait + self._access(access).time if own else wait
+
+        def meanwhile(succession: Succession, region: Region, own: bool) -> Interval | None:
+            return waited(succession, region.name, own)
+
+        @cache
         def longest(name: str) -> Fraction:
             region = self.profile.regions[name]
             return longest_wait_of_refill(self._bus, region) + self._writes_wait(region)
@@ -157,6 +175,7 @@ class Pricer:
             counted=self.successions,
             longest=lambda region: longest(region.name),
             behind=behind,
+            meanwhile=meanwhile,
         )
 
     def notes(self) -> Iterator[str]:

@@ -20,9 +20,17 @@ characterized but for whole lines, a line that is loaded at its first entry take
 
     max(0, line refill - what is waited for meanwhile)
 
-which is in the counts already; a line that is fetched from in vain alone takes less by what the
-profile says, and by the cycles that it began before control was transferred. If such a line is
-there already, nothing is hidden, and nothing loaded either, so both ways hold.
+which is in the counts already; and where it says that refills hide accesses, less what data
+accesses are waited for meanwhile::
+
+    sum over those of the N instructions before it    price of the access + of its succession
+    and of its first instruction's own                price of its succession
+
+as far as they come when the line has been asked for (``Hidden``), without what late transfers find
+held, in other memories than the line's. From the first one on that goes to that memory, or behind a
+write to it, none is: it waits for the line. A line that is fetched from in vain alone takes less by
+what the profile says, and by the cycles that it began before control was transferred. If such a
+line is there already, nothing is hidden, and nothing loaded either, so both ways hold.
 
 A handler that the service calls itself, and that comes back, may replace any line: so often more
 each line that is entered again is loaded. (What a part of a service ends with leads to another
@@ -77,6 +85,7 @@ from wcetchar.model.characterization import (
     Characterization,
     CodeRange,
     Footprint,
+    HiddenStalls,
     ServiceCharacterization,
 )
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region
@@ -137,29 +146,34 @@ _BLOCKED: Final = {
 }
 CountedService = Callable[[], Counted]
 """The counts of a service at values of its parameters, counted where they are asked for."""
-HiddenLines = tuple[str, int, Span]
-"""Section, how many lines of it, and what each takes less."""
+HiddenLines = tuple[str, int, Span, Interval]
+"""Section, how many lines of it, and what each takes less: as a span, and in nanoseconds."""
 
 
 @dataclass(frozen=True)
 class Hides:
     """What goes on while a line is loaded: ``stalls`` with their prices, ``in_vain`` what one that
-    is loaded in vain takes less at once. ``None``: the core waits for it all the same."""
+    is loaded in vain takes less at once. ``None``: the core waits for it all the same.
+    ``accesses``: of how many instructions before it."""
 
     stalls: Mapping[EventKind, Span] | None = None
     in_vain: Span | None = None
+    accesses: int = 0
 
 
 @dataclass(frozen=True)
 class RefillWaits:
     """What a line may wait for before it is loaded from a region, in nanoseconds: ``line``: edges
     and interference; ``longest``: accesses that go on behind the core, at most; ``behind``: the one
-    before another, beyond what that one is charged, where successions are ``counted``."""
+    before another, beyond what that one is charged, where successions are ``counted``;
+    ``meanwhile``: what the core waits for before the second access, and with ``True`` for it as
+    well, while a line from the region is loaded; ``None``: for the line itself."""
 
     line: Callable[[Region], Interval]
     counted: bool
     longest: Callable[[Region], Fraction]
     behind: Callable[[Succession, Region], Fraction]
+    meanwhile: Callable[[Succession, Region, bool], Interval | None]
 
 
 @dataclass(frozen=True)
@@ -194,7 +208,7 @@ class RefillPrices:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        hides = self.hides.stalls is not None or self.hides.in_vain is not None
+        hides = self.hides != Hides()
         return (
             _NOTES[self.state],
             *((_HIDDEN,) if hides and self.state is CacheState.COLD else ()),
@@ -244,7 +258,12 @@ class RefillPrices:
     def without_waits(self) -> RefillPrices:
         """A lower end where accesses may take other times than these: lines wait for none."""
         none = Fraction(0)
-        waits = replace(self.waits, longest=lambda _: none, behind=lambda _, __: none)
+        waits = replace(
+            self.waits,
+            longest=lambda _: none,
+            behind=lambda _, __: none,
+            meanwhile=lambda *_: self._dearest_line,
+        )
         return replace(self, waits=waits, least=True)
 
     @property
@@ -340,6 +359,11 @@ class RefillPrices:
         if not wild or fits(self.geometry, lines, beside=wild):
             return wild
         return wild * (1 + self.geometry.ways)
+
+    @property
+    def _dearest_line(self) -> Interval:
+        longest = most(*(time.high for _, time in self.price.values()))
+        return Interval(longest, longest, longest)
 
     @property
     def _dearest(self) -> str:
@@ -497,14 +521,27 @@ class RefillPrices:
             return
         size = self.geometry.line
         for group in footprint.hidden:
-            if group.size == size and group.section in self.price and self.hides.stalls is not None:
-                waits = (self.hides.stalls.get(kind, ZERO_SPAN) for kind in group.stalls)
-                yield group.section, group.lines, reduce(plus, waits)
+            if group.size == size and group.section in self.price:
+                known = self.hides.stalls or {}
+                waits = (known.get(kind, ZERO_SPAN) for kind in group.stalls)
+                stalls = reduce(plus, waits, ZERO_SPAN)
+                yield group.section, group.lines, stalls, self._meanwhile(group)
         for vain in footprint.in_vain:
             if vain.size == size and vain.section in self.price and self.hides.in_vain is not None:
                 before = Fraction(vain.before)
                 sooner = Span(Interval(before, before, before), Interval())
-                yield vain.section, vain.lines, plus(self.hides.in_vain, sooner)
+                yield vain.section, vain.lines, plus(self.hides.in_vain, sooner), Interval()
+
+    def _meanwhile(self, group: HiddenStalls) -> Interval:
+        """What data accesses are waited for while a line is loaded, in nanoseconds."""
+        found, region = Interval(), self.region[group.section]
+        for before, succession in group.accesses if self.hides.accesses else ():
+            wait = self.waits.meanwhile(succession, region, before > 0)
+            if wait is None:
+                break
+            if before <= self.hides.accesses:
+                found += wait
+        return found
 
     def _priced(
         self,
@@ -523,10 +560,10 @@ class RefillPrices:
             waits[self._dearest] = waits.get(self._dearest, Fraction(0)) + more
         whole = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
         left, time = dict(misses), {section: Interval() for section in misses}
-        for section, lines, span in hidden:
+        for section, lines, span, accesses in hidden:
             left[section] = left.get(section, 0) - lines
             before = self.waits.line(self.region[section])
-            shorter = less(self.span[section], span, self.clock) + before
+            shorter = _shorter(less(self.span[section], span, self.clock), accesses) + before
             time[section] = time.get(section, Interval()) + shorter.scaled(lines)
         for section, number in left.items():
             if number < 0:  # a line of it counts to a section that it shares it with
@@ -628,6 +665,16 @@ def refill_prices(
     )
 
 
+def _shorter(time: Interval, by: Interval) -> Interval:
+    """Each end by what it is at least shorter."""
+    none = Fraction(0)
+    return Interval(
+        most(none, time.low - by.high),
+        most(none, time.nominal - by.nominal),
+        most(none, time.high - by.low),
+    )
+
+
 def _hides(profile: HardwareProfile) -> Hides:
     core = profile.core
 
@@ -640,6 +687,7 @@ def _hides(profile: HardwareProfile) -> Hides:
         if core.refills_hide_stalls
         else None,
         None if saves is None else span(saves, "instruction cache", "in vain saves"),
+        core.refills_hide_accesses,
     )
 
 

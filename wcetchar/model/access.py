@@ -265,6 +265,11 @@ OPERAND_STALLS: Final = frozenset(
     }
 )
 """Stalls in which an instruction waits for the ones before it, not for a fetch."""
+AHEAD: Final = 6
+"""Instructions before the one that enters a line, whose accesses may come when that has been asked
+for."""
+NOT_MEANWHILE: Final = AHEAD + 1
+"""In place of how many instructions before: the access may come sooner."""
 STALLS: Final = OPERAND_STALLS | frozenset(
     {
         EventKind.FORWARD_BRANCH_TAKEN,

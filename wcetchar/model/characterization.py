@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from wcetchar.model.access import AccessVector, EventKind
+from wcetchar.model.access import AccessVector, EventKind, Succession
 from wcetchar.model.expression import ONE, Expression
 from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.service import (
@@ -298,15 +298,23 @@ class EnteredLine:
     entries: int
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class HiddenStalls:
     """``lines`` lines of ``size`` bytes, each entered first by an instruction that is executed,
-    behind the one before it in memory; ``stalls``: what these two wait for beside fetches."""
+    behind the one before it in memory.
+
+    Attributes:
+        stalls: what these two wait for beside fetches.
+        accesses: of the ``AHEAD`` instructions before the line and its first one, in order: how
+            many before it that is, and the access with what it waits for. Of those that may come
+            before the line is asked for ``NOT_MEANWHILE``.
+    """
 
     size: int
     section: str
     stalls: tuple[EventKind, ...]
     lines: int
+    accesses: tuple[tuple[int, Succession], ...] = ()
 
 
 @dataclass(frozen=True, order=True)

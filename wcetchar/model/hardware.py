@@ -162,6 +162,9 @@ class Core:
         instruction_cache: ``None``: it has none.
         refills_hide_stalls: while a line is loaded, what its first instruction and the one before
             it wait for beside fetches arrives.
+        refills_hide_accesses: of so many instructions before the one that a line is loaded for, the
+            data accesses come when the line has been asked for, if nothing between holds them
+            (docs/explanation/model.md); 0: of none.
         in_vain_saves: what a line that is loaded in vain costs less than another one, beside the
             time that it began before control was transferred; ``None``: it costs as much.
         fetches_ahead: how far a prefetch buffer fetches; ``None``: it is a pipeline that predicts
@@ -179,6 +182,7 @@ class Core:
     data_width: int = 64
     instruction_cache: CacheGeometry | None = None
     refills_hide_stalls: bool = False
+    refills_hide_accesses: int = 0
     in_vain_saves: Quantity | None = None
     fetches_ahead: FetchBuffer | None = None
     data_cache: DataCache | None = None

@@ -148,6 +148,11 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
         yield f"instruction cache of {cache.size} bytes in lines of {cache.line}, {ways}"
         if profile.core.refills_hide_stalls:
             yield "while a line is loaded, operands arrive that instructions before it wait for"
+        if profile.core.refills_hide_accesses:
+            yield (
+                "while a line is loaded, data accesses to other memories are waited for that the "
+                f"{profile.core.refills_hide_accesses} instructions before it make"
+            )
         if profile.core.in_vain_saves is not None:
             yield (
                 f"a line that is loaded in vain costs {_time(profile.core.in_vain_saves)} less, "

@@ -210,7 +210,7 @@ class LinesDoc(JsonModel):
     footprints: list[FootprintDoc] = Field(description="code that is fetched, point by point")
 
     def to_model(self, successions: Successions) -> FetchedLines:
-        footprints = tuple(footprint.to_model() for footprint in self.footprints)
+        footprints = tuple(footprint.to_model(successions) for footprint in self.footprints)
         return FetchedLines(self.entries.to_model(successions), footprints)
 
 
@@ -630,7 +630,9 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         "notes": list(s.notes),
         "lines": {
             "entries": _counts(s.lines.entries, numbers),
-            "footprints": plain_footprints(s.lines),
+            "footprints": plain_footprints(
+                s.lines, lambda key: numbers.setdefault(key, len(numbers))
+            ),
         }
         if s.lines
         else None,

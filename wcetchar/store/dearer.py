@@ -77,6 +77,7 @@ PROFILE_RULES: Final[Rules] = {
     ("core", "instruction cache", "size"): Rule.HALF,
     ("core", "instruction cache", "ways"): Rule.HALF,
     ("core", "instruction cache", "replacement"): Rule.TEXT,
+    ("core", "instruction cache", "hides accesses"): Rule.HALF,
     ("core", "instruction cache", "in vain saves"): Rule.LESS,
     ("core", "instruction cache", "fetches ahead", "behind"): Rule.TWICE,
     ("core", "instruction cache", "fetches ahead", "speculative"): Rule.TWICE,

@@ -3,14 +3,16 @@
 A footprint is text, since there are many: ``0+12 40+8`` is bytes 0..11 and 40..47 of a section, and
 ``3x2 10x5`` says that line 3 is entered twice, line 10 five times. In the same way ``0x3 2x1`` are
 three lines in vain that begin to be loaded with a transfer of control, and one two cycles before;
-and ``1:33x0`` says that line 1 is never entered where line 33 was since its last entry::
+and ``1:33x0`` says that line 1 is never entered where line 33 was since its last entry. Behind the
+stalls that a line hides, ``3:12 0:7`` are accesses, by how many instructions before and the number
+of their succession in the file::
 
     "footprints": [
       {
         "points": [[0], [1]],
         "ranges": {".text": "0+12 40+8"},
         "repeated": {"32": {".text": "1x2"}},
-        "hidden": {"32": {".text": {"consecutive access + load-use stall": 1}}},
+        "hidden": {"32": {".text": {"consecutive access + load-use stall; 3:12 0:7": 1}}},
         "in_vain": {"32": {".text": "0x1"}},
         "behind": {"32": {".text": {".text": "1:33x0"}}}
       }
@@ -21,13 +23,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
-from wcetchar.model.access import LINE_ENTRIES, OPERAND_STALLS, EventKind
+from wcetchar.model.access import (
+    LINE_ENTRIES,
+    NOT_MEANWHILE,
+    OPERAND_STALLS,
+    Succession,
+)
 from wcetchar.model.characterization import (
     CodeRange,
     EnteredLine,
@@ -47,7 +54,9 @@ Lines = Annotated[str, Field(pattern=f"^{_PLACE}{_TIMES}( {_PLACE}{_TIMES})*$")]
 Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
 _T = TypeVar("_T")
-_AND = " + "
+_AND, _THEN = " + ", "; "
+_ACCESS = f"[0-{NOT_MEANWHILE}]:(0|[1-9][0-9]{{0,11}})"
+_ACCESSES = f"{_ACCESS}( {_ACCESS})*"
 _STALLS = {kind.value: kind for kind in OPERAND_STALLS}
 
 
@@ -67,7 +76,14 @@ InVain = Annotated[
 
 
 def _stalls(text: str) -> str:
-    names = text.split(_AND)
+    stalls, apart, accesses = text.partition(_THEN)
+    if apart and not re.fullmatch(_ACCESSES, accesses):
+        raise InputError(
+            f"`{accesses}` are no accesses while a line is loaded",
+            expected=f"such as `3:12 0:7`: instructions before it, 0 to {NOT_MEANWHILE}, the "
+            "farthest first, and numbers of successions",
+        )
+    names = stalls.split(_AND) if stalls else []
     for name in names:
         if name not in _STALLS:
             raise InputError(
@@ -75,7 +91,9 @@ def _stalls(text: str) -> str:
                 expected="stalls such as `load-use stall`, with ` + `",
             )
     if names != sorted(names):  # the same in another order would be counted beside it
-        raise InputError(f"`{text}` is not in order", expected=f"`{_AND.join(sorted(names))}`")
+        raise InputError(f"`{stalls}` is not in order", expected=f"`{_AND.join(sorted(names))}`")
+    if not text:
+        raise InputError("nothing is waited for", expected="stalls, accesses, or no such group")
     return text
 
 
@@ -115,7 +133,9 @@ class FootprintDoc(JsonModel):
     hidden: dict[LineSize, dict[str, dict[StallNames, Annotated[Value, Field(ge=1)]]]] = Field(
         default_factory=dict,
         description="bytes of a line to section to what the first instruction of a line and the "
-        "one before it wait for (`consecutive access + load-use stall`) to how many such lines",
+        "one before it wait for (`consecutive access + load-use stall`) to how many such lines; "
+        "behind `; `, of the instructions before a line, those that are farther from it first, how "
+        "many before it they are, and the number of an access's succession (`3:12 0:7`)",
     )
     in_vain: dict[LineSize, dict[str, InVain]] = Field(
         default_factory=dict,
@@ -129,7 +149,7 @@ class FootprintDoc(JsonModel):
         "told, each entry of the second may be in between",
     )
 
-    def to_model(self) -> Footprint:
+    def to_model(self, successions: Sequence[Succession]) -> Footprint:
         return Footprint(
             tuple(tuple(point) for point in self.points),
             _code_ranges(self.ranges),
@@ -143,9 +163,12 @@ class FootprintDoc(JsonModel):
             self.wild,
             tuple(
                 sorted(
-                    HiddenStalls(size, section, _kinds(text), lines)
-                    for size, section, found in _flat(self.hidden)
-                    for text, lines in found.items()
+                    (
+                        _hidden(size, section, text, lines, successions)
+                        for size, section, found in _flat(self.hidden)
+                        for text, lines in found.items()
+                    ),
+                    key=lambda one: (one.size, one.section, one.stalls),
                 )
             ),
             tuple(
@@ -173,8 +196,19 @@ def _flat(found: Mapping[LineSize, Mapping[str, _T]]) -> Iterator[tuple[int, str
             yield int(size), section, one
 
 
-def _kinds(text: str) -> tuple[EventKind, ...]:
-    return tuple(sorted(_STALLS[name] for name in text.split(_AND)))
+def _hidden(
+    size: int, section: str, text: str, lines: int, successions: Sequence[Succession]
+) -> HiddenStalls:
+    stalls, _, accesses = text.partition(_THEN)
+    kinds = tuple(sorted(_STALLS[name] for name in stalls.split(_AND))) if stalls else ()
+    found = (word.split(":") for word in accesses.split())
+    return HiddenStalls(
+        size,
+        section,
+        kinds,
+        lines,
+        tuple((int(before), successions[int(number)]) for before, number in found),
+    )
 
 
 def _pairs(text: str) -> Iterator[tuple[int, int]]:
@@ -183,9 +217,11 @@ def _pairs(text: str) -> Iterator[tuple[int, int]]:
         yield int(first), int(second)
 
 
-def plain_footprints(lines: FetchedLines) -> list[dict[str, Any]]:
-    """The footprints as plain data."""
-    return [_plain(footprint) for footprint in lines.footprints]
+def plain_footprints(
+    lines: FetchedLines, number: Callable[[Succession], int]
+) -> list[dict[str, Any]]:
+    """The footprints as plain data; ``number``: of a succession, in the file."""
+    return [_plain(footprint, number) for footprint in lines.footprints]
 
 
 def plain_code(code: StretchCode) -> dict[str, Any]:
@@ -203,7 +239,7 @@ def _plain_ranges(found: Iterable[CodeRange]) -> dict[str, str]:
     return {section: " ".join(words) for section, words in ranges.items()}
 
 
-def _plain(footprint: Footprint) -> dict[str, Any]:
+def _plain(footprint: Footprint, number: Callable[[Succession], int]) -> dict[str, Any]:
     repeated = _texts((x.size, x.section, x.number, x.entries) for x in footprint.repeated)
     in_vain = _texts((x.size, x.section, x.before, x.lines) for x in footprint.in_vain)
     data: dict[str, Any] = {
@@ -217,7 +253,10 @@ def _plain(footprint: Footprint) -> dict[str, Any]:
     hidden: dict[str, dict[str, dict[str, int]]] = {}
     for group in footprint.hidden:
         found = hidden.setdefault(str(group.size), {}).setdefault(group.section, {})
-        found[_AND.join(group.stalls)] = group.lines
+        text = _AND.join(group.stalls)
+        if group.accesses:
+            text += _THEN + " ".join(f"{before}:{number(key)}" for before, key in group.accesses)
+        found[text] = group.lines
     if hidden:
         data["hidden"] = hidden
     if in_vain:
@@ -272,6 +311,7 @@ def check_lines(source: Source) -> None:
         for number, footprint in enumerate(list_at(lines, "footprints")):
             steps = ("footprints", number)
             _check_ranges(source, (*at, *steps), footprint, placed)
+            _check_accesses(source, (*at, *steps), mapping_at(footprint, "hidden"))
             ranges = mapping_at(footprint, "ranges")
             for key in ("hidden", "in_vain", "behind"):
                 for line, sections in mapping_at(footprint, key).items():
@@ -286,6 +326,24 @@ def check_lines(source: Source) -> None:
                                     expected="a section of `ranges`",
                                 )
             check_points(source, (*at, *steps), footprint, parameters, seen)
+
+
+def _check_accesses(source: Source, at: Steps, hidden: Mapping[str, Any]) -> None:
+    """Reports accesses whose succession there is not, or which end a window."""
+    declared = list_at(source.data, "successions")
+    for line, sections in hidden.items():
+        for section, found in sections.items() if isinstance(sections, dict) else ():
+            for text in found if isinstance(found, dict) else ():
+                for number in re.findall(r":([0-9]+)", text.partition(_THEN)[2]):
+                    known = int(number) < len(declared) and declared[int(number)]
+                    if not isinstance(known, dict) or known.get("access") is None:
+                        source.report(
+                            (*at, "hidden", line, section, text),
+                            f"there is no succession {number} with an access",
+                            expected=f"a number below {len(declared)}, of one that ends with an "
+                            "access",
+                            key=True,
+                        )
 
 
 def check_points(

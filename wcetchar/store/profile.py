@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from wcetchar.errors import InputError, did_you_mean
-from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.access import AHEAD, EventKind, Operation
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.hardware import (
@@ -271,6 +271,12 @@ class InstructionCacheDoc(CacheDoc):
         description="while a line is loaded, what its first instruction and the one before it wait "
         "for beside fetches arrives",
     )
+    hides_accesses: Annotated[Integer, Field(ge=0, le=AHEAD)] = Field(
+        0,
+        description="of so many instructions before the one that a line is loaded for, the data "
+        "accesses come when the line has been asked for, so that both are waited for at once; of "
+        "other memories than the line's",
+    )
     in_vain_saves: Time | None = Field(
         None,
         description="what a line that is loaded in vain costs less, beside the cycles that it "
@@ -373,6 +379,7 @@ class CoreDoc(YamlModel):
             self.data_width,
             None if cache is None else cache.geometry(),
             cache is not None and cache.hides_stalls,
+            0 if cache is None else cache.hides_accesses,
             None if cache is None else cache.in_vain_saves,
             cache.fetches_ahead.to_model() if cache and cache.fetches_ahead else None,
             None if self.data_cache is None else self.data_cache.to_model(),

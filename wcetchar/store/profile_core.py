@@ -29,6 +29,7 @@ _COLUMN: Final = 38
 _NOT_FITTED: Final = (
     ("write buffer",),
     ("instruction cache", "hides stalls"),
+    ("instruction cache", "hides accesses"),
     ("instruction cache", "in vain saves"),
 )
 """Beside what no time is found (:func:`wcetchar.engine.linear.linear_prices`)."""

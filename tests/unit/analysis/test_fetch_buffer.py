@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wcetchar.analysis.line_entries import Entered, LineEntries
+from wcetchar.analysis.line_entries import Entered, Hidden, LineEntries
 from wcetchar.counting.columns import Columns, key_of
 from wcetchar.counting.fetch_buffer import FetchesAhead
 from wcetchar.counting.stalls import Stalls
@@ -149,7 +149,7 @@ def test_entries_of_a_branch_that_is_not_taken_by_hand(assemble: Assemble) -> No
     # How often single lines are: the target's once; behind 2 (2..23) either may be the one again.
     assert dict(found.lines[16]) == {BASE // 16: 3, BASE // 16 + 1: 2, BASE // 16 + 4: 1}
     # Nothing is hidden.
-    assert found.first[16] == {BASE // 16: (), BASE // 16 + 1: (), BASE // 16 + 4: ()}
+    assert found.first[16] == dict.fromkeys((BASE // 16, BASE // 16 + 1, BASE // 16 + 4), Hidden())
     assert found.wild == 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wcetchar.analysis.line_entries import Entered, LineEntries, merged
+from wcetchar.analysis.line_entries import Entered, Hidden, LineEntries, merged
 from wcetchar.counting.columns import Columns, key_of
 from wcetchar.counting.stalls import Stalls
 from wcetchar.image import load_image
@@ -189,15 +189,15 @@ def test_what_a_line_and_the_instruction_before_it_wait_for_is_hidden(
     # i6 waits for nothing, i7 for the bus behind i6; i8 in the next line uses what i7 loaded.
     source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.lw a2, 4(a1)\n c.addi a2, 1\n{NOPS}"
     found = entered(assemble_riscv, source, sequence(0, 12))
-    assert found.first[16] == {FIRST: (), SECOND: (TWICE, USE)}
+    assert found.first[16] == {FIRST: Hidden(), SECOND: Hidden((TWICE, USE))}
     # One line: its first instruction is that of the service.
-    assert found.first[128] == {BASE // 128: ()}
+    assert found.first[128] == {BASE // 128: Hidden()}
 
 
 def test_nothing_is_hidden_behind_a_transfer_of_control(assemble_riscv: Assemble) -> None:
     source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.j i8\n c.addi a0, 1\n{NOPS}"
     found = entered(assemble_riscv, source, sequence(0, 12))
-    assert found.first[16] == {FIRST: (), SECOND: ()}
+    assert found.first[16] == {FIRST: Hidden(), SECOND: Hidden()}
 
 
 def test_nothing_is_hidden_where_a_line_may_be_there_since_it_was_fetched_in_vain(
@@ -206,7 +206,7 @@ def test_nothing_is_hidden_where_a_line_may_be_there_since_it_was_fetched_in_vai
     # The branch backwards is predicted as taken; i8 behind it is fetched, and executed later.
     source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.bnez a3, i0\n c.addi a0, 1\n{NOPS}"
     found = entered(assemble_riscv, source, [*sequence(0, 7), *sequence(0, 9)])
-    assert found.first[16] == {FIRST: (), SECOND: ()}
+    assert found.first[16] == {FIRST: Hidden(), SECOND: Hidden()}
 
 
 def test_a_line_in_vain_alone_has_begun_before_control_is_transferred(
@@ -217,7 +217,7 @@ def test_a_line_in_vain_alone_has_begun_before_control_is_transferred(
     for nops, leaves, before in ((5, "c.jr ra", 0), (6, "c.jr ra", 1), (7, "c.j i0", 0)):
         source = "\n".join([*["c.nop"] * nops, leaves, *["c.nop"] * 8])
         assert entered(assemble_riscv, source, sequence(0, nops)).first[16] == {
-            FIRST: (),
+            FIRST: Hidden(),
             SECOND: before,
         }
 
@@ -232,15 +232,15 @@ def test_of_two_windows_is_hidden_what_is_in_both(assemble_riscv: Assemble) -> N
     without.include(one)
     assert without.first[16] == one.first[16]
     one.include(two)
-    assert one.first[16][SECOND] == (USE,)
+    assert one.first[16][SECOND] == Hidden((USE,))
     one.include(in_vain)
-    assert one.first[16][SECOND] == ()
+    assert one.first[16][SECOND] == Hidden()
 
 
 def test_nothing_is_hidden_where_something_else_ran_in_between(assemble_riscv: Assemble) -> None:
     source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.lw a2, 4(a1)\n c.addi a2, 1\n{NOPS}"
     found = entered(assemble_riscv, source, sequence(0, 12), apart=8)
-    assert found.first[16] == {FIRST: (), SECOND: ()}
+    assert found.first[16] == {FIRST: Hidden(), SECOND: Hidden()}
 
 
 def test_what_enters_a_line_itself_has_waited_already(assemble_riscv: Assemble) -> None:
@@ -248,6 +248,6 @@ def test_what_enters_a_line_itself_has_waited_already(assemble_riscv: Assemble) 
     for nothing."""
     source = f"{NOPS_OF_12}\n csrc mstatus, 8\n{NOPS}"
     alone = entered(assemble_riscv, source, sequence(6, 10))
-    assert alone.first[16] == {FIRST: (), SECOND: ()}
+    assert alone.first[16] == {FIRST: Hidden(), SECOND: Hidden()}
     not_alone = entered(assemble_riscv, source, sequence(5, 10))
-    assert not_alone.first[16] == {FIRST: (), SECOND: (EventKind.SYSTEM_WAIT,)}
+    assert not_alone.first[16] == {FIRST: Hidden(), SECOND: Hidden((EventKind.SYSTEM_WAIT,))}

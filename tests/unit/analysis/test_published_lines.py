@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wcetchar.analysis.line_entries import Entered, First
+from wcetchar.analysis.line_entries import Entered, First, Hidden
 from wcetchar.analysis.published_lines import Places
-from wcetchar.model.access import EventKind
+from wcetchar.model.access import EventKind, Succession
 from wcetchar.model.characterization import (
     CodeRange,
     EnteredLine,
@@ -19,6 +19,8 @@ from wcetchar.model.characterization import (
     LinesInVain,
 )
 from wcetchar.model.service import SectionKind
+
+NONE: dict[int, Succession] = {}
 
 
 def places(**starts: int) -> Places:
@@ -91,11 +93,12 @@ def test_ranges_count_from_their_section_and_from_the_one_before_what_is_in_none
 def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
     waits = (EventKind.CONSECUTIVE_ACCESS, EventKind.LOAD_USE_STALL)
     first: dict[int, dict[int, First]] = {
-        64: {0: waits, 1: waits, 2: waits, 3: 1, 4: 1, 5: 0, 6: ()},  # b begins in line 1
-        16: {0: (EventKind.SHIFT_USE_STALL,)},
+        64: {n: Hidden(waits) for n in range(3)}
+        | {3: 1, 4: 1, 5: 0, 6: Hidden()},  # b begins in line 1
+        16: {0: Hidden((EventKind.SHIFT_USE_STALL,))},
     }
     hidden, in_vain = places(a=0, b=70).hidden(
-        Entered(Counter(), frozenset(), {}, 0, first), {"a", "b"}
+        Entered(Counter(), frozenset(), {}, 0, first), {"a", "b"}, NONE.__getitem__
     )
     assert hidden == (
         HiddenStalls(16, "a", (EventKind.SHIFT_USE_STALL,), 1),
@@ -108,7 +111,9 @@ def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
 def test_what_is_hidden_in_a_section_that_is_not_fetched_from_is_left_out() -> None:
     """What is fetched in vain behind the end of `a` reaches into the first line of `b`."""
     first: dict[int, dict[int, First]] = {16: {1: 0}}
-    assert places(a=0, b=16).hidden(Entered(Counter(), frozenset(), {}, 0, first), {"a"}) == (
+    assert places(a=0, b=16).hidden(
+        Entered(Counter(), frozenset(), {}, 0, first), {"a"}, NONE.__getitem__
+    ) == (
         (),
         (),
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_store_characterization import FULL
+from test_store_characterization import BEGINS, FULL
 
 from wcetchar.errors import InputError, InputErrors
 from wcetchar.model.access import OPERAND_STALLS, AccessVector, CoreEvent, EventKind
@@ -34,9 +34,11 @@ from wcetchar.model.characterization import (
 from wcetchar.model.section_map import CacheState
 from wcetchar.model.service import SectionKind
 from wcetchar.store import characterization_json, load_characterization, load_map, load_profile
+from wcetchar.store.access_doc import plain_succession
 
 ENTRY = CoreEvent(".text", EventKind.LINE_ENTRY_32)
 USE = EventKind.LOAD_USE_STALL
+BEGINS_AS_TEXT = plain_succession(BEGINS)
 LINES = FetchedLines(
     Counts((TraceSection(Blocking(), AccessVector({ENTRY: 3})),)),
     (
@@ -48,7 +50,9 @@ LINES = FetchedLines(
             hidden=(
                 HiddenStalls(32, ".text", (USE,), 2),
                 HiddenStalls(32, ".text", (USE, USE), 1),
+                HiddenStalls(64, ".text", (), 2, ((7, BEGINS), (0, BEGINS))),
                 HiddenStalls(64, ".text", (USE,), 3),
+                HiddenStalls(64, ".text", (USE,), 1, ((3, BEGINS),)),
             ),
             in_vain=(LinesInVain(16, ".text", 0, 4), LinesInVain(16, ".text", 2, 1)),
             behind=(
@@ -119,7 +123,9 @@ def test_lines_read_back(tmp_path: Path) -> None:
     text = characterization_json(known)
     assert read(text, tmp_path).services == known.services
     assert read(text, tmp_path).sections == known.sections
-    assert json.loads(text)["services"][0]["lines"]["footprints"] == [
+    written = json.loads(text)
+    (number,) = [n for n, one in enumerate(written["successions"]) if one == BEGINS_AS_TEXT]
+    assert written["services"][0]["lines"]["footprints"] == [
         {
             "points": [[1], [2]],
             "ranges": {".text": "-4+12 40+4"},
@@ -129,7 +135,13 @@ def test_lines_read_back(tmp_path: Path) -> None:
                 "32": {
                     ".text": {"load-use stall": 2, "load-use stall + load-use stall": 1},
                 },
-                "64": {".text": {"load-use stall": 3}},
+                "64": {
+                    ".text": {
+                        f"; 7:{number} 0:{number}": 2,
+                        "load-use stall": 3,
+                        f"load-use stall; 3:{number}": 1,
+                    }
+                },
             },
             "in_vain": {"16": {".text": "0x4 2x1"}},
             "behind": {"32": {".text": {".text": "-1:31x1 3:35x0"}}},
@@ -166,9 +178,14 @@ HIDDEN = st.dictionaries(
         .map(sorted)
         .map(tuple),
     ),
-    st.integers(1, 2**40),
+    st.tuples(st.integers(1, 2**40), st.lists(st.integers(0, 7), max_size=3)),
     max_size=4,
-).map(lambda groups: tuple(sorted(HiddenStalls(s, ".text", k, n) for (s, k), n in groups.items())))
+).map(
+    lambda groups: tuple(
+        HiddenStalls(size, ".text", stalls, lines, tuple((before, BEGINS) for before in far))
+        for (size, stalls), (lines, far) in sorted(groups.items())
+    )
+)
 IN_VAIN = st.dictionaries(
     st.tuples(st.sampled_from(LINE_BYTES), st.integers(0, 9)), st.integers(1, 2**40), max_size=4
 ).map(lambda groups: tuple(sorted(LinesInVain(s, ".text", b, n) for (s, b), n in groups.items())))
@@ -208,6 +225,16 @@ Change = Callable[[dict[str, Any]], None]
 def _lines(document: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = document["services"][0]["lines"]
     return found
+
+
+def _hides(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = _lines(document)["footprints"][0]["hidden"]["64"][".text"]
+    return found
+
+
+def _ending(document: dict[str, Any]) -> int:
+    """Number of the first succession at which a window ends."""
+    return next(n for n, one in enumerate(document["successions"]) if "access" not in one)
 
 
 def _behind(document: dict[str, Any]) -> dict[str, Any]:
@@ -270,7 +297,23 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "stalls of nothing": (
         lambda d: _lines(d)["footprints"][0]["hidden"]["64"][".text"].update({"": 1}),
-        "`` is no stall of an operand",
+        "nothing is waited for",
+    ),
+    "an access behind no number": (
+        lambda d: _hides(d).update({"load-use stall; 3": 1}),
+        "`3` are no accesses while a line is loaded",
+    ),
+    "an access that is too far off": (
+        lambda d: _hides(d).update({"; 8:0": 1}),
+        "`8:0` are no accesses while a line is loaded",
+    ),
+    "an access that there is not": (
+        lambda d: _hides(d).update({"; 3:0 1:99": 1}),
+        "there is no succession 99 with an access",
+    ),
+    "an access where the window ends": (
+        lambda d: _hides(d).update({f"; 1:{_ending(d)}": 1}),
+        "with an access",
     ),
     "lines in vain of a section that is not fetched from": (
         lambda d: _lines(d)["footprints"][0]["in_vain"].update({"32": {".data": "0x1"}}),

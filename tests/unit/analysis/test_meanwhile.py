@@ -1,0 +1,182 @@
+"""Data accesses that are waited for while a line is loaded: read off a listing by hand.
+
+Eight instructions of four bytes are a line of 32. The ninth enters the second one; what is before
+it is numbered from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from listing import HandTrace, Row, batches, i, load, mark, r, w
+from riscv_listing import SCRIPT, SERVICES
+
+from wcetchar.analysis.accesses import Labeller
+from wcetchar.analysis.characterize import characterize
+from wcetchar.analysis.line_entries import Hidden
+from wcetchar.analysis.resolve import resolve
+from wcetchar.analysis.windows import WindowFinder, find_windows
+from wcetchar.counting.columns import SUCCESSION
+from wcetchar.model.access import NOT_MEANWHILE, EventKind, Succession
+from wcetchar.model.image import Image
+from wcetchar.model.instruction import InstructionTable
+from wcetchar.model.service import Service, ServiceKind
+
+DATA = 0x80400000
+HEAD = """
+.option norvc
+.section .marks,"aw",%nobits
+.global wcet_mark
+.type wcet_mark,%object
+.size wcet_mark, 1024
+wcet_mark: .space 1024
+.section .stack,"aw",%nobits
+  .space 4096
+.section .data,"aw"
+  .space 4096
+.text
+.p2align 5
+.global driver
+.type driver,%function
+driver:
+  sb x0, 0(s0)
+driver_call: jal service
+driver_3: sb x0, 0(s1)
+  j driver
+.size driver, .-driver
+.p2align 5
+.global service
+.type service,%function
+service:
+"""
+PLAIN = (
+    "addi t0, t0, 1", "addi t0, t0, 1", "lw a0, 0(s0)", "sw a0, 4(s0)", "nop", "lw a1, 8(s0)",
+    "addi a2, a2, 1", "lw a3, 12(s0)", "sw a4, 16(s0)", "nop", "ret",
+)  # fmt: skip
+Assemble = Callable[[str, str], Path]
+Loaded = tuple[Image, InstructionTable]
+Found = list[tuple[int, str]]
+"""How far before, or `NOT_MEANWHILE`, and the access with the one before it."""
+
+
+def shown(one: Succession) -> str:
+    kind = {"read": "r", "write": "w"}
+    access, before = one.access, one.before
+    assert access is not None
+    return kind[access.operation.value] + (
+        "" if before is None else " behind " + kind[before.operation.value]
+    )
+
+
+def made(assemble: Assemble, rows: tuple[str, ...]) -> tuple[Loaded, list[Row]]:
+    """A program with these instructions, and a trace of one call of them."""
+    text = HEAD + "\n".join(rows) + "\n.size service, .-service\n"
+    image, table = load(assemble(text, SCRIPT))
+    at = {s.name: s.address for s in image.symbols}
+    trace: list[Row] = [i(at["driver"]), mark(0, 7), i(at["driver_call"])]
+    for number, row in enumerate(rows):
+        trace.append(i(at["service"] + 4 * number))
+        if row.startswith("lw"):
+            trace.append(r(DATA + 4 * number))
+        if row.startswith("sw"):
+            trace.append(w(DATA + 4 * number))
+        if row == "ret":
+            break
+    return (image, table), [*trace, i(at["driver_3"]), mark(1, 7)]
+
+
+ONE = replace(SERVICES, services=(Service("service", 7, ServiceKind.CALL, ("service",)),))
+
+
+def told(assemble: Assemble, rows: tuple[str, ...], *, size: int = 32) -> list[tuple[int, Found]]:
+    """Of each line that something is told of: its number from the first one, and what."""
+    program, trace = made(assemble, rows)
+    resolved = resolve(ONE, *program)
+    (window,) = find_windows(batches(trace, 64), WindowFinder(resolved, "hand"))
+    labeller = Labeller(resolved, "hand", successions=True)
+    entered = labeller.label(window).entered
+    assert labeller.successions is not None
+    keys = labeller.successions.keys
+    (service,) = (s.address for s in program[0].symbols if s.name == "service")
+    return [
+        (
+            line - service // size,
+            [(before, shown(keys[code & ~SUCCESSION])) for before, code in one.accesses],
+        )
+        for line, one in sorted(entered.first[size].items())
+        if isinstance(one, Hidden) and one.accesses
+    ]
+
+
+def test_accesses_come_when_the_line_was_asked_for(assemble_riscv: Assemble) -> None:
+    """The store five before waits for what was loaded, so that the load may have come sooner."""
+    assert told(assemble_riscv, PLAIN) == [
+        (
+            1,
+            [
+                (NOT_MEANWHILE, "r"), (5, "w behind r"), (3, "r behind w"), (1, "r behind r"),
+                (0, "w behind r"),
+            ],
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("at", "row", "expected"),
+    [
+        # The one between waits for the load before it; those further off are held as well.
+        (6, "addi a1, a1, 1", [NOT_MEANWHILE, NOT_MEANWHILE, NOT_MEANWHILE, 1, 0]),
+        # The one right before the line may wait: it has been decoded then.
+        (7, "add a3, a1, a1", [NOT_MEANWHILE, 5, 3, 0]),
+        # What is fetched behind a branch that falls through backwards was fetched anew.
+        (6, "bnez a5, service", [NOT_MEANWHILE, NOT_MEANWHILE, NOT_MEANWHILE, 1, 0]),
+        # What falls through forwards was not.
+        (6, "beqz a5, service + 64", [NOT_MEANWHILE, 5, 3, 1, 0]),
+    ],
+)
+def test_what_is_between_may_hold_them(
+    assemble_riscv: Assemble, at: int, row: str, expected: list[int]
+) -> None:
+    rows = (*PLAIN[:at], row, *PLAIN[at + 1 :], *["nop"] * 8)
+    ((line, found),) = told(assemble_riscv, rows)
+    assert line == 1
+    assert [before for before, _ in found] == expected
+
+
+def test_what_ran_before_the_window_is_not_known(assemble_riscv: Assemble) -> None:
+    """Of lines of 16 bytes the second one has four instructions before it, two of which access."""
+    assert [line for line, _ in told(assemble_riscv, PLAIN, size=16)] == [2]
+
+
+def test_each_access_belongs_to_one_line(assemble_riscv: Assemble) -> None:
+    """Of lines of 16 bytes: what the third one has is only in the way of the fourth."""
+    rows = (*["nop"] * 7, "lw a0, 0(s0)", *["nop"] * 3, "lw a1, 4(s0)", "nop", "ret")
+    assert told(assemble_riscv, rows, size=16) == [
+        (2, [(1, "r")]),
+        (3, [(NOT_MEANWHILE, "r"), (1, "r behind r")]),
+    ]
+
+
+@pytest.mark.parametrize("successions", [True, False])
+def test_they_are_published_with_their_successions(
+    assemble_riscv: Assemble, successions: bool
+) -> None:
+    program, trace = made(assemble_riscv, PLAIN)
+    found = characterize(
+        [HandTrace(trace)], *program, ONE, tool="test", successions=successions
+    ).services[0]
+    assert found.lines is not None
+    (footprint,) = found.lines.footprints
+    groups = [one for one in footprint.hidden if one.size == 32]
+    if not successions:
+        assert [one.accesses for one in groups] == [()]
+        return
+    (group,) = groups
+    # The store waits for the bus behind the load before it.
+    assert (group.lines, group.stalls) == (1, (EventKind.CONSECUTIVE_ACCESS,))
+    assert [before for before, _ in group.accesses] == [NOT_MEANWHILE, 5, 3, 1, 0]
+    counted = {key for row in found.counts.rows for key in row.vector}
+    assert {key for _, key in group.accesses} <= counted
