@@ -101,7 +101,9 @@ def each(*boards: str) -> Any:
             board,
             id=board,
             marks=[pytest.mark.xdist_group(f"only-{board}")]
-            + ([pytest.mark.long] if board.endswith("-thumb") else []),
+            # Of the two that differ in floating point alone, and of the two instruction sets of
+            # one board, one.
+            + ([pytest.mark.long] if board in ("versatilepb-thumb", "mps2-an385") else []),
         )
         for board in boards
     ]

@@ -61,7 +61,10 @@ def chosen(*heaps: str) -> dict[str, Any]:
     return {heap: yaml.load(SUITE / "heaps" / f"{heap}.yaml") for heap in heaps or HEAPS}
 
 
-@pytest.mark.parametrize("heap", HEAPS)
+@pytest.mark.parametrize(
+    "heap",
+    [pytest.param(h, marks=[] if h == "heap_5" else pytest.mark.long) for h in HEAPS],
+)
 def test_all_that_is_declared_is_driven_and_exact(
     published: Published, folder: Path, heap: str
 ) -> None:

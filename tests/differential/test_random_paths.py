@@ -50,8 +50,8 @@ def _check(target: Target, optimisation: str, kind: Kind, count: int, folder: Pa
     ("name", "optimisation"),
     [
         ("thumb2", "-O2"),
-        ("thumb1", "-Os"),
-        ("arm", "-O2"),
+        pytest.param("thumb1", "-Os", marks=pytest.mark.long),
+        pytest.param("arm", "-O2", marks=pytest.mark.long),
         ("thumb-armv4t", "-O1"),
         ("rv32imc", "-Os"),
     ],

@@ -191,6 +191,7 @@ PERIODS, SETS = 20_000, 128
 """More than the run has marks and returns of handlers; sets of the instruction cache."""
 
 
+@pytest.mark.long
 def test_a_warm_cache_without_room_is_a_cold_one(tmp_path: Path) -> None:
     """And one with room everywhere is ideal: cycle by cycle."""
     pairs = np.stack(np.meshgrid(np.arange(PERIODS), np.arange(SETS)), axis=-1).reshape(-1, 2)

@@ -355,7 +355,7 @@ class Data:
 
 
 CELLS = [
-    ("a", "left"),
+    pytest.param("a", "left", marks=pytest.mark.long),
     ("a", "cold"),
     pytest.param("b", "left", marks=pytest.mark.long),
     pytest.param("b", "cold", marks=pytest.mark.long),

@@ -58,7 +58,8 @@ BOTH_CACHES = [
 @pytest.mark.parametrize(
     ("states", "runs"),
     [
-        ([EVERYTHING, WARM], ["--runs", "1"]),
+        ([EVERYTHING], ["--runs", "1"]),
+        pytest.param([WARM], ["--runs", "1"], marks=pytest.mark.long),
         # of those that differ, two: the page has four
         pytest.param(
             [EVERYTHING, "imc, board B, caches cold", WARM, EMPTY_DATA],
@@ -66,7 +67,9 @@ BOTH_CACHES = [
             marks=pytest.mark.long,
         ),
         # bounds of all paths in the place of the figures
-        (["imc, board B, caches cold"], ["--runs", "1", "--paths"]),
+        pytest.param(
+            ["imc, board B, caches cold"], ["--runs", "1", "--paths"], marks=pytest.mark.long
+        ),
         pytest.param(
             [
                 "imc, board A, caches ideal",

@@ -330,10 +330,7 @@ def test_the_whole_run_is_hardly_overpriced(board_c: Priced) -> None:
 
 @pytest.mark.parametrize(
     "timing",
-    [
-        *OTHERS[:1],
-        *(pytest.param(t, marks=pytest.mark.long) for t in (*OTHERS[1:], *OF_FIRMWARE)),
-    ],
+    [pytest.param(t, marks=pytest.mark.long) for t in (*OTHERS, *OF_FIRMWARE)],
     ids=str,
 )
 def test_other_memories(timing: Timing, tmp_path: Path) -> None:
