@@ -10,6 +10,9 @@ import pytest
 from needs import need
 from rtl_bench import ROOT, bench, firmware
 
+from wcetchar.counting.vain import FetchedInVain
+from wcetchar.image import load_image
+from wcetchar.isa import decode_image
 from wcetchar.store import load_map
 
 ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) % \| (.*?) % \|")
@@ -109,6 +112,28 @@ def test_no_service_takes_longer_than_its_figure(states: list[str], runs: list[s
         for row in rows:
             assert int(row[1].replace(",", "")) > rows_at_least
             assert int(row[3]) == 0
+
+
+@pytest.mark.parametrize("folder", ["freertos-virt", "freertos-virt-full"])
+def test_behind_each_return_of_the_kernel_lies_code(folder: str) -> None:
+    """Else what is fetched there in vain may be anything, and two lines are charged for it."""
+    elf = ROOT / "build" / "firmware" / folder / "freertos.elf"
+    if not elf.exists():
+        pytest.skip(f"{elf} is not built")
+    image = load_image(str(elf))
+    table = decode_image(image)
+    vain = FetchedInVain(table)
+    kernel = {s.name: range(s.address, s.address + s.size) for s in image.sections}
+    code = [kernel[name] for name in (".fast_text", ".text")]
+    of_kernel = [
+        n
+        for n, row in enumerate(table.instructions)
+        if any(row.address in section for section in code)
+        and (function := image.function_at(row.address)) is not None
+        and function.name != "behind_fast_text"
+    ]
+    assert len(of_kernel) > 3_000
+    assert [n for n in of_kernel for taken in (True, False) if vain.of(n, taken).wild] == []
 
 
 @pytest.mark.parametrize("folder", ["freertos-virt", "freertos-virt-full"])

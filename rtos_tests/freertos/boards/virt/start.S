@@ -14,3 +14,14 @@ start:
 unexpected:
     j board_fault
     .size unexpected, . - unexpected
+
+/* Nobody calls it: it is what a core finds that fetches ahead behind the last return of .fast_text,
+ * three instructions. Without it that is unknown, and has to be taken for anything. */
+    .section .text.behind_fast_text, "ax"
+    .type behind_fast_text, @function
+behind_fast_text:
+    .rept 5
+    nop
+    .endr
+    ebreak
+    .size behind_fast_text, . - behind_fast_text
