@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 EMPTY = "--empty-data"
 EMPTY_MASKED = "--empty-masked"
-"""The same, and empty where the program masks interrupts: what is masked is measured so."""
+"""What is empty where a service begins is so where the program masks interrupts, too, for one may
+have run right before: what is masked is measured so."""
 WARM = "--warm-data"
 """With the lines there that a service loads from, where they fit."""
 
@@ -43,6 +44,11 @@ class Cell:
             [f"{self.core}, board {self.board.upper()}, caches {self.caches}", *words]
         )
         return f"{state}; {self.prices}" if self.prices else state
+
+    @property
+    def empties(self) -> bool:
+        """A cache is empty where a service begins."""
+        return self.caches == "cold" or EMPTY in self.beside
 
     @property
     def varies(self) -> bool:

@@ -185,7 +185,9 @@ def _options(cell: Cell, program: Program, number: int, masked: bool = False) ->
     words: list[str | Path] = ["--caches", cell.caches, "--phase", str(number * STEP)]
     words += ["--seed", str(number + 1)]
     for word in cell.beside:
-        words += [EMPTY_MASKED if masked and word == EMPTY else word, *of_options.get(word, [])]
+        words += [word, *of_options.get(word, [])]
+    if masked and cell.empties:
+        words.append(EMPTY_MASKED)
     if cell.caches == "warm":
         words += ["--full", before / "full"]
     return words
@@ -218,7 +220,7 @@ def measured_run(cell: Cell, program: Program, number: int) -> kept.Run:
     left_out = measure(folder, program.cuts)
     if cell.folder != REFERENCE.folder:
         _forget(folder)
-    if EMPTY in cell.beside:
+    if cell.empties:
         other = simulated(cell, program, number, masked=True)
         left_out |= measure(other, program.cuts, "interrupts")
         kept.table(other, "interrupts").replace(kept.table(folder, "interrupts"))

@@ -115,7 +115,7 @@ Options options(int count, char **words)
         else if (word == "--refresh") it.refresh = true;
         else if (word == "--jitter") it.jitter = true;
         else if (word == "--empty-data") it.empty_data = true;
-        else if (word == "--empty-masked") it.empty_data = it.empty_masked = true;
+        else if (word == "--empty-masked") it.empty_masked = true;
         else if (word == "--caches") {
             const auto state = value();
             if (state != "cold" && state != "warm" && state != "ideal" && state != "left")
@@ -130,16 +130,18 @@ Options options(int count, char **words)
     if (files.size() != 2 || it.marks.empty())
         fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|warm|ideal|left] [--full FILE] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
-                      "[--data FILE] [--emptied FILE] [--empty-data|--empty-masked|--warm-data FILE] "
+                      "[--data FILE] [--emptied FILE] [--empty-data|--warm-data FILE] [--empty-masked] "
                       "[--interrupts FILE --latencies FILE] "
                       "[--limit CYCLES]");
     if (it.warm_code == it.full.empty())
         fail("bench", "--caches warm and --full FILE go together");
+    if (it.empty_masked && !it.cold && (!it.empty_data || !it.warm.empty()))
+        fail("bench", "--empty-masked empties what --caches cold or --empty-data does, at further places");
     if (it.interrupts.empty() != it.latencies.empty())
         fail("bench", "--interrupts FILE and --latencies FILE go together");
 #ifndef CORE_HAS_DATA_CACHE
     if (it.empty_data)
-        fail("bench", "--empty-data, --empty-masked and --warm-data are for cores with a data cache");
+        fail("bench", "--empty-data and --warm-data are for cores with a data cache");
     if (!it.data.empty())
         fail("bench", "--data is for cores with a data cache; --accesses has all accesses of this one");
 #endif
