@@ -313,6 +313,9 @@ class Context:
     """What something else took over from its last own instruction."""
     behind_read: bool = False
     """What it goes on behind is a handler that read last."""
+    behind: int = -1
+    """Table index of the load that it goes on behind, where another thread switched to it by one.
+    Also if it is interrupted first: windows are counted as they are without interrupts."""
     entry: int | None = None
     """Of a handler that a service names: table index of its first instruction."""
 

@@ -70,8 +70,10 @@ class Meanwhile:
         if first < 0 or any(first < cut <= position for cut in self.cuts):
             return
         for at in range(first, position + 1):
-            for code in self.accesses.get(at, ()):
-                meanwhile = at not in claimed and self._comes_behind(at, position, asked)
+            comes_behind = at not in claimed and self._comes_behind(at, position, asked)
+            for number, code in enumerate(self.accesses.get(at, ())):
+                # A second one of i waits for the first, which is made when the line is there.
+                meanwhile = comes_behind and (at < position or number == 0)
                 yield position - at if meanwhile else NOT_MEANWHILE, code
 
     @staticmethod

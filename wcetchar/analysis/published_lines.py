@@ -22,7 +22,7 @@ from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.successions import Successions
 from wcetchar.counting.columns import INSTRUCTION_BITS, SUCCESSION, unpack
-from wcetchar.model.access import Succession
+from wcetchar.model.access import EventKind, Succession
 from wcetchar.model.cache import APART
 from wcetchar.model.characterization import (
     Blocking,
@@ -36,6 +36,9 @@ from wcetchar.model.characterization import (
     SectionInfo,
 )
 from wcetchar.model.service import LogicalSection, Parameter, SectionKind
+
+_Accesses = tuple[tuple[int, Succession], ...]
+"""As of :class:`HiddenStalls`."""
 
 
 class Places:
@@ -151,7 +154,7 @@ class Places:
     ) -> tuple[tuple[HiddenStalls, ...], tuple[LinesInVain, ...]]:
         """What goes on while lines are loaded, of lines that belong to one section of those that
         code is fetched from. ``key``: the succession of a packed class."""
-        hidden: Counter[tuple[int, str, Hidden]] = Counter()
+        hidden: Counter[tuple[int, str, tuple[EventKind, ...], _Accesses]] = Counter()
         in_vain: Counter[tuple[int, str, int]] = Counter()
         for size, lines in entered.first.items():
             for line, first in lines.items():
@@ -162,20 +165,14 @@ class Places:
                 if isinstance(first, int):
                     in_vain[size, section, first] += 1
                 elif first != Hidden():
-                    hidden[size, section, first] += 1
-        groups = sorted(
-            hidden.items(), key=lambda one: (*one[0][:2], one[0][2].stalls, one[0][2].accesses)
-        )
+                    accesses = tuple((before, key(code)) for before, code in first.accesses)
+                    hidden[size, section, first.stalls, accesses] += 1
+        # Accesses have no order but that of their text.
+        groups = sorted(hidden.items(), key=lambda one: (*one[0][:3], [*map(str, one[0][3])]))
         return (
             tuple(
-                HiddenStalls(
-                    size,
-                    section,
-                    first.stalls,
-                    lines,
-                    tuple((before, key(code)) for before, code in first.accesses),
-                )
-                for (size, section, first), lines in groups
+                HiddenStalls(size, section, stalls, lines, accesses)
+                for (size, section, stalls, accesses), lines in groups
             ),
             tuple(sorted(LinesInVain(*key, lines) for key, lines in in_vain.items())),
         )

@@ -111,9 +111,6 @@ class Recorder:
         self._handlers_switch = False
         """A function has switched threads for a handler: which exception a return is from is then
         no matter of nesting."""
-        self._switched_by: tuple[Context, int] | None = None
-        """Who goes on behind a load that switched threads, and that load's table index: until
-        something is executed."""
         self._leaving = False
         """The last instruction returned from an exception, and no event of the trace says so."""
         self._suspended = Threads()
@@ -189,10 +186,7 @@ class Recorder:
                 low = high - HISTORY_EVENTS
         piece = self._piece(low, high)
         piece.behind_read, context.behind_read = context.behind_read, False
-        if self._switched_by is not None:
-            if self._switched_by[0] is context:
-                piece.behind = self._switched_by[1]
-            self._switched_by = None
+        piece.behind, context.behind = context.behind, -1
         context.remember(piece)
         self._timeline.add(context, piece)
         if window is None:

@@ -65,7 +65,7 @@ class Switching(Activities):
         else:
             self._context, self._nested, self._lock = frame.context, [*frame.below], frame.lock
             self._context.resumed = True
-            self._switched_by = self._context, before.last
+            self._context.behind = before.last
             self._handlers_switch |= self._context.exception is not None
         if self._floats is not None:
             # Which part of the registers is in use is the core's, as the masks are.

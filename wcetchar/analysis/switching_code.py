@@ -15,6 +15,8 @@ then refused inside windows (``succession``).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.model.instruction import Flow, Instruction, RegisterRoles
 
@@ -47,6 +49,24 @@ def switching_loads(resolved: Resolved) -> frozenset[int]:
     ]
     index = {instruction.address: i for i, instruction in enumerate(table.instructions)}
     return frozenset(i for i in loads if _can_return(resolved, i, index))
+
+
+def put_away_before(resolved: Resolved, loads: Iterable[int]) -> frozenset[int]:
+    """Of such loads, those whose function stores the stack pointer as well, as it does of the
+    thread that calls it; ``longjmp`` does not."""
+    table, function_at = resolved.table, resolved.image.function_at
+    storing = {
+        function.address
+        for row in table.instructions
+        if moves_the_stack_pointer(row, table.registers, writes=True)
+        and (function := function_at(row.address)) is not None
+    }
+    return frozenset(
+        load
+        for load in loads
+        if (function := function_at(table.instructions[load].address)) is not None
+        and function.address in storing
+    )
 
 
 def _can_return(resolved: Resolved, load: int, index: dict[int, int]) -> bool:

@@ -156,10 +156,21 @@ class Pricer:
             regions = [reached(one) for one in around]
             if any(not each or name in {one.name for one in each} for each in regions):
                 return None
-            # A late transfer behind a write is held where it is, which may be before the line.
-            wait = wait_of(replace(succession, late=0), replace(self._bus, reached=reached))
-            if any(one.clock_divider > 1 for each in regions for one in each):
-                wait = Interval(wait.low, wait.low, wait.high)  # the edge is waited for behind it
+            if self.profile.core.write_buffer > 1 and (
+                Operation.WRITE in self.profile.regions[name].times
+            ):
+                return None  # a write of long ago may be in the queue
+            if any(len(each) > 1 for each in regions):
+                return Interval()  # what is charged is of the dearest of these
+            bus = replace(self._bus, reached=reached)
+            wait = wait_of(succession, bus)
+            # What late transfers find held is no wait of the access, and may be before the line.
+            held = in_nanoseconds(times(bus.held, succession.late), self.clock).high
+            low = most(Fraction(0), wait.low - held)
+            # The edge is waited for behind the line.
+            edges = any(one.clock_divider > 1 for each in regions for one in each)
+            nominal = low if edges else most(low, wait.nominal - held)
+            wait = Interval(low, nominal, wait.high)
             return wait + self._access(access).time if own else wait
 
         def meanwhile(succession: Succession, region: Region, own: bool) -> Interval | None:

@@ -268,6 +268,9 @@ OPERAND_STALLS: Final = frozenset(
 AHEAD: Final = 6
 """Instructions before the one that enters a line, whose accesses may come when that has been asked
 for."""
+MOST_MEANWHILE: Final = 3
+"""Of these, how many a core may say to access behind the line: in a pipeline of five stages the
+third one before it is in that for memory."""
 NOT_MEANWHILE: Final = AHEAD + 1
 """In place of how many instructions before: the access may come sooner."""
 STALLS: Final = OPERAND_STALLS | frozenset(

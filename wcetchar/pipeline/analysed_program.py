@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from wcetchar.analysis.resolve import Resolved
-from wcetchar.analysis.switching_code import switching_loads
+from wcetchar.analysis.switching_code import put_away_before, switching_loads
 from wcetchar.errors import InputError
 from wcetchar.model.flow import FunctionGraph
 from wcetchar.model.flow_fact import Fact, NoReturn
@@ -74,7 +74,8 @@ class AnalysedProgram:
         given = Given(table, self.places.register_calls, said, observed.targets)
         self.said = frozenset(said)
         switches = switching_loads(resolved)
-        at_switches = [table.instructions[index].address for index in switches]
+        self._returning = put_away_before(resolved, switches)
+        at_switches = [table.instructions[index].address for index in self._returning]
         while True:
             self.whole = program_graph(
                 image,
@@ -167,7 +168,7 @@ class AnalysedProgram:
         return any(
             block.first <= index <= block.last
             for block in function.blocks
-            for index in self.program.switches
+            for index in self._returning
         )
 
     def _sections_of(self, low: int, high: int) -> frozenset[str] | None:

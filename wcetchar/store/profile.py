@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from wcetchar.errors import InputError, did_you_mean
-from wcetchar.model.access import AHEAD, EventKind, Operation
+from wcetchar.model.access import MOST_MEANWHILE, EventKind, Operation
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.hardware import (
@@ -271,7 +271,7 @@ class InstructionCacheDoc(CacheDoc):
         description="while a line is loaded, what its first instruction and the one before it wait "
         "for beside fetches arrives",
     )
-    hides_accesses: Annotated[Integer, Field(ge=0, le=AHEAD)] = Field(
+    hides_accesses: Annotated[Integer, Field(ge=0, le=MOST_MEANWHILE)] = Field(
         0,
         description="of so many instructions before the one that a line is loaded for, the data "
         "accesses come when the line has been asked for, so that both are waited for at once; of "

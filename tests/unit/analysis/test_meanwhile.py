@@ -28,6 +28,7 @@ from wcetchar.model.service import Service, ServiceKind
 DATA = 0x80400000
 HEAD = """
 .option norvc
+.option arch, +a
 .section .marks,"aw",%nobits
 .global wcet_mark
 .type wcet_mark,%object
@@ -83,6 +84,8 @@ def made(assemble: Assemble, rows: tuple[str, ...]) -> tuple[Loaded, list[Row]]:
             trace.append(r(DATA + 4 * number))
         if row.startswith("sw"):
             trace.append(w(DATA + 4 * number))
+        if row.startswith("amo"):
+            trace += [r(DATA + 4 * number), w(DATA + 4 * number)]
         if row == "ret":
             break
     return (image, table), [*trace, i(at["driver_3"]), mark(1, 7)]
@@ -144,6 +147,16 @@ def test_what_is_between_may_hold_them(
     ((line, found),) = told(assemble_riscv, rows)
     assert line == 1
     assert [before for before, _ in found] == expected
+
+
+def test_of_what_enters_the_line_only_the_first_access_finds_it_there(
+    assemble_riscv: Assemble,
+) -> None:
+    """Its second one waits for the first."""
+    rows = (*["nop"] * 8, "amoadd.w a0, a1, (s0)", "ret")
+    assert told(assemble_riscv, rows) == [(1, [(0, "r"), (NOT_MEANWHILE, "w behind r")])]
+    rows = (*["nop"] * 7, "amoadd.w a0, a1, (s0)", "nop", "ret")
+    assert told(assemble_riscv, rows) == [(1, [(1, "r"), (1, "w behind r")])]
 
 
 def test_what_ran_before_the_window_is_not_known(assemble_riscv: Assemble) -> None:

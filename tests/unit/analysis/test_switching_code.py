@@ -10,7 +10,7 @@ from listing import load
 from riscv_listing import SCRIPT, SERVICES
 
 from wcetchar.analysis.resolve import resolve
-from wcetchar.analysis.switching_code import switching_loads
+from wcetchar.analysis.switching_code import put_away_before, switching_loads
 
 MARKS = """
 .section .marks,"aw",%nobits
@@ -83,3 +83,23 @@ def test_functions_that_switch(assemble_riscv: Callable[[str, str], Path], code:
 def test_functions_that_do_not(assemble_riscv: Callable[[str, str], Path], code: str) -> None:
     addresses, _ = found(assemble_riscv, code)
     assert addresses == []
+
+
+@pytest.mark.parametrize(
+    ("code", "stores"),
+    [
+        (SWITCHES["registers in the control block"], True),
+        (SWITCHES["registers on the stack"], True),
+        # As longjmp and the start of the first thread have it: nothing comes back to such a call.
+        ("lw ra, 0(a0); lw s0, 4(a0); load: lw sp, 8(a0); mv a0, a1; ret", False),
+        ("sw ra, 12(sp); load: lw sp, 0(a0); lw ra, 4(a0); ret", False),
+    ],
+)
+def test_what_puts_its_own_stack_away_is_come_back_to(
+    assemble_riscv: Callable[[str, str], Path], code: str, stores: bool
+) -> None:
+    source = MARKS + code.replace("; ", "\n").replace(";", "\n") + "\n.size tested, .-tested\n"
+    resolved = resolve(SERVICES, *load(assemble_riscv(source, SCRIPT)))
+    loads = switching_loads(resolved)
+    assert len(loads) == 1
+    assert put_away_before(resolved, loads) == (loads if stores else frozenset())
