@@ -26,7 +26,9 @@ RUNS = {
     "imac-cached-d-ideal--empty-data-0",
 }
 """Folders, with two runs of a state that varies."""
-BESIDE = {"imac-cached-d-ideal--empty-data-0-masked", "imc-a-before-warm"}
+MASKED = {f"{folder}-masked" for folder in RUNS if "cold" in folder or "empty" in folder}
+"""Of states in which a cache is empty where a service begins."""
+BESIDE = {*MASKED, "imc-a-before-warm"}
 
 
 class StandIn:
@@ -229,7 +231,7 @@ def test_what_is_not_whole_is_run_again(machine: Machine, damage: Callable[[Path
     found, _ = machine.measured()
     damage(machine.of_run("imc-a-cold--second-master--busiest-1"))
     again, made = machine.measured()
-    assert made == {"imc-a-cold--second-master--busiest-1", "imc-a-ideal-0"}
+    assert made & RUNS == {"imc-a-cold--second-master--busiest-1", "imc-a-ideal-0"}
     assert again == found
 
 
