@@ -8,7 +8,7 @@
 # make validate  FreeRTOS on boards in RTL, every service measured, against its published figures and bounds
 # make fit     a profile that fits itself: micro-benchmarks on a board in RTL, then FreeRTOS against it;
 #              FITTED=b (slow flash, cold and warm), c (one memory at half the clock, write buffer), d (b, and a
-#              data cache), a-shared (a second master)
+#              data cache), d-posted (d, whose writes go on behind the core), a-shared (a second master)
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make docs    the documentation as a site in build/site; a warning is an error

@@ -166,6 +166,29 @@ def test_lines_of_caches_take_what_the_board_says(tmp_path: Path, board: str, by
 
 
 @pytest.mark.long
+def test_writes_that_go_on_behind_the_core_bring_it_near_to_what_the_verilog_says(
+    tmp_path: Path,
+) -> None:
+    """But for a cycle of what a read of flash misses."""
+    core = "imac-cached"
+    bench(core=core)
+    said = _fit(tmp_path, "--board", "d-posted", "--bench", BENCH.with_name(f"bench-{core}"))
+    for what in "micro-benchmarks, fitted", "FreeRTOS basic, fitted":
+        assert _spread(said, what)[0] == 0
+    *_, median, _ = _spread(said, "FreeRTOS basic, fitted")
+    assert median <= 8
+    fitted, written = (
+        load_profile(str(tmp_path / "fitted.yaml")),
+        load_profile("vexriscv/imac-board-d-cached"),
+    )
+    here, there = fitted.regions, written.regions
+    assert here["code"].line_refill == there["code"].line_refill
+    assert here["data"].load_miss_penalty == there["data"].load_miss_penalty
+    writes = [one["data"].times[Operation.WRITE].first.high for one in (here, there)]
+    assert writes[0] == writes[1]
+
+
+@pytest.mark.long
 def test_what_a_second_master_takes_is_what_the_board_says(tmp_path: Path) -> None:
     said = _fit(tmp_path, "--alone", "--board", "a-shared")
     unsafe, rows, *_ = _spread(said, "micro-benchmarks, fitted")
