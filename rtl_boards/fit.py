@@ -83,6 +83,14 @@ def _cache(*known: str) -> str:
     return f"{{{', '.join(('line: 32', 'size: 4 KiB', 'ways: 1', *known))}}}"
 
 
+HIDING = _cache("hides stalls: true", "in vain saves: 1 cycle")
+
+
+def _posting(writes: int) -> str:
+    """Lines of a core that goes on while so many writes are under way, and reads whole words."""
+    return f"  write buffer: {writes}\n  data width: 32\n  least width: {{read: 32}}\n"
+
+
 def _states(label: str, instructions: str, data: str | None = None) -> tuple[str, ...]:
     words = ("--instruction-cache", f"{label}={instructions}")
     return words if data is None else (*words, "--data-cache", f"{label}={data}")
@@ -127,9 +135,8 @@ FITTED = {
         (
             (
                 f"  instruction cache: {_cache()}",
-                "  write buffer: 1\n  data width: 32\n  least width: {read: 32}\n"
                 # It goes on while a line is loaded.
-                f"  instruction cache: {_cache('hides stalls: true', 'in vain saves: 1 cycle')}",
+                f"{_posting(1)}  instruction cache: {HIDING}",
             ),
         ),
         ("--successions",),
@@ -145,8 +152,7 @@ FITTED = {
         (
             (
                 "  instruction cache: ",
-                "  write buffer: 1\n  data width: 32\n  least width: {read: 32}\n"
-                "  instruction cache: ",
+                f"{_posting(1)}  instruction cache: ",
             ),
             (
                 "    bus width: 32    # assumed\n    base: 0x80000000",
@@ -187,8 +193,7 @@ FITTED["d-posted"] = replace(
         *_D.replaced,
         (
             f"  instruction cache: {_cache()}",
-            "  write buffer: 2\n  data width: 32\n  least width: {read: 32}\n"
-            f"  instruction cache: {_cache('hides stalls: true', 'in vain saves: 1 cycle')}",
+            f"{_posting(2)}  instruction cache: {HIDING}",
         ),
     ),
     counted=(*_D.counted, "--successions"),

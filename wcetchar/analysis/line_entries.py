@@ -236,9 +236,10 @@ class LineEntries:
                 executed[one] = min(at, executed.get(one, at))
             used = np.union1d(np.unique(starts), np.unique(ends))
             if not self.buffered:
-                hidden, asks = _hidden(executed, in_vain, used.tolist(), onwards, waits)
+                at_first = {*executed.values()}
+                hidden, asks = _hidden(executed, at_first, in_vain, used.tolist(), onwards, waits)
                 entered.first[line] = hidden
-                entered.asked[line] = Asked(asks, onwards, waiting, {*executed.values()})
+                entered.asked[line] = Asked(asks, onwards, waiting, at_first)
                 executes = [(starts, begins), (ends, crosses)]
                 order = _in_order(executes, [vain.lines[number] for vain in vains], which)
                 entered.behind[line] = turns(*order, line)
@@ -334,6 +335,7 @@ def _first_of(lines: Codes, entered: Flags) -> dict[int, int]:
 
 def _hidden(
     executed: Mapping[int, int],
+    entering: Collection[int],
     in_vain: Mapping[int, tuple[int, int]],
     used: Iterable[int],
     onwards: Flags,
@@ -343,6 +345,7 @@ def _hidden(
 
     Args:
         executed: where in the window each line is entered by what is executed, first.
+        entering: all of these positions.
         in_vain: where in vain, and how many cycles before control is transferred, at least.
         used: lines that something that is executed lies in.
         onwards: by position, the instruction before it is the one before it in memory.
@@ -355,8 +358,7 @@ def _hidden(
         for line, position in executed.items()
         if onwards[position] and not (line in in_vain and in_vain[line][0] < position)
     }
-    entering, counted = set(executed.values()), set[int]()
-    asks: dict[int, int] = {}
+    counted, asks = set[int](), dict[int, int]()
     for line, position in sorted(executed.items(), key=lambda entry: entry[1]):
         stalls: list[EventKind] = []
         if position in loads and position not in counted:

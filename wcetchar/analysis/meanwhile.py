@@ -63,7 +63,6 @@ class Meanwhile:
                 if isinstance(known, Hidden) and any(d != NOT_MEANWHILE for d, _ in found):
                     lines[line] = replace(known, accesses=found)
                     claimed.update(position - d for d, _ in found if d != NOT_MEANWHILE)
-        entered.asked.clear()
 
     def _of(self, position: int, asked: Asked, claimed: set[int]) -> Iterator[tuple[int, int]]:
         first = position - AHEAD

@@ -276,11 +276,8 @@ class Stalls:
 def following_up_to(table: InstructionTable, last: int) -> list[int]:
     """The instruction before one in memory, if there is one, and that one."""
     rows = table.instructions
-    return [
-        i
-        for i in (last - 1, last)
-        if i >= 0 and rows[i].end in (rows[last].address, rows[last].end)
-    ]
+    follows = last > 0 and rows[last - 1].end == rows[last].address
+    return [last - 1, last] if follows else [last]
 
 
 def _address_of(instruction: Instruction) -> int:

@@ -173,9 +173,6 @@ class Pricer:
             wait = Interval(low, nominal, wait.high)
             return wait + self._access(access).time if own else wait
 
-        def meanwhile(succession: Succession, region: Region, own: bool) -> Interval | None:
-            return waited(succession, region.name, own)
-
         @cache
         def longest(name: str) -> Fraction:
             region = self.profile.regions[name]
@@ -186,7 +183,7 @@ class Pricer:
             counted=self.successions,
             longest=lambda region: longest(region.name),
             behind=behind,
-            meanwhile=meanwhile,
+            meanwhile=lambda succession, region, own: waited(succession, region.name, own),
         )
 
     def notes(self) -> Iterator[str]:

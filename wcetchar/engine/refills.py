@@ -520,7 +520,8 @@ class RefillPrices:
         if others:
             return
         size = self.geometry.line
-        for group in footprint.hidden:
+        hides = self.hides.stalls is not None or self.hides.accesses > 0
+        for group in footprint.hidden if hides else ():
             if group.size == size and group.section in self.price:
                 known = self.hides.stalls or {}
                 waits = (known.get(kind, ZERO_SPAN) for kind in group.stalls)

@@ -14,7 +14,6 @@ import numpy as np
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.switching_code import put_away_before, switching_loads
 from wcetchar.errors import InputError
-from wcetchar.model.flow import FunctionGraph
 from wcetchar.model.flow_fact import Fact, NoReturn
 from wcetchar.model.observed import Observed
 from wcetchar.model.service import SectionKind
@@ -154,22 +153,16 @@ class AnalysedProgram:
     def assumptions(self, found: Expanded) -> list[str]:
         """What values in the functions of a service rest on, and what these do, for people."""
         used = {at for at, _ in found.reached} & set(self.values)
-        switch = sorted(f.name for f in found.functions if self._switches(f))
+        passing = self.program.graph.passing
+        switching = {at for load in self._returning for at, _ in passing.get(load, ())}
         return [
             *sorted({one for at in used for one in self.values[at].assumptions}),
             *(
                 f"{name} switches threads, and returns to where its thread called it, once that "
                 "goes on"
-                for name in switch
+                for name in sorted(f.name for f in found.functions if f.address in switching)
             ),
         ]
-
-    def _switches(self, function: FunctionGraph) -> bool:
-        return any(
-            block.first <= index <= block.last
-            for block in function.blocks
-            for index in self._returning
-        )
 
     def _sections_of(self, low: int, high: int) -> frozenset[str] | None:
         resolved = self._resolved

@@ -331,19 +331,22 @@ def check_lines(source: Source) -> None:
 def _check_accesses(source: Source, at: Steps, hidden: Mapping[str, Any]) -> None:
     """Reports accesses whose succession there is not, or which end a window."""
     declared = list_at(source.data, "successions")
-    for line, sections in hidden.items():
-        for section, found in sections.items() if isinstance(sections, dict) else ():
-            for text in found if isinstance(found, dict) else ():
-                for number in re.findall(r":([0-9]+)", text.partition(_THEN)[2]):
-                    known = int(number) < len(declared) and declared[int(number)]
-                    if not isinstance(known, dict) or known.get("access") is None:
-                        source.report(
-                            (*at, "hidden", line, section, text),
-                            f"there is no succession {number} with an access",
-                            expected=f"a number below {len(declared)}, of one that ends with an "
-                            "access",
-                            key=True,
-                        )
+    named = (
+        (line, section, text)
+        for line in hidden
+        for section in mapping_at(hidden, line)
+        for text in mapping_at(hidden, line, section)
+    )
+    for steps in named:
+        for number in re.findall(r":([0-9]+)", steps[-1].partition(_THEN)[2]):
+            known = int(number) < len(declared) and declared[int(number)]
+            if not isinstance(known, dict) or known.get("access") is None:
+                source.report(
+                    (*at, "hidden", *steps),
+                    f"there is no succession {number} with an access",
+                    expected=f"a number below {len(declared)}, of one that ends with an access",
+                    key=True,
+                )
 
 
 def check_points(

@@ -15,7 +15,7 @@ from pathlib import Path
 import listing
 import pytest
 import stall_count
-from listing import HandTrace, Row, batches, i, load, mark, r, w
+from listing import FUNCTION, HandTrace, Row, batches, i, load, mark, r, sections, w
 from riscv_listing import SCRIPT, SERVICES, Labels
 
 from wcetchar.analysis import history
@@ -34,23 +34,10 @@ from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import Part, SchedulerLock, Service, ServiceKind, ServicesFile
 from wcetchar.model.trace import Event
 
-SOURCE = """
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 0x10000
-.section .data,"aw"
-  .space 0x1000
-.text
-.macro function name
-  .p2align 2
-  .global \\name
-  .type \\name,%function
-  \\name:
-.endm
+SOURCE = (
+    sections(0x10000, 0x1000)
+    + FUNCTION
+    + """
 function boot
   csrsi mstatus, 8
 boot_2: ret
@@ -117,6 +104,7 @@ function unlock
   ret
 .size unlock, .-unlock
 """
+)
 
 DATA = 0x80400000
 A, B, C = DATA, DATA + 64, DATA + 128
@@ -397,15 +385,12 @@ def test_a_call_that_is_switched_away_is_counted_as_one(call: Resolved, at: Labe
     assert window.switched
 
 
-STALLS = set(stall_count.KINDS)
-
-
 def stalls(window: Window, resolved: Resolved) -> Counter[str]:
     labelled = Labeller(resolved, "hand").label(window)
     names = resolved.section_names
     keys = (key_of(unpack(code)[1], names) for code in labelled.packed.tolist())
     kinds = (key.kind.value for key in keys if isinstance(key, CoreEvent))
-    return Counter(kind for kind in kinds if kind in STALLS)
+    return Counter(kind for kind in kinds if kind in stall_count.KINDS)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 64])
@@ -437,20 +422,28 @@ def test_so_it_does_if_it_is_interrupted_first(blocking: Resolved, at: Labels) -
     assert stalls(second, blocking)["consecutive access"] == 1
 
 
-def test_an_activation_waits_for_it_too(loaded: Loaded, at: Labels) -> None:
+@pytest.fixture
+def helper(loaded: Loaded) -> Resolved:
     only = replace(
         services(ServiceKind.CALL),
         services=(Service("helper", 9, ServiceKind.ACTIVATION, ("other",)),),
     )
-    rows = [
+    return resolve(only, *loaded)
+
+
+def activates(at: Labels) -> list[Row]:
+    """B begins, and is switched in once more between the marks."""
+    return [
         i(at["boot"]), i(at["service_2"]), *switch(at, A, B), *starts(at), i(at["service_3"]),
         i(at["driver"]), mark(0, 9), i(at["service_2"]), *switch(at, A, B), *again(at),
         i(at["service_3"]), *end(at, 9),
     ]  # fmt: skip
-    resolved = resolve(only, *loaded)
-    (window,) = find(resolved, rows)
+
+
+def test_an_activation_waits_for_it_too(helper: Resolved, at: Labels) -> None:
+    (window,) = find(helper, activates(at))
     # switch_4, then switch_2 and switch_3
-    assert stalls(window, resolved)["consecutive access"] == 3
+    assert stalls(window, helper)["consecutive access"] == 3
 
 
 @pytest.mark.parametrize("written", [A + 8, A + 6, A + 10])
@@ -593,19 +586,10 @@ def test_a_thumb_function_switches_threads_too(assemble: Callable[..., Path]) ->
 
 
 def test_an_activation_is_what_a_thread_does_between_two_switches(
-    loaded: Loaded, at: Labels
+    helper: Resolved, at: Labels
 ) -> None:
     """B's, from behind the load that went on with it to its own load of A's stack pointer."""
-    only = replace(
-        services(ServiceKind.CALL),
-        services=(Service("helper", 9, ServiceKind.ACTIVATION, ("other",)),),
-    )
-    rows = [
-        i(at["boot"]), i(at["service_2"]), *switch(at, A, B), *starts(at), i(at["service_3"]),
-        i(at["driver"]), mark(0, 9), i(at["service_2"]), *switch(at, A, B), *again(at),
-        i(at["service_3"]), *end(at, 9),
-    ]  # fmt: skip
-    (window,) = find(resolve(only, *loaded), rows)
+    (window,) = find(helper, activates(at))
     expected = ["switch_4", "switch_5", "other_4", "other_5", "other", "other_2", "other_3"]
     assert [name for name, _ in shown(window, at)] == [*expected, "switch", "switch_2", "switch_3"]
     assert window.exact

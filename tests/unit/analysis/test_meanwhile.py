@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from listing import HandTrace, Row, batches, i, load, mark, r, w
+from listing import FUNCTION, HandTrace, Row, batches, i, load, mark, r, sections, w
 from riscv_listing import SCRIPT, SERVICES
 
 from wcetchar.analysis.accesses import Labeller
@@ -26,33 +26,23 @@ from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import Service, ServiceKind
 
 DATA = 0x80400000
-HEAD = """
+HEAD = (
+    sections(4096, 4096)
+    + FUNCTION
+    + """
 .option norvc
 .option arch, +a
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 4096
-.section .data,"aw"
-  .space 4096
-.text
 .p2align 5
-.global driver
-.type driver,%function
-driver:
+function driver
   sb x0, 0(s0)
 driver_call: jal service
 driver_3: sb x0, 0(s1)
   j driver
 .size driver, .-driver
 .p2align 5
-.global service
-.type service,%function
-service:
+function service
 """
+)
 PLAIN = (
     "addi t0, t0, 1", "addi t0, t0, 1", "lw a0, 0(s0)", "sw a0, 4(s0)", "nop", "lw a1, 8(s0)",
     "addi a2, a2, 1", "lw a3, 12(s0)", "sw a4, 16(s0)", "nop", "ret",

@@ -6,23 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from listing import load
+from listing import load, sections
 from riscv_listing import SCRIPT, SERVICES
 
 from wcetchar.analysis.resolve import resolve
 from wcetchar.analysis.switching_code import put_away_before, switching_loads
 
-MARKS = """
-.section .marks,"aw",%nobits
-.global wcet_mark
-.type wcet_mark,%object
-.size wcet_mark, 1024
-wcet_mark: .space 1024
-.section .stack,"aw",%nobits
-  .space 16
-.section .data,"aw"
-  .space 16
-.text
+MARKS = (
+    sections(16, 16)
+    + """
 .global service, calm, trap, borrow, tested
 .type service,%function
 .type calm,%function
@@ -39,6 +31,7 @@ borrow: mret
 .size borrow, .-borrow
 tested:
 """
+)
 
 SWITCHES = {
     "registers in the control block": "sw sp, 0(a1); load: lw sp, 0(a0); lw ra, 4(a0); ret",
