@@ -54,15 +54,25 @@ class Simulator(Interpreter):
         processor and executed nothing."""
 
     def go(self, length: int) -> Run:
-        """At least so many instructions, and on until a thread has begun to run."""
+        """At least so many instructions, and on until a thread has begun to run, and none is away
+        that was interrupted right behind a return: where it goes on shows that it returned."""
         lines, csr, active = self.listing.lines, self.csr, list[int]()
+        returned = set[int]()
+        """Stack pointers of such threads."""
         operations = {address: self.operation(line) for address, line in lines.items()}
         pc = self.listing.symbols["_start"][0]
-        while len(self.pcs) < length or active or lines[self.pcs[-1]].mnemonic == "mret":
+        while (
+            len(self.pcs) < length
+            or active
+            or returned
+            or lines[self.pcs[-1]].mnemonic == "mret"
+        ):
             is_open = bool(csr["mstatus"] & MIE and csr["mie"] & MTIE)
             if is_open and self._rng.random() < self._often:
                 if not active:
                     self.interrupted.append((len(self.pcs), self.x[2]))
+                    if self.pcs and lines[self.pcs[-1]].mnemonic == "c.jr":
+                        returned.add(self.x[2])
                 active.append(TIMER)
                 self.exceptions.append((len(self.pcs), True, TIMER))
                 pc = self.trap(TIMER, pc)
@@ -81,6 +91,8 @@ class Simulator(Interpreter):
                 target = self.trap(CALL, pc)
             elif name == "mret" and active:
                 self.exceptions.append((len(self.pcs), False, active.pop()))
+                if not active:
+                    returned.discard(self.x[2])
             pc = lines[pc].end if target is None else target
         steps = np.frombuffer(self._steps, dtype=np.uint32)
         data = Data(len(self.pcs), steps, self._words, self._addresses)

@@ -143,6 +143,9 @@ function b               # its own interrupt comes while A is in wait
   give_back
   j b
 .size b, .-b
+function lock
+  ret
+.size lock, .-lock
 function reset
   la sp, stack_a
   la t0, trap
@@ -223,16 +226,14 @@ sections: {text: code sram, data: data sram, stack: data sram, clint: clint}
 """
 
 
-@pytest.fixture(scope="module")
-def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def characterized(folder: Path, services: str) -> dict[str, Any]:
     """What `wcetchar characterize --json` says of the run."""
-    folder = tmp_path_factory.mktemp("switch")
     compiler = shutil.which("riscv64-unknown-elf-gcc")
     if compiler is None:
         pytest.skip("riscv64-unknown-elf-gcc is not installed (gcc-riscv64-unknown-elf)")
     if shutil.which("qemu-system-riscv32") is None:
         pytest.skip("qemu-system-riscv32 is not installed (qemu-system-misc)")
-    files = {"s.s": SOURCE, "s.ld": SCRIPT, "services.yaml": SERVICES, "k.ff": FACTS, "m.yaml": MAP}
+    files = {"s.s": SOURCE, "s.ld": SCRIPT, "services.yaml": services, "k.ff": FACTS, "m.yaml": MAP}
     for name, text in files.items():
         (folder / name).write_text(text)
     options = ["-march=rv32imac_zicsr", "-mabi=ilp32", "-nostdlib", "-static", "-T", "s.ld"]
@@ -249,6 +250,11 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     found["published"] = json.loads(Path(out).read_text())
     found["file"], found["map"] = out, str(folder / "m.yaml")
     return found
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return characterized(tmp_path_factory.mktemp("switch"), SERVICES)
 
 
 def instructions(summary: dict[str, Any], name: str, rounds: int) -> Counter[str]:
@@ -320,3 +326,15 @@ def test_what_a_switch_brings_back_is_an_assumption(summary: dict[str, Any]) -> 
     models = summary["published"]["paths"]["models"]
     (wait,) = [model for model in models if model["service"] == "wait/resume"]
     assert any(text.startswith("switch switches threads") for text in wait["assumptions"])
+
+
+def test_a_lock_lasts_across_a_function_that_switches(tmp_path: Path) -> None:
+    """Where the function that unlocks the scheduler is switched away inside, the thread goes on in
+    it locked, until it returns: in traces, and on all paths, which are held against them."""
+    lock = "scheduler lock:\n  lock: [lock]\n  unlock: [wait]\nservices:"
+    found = characterized(tmp_path, SERVICES.replace("services:", lock))
+    masked = "all interrupts + preemption"
+    assert instructions(found, "wait/call", 3) == {"preemption": 5 + 2 * 3 + 1, masked: 7 + 5}
+    assert instructions(found, "wait/resume", 3) == {masked: 4 + 2, "preemption": 2 * 3 + 5}
+    models = {model["service"]: model for model in found["published"]["paths"]["models"]}
+    assert set(models) == {"wait/call", "wait/resume", "interrupt"}

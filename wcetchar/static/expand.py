@@ -415,7 +415,8 @@ def expand(
         block = before.found.function_of(step.context).blocks[step.block]
         if block.first in cuts.begins:
             hold = step.hold
-            if masking is not None:
+            # A function that switches keeps the thread's lock of the scheduler, as in traces.
+            if masking is not None and block.first - 1 not in program.switches:
                 hold = masking.resumed(hold, contexts[step.context].active)
             starts[step.context, step.block, hold] = None
     explorer = _Explorer(program, contexts, histories, excluded, ends, masking, cuts.asked)

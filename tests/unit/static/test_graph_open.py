@@ -96,13 +96,39 @@ def test_a_call_before_another_function(target: str, last: str, tmp_path: Path) 
     if target == "arm":
         source = ".arm\n" + "".join(
             f".global {name}\n.type {name}, %function\n{name}: {code}\n"
-            for name, code in (("f", last), ("g", back), ("h", back))
+            for name, code in (("f", f"{last}\n.size f, .-f"), ("g", back), ("h", back))
         )
     else:
-        source = function("f") + last + "\n" + function("g") + back + function("h") + back
+        source = function("f") + f"{last}\n.size f, .-f\n" + function("g") + back
+        source += function("h") + back
     program = built(tmp_path, target, source)
     f = program.function(program.graph("f"), "f")
     assert OpenKind.FALLS_OUT in [end.kind for end in f.open]
+
+
+@pytest.mark.parametrize(
+    ("target", "saves", "call", "restores"),
+    [
+        ("v7m", "push {r4, lr}", "bl h", "pop {r4, pc}"),
+        ("v7m", "push {r4, lr}", "svc 0", "pop {r4, pc}"),
+        ("riscv", "mv s0, ra", "jal h", "mv ra, s0\nret"),
+        ("riscv", "mv s0, ra", "ecall", "mv ra, s0\nret"),
+    ],
+)
+def test_a_call_before_a_label_of_assembly_code(
+    target: str, saves: str, call: str, restores: str, tmp_path: Path
+) -> None:
+    """Assembly code that nobody gave a size goes on at a global label behind a call, which others
+    enter as a function: Zephyr's ``_isr_wrapper`` does, at ``z_riscv_thread_start``."""
+    function = riscv if target == "riscv" else thumb
+    back = "ret\n" if target == "riscv" else "bx lr\n"
+    source = function("f") + f"{saves}\ncall: {call}\n"
+    source += function("g") + f"{restores}\n" + function("h") + back
+    program = built(tmp_path, target, source)
+    f = program.function(program.graph("f"), "f")
+    assert not f.open
+    assert any(to == "g" for _, _, to in program.edges(f))
+    assert len(f.returns) == 1
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ _RESTORE: Final = "__riscv_restore_"
 loads the return address that ``__riscv_save_`` put into their frame."""
 _ROUNDS: Final = 30
 _INDIRECT: Final = frozenset({Flow.JUMP_INDIRECT, Flow.JUMP_TABLE, Flow.CALL_INDIRECT})
+_CALLS: Final = frozenset({Flow.CALL, Flow.CALL_INDIRECT, Flow.SUPERVISOR_CALL})
 
 
 @dataclass
@@ -247,6 +248,9 @@ class _Exploration:
             why = f"behind it, at {end:#x}: {self._code.why_not(end)}"
             return Exit(complete=False, open=(OpenEnd(kind, row.address, why),))
         if end in self._functions.boundaries and end != self._address:
+            if row.flow in _CALLS and not self._range:
+                # Assembly code without a size, whose calls come back to a label inside of it.
+                return None
             return Exit(tails=(end,))
         if end in self._functions.ends:
             why = f"at {end:#x} its function ends, and no other begins"
