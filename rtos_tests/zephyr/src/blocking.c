@@ -3,6 +3,7 @@
  * behind than one of the same), L timeouts come before its own. */
 #include "heaps.h"
 #include "helpers.h"
+#include "orders.h"
 
 #define TIMEOUT K_TICKS(1000)
 #define STACK_BYTES (512 + STACK_EXTRA)
@@ -76,26 +77,11 @@ static void timeouts_stop(unsigned count)
         timeouts_stop(before);                                                                     \
     } while (0)
 
-/* ---- what the others wait in, and what wakes ------------------------------------------------- */
-
-static int sem_take(void *object, void *argument)
-{
-    return k_sem_take(object, K_FOREVER);
-}
+/* ---- what wakes ------------------------------------------------------------------------------- */
 
 static void sem_give(void *object)
 {
     k_sem_give(object);
-}
-
-static int condvar_wait(void *object, void *argument)
-{
-    int result;
-
-    k_mutex_lock(&mutex, K_FOREVER);
-    result = k_condvar_wait(object, &mutex, K_FOREVER);
-    k_mutex_unlock(&mutex);
-    return result;
 }
 
 static void condvar_signal(void *object)
@@ -103,19 +89,9 @@ static void condvar_signal(void *object)
     k_condvar_signal(object);
 }
 
-static int event_wait(void *object, void *argument)
-{
-    return (int)k_event_wait(object, 1, false, K_FOREVER);
-}
-
 static void event_post(void *object)
 {
     k_event_post(object, 1);
-}
-
-static int msgq_get(void *object, void *argument)
-{
-    return k_msgq_get(object, wcet_caller_data_2.bytes, K_FOREVER);
 }
 
 static void msgq_put_one(void *object)
@@ -123,19 +99,9 @@ static void msgq_put_one(void *object)
     k_msgq_put(object, wcet_caller_data.bytes, K_NO_WAIT);
 }
 
-static int msgq_put(void *object, void *argument)
-{
-    return k_msgq_put(object, wcet_caller_data_2.bytes, K_FOREVER);
-}
-
 static void msgq_get_one(void *object)
 {
     k_msgq_get(object, wcet_caller_data.bytes, K_NO_WAIT);
-}
-
-static int queue_get(void *object, void *argument)
-{
-    return k_queue_get(object, K_FOREVER) != NULL;
 }
 
 static void queue_append(void *object)
@@ -143,21 +109,9 @@ static void queue_append(void *object)
     k_queue_append(object, wcet_caller_data.words);
 }
 
-static int stack_pop(void *object, void *argument)
-{
-    return k_stack_pop(object, (stack_data_t *)wcet_caller_data_2.words, K_FOREVER);
-}
-
 static void stack_push(void *object)
 {
     k_stack_push(object, 1);
-}
-
-static int pipe_get(void *object, void *argument)
-{
-    size_t got;
-
-    return k_pipe_get(object, wcet_caller_data_2.bytes, 4, &got, 4, K_FOREVER);
 }
 
 static void pipe_put(void *object)
@@ -167,24 +121,9 @@ static void pipe_put(void *object)
     k_pipe_put(object, wcet_caller_data.bytes, 4, &written, 4, K_NO_WAIT);
 }
 
-static int slab_alloc(void *object, void *argument)
-{
-    void *block;
-
-    return k_mem_slab_alloc(object, &block, K_FOREVER);
-}
-
 static void slab_free(void *object)
 {
     k_mem_slab_free(object, taken);
-}
-
-static int heap_alloc(void *object, void *argument)
-{
-    void *memory = k_heap_alloc(object, WANTED_BYTES, K_FOREVER);
-
-    k_heap_free(object, memory);
-    return 0;
 }
 
 static void heap_free(void *object)
@@ -193,11 +132,6 @@ static void heap_free(void *object)
 
     taken = NULL;
     k_heap_free(object, memory);
-}
-
-static int join(void *object, void *argument)
-{
-    return k_thread_join(object, K_FOREVER);
 }
 
 /* k_thread_abort readies who waits for the end, but does not switch to it. */
@@ -242,7 +176,7 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
     void *got;
     int result;
 
-    BLOCK(SERVICE_K_SEM_TAKE_BLOCK, &semaphore.wait_q, sem_take, &semaphore, sem_give,
+    BLOCK(SERVICE_K_SEM_TAKE_BLOCK, &semaphore.wait_q, order_sem_take, &semaphore, sem_give,
           result = k_sem_take(&semaphore, TIMEOUT));
     CHECK(result == 0);
     k_mutex_lock(&mutex, K_FOREVER);
@@ -251,7 +185,7 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
         const unsigned real = crowd_waiting(waiting);
 
         helpers_start(real, PRIORITY_ABOVE, 0);
-        helpers_wait(real, condvar_wait, &condvar, NULL);
+        helpers_wait(real, order_condvar_wait, &condvar, &mutex);
         k_mutex_lock(&mutex, K_FOREVER);
         timeouts_start(before);
         wake_with(condvar_signal, &condvar);
@@ -271,49 +205,49 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
     }
 
     k_event_clear(events, ~0u);
-    BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, &events->wait_q, event_wait, events, event_post,
+    BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, &events->wait_q, order_event_wait, events, event_post,
           found = k_event_wait(events, 1, false, TIMEOUT));
     CHECK(found == 1);
 
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
-    BLOCK(SERVICE_K_MSGQ_GET_BLOCK, &msgq.wait_q, msgq_get, &msgq, msgq_put_one,
+    BLOCK(SERVICE_K_MSGQ_GET_BLOCK, &msgq.wait_q, order_msgq_get, &msgq, msgq_put_one,
           result = k_msgq_get(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
     CHECK(result == 0);
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
     CHECK(k_msgq_put(&msgq, wcet_caller_data.bytes, K_NO_WAIT) == 0);
-    BLOCK(SERVICE_K_MSGQ_PUT_BLOCK, &msgq.wait_q, msgq_put, &msgq, msgq_get_one,
+    BLOCK(SERVICE_K_MSGQ_PUT_BLOCK, &msgq.wait_q, order_msgq_put, &msgq, msgq_get_one,
           result = k_msgq_put(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
     CHECK(result == 0);
 
-    BLOCK(SERVICE_K_QUEUE_GET_BLOCK, &queue.wait_q, queue_get, &queue, queue_append,
+    BLOCK(SERVICE_K_QUEUE_GET_BLOCK, &queue.wait_q, order_queue_get, &queue, queue_append,
           got = k_queue_get(&queue, TIMEOUT));
     CHECK(got == wcet_caller_data.words);
 
     k_stack_init(&stack, (stack_data_t *)wcet_storage, 4);
-    BLOCK(SERVICE_K_STACK_POP_BLOCK, &stack.wait_q, stack_pop, &stack, stack_push,
+    BLOCK(SERVICE_K_STACK_POP_BLOCK, &stack.wait_q, order_stack_pop, &stack, stack_push,
           result = k_stack_pop(&stack, (stack_data_t *)wcet_caller_data.words, TIMEOUT));
     CHECK(result == 0);
 
     k_pipe_init(&pipe, wcet_storage, 16);
-    BLOCK(SERVICE_K_PIPE_GET_BLOCK, &pipe.wait_q.readers, pipe_get, &pipe, pipe_put,
+    BLOCK(SERVICE_K_PIPE_GET_BLOCK, &pipe.wait_q.readers, order_pipe_get, &pipe, pipe_put,
           result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4,
                               (size_t *)&wcet_caller_data.words[8], 4, TIMEOUT));
     CHECK(result == 0);
 
     CHECK(k_mem_slab_init(&slab, wcet_storage, 16, 1) == 0);
     CHECK(k_mem_slab_alloc(&slab, &taken, K_NO_WAIT) == 0);
-    BLOCK(SERVICE_K_MEM_SLAB_ALLOC_BLOCK, &slab.wait_q, slab_alloc, &slab, slab_free,
+    BLOCK(SERVICE_K_MEM_SLAB_ALLOC_BLOCK, &slab.wait_q, order_slab_alloc, &slab, slab_free,
           result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT));
     CHECK(result == 0);
 
     taken = heap_fill(&heap, NULL);
-    BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, &heap.wait_q, heap_alloc, &heap, heap_free,
+    BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, &heap.wait_q, order_heap_alloc, &heap, heap_free,
           got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
     CHECK(got != NULL);
 
     k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,
                     K_NO_WAIT);
-    BLOCK(SERVICE_K_THREAD_JOIN_BLOCK, &thread.join_queue, join, &thread, thread_abort,
+    BLOCK(SERVICE_K_THREAD_JOIN_BLOCK, &thread.join_queue, order_join, &thread, thread_abort,
           result = k_thread_join(&thread, TIMEOUT));
     CHECK(result == 0);
 }
@@ -341,14 +275,6 @@ static void start_holder(int priority)
     CHECK(mutex.owner == &thread);
 }
 
-static int mutex_lock(void *object, void *argument)
-{
-    const int result = k_mutex_lock(object, K_FOREVER);
-
-    k_mutex_unlock(object);
-    return result;
-}
-
 static void let_go(void *object)
 {
     k_sem_give(&release);
@@ -359,7 +285,7 @@ static void measure_mutex_block(unsigned waiting, unsigned before, unsigned read
     int result;
 
     start_holder(PRIORITY_LOWEST - 1);
-    BLOCK(SERVICE_K_MUTEX_LOCK_BLOCK, &mutex.wait_q, mutex_lock, &mutex, let_go,
+    BLOCK(SERVICE_K_MUTEX_LOCK_BLOCK, &mutex.wait_q, order_mutex_lock, &mutex, let_go,
           result = k_mutex_lock(&mutex, TIMEOUT));
     CHECK(result == 0 && mutex.owner == driver_thread);
     k_mutex_unlock(&mutex);

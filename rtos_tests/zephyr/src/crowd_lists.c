@@ -7,8 +7,9 @@
 
 bool crowd_counts(enum crowd kind, unsigned ready)
 {
-    /* What is taken out of a list or put at its head costs the same in all of them. */
-    return kind == CROWD_JOIN || kind == CROWD_MOVE || kind == CROWD_PASS || ready == 1 ||
+    /* What is taken out of a list or put at its head costs the same in all of them; of these four, one is
+     * held out where a formula is found. */
+    return kind == CROWD_JOIN || kind == CROWD_MOVE || kind == CROWD_PASS || ready <= 2 ||
            ready == READY_COUNT_MIDDLE || ready == READY_COUNT_MAX;
 }
 

@@ -98,6 +98,7 @@ void measure_poll(void);
 void measure_polled_objects(void);
 void measure_threads(void);
 void measure_kernel(void);
+void measure_from_interrupt(void);
 void measure_ticks(void);
 void measure_blocking(void);
 void measure_timeouts(void);

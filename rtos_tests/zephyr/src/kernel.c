@@ -120,38 +120,10 @@ static void measure_locks(void)
 
 /* ---- interrupts ------------------------------------------------------------------------------ */
 
-static unsigned ready_now;
-
-static void give_from_interrupt(void)
-{
-    /* No MEASURE: in a handler nothing is unmasked. */
-    wcet_param(0, ready_now);
-    driver_invocations++;
-    wcet_begin(SERVICE_K_SEM_GIVE_ISR);
-    k_sem_give(&semaphore);
-    wcet_end(SERVICE_K_SEM_GIVE_ISR);
-}
-
 static void measure_interrupts(void)
 {
     board_on_interrupt(NULL);
     MEASURE(SERVICE_INTERRUPT, board_interrupt());
-
-    /* A more urgent thread is woken: at its end the interrupt asks for a switch. */
-    FOR_CROWDS(CROWD_LEAD, ready, shape) {
-        helpers_start(1, PRIORITY_ABOVE, 0);
-        helpers_wait(1, take, &semaphore, NULL);
-        board_on_interrupt(give_from_interrupt);
-        ready_now = ready;
-        crowd_start(CROWD_LEAD, ready, shape, NULL);
-        /* As in MEASURE, for the handler. */
-        board_unmask();
-        board_interrupt();
-        crowd_stop();
-        CHECK(!helper_busy(0) && helper_result(0) == 0);
-        helpers_stop();
-        board_on_interrupt(NULL);
-    }
 }
 
 void measure_kernel(void)

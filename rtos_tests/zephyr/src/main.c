@@ -78,8 +78,8 @@ bool swept_ready(unsigned a, unsigned a_min, unsigned a_max, unsigned ready)
     return swept(a, a_min, a_max, ready, 1, READY_COUNT_MAX);
 }
 
-/* Two parameters and R: both axes and some pairs with the least R; the ends with others. In trees few of
- * them, some with 0 < b < R and some with 0 < b <= a, since else b == 0 would look like R > b or a >= b. */
+/* Two parameters and R: both axes and some pairs with the least R; the ends with others, without the least of
+ * those, which alone would look like a value of its own. In trees few of them, some with 0 < b < R and some with 0 < b <= a, since else b == 0 would look like R > b or a >= b. */
 bool swept_three(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigned b_max, unsigned ready)
 {
     if (IS_ENABLED(CONFIG_SCHED_SCALABLE)) {
@@ -92,8 +92,9 @@ bool swept_three(unsigned a, unsigned a_min, unsigned a_max, unsigned b, unsigne
                                 (a > a_min + 1 && coarse(a, a_min, a_max) && b == 2);
     }
     if (ready > 1)
-        return (a == a_min && b == 0) || ((ready == READY_COUNT_MIDDLE || ready == READY_COUNT_MAX) &&
-                                          (a == a_min || a == a_max) && (b == 0 || b == b_max));
+        return (a == a_min && b == 0 && ready != 2) ||
+               ((ready == READY_COUNT_MIDDLE || ready == READY_COUNT_MAX) &&
+                (a == a_min || a == a_max) && (b == 0 || b == b_max));
     return swept(a, a_min, a_max, b, 0, b_max);
 }
 
@@ -118,6 +119,7 @@ static void measure_all(void)
     measure_polled_objects();
     measure_threads();
     measure_kernel();
+    measure_from_interrupt();
     measure_ticks();
     measure_blocking();
     measure_timeouts();

@@ -1,5 +1,6 @@
 /* Mailboxes and pipes where the caller waits, or wakes who waits. */
 #include "helpers.h"
+#include "orders.h"
 
 #define TIMEOUT K_TICKS(1000)
 
@@ -56,44 +57,54 @@ static void pipe_take(void *bytes)
     CHECK(k_pipe_get(&pipe, wcet_caller_data_2.bytes, size, &got, size, K_NO_WAIT) == 0);
 }
 
-#define WAIT(service, a, wake, argument, call)                                                     \
-    do {                                                                                           \
-        timeouts_start(before);                                                                    \
-        wake_with(wake, argument);                                                                 \
-        crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
-        wcet_param(0, a);                                                                          \
-        wcet_param(1, before);                                                                     \
-        wcet_param(2, ready);                                                                      \
-        MEASURE(service, call);                                                                    \
-        crowd_stop();                                                                              \
-        wake_with(NULL, NULL);                                                                     \
-        timeouts_stop(before);                                                                     \
-    } while (0)
-
-static void measure_waits(unsigned size, unsigned before, unsigned ready, unsigned shape)
+/* Behind W receivers, which in lists are more urgent: the first messages are theirs. */
+static void measure_get(unsigned size, unsigned waiting, unsigned before, unsigned ready, unsigned shape)
 {
+    const unsigned real = crowd_waiting(waiting);
     int result;
 
+    helpers_start(real, PRIORITY_ABOVE, 0);
+    helpers_wait(real, order_mbox_get, &mailbox, NULL);
     message(&received, size);
-    WAIT(SERVICE_K_MBOX_GET_BLOCK, size, send, (void *)(uintptr_t)size,
-         result = k_mbox_get(&mailbox, &received, wcet_caller_data_2.bytes, TIMEOUT));
+    timeouts_start(before);
+    wake_with(send, (void *)(uintptr_t)size);
+    crowd_wait(&mailbox.rx_msg_queue, waiting, ready, shape);
+    crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);
+    wcet_param(0, size);
+    wcet_param(1, waiting);
+    wcet_param(2, before);
+    wcet_param(3, ready);
+    MEASURE(SERVICE_K_MBOX_GET_BLOCK,
+            result = k_mbox_get(&mailbox, &received, wcet_caller_data_2.bytes, TIMEOUT));
+    crowd_stop();
+    wake_with(NULL, NULL);
+    timeouts_stop(before);
     CHECK(result == 0 && received.size == size);
+    for (unsigned i = 0; i < real; i++)
+        CHECK(!helper_busy(i));
+    helpers_stop();
+}
+
+static void measure_pipe(unsigned size, unsigned before, unsigned ready, unsigned shape)
+{
+    int result;
 
     /* All bytes but one lie in the pipe's buffer when the call waits, on both sides of its end. */
     k_pipe_init(&pipe, wcet_storage, size);
     CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 1, moved, 1, K_NO_WAIT) == 0);
     CHECK(k_pipe_get(&pipe, wcet_caller_data.bytes, 1, moved, 1, K_NO_WAIT) == 0);
-    WAIT(SERVICE_K_PIPE_PUT_BLOCK, size, pipe_take, (void *)(uintptr_t)(size + 1),
-         result = k_pipe_put(&pipe, wcet_caller_data.bytes, size + 1, moved, size + 1, TIMEOUT));
+    timeouts_start(before);
+    wake_with(pipe_take, (void *)(uintptr_t)(size + 1));
+    crowd_start(CROWD_LEAVE, ready, shape, NULL);
+    wcet_param(0, size);
+    wcet_param(1, before);
+    wcet_param(2, ready);
+    MEASURE(SERVICE_K_PIPE_PUT_BLOCK,
+            result = k_pipe_put(&pipe, wcet_caller_data.bytes, size + 1, moved, size + 1, TIMEOUT));
+    crowd_stop();
+    wake_with(NULL, NULL);
+    timeouts_stop(before);
     CHECK(result == 0 && *moved == size + 1);
-}
-
-static int put(void *object, void *argument)
-{
-    struct k_mbox_msg own;
-
-    message(&own, 4);
-    return k_mbox_put(object, &own, K_FOREVER);
 }
 
 /* Behind W senders, which in lists are more urgent. */
@@ -103,7 +114,7 @@ static void measure_put(unsigned waiting, unsigned before, unsigned ready, unsig
     int result;
 
     helpers_start(real, PRIORITY_ABOVE, 0);
-    helpers_wait(real, put, &mailbox, NULL);
+    helpers_wait(real, order_mbox_put, &mailbox, NULL);
     message(&received, 4);
     timeouts_start(before);
     wake_with(receive, NULL);
@@ -224,13 +235,20 @@ void measure_senders(void)
     for (unsigned size = 2; size <= BYTES_MAX; size++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             FOR_CROWDS(CROWD_LEAVE, ready, shape)
-                if (swept_three(size, 2, BYTES_MAX, before, TIMEOUTS_MAX, ready))
-                    measure_waits(size, before, ready, shape);
+                if (swept_three(size, 2, BYTES_MAX, before, TIMEOUTS_MAX, ready)) {
+                    measure_get(size, 0, before, ready, shape);
+                    measure_pipe(size, before, ready, shape);
+                }
     for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             FOR_CROWDS(crowd_of_waiting(waiting), ready, shape)
-                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
+                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
                     measure_put(waiting, before, ready, shape);
+                    if (waiting > 0)
+                        measure_get(2, waiting, before, ready, shape);
+                    if (waiting == WAITING_MAX && (before == 0 || before == TIMEOUTS_MAX))
+                        measure_get(BYTES_MAX, waiting, before, ready, shape);
+                }
     measure_wakes();
     for (unsigned others = 0; others < WAITING_MAX; others++)
         for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)

@@ -1,8 +1,9 @@
-/* Calls that wait until their timeout comes. Nobody else waits; L timeouts come before. The least
- * urgent thread makes the ticks. */
+/* Calls that wait until their timeout comes, behind W threads that wait already, which in lists are more
+ * urgent; L timeouts come before. The least urgent thread makes the ticks. */
 #include "board.h"
 #include "heaps.h"
 #include "helpers.h"
+#include "orders.h"
 
 #define TICKS 15
 #define TIMEOUT K_TICKS(TICKS)
@@ -42,8 +43,32 @@ static void timeouts_gone(unsigned count)
         CHECK(k_timer_status_get(&timeouts[i]) == 1);
 }
 
-/* One call; L and R are parameters `index` and `index` + 1. */
-#define EXPIRE(service, index, call, expected)                                                     \
+/* One call behind `waiting` threads that wait in `wait`, for which `queue` is the kernel's; `prepare` comes when
+ * they do. */
+#define EXPIRE(service, queue, wait, object, argument, prepare, call, expected)                    \
+    do {                                                                                           \
+        const unsigned real_ = crowd_waiting(waiting);                                             \
+                                                                                                   \
+        helpers_start(real_, PRIORITY_ABOVE, 0);                                                   \
+        helpers_wait(real_, wait, object, argument);                                               \
+        prepare;                                                                                   \
+        timeouts_start(before);                                                                    \
+        crowd_wait(queue, waiting, ready, shape);                                                  \
+        crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);                                \
+        wcet_param(0, waiting);                                                                    \
+        wcet_param(1, before);                                                                     \
+        wcet_param(2, ready);                                                                      \
+        MEASURE(service, call);                                                                    \
+        crowd_stop();                                                                              \
+        timeouts_gone(before);                                                                     \
+        CHECK(expected);                                                                           \
+        for (unsigned i_ = 0; i_ < real_; i_++)                                                    \
+            CHECK(helper_busy(i_));                                                                \
+        helpers_stop();                                                                            \
+    } while (0)
+
+/* The same where nobody else can wait; L and R are parameters `index` and `index` + 1. */
+#define EXPIRE_ALONE(service, index, call, expected)                                               \
     do {                                                                                           \
         timeouts_start(before);                                                                    \
         crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
@@ -61,7 +86,7 @@ static void sleeps(void *unused, void *unused2, void *unused3)
         k_sleep(K_FOREVER);
 }
 
-static void measure_objects(unsigned before, unsigned ready, unsigned shape)
+static void measure_objects(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
 {
     size_t *moved = (size_t *)&wcet_caller_data.words[8];
     struct k_event *events = &event;
@@ -69,64 +94,71 @@ static void measure_objects(unsigned before, unsigned ready, unsigned shape)
     void *got;
     int result;
 
-    EXPIRE(SERVICE_K_SEM_TAKE_TIMEOUT, 0, result = k_sem_take(&semaphore, TIMEOUT),
-           result == -EAGAIN);
-    k_mutex_lock(&mutex, K_FOREVER);
-    EXPIRE(SERVICE_K_CONDVAR_WAIT_TIMEOUT, 0, result = k_condvar_wait(&condvar, &mutex, TIMEOUT),
+    EXPIRE(SERVICE_K_SEM_TAKE_TIMEOUT, &semaphore.wait_q, order_sem_take, &semaphore, NULL, (void)0,
+           result = k_sem_take(&semaphore, TIMEOUT), result == -EAGAIN);
+    EXPIRE(SERVICE_K_CONDVAR_WAIT_TIMEOUT, &condvar.wait_q, order_condvar_wait, &condvar, &mutex,
+           k_mutex_lock(&mutex, K_FOREVER), result = k_condvar_wait(&condvar, &mutex, TIMEOUT),
            result == -EAGAIN && mutex.owner == driver_thread);
     k_mutex_unlock(&mutex);
-    EXPIRE(SERVICE_K_EVENT_WAIT_TIMEOUT, 0, found = k_event_wait(events, 1, false, TIMEOUT),
-           found == 0);
+    EXPIRE(SERVICE_K_EVENT_WAIT_TIMEOUT, &events->wait_q, order_event_wait, events, NULL, (void)0,
+           found = k_event_wait(events, 1, false, TIMEOUT), found == 0);
 
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
-    EXPIRE(SERVICE_K_MSGQ_GET_TIMEOUT, 0,
+    EXPIRE(SERVICE_K_MSGQ_GET_TIMEOUT, &msgq.wait_q, order_msgq_get, &msgq, NULL, (void)0,
            result = k_msgq_get(&msgq, wcet_caller_data_2.bytes, TIMEOUT), result == -EAGAIN);
     CHECK(k_msgq_put(&msgq, wcet_caller_data.bytes, K_NO_WAIT) == 0);
-    EXPIRE(SERVICE_K_MSGQ_PUT_TIMEOUT, 0,
+    EXPIRE(SERVICE_K_MSGQ_PUT_TIMEOUT, &msgq.wait_q, order_msgq_put, &msgq, NULL, (void)0,
            result = k_msgq_put(&msgq, wcet_caller_data_2.bytes, TIMEOUT), result == -EAGAIN);
-    EXPIRE(SERVICE_K_QUEUE_GET_TIMEOUT, 0, got = k_queue_get(&queue, TIMEOUT), got == NULL);
+    EXPIRE(SERVICE_K_QUEUE_GET_TIMEOUT, &queue.wait_q, order_queue_get, &queue, NULL, (void)0,
+           got = k_queue_get(&queue, TIMEOUT), got == NULL);
     k_stack_init(&stack, (stack_data_t *)wcet_storage, 4);
-    EXPIRE(SERVICE_K_STACK_POP_TIMEOUT, 0,
+    EXPIRE(SERVICE_K_STACK_POP_TIMEOUT, &stack.wait_q, order_stack_pop, &stack, NULL, (void)0,
            result = k_stack_pop(&stack, (stack_data_t *)wcet_caller_data.words, TIMEOUT),
            result == -EAGAIN);
 
     k_pipe_init(&pipe, wcet_storage, 4);
-    EXPIRE(SERVICE_K_PIPE_GET_TIMEOUT, 0,
+    EXPIRE(SERVICE_K_PIPE_GET_TIMEOUT, &pipe.wait_q.readers, order_pipe_get, &pipe, NULL, (void)0,
            result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4, moved, 4, TIMEOUT),
            result == -EAGAIN && *moved == 0);
     CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 4, moved, 4, K_NO_WAIT) == 0);
-    EXPIRE(SERVICE_K_PIPE_PUT_TIMEOUT, 0,
+    EXPIRE(SERVICE_K_PIPE_PUT_TIMEOUT, &pipe.wait_q.writers, order_pipe_put, &pipe, NULL, (void)0,
            result = k_pipe_put(&pipe, wcet_caller_data.bytes, 4, moved, 4, TIMEOUT),
            result == -EAGAIN && *moved == 0);
 
     CHECK(k_mem_slab_init(&slab, wcet_storage, 16, 1) == 0);
     CHECK(k_mem_slab_alloc(&slab, &got, K_NO_WAIT) == 0);
-    EXPIRE(SERVICE_K_MEM_SLAB_ALLOC_TIMEOUT, 0,
+    EXPIRE(SERVICE_K_MEM_SLAB_ALLOC_TIMEOUT, &slab.wait_q, order_slab_alloc, &slab, NULL, (void)0,
            result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT),
            result == -EAGAIN);
     heap_fill(&heap, NULL);
-    EXPIRE(SERVICE_K_HEAP_ALLOC_TIMEOUT, 0, got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT),
-           got == NULL);
+    EXPIRE(SERVICE_K_HEAP_ALLOC_TIMEOUT, &heap.wait_q, order_heap_alloc, &heap, NULL, (void)0,
+           got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT), got == NULL);
 
     k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,
                     K_NO_WAIT);
     settle();
-    EXPIRE(SERVICE_K_THREAD_JOIN_TIMEOUT, 0, result = k_thread_join(&thread, TIMEOUT),
-           result == -EAGAIN);
+    EXPIRE(SERVICE_K_THREAD_JOIN_TIMEOUT, &thread.join_queue, order_join, &thread, NULL, (void)0,
+           result = k_thread_join(&thread, TIMEOUT), result == -EAGAIN);
     k_thread_abort(&thread);
 
     message = (struct k_mbox_msg){
         .size = 4, .tx_data = wcet_caller_data.bytes, .rx_source_thread = K_ANY};
-    EXPIRE(SERVICE_K_MBOX_GET_TIMEOUT, 0,
+    EXPIRE(SERVICE_K_MBOX_GET_TIMEOUT, &mailbox.rx_msg_queue, order_mbox_get, &mailbox, NULL, (void)0,
            result = k_mbox_get(&mailbox, &message, wcet_caller_data_2.bytes, TIMEOUT),
            result == -EAGAIN);
     message = (struct k_mbox_msg){
         .size = 4, .tx_data = wcet_caller_data.bytes, .tx_target_thread = K_ANY};
-    EXPIRE(SERVICE_K_MBOX_PUT_TIMEOUT, 0, result = k_mbox_put(&mailbox, &message, TIMEOUT),
-           result == -EAGAIN);
-    EXPIRE(SERVICE_K_SLEEP_TIMEOUT, 0, result = k_sleep(TIMEOUT), result == 0);
-    EXPIRE(SERVICE_K_USLEEP_TIMEOUT, 0,
-           result = k_usleep((TICKS * 1000000) / CONFIG_SYS_CLOCK_TICKS_PER_SEC), result == 0);
+    EXPIRE(SERVICE_K_MBOX_PUT_TIMEOUT, &mailbox.tx_msg_queue, order_mbox_put, &mailbox, NULL, (void)0,
+           result = k_mbox_put(&mailbox, &message, TIMEOUT), result == -EAGAIN);
+}
+
+static void measure_sleep(unsigned before, unsigned ready, unsigned shape)
+{
+    int result;
+
+    EXPIRE_ALONE(SERVICE_K_SLEEP_TIMEOUT, 0, result = k_sleep(TIMEOUT), result == 0);
+    EXPIRE_ALONE(SERVICE_K_USLEEP_TIMEOUT, 0,
+                 result = k_usleep((TICKS * 1000000) / CONFIG_SYS_CLOCK_TICKS_PER_SEC), result == 0);
 }
 
 static void measure_poll_timeout(unsigned count, unsigned before, unsigned ready, unsigned shape)
@@ -137,8 +169,8 @@ static void measure_poll_timeout(unsigned count, unsigned before, unsigned ready
         k_poll_event_init(&poll_events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
                           &semaphore);
     wcet_param(0, count);
-    EXPIRE(SERVICE_K_POLL_TIMEOUT, 1, result = k_poll(poll_events, (int)count, TIMEOUT),
-           result == -EAGAIN);
+    EXPIRE_ALONE(SERVICE_K_POLL_TIMEOUT, 1, result = k_poll(poll_events, (int)count, TIMEOUT),
+                 result == -EAGAIN);
 }
 
 /* ---- mutexes ---------------------------------------------------------------------------------- */
@@ -180,6 +212,30 @@ static void measure_mutex_timeout(unsigned before, unsigned ready)
     k_mutex_init(&mutex);
 }
 
+/* Holds the mutex, and waits for good. */
+static void holds_waiting(void *unused, void *unused2, void *unused3)
+{
+    k_mutex_lock(&mutex, K_FOREVER);
+    holding = true;
+    k_sleep(K_FOREVER);
+}
+
+/* W threads wait for the mutex already. Where these are real, the holder is as urgent as they are. */
+static void measure_mutex_behind(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+{
+    int result;
+
+    holding = false;
+    k_thread_create(&thread, thread_stack, STACK_BYTES, holds_waiting, NULL, NULL, NULL,
+                    PRIORITY_ABOVE, 0, K_NO_WAIT);
+    CHECK(holding);
+    EXPIRE(SERVICE_K_MUTEX_LOCK_TIMEOUT_BEHIND, &mutex.wait_q, order_mutex_lock, &mutex, NULL, (void)0,
+           result = k_mutex_lock(&mutex, TIMEOUT), result == -EAGAIN && mutex.owner == &thread);
+    CHECK(k_thread_priority_get(&thread) == PRIORITY_ABOVE);
+    k_thread_abort(&thread);
+    k_mutex_init(&mutex);
+}
+
 /* Every tick takes long, so that there are fewer values of L than elsewhere. */
 static bool few(unsigned before)
 {
@@ -189,16 +245,25 @@ static bool few(unsigned before)
 void measure_timeouts(void)
 {
     for (unsigned before = 0; before <= TIMEOUTS_MAX; before++) {
+        if (!few(before))
+            continue;
+        for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
+            FOR_CROWDS(crowd_of_waiting(waiting), ready, shape)
+                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
+                    measure_objects(waiting, before, ready, shape);
+        for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
+            FOR_CROWDS(CROWD_WAIT, ready, shape)
+                if (swept_three(waiting, 1, WAITING_MAX, before, TIMEOUTS_MAX, ready))
+                    measure_mutex_behind(waiting, before, ready, shape);
         FOR_CROWDS(CROWD_LEAVE, ready, shape)
-            if (few(before) && swept_ready(before, 0, TIMEOUTS_MAX, ready))
-                measure_objects(before, ready, shape);
+            if (swept_ready(before, 0, TIMEOUTS_MAX, ready))
+                measure_sleep(before, ready, shape);
         for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)
-            if (few(before) && swept(before, 0, TIMEOUTS_MAX, ready, 1, READY_COUNT_MAX))
+            if (swept(before, 0, TIMEOUTS_MAX, ready, 1, READY_COUNT_MAX))
                 measure_mutex_timeout(before, ready);
-    }
-    for (unsigned count = 2; count <= 10; count++)
-        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+        for (unsigned count = 2; count <= 10; count++)
             FOR_CROWDS(CROWD_LEAVE, ready, shape)
-                if (few(before) && swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready))
+                if (swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready))
                     measure_poll_timeout(count, before, ready, shape);
+    }
 }
