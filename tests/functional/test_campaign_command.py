@@ -190,8 +190,49 @@ def test_services_that_the_firmware_does_not_call(example: Path, tmp_path: Path)
     }
     (missing,) = cell["not_characterized"]
     assert missing["service"] == "other"
-    said = f"mps2-an385+O2: not at all: other: {missing['reason']}"
+    said = f" not at all: {missing['reason']} 1 in mps2-an385+O2: other "
     assert said in " ".join(done.stdout.split())
+
+
+def test_what_is_not_by_formula_is_told_with_its_reason(example: Path, tmp_path: Path) -> None:
+    """Two lengths of the list show no formula; and the vendor leaves out three calls."""
+    (example / "calls.yaml").write_text(
+        "schema: wcetchar/services/1\n"
+        "left out:\n"
+        "  - {because: nothing waits for it, calls: [timer_init]}\n"
+        "  - {because: it is a macro, calls: [timer_lock, timer_unlock]}\n"
+    )
+    campaign = example / "two.yaml"
+    text = (example / "sweep.yaml").read_text()
+    text = text.replace("[1, 2, 3, 4, 6, 8, 11, 16]", "[1, 16]")
+    campaign.write_text(text.replace("[unmarked.yaml]", "[unmarked.yaml, calls.yaml]"))
+    output = tmp_path / "out"
+    done = process("campaign", str(campaign), "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    for cell in ("O2", "Os"):
+        (row,) = [row for row in rows if row[:2] == [cell, "done"]]
+        # Services: all, by formula, by table, estimates, not at all; then calls, and windows.
+        assert row[3:-1] == ["1", "0", "1", "0", "0", "3", "2"]
+    reason = "no exact formula was found: the observed values are published"
+    assert (
+        f"\nby table: {reason}\n"
+        "    1  in each cell: timer_next\n"
+        "left out, calls of the kernel that are no services: 3 in each cell\n"
+        "    1  nothing waits for it\n"
+        "    2  it is a macro\n\n"
+    ) in done.stdout
+    index = load(output / "campaign.json")
+    assert index["calls_left_out"] == 6
+    for found in index["cells"]:
+        assert found["reasons"] == {"timer_next": reason}
+        assert found["left_out"] == [
+            {"because": "nothing waits for it", "calls": ["timer_init"]},
+            {"because": "it is a macro", "calls": ["timer_lock", "timer_unlock"]},
+        ]
+        (service,) = load(output / found["characterization"])["services"]
+        assert reason in service["notes"]
+        assert service["evidence"].get("held_out", []) == []
 
 
 def test_parameters_of_firmware_without_marks(example: Path, tmp_path: Path) -> None:
