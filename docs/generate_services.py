@@ -1,10 +1,7 @@
 """Writes docs/reference/freertos-services.md from the services files and a characterization.
 
-make -C rtos_tests/freertos CONFIG=full
-wcetchar capture build/firmware/freertos-full/freertos.elf --machine mps2-an385 -o full.trace
-wcetchar characterize build/firmware/freertos-full/freertos.elf full.trace -o full.json \
-    --services ... (make -s -C rtos_tests/freertos CONFIG=full services)
-python docs/generate_services.py full.json
+wcetchar campaign rtos_tests/freertos/campaign.yaml -o build/campaign --only mps2-an385+full
+python docs/generate_services.py build/campaign/mps2-an385+full/characterization.json
 
 and docs/reference/freertos-services-more.md, what other configurations and boards have that this
 one has not, or has in another state, and the figures of options and heaps, from the folder of
@@ -84,6 +81,10 @@ because the worst of all is no formula of one set of parameters: to be safe in a
 largest. Every public function and macro of the kernel's headers is one of these, or one of
 [other configurations and boards](freertos-services-more.md), or stands at the end of this page; a
 test goes through the headers.
+
+`wcetchar campaign rtos_tests/freertos/campaign.yaml -o build/campaign --only mps2-an385+full` makes
+the figures, and `python docs/generate_services.py
+build/campaign/mps2-an385+full/characterization.json` writes this page from them.
 """
 
 
@@ -104,10 +105,10 @@ def groups(suite: Path = SUITE, files: Iterable[str] = FILES) -> Mapping[str, li
     return found
 
 
-def other_calls() -> str:
+def other_calls(suite: Path = SUITE) -> str:
     """What the headers have and no service is: what stands for it, or why there is none."""
     read = YAML(typ="safe", pure=True).load
-    listed = read(SUITE / "not-characterized.yaml") | read(SUITE / "stands-for.yaml")
+    listed = read(suite / "not-characterized.yaml") | read(suite / "stands-for.yaml")
     lines = ["## Calls that another service stands for", "", "| call | service | because |"]
     lines += ["|---|---|---|"]
     for group in listed["stands for"]:
@@ -115,9 +116,14 @@ def other_calls() -> str:
             lines.append(f"| `{call}` | `{service}` | {group['because']} |")
     lines += ["", "## Calls that are not characterized", ""]
     for group in listed["left out"]:
-        names = ", ".join(f"`{call}`" for call in group["calls"])
-        lines.append(f"* {sentence(group['because'])[:-1]}: {names}.")
+        lines.append(f"* {sentence(group['because'])[:-1]}: {', '.join(named(group['calls']))}.")
     return "\n".join(lines) + "\n"
+
+
+def named(calls: Sequence[str] | Mapping[str, str]) -> Iterator[str]:
+    """Calls, each with what is said of it alone."""
+    for call in calls:
+        yield f"`{call}`" + (f" ({calls[call]})" if isinstance(calls, Mapping) else "")
 
 
 def instructions(row: TraceSection) -> int:
@@ -306,13 +312,18 @@ MORE_INTRODUCTION = """\
 
 Beside [those of `full` on a Cortex-M3](freertos-services.md): services that only another
 configuration or board has, and those whose parameters or worst state differ there. All others are
-driven in the same states everywhere; their figures are in the characterizations that `make
-campaign` writes, and the [matrix](freertos-matrix.md) counts them. Columns as there.
+driven in the same states everywhere; their figures are on the pages of
+[RV32IMC](freertos-figures-virt.md), [Armv4T](freertos-figures-versatilepb.md) and [its Thumb
+state](freertos-figures-versatilepb-thumb.md), and the [matrix](freertos-matrix.md) counts them.
+Columns as there.
 
 Then `basic`, and what is other with [one thing decided
 otherwise](../../rtos_tests/freertos/README.md), as figures; what that means in time is
 [compared](freertos-compare.md). Then the kernel's heaps: all that takes memory from them or gives
 it back, in the configuration `full`. Figures of options and heaps are those of a Cortex-M3.
+
+`make campaign` makes the figures, and `python docs/generate_services.py --more build/campaign`
+writes this page from them.
 """
 
 States = dict[str, list[tuple[object, ...]]]

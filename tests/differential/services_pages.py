@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,17 @@ PAGES = ("freertos-services.md", "freertos-services-more.md")
 @cache
 def generator() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "docs" / "generate_services.py"))
+
+
+@cache
+def boards() -> dict[str, Any]:
+    """docs/generate_figures.py, which imports its neighbours."""
+    folder = str(ROOT / "docs")
+    sys.path.insert(0, folder)
+    try:
+        return runpy.run_path(str(ROOT / "docs" / "generate_figures.py"))
+    finally:
+        sys.path.remove(folder)
 
 
 def page(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from chain_made import Shared, command
 from needs import need_compiler_of_the_pages
-from services_pages import PAGES, ROOT, cells_of_the_page, generator, page, parts
+from services_pages import PAGES, ROOT, boards, cells_of_the_page, generator, page, parts
 
 from wcetchar.model.campaign import Campaign, Cell
 from wcetchar.model.service import ServicesFile
@@ -120,6 +120,21 @@ def test_every_option_and_heap_has_figures(
             assert found == all_of_it, cell
 
 
+@pytest.mark.parametrize("board", boards()["PAGES"])
+def test_the_figures_of_a_board_are_of_all_its_services(
+    board: str, described: dict[str, ServicesFile]
+) -> None:
+    """Each once, with all parts of those that are cut; under the headings of its files."""
+    text = page(f"freertos-figures-{board}.md")
+    listed = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    services = described[f"{board}+full"].services
+    assert {name.partition("/")[0] for name in listed} == {s.name for s in services}
+    counted = f"{len(services)} services and activities, published as {len(listed)},"
+    assert counted in " ".join(text.split())
+    assert "## Others\n" not in text
+
+
 def test_the_readme_counts_the_services_of_heaps(described: dict[str, ServicesFile]) -> None:
     readme = (SUITE / "README.md").read_text(encoding="utf-8")
     heaps = [name for name in described if name.startswith("mps2-an385+heap_")]
@@ -176,3 +191,17 @@ def test_the_page_is_current(firmware: Path, tmp_path: Path) -> None:
     command("characterize", elf, trace, *services, "-o", result)
     expected = generator()["page"](load_characterization(str(result)))
     assert page(PAGES[0]) == expected, "run: python docs/generate_services.py"
+
+
+@pytest.mark.firmware
+@pytest.mark.long
+@pytest.mark.parametrize("board", boards()["PAGES"])
+def test_the_figures_of_a_board_are_current(firmware: Path, tmp_path: Path, board: str) -> None:
+    need_compiler_of_the_pages()
+    assert firmware.exists()
+    cell = f"{board}+full"
+    command("campaign", SUITE / "campaign.yaml", "-o", tmp_path, "--jobs", "1", "--only", cell)
+    found = load_characterization(str(tmp_path / cell / "characterization.json"))
+    expected = boards()["page"](board, found)
+    written = page(f"freertos-figures-{board}.md")
+    assert written == expected, f"run: python docs/generate_figures.py build/campaign {board}"
