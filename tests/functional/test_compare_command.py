@@ -321,6 +321,31 @@ def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], code: int, s
     refused(run("compare", *arguments), code, said)
 
 
+def in_parts(data: Any) -> None:
+    """The service in two parts, and another one."""
+    (only,) = data["services"]
+    data["services"] = [
+        {**only, "name": name, "kind": kind} | ({"part": part} if part else {})
+        for name, kind, part in (
+            ("wait/call", "blocking call", "call until switch"),
+            ("wait/resume", "blocking call", "resume until return"),
+            ("waits", "call", None),
+        )
+    ]
+
+
+def test_a_whole_service_is_all_of_its_parts(copy: Copy) -> None:
+    one, other = copy("one", in_parts), copy("other", in_parts)
+    for asked, names in (
+        (["wait"], ["wait/call", "wait/resume"]),
+        (["waits", "wait/resume", "wait"], ["waits", "wait/resume", "wait/call"]),
+    ):
+        words = [word for name in asked for word in ("--service", name)]
+        done = run("compare", one, other, *words, "--json")
+        assert done.exit_code == 0, done.output
+        assert [s["service"] for s in json.loads(done.stdout)["services"]] == names
+
+
 def test_a_section_without_a_place_is_located(copy: Copy, tmp_path: Path) -> None:
     empty = tmp_path / "map.yaml"
     empty.write_text("schema: wcetchar/section-map/1\nname: m\nsections: {}\n")

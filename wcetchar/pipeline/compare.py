@@ -11,6 +11,7 @@ from wcetchar import store
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.errors import InputError, Location, UsageError, did_you_mean
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
+from wcetchar.model.service import whole_of
 from wcetchar.model.versus import Hardware, ServiceVersus
 from wcetchar.pipeline import estimate as estimating
 
@@ -23,7 +24,7 @@ class Request:
         characterizations: at least two; the first is the base.
         profiles, maps: as of an estimate; each pair is one hardware for all characterizations.
         paired: the pairs are one hardware instead, the n-th for the n-th characterization.
-        services: by name; empty means all.
+        services: by name, of a whole one that is published in parts too; empty means all.
         values: parameters that have one value; the others go over their range.
     """
 
@@ -119,7 +120,10 @@ def _owners(request: Request, found: Sequence[Characterization]) -> dict[str, tu
     for number, characterization in enumerate(found):
         for service in characterization.services:
             owners.setdefault(service.name, []).append(number)
-    unknown = [name for name in request.services if name not in owners]
+    chosen = {
+        name: [one for one in owners if name in (one, whole_of(one))] for name in request.services
+    }
+    unknown = [name for name, parts in chosen.items() if not parts]
     if unknown:
         raise InputError(
             f"no characterization has a service {unknown[0]}",
@@ -127,8 +131,8 @@ def _owners(request: Request, found: Sequence[Characterization]) -> dict[str, tu
             expected="a service of one of them",
             hint=did_you_mean(unknown[0], owners),
         )
-    wanted = request.services or tuple(owners)
-    return {name: tuple(owners[name]) for name in dict.fromkeys(wanted)}
+    wanted = [one for parts in chosen.values() for one in parts] or owners
+    return {name: tuple(owners[name]) for name in wanted}
 
 
 def _refuse_strangers(request: Request, found: Sequence[Characterization]) -> None:
