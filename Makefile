@@ -12,7 +12,8 @@
 # make campaign  every board and configuration of FreeRTOS
 # make lint    ruff, mypy --strict, import contracts
 # make docs    the documentation as a site in build/site; a warning is an error
-# make bench   speeds and sizes as ratios, each taken in one run
+# make bench   speeds and sizes as ratios, each taken in one run; some two hours on two cores, nearly all of them
+#              for the FreeRTOS matrix (the bench.py of its recipe takes names of groups: only these)
 #
 # Each installs what it needs (Debian packages, a virtual environment in .venv).
 

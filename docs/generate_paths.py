@@ -50,6 +50,10 @@ For each service of [the firmware](../../rtos_tests/freertos/README.md) the wors
 says why it holds). Times are in nanoseconds, at the values of the parameters at which the published
 counts cost most.
 
+`python docs/generate_paths.py` makes firmware, traces and models, and writes this page; with names
+behind it (`basic`, `whole@virt`) only what they name. `whole` and `full` take about half an hour of
+a core for each board.
+
 * *facts*: of the service's model, how many are written by hand, derived by the analysis, and taken
   from what traces showed; facts about loops count once for each place that a loop is called from.
 * *accesses*: of its instructions that access data, of how many a flow fact says the section, and of

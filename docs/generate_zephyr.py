@@ -1,12 +1,12 @@
-"""Writes the tables of docs/reference/zephyr.md from summaries of `wcetchar characterize --json`.
+"""Writes the tables of docs/reference/zephyr.md and zephyr-riscv.md.
 
-python docs/generate_zephyr.py [PAGE.md] BOARD DUMB.json [MULTIQ.json [SCALABLE.json]]
-    [OPTION=SUMMARY.json ...] [[--counted] BOARD ...]
+wcetchar campaign rtos_tests/zephyr/campaign.yaml -o zephyr-cells
+python docs/generate_zephyr.py zephyr-cells
 
-The summaries are those of rtos_tests/zephyr on a board with the three schedulers, and with options
-of the kernel; whoever has a Zephyr workspace can make them, see the page. Later boards with the
-dumb scheduler alone, and those behind --counted, are only counted. PAGE.md is another page of
-docs/reference.
+The campaign needs a Zephyr workspace, see the page. Where its cells went to several folders, name
+all of them. A page is written if every cell of it is there; else it stays as it is, and what is
+missing is named. Without a folder, only the tables of the kernel's public calls are written, which
+no workspace is needed for.
 """
 
 from __future__ import annotations
@@ -16,26 +16,37 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from counted_calls import BY_ANOTHER, CHARACTERIZED, NOT, Group, calls_table
 from ruamel.yaml import YAML
 
+from wcetchar.model.campaign import Cell
 from wcetchar.report.summary import length_text, published, share
+from wcetchar.store import load_campaign
 
 SUITE = Path(__file__).resolve().parents[1] / "rtos_tests" / "zephyr"
 PAGES = Path(__file__).parent / "reference"
-BEGIN, END = "<!-- tables: begin -->\n", "<!-- tables: end -->\n"
+MARKS = "<!-- {}: begin -->\n", "<!-- {}: end -->\n"
 NAMES = ("dumb", "multiq", "scalable")
+OF_PAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "zephyr.md": ("mps2-an385", "qemu_cortex_m3"),
+    "zephyr-riscv.md": ("qemu_riscv32",),
+}
+"""Boards of each page, as the campaign names them. The first one's services are listed, the others'
+only counted."""
+WHOLE = "services"
+"""The suite that is not an option's own."""
 
 CALLS = """\
-*Not at all* are services that a run should show and does not. Functions of
+*Not at all* are services that a run should show and does not. Functions and macros of
 `include/zephyr/kernel.h` that no service calls stand in
 [`not-characterized.yaml`](../../rtos_tests/zephyr/not-characterized.yaml), or with the service that
 stands for them in [`stands-for.yaml`](../../rtos_tests/zephyr/stands-for.yaml), each with its
-reason; all of its functions, counted:
+reason ([by name](zephyr-services.md#calls-that-another-service-stands-for)); all of them, counted:
 """
 
 Summary = dict[str, Any]
@@ -135,30 +146,35 @@ def _row(forms: Counter[str]) -> str:
     return " | ".join(map(str, cells))
 
 
-def calls() -> str:
-    """Functions of the kernel's header by what became of them: those that a service drives, and
-    those that are listed. A test in a workspace shows that the header has no other."""
+def call_groups() -> list[tuple[str, str, set[str]]]:
+    """Functions and macros of the kernel's header by what became of them, and why: those that a
+    service drives, and those that are listed. A test in a workspace shows that these are all."""
     entries: set[str] = set()
     names: set[str] = set()
+    read = YAML(typ="safe", pure=True).load
     for path in sorted(SUITE.glob("*.yaml")):
-        described = YAML(typ="safe", pure=True).load(path).get("services")
+        described = read(path).get("services")
         for name, service in (described if isinstance(described, dict) else {}).items():
             names.add(name)
             entries.update(service.get("entries", ()))
     driver = "".join(path.read_text(encoding="utf-8") for path in SUITE.glob("src/*.[ch]"))
-    read = YAML(typ="safe", pure=True).load
     listed = [(NOT, group) for group in read(SUITE / "not-characterized.yaml")["left out"]]
     listed += [(BY_ANOTHER, group) for group in read(SUITE / "stands-for.yaml")["stands for"]]
-    left_out = {name for _, group in listed for name in group["calls"]}
+    groups = [(fate, group["because"], set(group["calls"])) for fate, group in listed]
     driven = {
         call
         for call in re.findall(r"\b(k_[a-z0-9_]+)\(", driver)
         if {call, f"z_impl_{call}"} & entries
         or any(name == call or name.startswith(f"{call}_") for name in names)
     }
-    groups = [Group(CHARACTERIZED, "a service calls it", len(driven - left_out))]
-    groups += [Group(fate, group["because"], len(group["calls"])) for fate, group in listed]
-    return calls_table(groups)
+    for _, _, others in groups:
+        driven -= others
+    return [(CHARACTERIZED, "a service calls it", driven), *groups]
+
+
+def calls() -> str:
+    groups = [Group(fate, why, len(names)) for fate, why, names in call_groups()]
+    return f"{CALLS}\n{calls_table(groups)}"
 
 
 def place(end: dict[str, Any]) -> str:
@@ -212,46 +228,72 @@ def brought(board: str, options: dict[str, Summary]) -> list[str]:
     return [*lines, ""] if options else []
 
 
-def tables(boards: Boards, options: Options, only_counted: set[str]) -> str:
-    lines = [*counted(boards, options), "", CALLS, calls()]
-    for number, (board, summaries) in enumerate(boards.items()):
-        if number == 0 or (len(summaries) > 1 and board not in only_counted):
-            for scheduler, summary in zip(NAMES, summaries, strict=False):
-                lines += longest(board, scheduler, summary)
-            lines += services(board, summaries) + brought(board, options.get(board, {}))
+def tables(boards: Boards, options: Options) -> str:
+    begin, end = (mark.format("calls") for mark in MARKS)
+    lines = [*counted(boards, options), "", f"{begin}{calls()}{end}"]
+    board, summaries = next(iter(boards.items()))
+    for scheduler, summary in zip(NAMES, summaries, strict=True):
+        lines += longest(board, scheduler, summary)
+    lines += services(board, summaries) + brought(board, options.get(board, {}))
     return "\n".join(lines)
 
 
-def main(arguments: list[str]) -> None:
-    page = PAGES / "zephyr.md"
-    if not any(argument.endswith(".json") for argument in arguments):
-        raise SystemExit(__doc__)
-    if arguments[0].endswith(".md"):
-        page, arguments = PAGES / arguments[0], arguments[1:]
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
+def finished(folders: Iterable[Path]) -> dict[str, Summary]:
+    """Summaries of all cells that are there, by name; of two with one name, the first."""
+    found: dict[str, Summary] = {}
+    for path in (path for folder in folders for path in sorted(folder.glob("*/cell.json"))):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        summary = (record.get("characterization") or {}).get("summary")
+        if summary is not None:
+            found.setdefault(path.parent.name, summary)
+    return found
+
+
+def cells_of(page: str) -> list[Cell]:
+    """In the order of the schedulers."""
+    cells = load_campaign(str(SUITE / "campaign.yaml")).cells()
+    return [cell for cell in cells if cell.values["board"] in OF_PAGES[page]]
+
+
+def tables_of(page: str, summaries: Mapping[str, Summary]) -> str:
+    """Of a page all of whose cells are there."""
     boards: Boards = {}
     options: Options = {}
-    board, only_counted = "", set[str]()
-    for at, argument in enumerate(arguments):
-        if argument == "--counted":
-            only_counted |= set(arguments[at + 1 :])
-            continue
-        option, _, path = argument.rpartition("=")
-        if not path.endswith(".json"):
-            board = argument
-            boards[board] = []
-            continue
-        summary = json.loads(Path(path).read_text(encoding="utf-8"))
-        if option:
-            options.setdefault(board, {})[option] = summary
+    for cell in cells_of(page):
+        board, suite = cell.variables["zephyr_board"], cell.values["suite"]
+        if suite == WHOLE:
+            boards.setdefault(board, []).append(summaries[cell.name])
         else:
-            boards[board].append(summary)
-    page.write_text(
-        before + BEGIN + tables(boards, options, only_counted) + END + after, encoding="utf-8"
-    )
+            options.setdefault(board, {})[suite] = summaries[cell.name]
+    return tables(boards, options)
+
+
+def replaced(text: str, what: str, by: str) -> str:
+    """``text`` with ``by`` between the marks that say ``what``."""
+    begin, end = (mark.format(what) for mark in MARKS)
+    before, rest = text.split(begin)
+    _, after = rest.split(end)
+    return before + begin + by + end + after
+
+
+def main(folders: list[str]) -> int:
+    summaries = finished(map(Path, folders))
+    stay = 0
+    for name in OF_PAGES:
+        page = PAGES / name
+        text = page.read_text(encoding="utf-8")
+        missing = [cell.name for cell in cells_of(name) if cell.name not in summaries]
+        if not folders:
+            text = replaced(text, "calls", calls())
+        elif missing:
+            stay += 1
+            print(f"{name} stays as it is; not there: {', '.join(missing)}", file=sys.stderr)
+            continue
+        else:
+            text = replaced(text, "tables", tables_of(name, summaries))
+        page.write_text(text, encoding="utf-8")
+    return 1 if stay else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,6 @@
 """Writes docs/reference/zephyr-services.md from the services files of rtos_tests/zephyr: what each
-service is, in which state it is called and which parameters it has. No workspace is needed.
+service is, in which state it is called and which parameters it has; and which calls another service
+stands for, or none (stands-for.yaml, not-characterized.yaml). No workspace is needed.
 
 python docs/generate_zephyr_services.py
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from generate_services import groups, sentence
+from generate_services import groups, other_calls, sentence
 
 from wcetchar.model.service import Service, ServiceKind
 from wcetchar.store import load_services
@@ -33,7 +34,10 @@ INTRODUCTION = """\
 
 {number} services of [the application](../../rtos_tests/zephyr/README.md): what each is, the
 state in which it is called and which parameters its formula has. What they come to is in the
-tables for [Cortex-M](zephyr.md) and [RISC-V](zephyr-riscv.md).
+tables for [Cortex-M](zephyr.md) and [RISC-V](zephyr-riscv.md). Functions and macros of
+`include/zephyr/kernel.h` that are none of these stand [behind
+them](#calls-that-another-service-stands-for), `k_fifo_put` and its like, too.
+`python docs/generate_zephyr_services.py` writes the page from the files of the application.
 
 Worst states are reasoned from the kernel's source and checked by the driver before and after each
 call; they are not proven, but for [the trees](zephyr.md#trees) of the scheduler *scalable*. A
@@ -73,7 +77,8 @@ def page() -> str:
             for name in names:
                 lines += entry(known[name])
                 number += 1
-    return INTRODUCTION.format(number=number) + "\n" + "\n".join(lines).rstrip() + "\n"
+    text = INTRODUCTION.format(number=number) + "\n" + "\n".join(lines)
+    return text + "\n" + other_calls(SUITE)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Prints a Markdown table for each group of measurements, or for those that are named; ``--write
 FILE`` also puts each between its markers in a page. Absolute figures depend on the machine; the
-ratios hold much better, since both sides ran moments apart. ``matrix`` makes every firmware of
-the campaign, in build/bench-campaign.
+ratios hold much better, since both sides ran moments apart. ``matrix`` compiles and characterizes
+every firmware of the campaign, in build/bench-campaign, with two jobs, which takes hours; the other
+groups take minutes. Each table says how long its group took.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import growth
 import numpy as np
-from datasheet import datasheet
+from datasheet import DEMO, datasheet
 from growth import Row
 from questions import questions
 from start_up import start_up
@@ -292,10 +293,14 @@ def machine() -> str:
     )
 
 
-def table(measured: list[Row]) -> str:
+def table(group: Callable[[Path], list[Row]], folder: Path) -> str:
+    begin = time.perf_counter()
+    measured = group(folder)
+    seconds = time.perf_counter() - begin
+    took = f"{seconds:.0f} s" if seconds < 180 else f"{seconds / 60:.0f} min"
     lines = ["| measured | figure | aim |", "|---|---:|---:|"]
     lines += [f"| {what} | {figure} | {aim} |" for what, figure, aim in measured]
-    return "\n".join(lines) + "\n\n" + machine()
+    return "\n".join(lines) + f"\n\nIn {took} on {machine()}"
 
 
 def write(page: Path, group: str, text: str) -> None:
@@ -332,9 +337,11 @@ def main() -> None:
     chosen = options.group or list(groups)
     if NEED_FIRMWARE.intersection(chosen) and not FREERTOS.exists():
         raise SystemExit(f"{FREERTOS} is not built; run: make firmware")
+    if "datasheet" in chosen and not DEMO.exists():
+        raise SystemExit(f"{DEMO} is not there; run: make demo")
     for name in chosen:
         with tempfile.TemporaryDirectory(prefix="wcetchar-bench-") as folder:
-            text = table(groups[name](Path(folder)))
+            text = table(groups[name], Path(folder))
         print(f"{name}:\n\n{text}\n", flush=True)
         if options.write:
             write(options.write, name, text)

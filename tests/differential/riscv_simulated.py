@@ -62,10 +62,7 @@ class Simulator(Interpreter):
         operations = {address: self.operation(line) for address, line in lines.items()}
         pc = self.listing.symbols["_start"][0]
         while (
-            len(self.pcs) < length
-            or active
-            or returned
-            or lines[self.pcs[-1]].mnemonic == "mret"
+            len(self.pcs) < length or active or returned or lines[self.pcs[-1]].mnemonic == "mret"
         ):
             is_open = bool(csr["mstatus"] & MIE and csr["mie"] & MTIE)
             if is_open and self._rng.random() < self._often:

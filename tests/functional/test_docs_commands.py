@@ -39,10 +39,17 @@ NOT_RUN = (
     NotRun("*", "make test", CI, ".ci/run", "make test"),
     NotRun("*", "make lint", CI, ".ci/run", "make lint"),
     NotRun("*", "make docs", CI, ".ci/run", "make docs"),
-    NotRun("*", "make bench", "takes half an hour", "Makefile", "tests/benchmarks/bench.py"),
+    NotRun("*", "make bench", "takes about two hours", "Makefile", "tests/benchmarks/bench.py"),
     NotRun("*", ". .venv/bin/activate", "of the reader's shell", "Makefile", ".venv"),
     NotRun(
         "docs/reference/freertos-compare.md", "", CAMPAIGN, "docs/generate_compare.py", "compare"
+    ),
+    NotRun(
+        "docs/reference/freertos-figures-*.md",
+        "",
+        "a campaign's cell of `full` takes a quarter of an hour; a long test makes it",
+        "tests/differential/test_freertos_services_page.py",
+        "generate_figures.py",
     ),
     NotRun("docs/reference/zephyr*.md", "", WORKSPACE, "rtos_tests/zephyr/README.md", "west"),
     NotRun(

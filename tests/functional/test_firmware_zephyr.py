@@ -7,29 +7,36 @@ toolchain's own readers."""
 from __future__ import annotations
 
 import json
-import os
 import re
 import runpy
 import shutil
 import subprocess
-from collections import Counter
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
-from wcetchar import formula
 from wcetchar.cli import main
-from wcetchar.model.access import AccessClass, CoreEvent, Key, Operation
-from wcetchar.model.characterization import Blocking, ServiceCharacterization
+from wcetchar.model.characterization import ServiceCharacterization
 from wcetchar.store import load_characterization, load_services
 
+if TYPE_CHECKING:
+    from zephyr_workspace import Build
+
+pytest_plugins = ("zephyr_workspace",)
+
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+
+from generate_zephyr import call_groups  # noqa: E402
+from zephyr_figures import counted_at, driven  # noqa: E402
+
 SOURCE = ROOT / "rtos_tests" / "zephyr"
 SCHEDULERS = ("dumb", "scalable", "multiq")
 OPTIONS = ("irq-offload", "timeslicing", "tickless")
@@ -37,7 +44,6 @@ OPTIONS = ("irq-offload", "timeslicing", "tickless")
 BOARDS = {"mps2/an385": "mps2-an385", "qemu_cortex_m3": "lm3s6965evb", "qemu_riscv32": "virt"}
 
 Yaml = dict[str, Any]
-Build = Callable[[str, str | None], Path]
 
 
 def files(scheduler: str) -> list[str]:
@@ -200,6 +206,14 @@ def test_the_page_of_worst_states_is_current(monkeypatch: pytest.MonkeyPatch) ->
     assert sorted(listed) == sorted({*described("scalable"), *options()})
 
 
+def test_what_stands_for_a_call_is_driven() -> None:
+    services = described("dumb")
+    called = {entry.removeprefix("z_impl_") for s in services.values() for entry in s["entries"]}
+    for group in document("stands-for.yaml")["stands for"]:
+        assert set(group["calls"].values()) <= called
+        assert not set(group["calls"]) & called
+
+
 READY, WAITING, TIMEOUTS, BYTES, LENGTH = (
     "READY_THREADS",
     "WAITING_THREADS",
@@ -209,6 +223,7 @@ READY, WAITING, TIMEOUTS, BYTES, LENGTH = (
 )
 SWEPT = {
     ("R", "ready threads, the caller among them"): (READY, 1),
+    ("R", "ready threads, the interrupted one among them"): (READY, 1),
     ("E", "ready threads of the caller's own priority"): (READY, 0),
     ("E", "ready threads no less urgent than the caller itself is"): (READY, 0),
     ("E", "other ready threads of the caller's priority"): (READY, 0),
@@ -303,33 +318,6 @@ def test_the_driver_uses_every_symbol_of_the_sweep() -> None:
 
 
 # ---- in a workspace -------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Configures and builds for a board, with a configuration beside prj.conf; the ELF file."""
-    if "ZEPHYR_BASE" not in os.environ:
-        pytest.skip("ZEPHYR_BASE is not set: these tests need a Zephyr workspace of yours")
-    for program in ("cmake", "ninja"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
-
-    def build(board: str, configuration: str | None) -> Path:
-        folder = tmp_path_factory.mktemp("zephyr")
-        options = [f"-DBOARD={board}"]
-        if configuration is not None:
-            options.append(f"-DEXTRA_CONF_FILE={configuration}")
-        for command in (
-            ["cmake", "-GNinja", "-S", str(SOURCE), "-B", str(folder), *options],
-            ["ninja", "-C", str(folder)],
-        ):
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=1800, check=False
-            )
-            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-        return folder / "zephyr" / "zephyr.elf"
-
-    return build
 
 
 def captured(elf: Path, machine: str, trace: Path) -> int:
@@ -452,51 +440,15 @@ def test_another_scheduler_is_characterized(characterized: Characterize, schedul
         assert counted == listed(run.elf, STRAIGHT[name]), name
 
 
-Counted = tuple[Blocking, Key]
-
-
-def counted_at(
-    service: ServiceCharacterization, values: tuple[int, ...]
-) -> Counter[Counted] | None:
-    """What is published there by formula, or by a point of a table; not what depends on where the
-    linker put the code, which is at another place when the driver is another one."""
-    at = dict(zip((p.name for p in service.parameters), values, strict=True))
-    rows = service.counts.rows
-    if not service.counts.is_formula:
-        points = {point.values: point.rows for point in service.counts.points}
-        if values not in points:
-            return None
-        rows = points[values]
-    found: Counter[Counted] = Counter()
-    for row in rows:
-        times = formula.evaluate(row.repetition, at)
-        for key, number in row.vector.items():
-            if not by_place(key):
-                found[row.blocking, key] += times * number
-    return +found
-
-
-def by_place(key: Key) -> bool:
-    """Whether a count depends on which halves of words the code begins in."""
-    if isinstance(key, AccessClass):
-        return key.operation is Operation.FETCH
-    assert isinstance(key, CoreEvent)
-    return key.kind.value.startswith(("crossing", "fetch held"))
-
-
 def not_driven(service: ServiceCharacterization) -> Iterator[str]:
     """The notes that there have to be on ranges that were not driven to their ends."""
     for number, parameter in enumerate(service.parameters):
-        seen = {values[number] for values in observed(service)}
+        seen = {values[number] for values in driven(service)}
         if (min(seen), max(seen)) != (parameter.minimum, parameter.maximum):
             yield (
                 f"{parameter.name} was observed from {min(seen)} to {max(seen)} only, of "
                 f"{parameter.minimum}..{parameter.maximum}"
             )
-
-
-def observed(service: ServiceCharacterization) -> list[tuple[int, ...]]:
-    return [*service.evidence.fitted, *service.evidence.held_out]
 
 
 @pytest.mark.firmware
@@ -532,11 +484,11 @@ def test_a_smaller_sweep_counts_the_same(
         for number, parameter in enumerate(service.parameters):
             name, _, _ = service.name.partition("/")
             end = farthest(name, parameter.name, parameter.meaning, sweep) or parameter.maximum
-            assert max(values[number] for values in observed(service)) == end, (name, parameter)
+            assert max(values[number] for values in driven(service)) == end, (name, parameter)
         said = {note for note in service.notes if "was observed from" in note}
         assert said == set(not_driven(service)), service.name
         formulas += service.counts.is_formula
-        for values in observed(service):
+        for values in driven(service):
             expected = counted_at(there[service.name], values)
             if expected is None:  # the whole sweep has a table there, without this point
                 assert not there[service.name].counts.is_formula
@@ -635,24 +587,16 @@ def moves(service: Yaml, section: str, operation: str) -> dict[str, int]:
 
 
 @pytest.mark.firmware
-def test_every_function_of_the_kernel_is_driven_or_has_a_reason() -> None:
-    if "ZEPHYR_BASE" not in os.environ:
-        pytest.skip("ZEPHYR_BASE is not set: these tests need a Zephyr workspace of yours")
-    header = Path(os.environ["ZEPHYR_BASE"], "include", "zephyr", "kernel.h").read_text()
-    declared = re.compile(
-        r"^(?:static |__syscall |inline |extern )*[\w *]*?\b(k_[a-z0-9_]+)\(", re.M
-    )
-    functions = set(declared.findall(header))
-    assert len(functions) > 150
-    reasons = {
-        f
-        for group in (
-            *document("not-characterized.yaml")["left out"],
-            *document("stands-for.yaml")["stands for"],
+def test_every_function_of_the_kernel_is_driven_or_has_a_reason(zephyr_base: Path) -> None:
+    header = (zephyr_base / "include" / "zephyr" / "kernel.h").read_text()
+    functions = set(
+        re.findall(
+            r"^(?:static |__syscall |inline |extern )*[\w *]*?\b(k_[a-z0-9_]+)\(", header, re.M
         )
-        for f in group["calls"]
-    }
-    called = set(re.findall(r"\b(k_[a-z0-9_]+)\(", driver()))
-    in_comments = {"k_fifo_get"}
-    assert functions - called - reasons <= in_comments
-    assert reasons <= functions
+    )
+    macros = set(re.findall(r"^#define (k_[a-z0-9_]+)\(", header, re.M))
+    assert len(functions) > 150
+    assert {"k_fifo_put", "k_fifo_get", "k_lifo_put", "k_lifo_get"} < macros
+    named = [name for _, _, names in call_groups() for name in names]
+    assert len(named) == len(set(named))
+    assert set(named) == functions | macros

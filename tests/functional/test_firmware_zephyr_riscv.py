@@ -7,8 +7,8 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -17,9 +17,10 @@ from test_firmware_zephyr import SCHEDULERS, SOURCE, STRAIGHT, captured, documen
 from wcetchar.cli import main
 from wcetchar.store import load_services
 
-pytest_plugins = ("test_firmware_zephyr",)
+if TYPE_CHECKING:
+    from zephyr_workspace import Build
 
-Build = Callable[[str, str | None], Path]
+pytest_plugins = ("zephyr_workspace",)
 
 TIMER, SOFTWARE = 0x80000007, 0x80000003
 
