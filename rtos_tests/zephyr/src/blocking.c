@@ -206,7 +206,7 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
 
     k_event_clear(events, ~0u);
     BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, &events->wait_q, order_event_wait, events, event_post,
-          found = k_event_wait(events, 1, false, TIMEOUT));
+          found = k_event_wait(events, 1, true, TIMEOUT));
     CHECK(found == 1);
 
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
@@ -300,6 +300,9 @@ static void measure_mutex_inherit(unsigned others, unsigned before)
     int result;
 
     start_holder(own);
+    /* Behind the driver. */
+    helpers_start(1, PRIORITY_LOWEST - 1, 0);
+    helpers_wait(1, order_mutex_lock, &mutex, NULL);
     k_sem_give(&release);
     ready_start(others, PRIORITY_DRIVER);
     timeouts_start(before);
@@ -307,10 +310,12 @@ static void measure_mutex_inherit(unsigned others, unsigned before)
     wcet_param(1, before);
     MEASURE(SERVICE_K_MUTEX_LOCK_INHERIT, result = k_mutex_lock(&mutex, TIMEOUT));
     CHECK(result == 0 && mutex.owner == driver_thread);
-    CHECK(k_thread_priority_get(&thread) == own);
+    CHECK(k_thread_priority_get(&thread) == own && helper_busy(0));
     k_mutex_unlock(&mutex);
     timeouts_stop(before);
     ready_stop();
+    helpers_woken(1, 0);
+    helpers_stop();
     k_thread_abort(&thread);
 }
 
@@ -324,9 +329,9 @@ static void measure_poll_block(unsigned count, unsigned before, unsigned ready, 
     int result;
 
     k_poll_signal_init(&signal);
+    k_pipe_init(&pipe, wcet_storage, 4);
     for (unsigned i = 0; i < count; i++)
-        k_poll_event_init(&events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
-                          &semaphore);
+        k_poll_event_init(&events[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY, &pipe);
     k_poll_event_init(&events[count - 1], K_POLL_TYPE_SIGNAL, K_POLL_MODE_NOTIFY_ONLY, &signal);
     wcet_param(0, count);
     BLOCK_ALONE(SERVICE_K_POLL_BLOCK, 1, signal_raise, &signal,

@@ -12,10 +12,12 @@
 #define WANTED_BYTES (9 * 8 - 4)
 
 /* Four free chunks of 8 units, each between two that are used: too small for WANTED_BYTES, and in the same
- * list. The rest of the heap is one large chunk. */
+ * list. Two of 16, of which one is taken, and one in each list that a rest of it may go to; so every list that
+ * a chunk is taken out of or put into has others. The rest of the heap is one large chunk. */
 void heap_fragment(struct k_heap *heap);
 /* The same, and the large chunk is used, which is returned: nothing has WANTED_BYTES. `small`, if it is not
- * NULL: a used chunk between used ones, which is too small as well. */
+ * NULL: a used chunk between used ones, which is too small as well. What is freed then has its list alone:
+ * were there others, nobody would wait. */
 void *heap_fill(struct k_heap *heap, void **small);
 /* One free chunk of GAP_UNITS, nothing else; then, when it was allocated (all of it or a part), the chunks on
  * both sides are freed, and others: every list that a chunk is taken out of or put into when it is freed has

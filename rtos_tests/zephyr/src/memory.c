@@ -55,18 +55,22 @@ static int heap_alloc(void *object, void *argument)
     return 0;
 }
 
+/* In units: too small for what is wanted, and in its list; two that it is taken out of; and one for each list
+ * that what is left of a chunk goes to. */
+static const unsigned char free_units[] = {8, 8, 8, 8, 16, 16, 7, 2, 1};
+BUILD_ASSERT(ARRAY_SIZE(free_units) > TRIED_MAX + 1);
+
 static void fragment_at(struct k_heap *of, void *memory)
 {
-    const unsigned tried = TRIED_MAX + 1;
-    void *gaps[TRIED_MAX + 1];
+    void *gaps[ARRAY_SIZE(free_units)];
 
     k_heap_init(of, memory, HEAP_BYTES);
-    for (unsigned i = 0; i < tried; i++) {
-        gaps[i] = k_heap_alloc(of, 8 * 8 - 4, K_NO_WAIT);
+    for (unsigned i = 0; i < ARRAY_SIZE(free_units); i++) {
+        gaps[i] = k_heap_alloc(of, free_units[i] * 8 - 4, K_NO_WAIT);
         CHECK(gaps[i] != NULL);
         CHECK(k_heap_alloc(of, 1, K_NO_WAIT) != NULL);
     }
-    for (unsigned i = 0; i < tried; i++)
+    for (unsigned i = 0; i < ARRAY_SIZE(free_units); i++)
         k_heap_free(of, gaps[i]);
 }
 
@@ -93,8 +97,10 @@ void *heap_fill(struct k_heap *of, void **small)
     heap_fragment(of);
     if (small != NULL) {
         *small = k_heap_alloc(of, 1, K_NO_WAIT);
-        CHECK(*small != NULL && k_heap_alloc(of, 1, K_NO_WAIT) != NULL);
+        CHECK(*small != NULL);
     }
+    for (unsigned i = 0; i < 2; i++)
+        CHECK(k_heap_alloc(of, 16 * 8 - 4, K_NO_WAIT) != NULL);
     large = alloc_largest(of);
     memory = k_heap_alloc(of, WANTED_BYTES, K_NO_WAIT);
     CHECK(memory == NULL);
@@ -207,8 +213,14 @@ void measure_heaps(void)
     {
         int result;
 
+        k_queue_append(&allocated, wcet_caller_data.words);
         MEASURE(SERVICE_K_QUEUE_ALLOC_APPEND, result = k_queue_alloc_append(&allocated, &heap));
         CHECK(result == 0);
+        CHECK(k_queue_get(&allocated, K_NO_WAIT) == wcet_caller_data.words);
+        MEASURE(SERVICE_K_QUEUE_PEEK_HEAD, memory = k_queue_peek_head(&allocated));
+        CHECK(memory == &heap);
+        MEASURE(SERVICE_K_QUEUE_PEEK_TAIL, memory = k_queue_peek_tail(&allocated));
+        CHECK(memory == &heap);
         CHECK(k_queue_get(&allocated, K_NO_WAIT) == &heap);
         heap_gap(&heap);
         result = k_queue_alloc_append(&allocated, &heap);

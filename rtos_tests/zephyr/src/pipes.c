@@ -246,6 +246,13 @@ void measure_pipes(void)
     CHECK(avail == 8);
     MEASURE(SERVICE_K_PIPE_WRITE_AVAIL, avail = k_pipe_write_avail(&pipe));
     CHECK(avail == PIPE_BYTES - 8);
+    /* And with all bytes on one side of the end: the greatest of each count is published. */
+    k_pipe_init(&pipe, wcet_storage, PIPE_BYTES);
+    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 8, &moved, 8, K_NO_WAIT) == 0);
+    MEASURE(SERVICE_K_PIPE_WRITE_AVAIL, avail = k_pipe_write_avail(&pipe));
+    CHECK(avail == PIPE_BYTES - 8);
+    before_the_end();
+    CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 8, &moved, 8, K_NO_WAIT) == 0);
     MEASURE(SERVICE_K_PIPE_FLUSH, k_pipe_flush(&pipe));
     CHECK(k_pipe_read_avail(&pipe) == 0);
     before_the_end();

@@ -4,6 +4,7 @@
 #define EVENTS_MAX 10u
 
 static K_SEM_DEFINE(semaphore, 0, 1);
+K_PIPE_DEFINE(empty_pipe, 4, 4);
 static struct k_poll_signal signal;
 static struct k_poll_event events[EVENTS_MAX];
 static struct k_poll_event helper_event;
@@ -36,11 +37,11 @@ void measure_poll(void)
     MEASURE(SERVICE_K_POLL_SIGNAL_RESET, k_poll_signal_reset(&signal));
     CHECK(signal.signaled == 0);
 
-    /* All but the last are not ready and are registered, to be taken back at the end. */
+    /* All but the last are of one pipe, not ready and registered, to be taken back at the end. */
     for (unsigned count = 2; count <= EVENTS_MAX; count++) {
         for (unsigned i = 0; i < count; i++)
-            k_poll_event_init(&events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
-                              &semaphore);
+            k_poll_event_init(&events[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
+                              &empty_pipe);
         k_poll_event_init(&events[count - 1], K_POLL_TYPE_SIGNAL, K_POLL_MODE_NOTIFY_ONLY, &signal);
         k_poll_signal_raise(&signal, 1);
         wcet_param(0, count);

@@ -28,12 +28,12 @@ static int poll(struct k_poll_event *event, uint32_t type, void *object)
 
 static int poll_semaphore(void *object, void *argument)
 {
-    return poll(argument == NULL ? &helpers_events[0] : argument, K_POLL_TYPE_SEM_AVAILABLE, object);
+    return poll(&helpers_events[0], K_POLL_TYPE_SEM_AVAILABLE, object);
 }
 
 static int poll_queue(void *object, void *argument)
 {
-    return poll(&helpers_events[0], K_POLL_TYPE_DATA_AVAILABLE, object);
+    return poll(argument == NULL ? &helpers_events[0] : argument, K_POLL_TYPE_DATA_AVAILABLE, object);
 }
 
 static int poll_messages(void *object, void *argument)
@@ -43,12 +43,34 @@ static int poll_messages(void *object, void *argument)
 
 static int poll_pipe(void *object, void *argument)
 {
-    return poll(&helpers_events[0], K_POLL_TYPE_PIPE_DATA_AVAILABLE, object);
+    return poll(argument == NULL ? &helpers_events[0] : argument, K_POLL_TYPE_PIPE_DATA_AVAILABLE,
+                object);
 }
 
-static void take_back(void)
+/* Two threads poll the queue; the first one has been woken by the element that lies in it. */
+static void measure_append(enum crowd kind, unsigned ready, unsigned shape)
 {
-    CHECK(k_queue_get(&queue, K_NO_WAIT) != NULL && k_queue_is_empty(&queue));
+    helpers_start(2, crowd_priority(kind, ready, shape), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        helper_order(i, poll_queue, &queue, &helpers_events[i]);
+        settle();
+    }
+    k_queue_append(&queue, &wcet_caller_data.words[1]);
+    settle();
+    CHECK(!helper_busy(0) && helper_busy(1));
+    crowd_start(kind, ready, shape, NULL);
+    wcet_param(0, ready);
+    if (kind == CROWD_LEAD)
+        MEASURE(SERVICE_K_QUEUE_APPEND_POLLER_SWITCH, k_queue_append(&queue, wcet_caller_data.words));
+    else
+        MEASURE(SERVICE_K_QUEUE_APPEND_POLLER, k_queue_append(&queue, wcet_caller_data.words));
+    crowd_stop();
+    CHECK(helper_busy(1) == (kind == CROWD_JOIN));
+    helpers_woken(2, 0);
+    helpers_stop();
+    for (unsigned i = 0; i < 2; i++)
+        CHECK(k_queue_get(&queue, K_NO_WAIT) != NULL);
+    CHECK(k_queue_is_empty(&queue));
 }
 
 static void measure_semaphores_and_queues(void)
@@ -57,14 +79,10 @@ static void measure_semaphores_and_queues(void)
         MEASURE_SWITCH(SERVICE_K_SEM_GIVE_POLLER_SWITCH, 0, ready, shape, poll_semaphore, &semaphore,
                        NULL, k_sem_give(&semaphore), 0);
         CHECK(k_sem_take(&semaphore, K_NO_WAIT) == 0);
-        MEASURE_SWITCH(SERVICE_K_QUEUE_APPEND_POLLER_SWITCH, 0, ready, shape, poll_queue, &queue,
-                       NULL, k_queue_append(&queue, wcet_caller_data.words), 0);
-        take_back();
+        measure_append(CROWD_LEAD, ready, shape);
     }
     FOR_CROWDS(CROWD_JOIN, ready, shape) {
-        MEASURE_WAITER(SERVICE_K_QUEUE_APPEND_POLLER, 0, ready, shape, poll_queue, &queue, NULL,
-                       k_queue_append(&queue, wcet_caller_data.words), 0);
-        take_back();
+        measure_append(CROWD_JOIN, ready, shape);
     }
     MEASURE_WAKE(SERVICE_K_SEM_RESET_POLLER, SERVICE_K_SEM_RESET_POLLER_SWITCH, poll_semaphore,
                  &semaphore, NULL, k_sem_reset(&semaphore), 0);
@@ -105,31 +123,32 @@ static void measure_bytes(unsigned size, unsigned ready, unsigned shape)
     CHECK(result == 0 && *moved == size && k_pipe_read_avail(&pipe) == size);
 }
 
-/* Others that are as urgent as the caller poll the semaphore already: the caller's events go behind theirs. */
+/* Others that are as urgent as the caller poll the pipe already: the caller's events go behind theirs. */
 static void measure_behind(unsigned others)
 {
     const unsigned count = 2;
+    size_t moved;
     int result;
 
+    empty_pipe();
     helpers_start(others, PRIORITY_DRIVER, 0);
     for (unsigned i = 0; i < others; i++)
-        helper_order(i, poll_semaphore, &semaphore, &helpers_events[i]);
+        helper_order(i, poll_pipe, &pipe, &helpers_events[i]);
     settle();
     for (unsigned i = 0; i < count; i++)
-        k_poll_event_init(&events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY, &semaphore);
+        k_poll_event_init(&events[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY, &pipe);
     k_poll_event_init(&events[count - 1], K_POLL_TYPE_SIGNAL, K_POLL_MODE_NOTIFY_ONLY, &signal);
     k_poll_signal_raise(&signal, 1);
     wcet_param(0, others);
     MEASURE(SERVICE_K_POLL_BEHIND, result = k_poll(events, (int)count, K_FOREVER));
     CHECK(result == 0 && events[count - 1].state == K_POLL_STATE_SIGNALED);
     k_poll_signal_reset(&signal);
-    /* Each give wakes the next one; a thread that is ended while it polls would leave its event behind. */
+    /* Each byte wakes the next one; a thread that is ended while it polls would leave its event behind. */
     for (unsigned i = 0; i < others; i++) {
         CHECK(helper_busy(i));
-        k_sem_give(&semaphore);
+        CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 1, &moved, 1, K_NO_WAIT) == 0);
     }
     helpers_woken(others, 0);
-    CHECK(others == 0 || k_sem_take(&semaphore, K_NO_WAIT) == 0);
     helpers_stop();
 }
 

@@ -19,6 +19,16 @@ static void sleeps(void *unused, void *unused2, void *unused3)
         k_sleep(K_TICKS(1000));
 }
 
+static K_SEM_DEFINE(never, 0, 1);
+
+/* For an object, with a timeout. */
+static void waits(void *unused, void *unused2, void *unused3)
+{
+    ran = true;
+    for (;;)
+        k_sem_take(&never, K_TICKS(1000));
+}
+
 static void sleeps_and_says(void *unused, void *unused2, void *unused3)
 {
     for (;;) {
@@ -125,7 +135,8 @@ static void measure_lead(unsigned ready, unsigned shape)
 static void measure_raised(unsigned others)
 {
     ready_start(others, PRIORITY_BELOW);
-    create(runs, PRIORITY_BELOW, K_NO_WAIT);
+    /* Alone at its priority: with a list for each, that one is empty then. */
+    create(runs, PRIORITY_BELOW + 1, K_NO_WAIT);
     wcet_param(0, others + 2);
     MEASURE(SERVICE_K_THREAD_PRIORITY_SET_SWITCH, k_thread_priority_set(&thread, PRIORITY_ABOVE));
     CHECK(ran);
@@ -166,7 +177,7 @@ static void measure_suspend(unsigned ready, unsigned shape)
     CHECK((thread.base.thread_state & _THREAD_DEAD) != 0);
 }
 
-/* The thread sleeps with a timeout. */
+/* The thread sleeps, or waits, with a timeout. */
 static void measure_asleep(unsigned ready, unsigned shape)
 {
     create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
@@ -177,7 +188,7 @@ static void measure_asleep(unsigned ready, unsigned shape)
     crowd_stop();
     CHECK((thread.base.thread_state & _THREAD_SUSPENDED) != 0);
     k_thread_abort(&thread);
-    create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
+    create(waits, PRIORITY_BELOW, K_NO_WAIT);
     settle();
     crowd_start(CROWD_BEST, ready, shape, NULL);
     wcet_param(0, ready);
@@ -200,16 +211,19 @@ static void measure_priority(unsigned ready, unsigned shape)
     k_thread_abort(&thread);
 }
 
-/* W threads wait for the end of one that sleeps with a timeout. */
-static void measure_abort(unsigned waiting, unsigned others)
+/* W threads wait for the end of one that waits for an object with a timeout; or is ready, alone at its
+ * priority: the greatest of each count is published. */
+static void measure_abort(unsigned waiting, unsigned others, bool is_ready)
 {
-    create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
+    create(waits, PRIORITY_LOWEST - 1, K_NO_WAIT);
     settle();
     sleepers_start(waiting, PRIORITY_STEP, false);
     helpers_wait(waiting, join, &thread, NULL);
     ready_start(others, PRIORITY_OTHERS);
+    if (is_ready)
+        k_wakeup(&thread);
     wcet_param(0, waiting);
-    wcet_param(1, others + 1);
+    wcet_param(1, others + 1 + is_ready);
     MEASURE(SERVICE_K_THREAD_ABORT, k_thread_abort(&thread));
     sleepers_after(waiting, false);
     ready_stop();
@@ -272,7 +286,10 @@ void measure_threads(void)
         measure_priority(ready, shape);
     for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
         for (unsigned others = 0; others <= READY_MAX; others++)
-            if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX))
-                measure_abort(waiting, others);
+            if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX)) {
+                measure_abort(waiting, others, false);
+                if (others < READY_MAX)
+                    measure_abort(waiting, others, true);
+            }
     check_no_switch_at_abort();
 }

@@ -101,7 +101,7 @@ static void measure_objects(unsigned waiting, unsigned before, unsigned ready, u
            result == -EAGAIN && mutex.owner == driver_thread);
     k_mutex_unlock(&mutex);
     EXPIRE(SERVICE_K_EVENT_WAIT_TIMEOUT, &events->wait_q, order_event_wait, events, NULL, (void)0,
-           found = k_event_wait(events, 1, false, TIMEOUT), found == 0);
+           found = k_event_wait(events, 1, true, TIMEOUT), found == 0);
 
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
     EXPIRE(SERVICE_K_MSGQ_GET_TIMEOUT, &msgq.wait_q, order_msgq_get, &msgq, NULL, (void)0,
@@ -165,9 +165,10 @@ static void measure_poll_timeout(unsigned count, unsigned before, unsigned ready
 {
     int result;
 
+    k_pipe_init(&pipe, wcet_storage, 4);
     for (unsigned i = 0; i < count; i++)
-        k_poll_event_init(&poll_events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
-                          &semaphore);
+        k_poll_event_init(&poll_events[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
+                          &pipe);
     wcet_param(0, count);
     EXPIRE_ALONE(SERVICE_K_POLL_TIMEOUT, 1, result = k_poll(poll_events, (int)count, TIMEOUT),
                  result == -EAGAIN);
@@ -177,11 +178,15 @@ static void measure_poll_timeout(unsigned count, unsigned before, unsigned ready
 
 static volatile bool holding;
 
+static volatile bool ticking;
+
 /* Holds the mutex; inherits the driver's priority, and makes the ticks while the driver waits. */
 static void holds(void *unused, void *unused2, void *unused3)
 {
     k_mutex_lock(&mutex, K_FOREVER);
     holding = true;
+    while (!ticking)
+        k_sleep(K_FOREVER);
     for (;;) {
         board_tick();
         k_yield();
@@ -189,16 +194,21 @@ static void holds(void *unused, void *unused2, void *unused3)
 }
 
 /* When the timeout comes, the holder is ready and goes back to its own priority, behind R - 1 threads
- * that are as urgent as itself or more; the driver is one as well. */
+ * that are as urgent as itself or more; the driver is one as well. The driver waits before one that is less
+ * urgent, too. */
 static void measure_mutex_timeout(unsigned before, unsigned ready)
 {
     int result;
 
-    holding = false;
+    holding = ticking = false;
     k_thread_create(&thread, thread_stack, STACK_BYTES, holds, NULL, NULL, NULL,
                     PRIORITY_LOWEST - 1, 0, K_NO_WAIT);
-    while (!holding)
-        k_sleep(K_TICKS(1));
+    settle();
+    CHECK(holding);
+    helpers_start(1, PRIORITY_LOWEST - 1, 0);
+    helpers_wait(1, order_mutex_lock, &mutex, NULL);
+    ticking = true;
+    k_wakeup(&thread);
     ready_start(ready - 1, PRIORITY_BELOW);
     timeouts_start(before);
     wcet_param(0, before);
@@ -208,6 +218,8 @@ static void measure_mutex_timeout(unsigned before, unsigned ready)
     CHECK(k_thread_priority_get(&thread) == PRIORITY_LOWEST - 1);
     timeouts_gone(before);
     ready_stop();
+    CHECK(helper_busy(0));
+    helpers_stop();
     k_thread_abort(&thread);
     k_mutex_init(&mutex);
 }

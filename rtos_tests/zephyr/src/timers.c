@@ -9,6 +9,10 @@ static int sync(void *object, void *argument)
     return (int)k_timer_status_sync(object);
 }
 
+static void stopped(struct k_timer *of)
+{
+}
+
 /* `count` timeouts that come no later than the one that is to be measured. */
 static void timeouts_start(unsigned count)
 {
@@ -48,7 +52,11 @@ void measure_timers(void)
     /* The first of the list: the system timer is set anew. */
     k_timer_start(&timer, K_TICKS(50), K_NO_WAIT);
     MEASURE(SERVICE_K_TIMER_START_FIRST, k_timer_start(&timer, K_TICKS(40), K_NO_WAIT));
+    k_timer_stop(&timer);
+    k_timer_init(&timer, NULL, stopped);
+    k_timer_start(&timer, K_TICKS(50), K_NO_WAIT);
     MEASURE(SERVICE_K_TIMER_STOP, k_timer_stop(&timer));
+    k_timer_init(&timer, NULL, NULL);
     MEASURE(SERVICE_K_TIMER_STATUS_GET, status = k_timer_status_get(&timer));
     CHECK(status == 0);
     k_timer_start(&timer, K_TICKS(0), K_NO_WAIT);
@@ -56,6 +64,7 @@ void measure_timers(void)
     MEASURE(SERVICE_K_TIMER_STATUS_SYNC, status = k_timer_status_sync(&timer));
     CHECK(status == 1);
 
+    k_timer_init(&timer, NULL, stopped);
     FOR_CROWDS(CROWD_JOIN, ready, shape) {
         k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
         MEASURE_WAITER(SERVICE_K_TIMER_STOP_WAITER, 0, ready, shape, sync, &timer, NULL,

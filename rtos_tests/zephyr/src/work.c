@@ -16,6 +16,19 @@ static void handle(struct k_work *work)
     done++;
 }
 
+static bool again;
+
+static void submits_itself(struct k_work *work)
+{
+    int result;
+
+    if (!again)
+        return;
+    again = false;
+    MEASURE(SERVICE_K_WORK_SUBMIT, result = k_work_submit_to_queue(&queue, work));
+    CHECK(result == 2);
+}
+
 static void measure_items(void)
 {
     int result;
@@ -52,6 +65,15 @@ static void measure_items(void)
     CHECK(k_work_submit_to_queue(&queue, &works[0]) == 1);
     MEASURE(SERVICE_K_WORK_SUBMIT, result = k_work_submit_to_queue(&queue, &works[1]));
     CHECK(result == 1);
+    /* By its own handler, too: the greatest of each count is published. */
+    again = true;
+    k_work_init(&works[2], submits_itself);
+    CHECK(k_work_submit_to_queue(&queue, &works[2]) == 1);
+    settle();
+    CHECK(!again);
+    k_work_init(&works[2], handle);
+    CHECK(k_work_submit_to_queue(&queue, &works[0]) == 1);
+    CHECK(k_work_submit_to_queue(&queue, &works[1]) == 1);
     MEASURE(SERVICE_K_WORK_SUBMIT_AGAIN, result = k_work_submit_to_queue(&queue, &works[1]));
     CHECK(result == 0);
     MEASURE(SERVICE_K_WORK_BUSY_GET, result = k_work_busy_get(&works[1]));
