@@ -178,14 +178,16 @@ def calls() -> str:
 
 
 def place(end: dict[str, Any]) -> str:
-    text = f"{Path(end['file']).name}:{end['line']}"
+    """In files by their path below the kernel's folder, or below the workspace."""
+    text = f"{end['file'].removeprefix('zephyr/')}:{end['line']}"
     if end.get("inlined_line"):
-        text += f", inlined {Path(end['inlined_file']).name}:{end['inlined_line']}"
+        text += f", inlined {end['inlined_file'].removeprefix('zephyr/')}:{end['inlined_line']}"
     return text
 
 
 def longest(board: str, scheduler: str, summary: Summary) -> list[str]:
-    lines = [f"Longest stretches on {board} with the scheduler *{scheduler}*, in instructions:", ""]
+    scheduler = scheduler.replace(", ", "* and *")
+    lines = [f"Longest stretches on {board} with *{scheduler}*, in instructions:", ""]
     for title, key in (
         ("interrupts masked", "longest_interrupts"),
         ("preemption held off", "longest_preemption"),
@@ -217,6 +219,26 @@ def services(board: str, summaries: list[Summary]) -> list[str]:
     return [*lines, ""]
 
 
+def differing(board: str, summaries: list[Summary], base: str, usual: list[Summary]) -> list[str]:
+    """Services of a board that count other instructions there than on the first one."""
+    with_each = zip(NAMES, summaries, usual, strict=True)
+    by_name: dict[str, dict[str, str]] = {}
+    parameters = {}
+    for scheduler, found, there in with_each:
+        known = {service["service"]: instructions(service) for service in there["services"]}
+        for service in found["services"]:
+            name, here = service["service"], instructions(service)
+            parameters[name] = ", ".join(service["parameters"])
+            if here != known.get(name):
+                by_name.setdefault(name, {})[scheduler] = here
+    lines = [f"Instructions on {board}, where they are others than on {base}:", ""]
+    lines += [f"| service | parameters | {' | '.join(NAMES)} |", "|---|---|" + "---|" * len(NAMES)]
+    for name, found in by_name.items():
+        cells = " | ".join(found.get(scheduler, "") for scheduler in NAMES)
+        lines.append(f"| {name} | {parameters[name]} | {cells} |")
+    return [*lines, ""]
+
+
 def brought(board: str, options: dict[str, Summary]) -> list[str]:
     """What options of the kernel bring."""
     lines = [f"Instructions of what options of the kernel bring, on {board}:", ""]
@@ -231,10 +253,16 @@ def brought(board: str, options: dict[str, Summary]) -> list[str]:
 def tables(boards: Boards, options: Options) -> str:
     begin, end = (mark.format("calls") for mark in MARKS)
     lines = [*counted(boards, options), "", f"{begin}{calls()}{end}"]
-    board, summaries = next(iter(boards.items()))
-    for scheduler, summary in zip(NAMES, summaries, strict=True):
-        lines += longest(board, scheduler, summary)
-    lines += services(board, summaries) + brought(board, options.get(board, {}))
+    for board, summaries in boards.items():
+        for scheduler, summary in zip(NAMES, summaries, strict=True):
+            lines += longest(board, scheduler, summary)
+    for board, own in options.items():
+        for option, summary in own.items():
+            lines += longest(board, f"dumb, {option}", summary)
+    (base, usual), *others = boards.items()
+    lines += services(base, usual) + brought(base, options.get(base, {}))
+    for board, summaries in others:
+        lines += differing(board, summaries, base, usual)
     return "\n".join(lines)
 
 

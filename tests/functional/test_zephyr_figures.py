@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import shutil
 from dataclasses import replace
@@ -126,7 +127,14 @@ def test_pages_are_written_from_the_folder_of_a_campaign(
     missing = "qemu_cortex_m3+multiq+services"
     cell(tmp_path / "arm", missing, [service("late", [("1", "none", 7)])], set())
     assert generator.main([str(tmp_path / "arm")]) == 1
-    assert "| qemu_cortex_m3 | multiq | 1 | 1 | 100.0 % |" in (pages / "zephyr.md").read_text()
+    text = (pages / "zephyr.md").read_text()
+    assert "| qemu_cortex_m3 | multiq | 1 | 1 | 100.0 % |" in text
+    _, _, others = text.partition("Instructions on qemu_cortex_m3, where they are others than on ")
+    others, _, _ = others.partition("<!-- tables: end -->")
+    assert re.findall(r"^\| (\w+) \|", others, re.MULTILINE) == ["service", "late"]
+    assert "| late |  |  | `7` |  |\n" in others
+    assert "Longest stretches on mps2/an385 with *dumb* and *timeslicing*, in" in text
+    assert "Longest stretches on qemu_cortex_m3 with *scalable*, in" in text
 
 
 def test_the_count_of_public_calls_is_current(
