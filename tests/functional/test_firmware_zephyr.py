@@ -229,7 +229,6 @@ SWEPT = {
     ("E", "other ready threads of the caller's priority"): (READY, 0),
     ("E", "ready threads of the interrupted one's priority"): (READY, 0),
     ("L", "timeouts that come no later"): (TIMEOUTS, 0),
-    ("L", "other timeouts that come before they do again"): (TIMEOUTS, 0),
     ("L", "timeouts that come before the end of the next slice"): (TIMEOUTS, 0),
     ("K", "timers that come at this tick"): (TIMEOUTS, 0),
     ("K", "threads that wake up at this tick"): (WAITING, 0),

@@ -62,19 +62,15 @@ static void measure_pool(void)
  * k_heap_alloc, all is copied, and the old one is freed between two free ones. */
 static void measure_realloc(unsigned words)
 {
-    void *left, *right, *memory, *behind;
+    const unsigned units[] = {8, 1 + words, 1, 1, 0};
+    void *used[4], *moved;
 
-    heap_fragment(&heap);
-    left = k_heap_alloc(&heap, 60, K_NO_WAIT);
-    memory = k_heap_alloc(&heap, 4 + 8 * words, K_NO_WAIT);
-    right = k_heap_alloc(&heap, 1, K_NO_WAIT);
-    behind = k_heap_alloc(&heap, 1, K_NO_WAIT);
-    CHECK(left != NULL && memory != NULL && right != NULL && behind != NULL);
-    k_heap_free(&heap, left);
-    k_heap_free(&heap, right);
+    heap_fragment_behind(&heap, units, used);
+    k_heap_free(&heap, used[0]);
+    k_heap_free(&heap, used[2]);
     wcet_param(0, words);
-    MEASURE(SERVICE_K_HEAP_REALLOC, left = k_heap_realloc(&heap, memory, WANTED_BYTES, K_NO_WAIT));
-    CHECK(left != NULL && left != memory);
+    MEASURE(SERVICE_K_HEAP_REALLOC, moved = k_heap_realloc(&heap, used[1], WANTED_BYTES, K_NO_WAIT));
+    CHECK(moved != NULL && moved != used[1]);
 }
 
 static void sleeps(void *unused, void *unused2, void *unused3)

@@ -15,6 +15,8 @@
  * list. Two of 16, of which one is taken, and one in each list that a rest of it may go to; so every list that
  * a chunk is taken out of or put into has others. The rest of the heap is one large chunk. */
 void heap_fragment(struct k_heap *heap);
+/* The same behind used chunks of these units, one behind the other; 0 ends them. */
+void heap_fragment_behind(struct k_heap *heap, const unsigned *units, void **used);
 /* The same, and the large chunk is used, which is returned: nothing has WANTED_BYTES. `small`, if it is not
  * NULL: a used chunk between used ones, which is too small as well. What is freed then has its list alone:
  * were there others, nobody would wait. */

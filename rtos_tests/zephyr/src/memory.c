@@ -57,14 +57,19 @@ static int heap_alloc(void *object, void *argument)
 
 /* In units: too small for what is wanted, and in its list; two that it is taken out of; and one for each list
  * that what is left of a chunk goes to. */
-static const unsigned char free_units[] = {8, 8, 8, 8, 16, 16, 7, 2, 1};
+static const unsigned char free_units[] = {8, 8, 8, 8, 16, 16, 7, 3, 3, 1};
 BUILD_ASSERT(ARRAY_SIZE(free_units) > TRIED_MAX + 1);
 
-static void fragment_at(struct k_heap *of, void *memory)
+/* `rest`: chunks of these units, one behind the other, which stay used; 0 ends them. */
+static void fragment_at(struct k_heap *of, void *memory, const unsigned *rest, void **used)
 {
     void *gaps[ARRAY_SIZE(free_units)];
 
     k_heap_init(of, memory, HEAP_BYTES);
+    for (; *rest > 0; rest++, used++) {
+        *used = k_heap_alloc(of, *rest * 8 - 4, K_NO_WAIT);
+        CHECK(*used != NULL);
+    }
     for (unsigned i = 0; i < ARRAY_SIZE(free_units); i++) {
         gaps[i] = k_heap_alloc(of, free_units[i] * 8 - 4, K_NO_WAIT);
         CHECK(gaps[i] != NULL);
@@ -74,9 +79,16 @@ static void fragment_at(struct k_heap *of, void *memory)
         k_heap_free(of, gaps[i]);
 }
 
+static const unsigned no_rest[] = {0};
+
 void heap_fragment(struct k_heap *of)
 {
-    fragment_at(of, wcet_storage);
+    fragment_at(of, wcet_storage, no_rest, NULL);
+}
+
+void heap_fragment_behind(struct k_heap *of, const unsigned *units, void **used)
+{
+    fragment_at(of, wcet_storage, units, used);
 }
 
 /* The largest chunk that there is. */
@@ -193,7 +205,7 @@ void measure_heaps(void)
     CHECK(memory != NULL);
     /* Where the chunk lies decides what is given back before and behind the memory. */
     for (unsigned offset = 0; offset < ALIGNED_TO; offset += 8) {
-        fragment_at(&heap, wcet_storage + offset);
+        fragment_at(&heap, wcet_storage + offset, no_rest, NULL);
         MEASURE(SERVICE_K_HEAP_ALIGNED_ALLOC,
                 memory = k_heap_aligned_alloc(&heap, ALIGNED_TO, 64, K_NO_WAIT));
         CHECK(memory != NULL && ((uintptr_t)memory & (ALIGNED_TO - 1)) == 0);

@@ -219,11 +219,11 @@ static void measure_abort(unsigned waiting, unsigned others, bool is_ready)
     settle();
     sleepers_start(waiting, PRIORITY_STEP, false);
     helpers_wait(waiting, join, &thread, NULL);
-    ready_start(others, PRIORITY_OTHERS);
+    ready_start(others - is_ready, PRIORITY_OTHERS);
     if (is_ready)
         k_wakeup(&thread);
     wcet_param(0, waiting);
-    wcet_param(1, others + 1 + is_ready);
+    wcet_param(1, others + 1);
     MEASURE(SERVICE_K_THREAD_ABORT, k_thread_abort(&thread));
     sleepers_after(waiting, false);
     ready_stop();
@@ -288,7 +288,7 @@ void measure_threads(void)
         for (unsigned others = 0; others <= READY_MAX; others++)
             if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX)) {
                 measure_abort(waiting, others, false);
-                if (others < READY_MAX)
+                if (others > 0)
                     measure_abort(waiting, others, true);
             }
     check_no_switch_at_abort();

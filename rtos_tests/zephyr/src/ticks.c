@@ -3,7 +3,7 @@
 #include "helpers.h"
 
 static K_SEM_DEFINE(semaphore, 0, 1);
-static struct k_timer timers[CONFIG_WCET_TIMEOUTS], others[CONFIG_WCET_TIMEOUTS];
+static struct k_timer timers[CONFIG_WCET_TIMEOUTS];
 
 static int take(void *object, void *argument)
 {
@@ -39,25 +39,15 @@ static void measure_one_shot(unsigned count)
         CHECK(k_timer_status_get(&timers[i]) == 1);
 }
 
-/* Each is started again behind `before` others that come earlier then, and those that came before it. */
-static void measure_periodic(unsigned count, unsigned before)
+static void measure_periodic(unsigned count)
 {
-    for (unsigned i = 0; i < before; i++) {
-        k_timer_init(&others[i], NULL, NULL);
-        k_timer_start(&others[i], K_TICKS(12), K_NO_WAIT);
-    }
     for (unsigned i = 0; i < count; i++) {
         k_timer_init(&timers[i], expired, NULL);
         k_timer_start(&timers[i], K_TICKS(10), K_TICKS(10));
     }
     pass_ticks(9);
     wcet_param(0, count);
-    wcet_param(1, before);
     MEASURE(SERVICE_TICK_PERIODIC, board_tick());
-    for (unsigned i = 0; i < before; i++) {
-        CHECK(k_timer_status_get(&others[i]) == 0);
-        k_timer_stop(&others[i]);
-    }
     for (unsigned i = 0; i < count; i++) {
         CHECK(k_timer_status_get(&timers[i]) == 1);
         k_timer_stop(&timers[i]);
@@ -163,9 +153,7 @@ void measure_ticks(void)
     MEASURE(SERVICE_TICK, board_tick());
     for (unsigned count = 1; count <= TIMEOUTS_MAX; count++) {
         measure_one_shot(count);
-        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
-            if (swept(count, 1, TIMEOUTS_MAX, before, 0, TIMEOUTS_MAX))
-                measure_periodic(count, before);
+        measure_periodic(count);
     }
     for (unsigned count = 1; count <= WAITING_MAX; count++)
         for (unsigned others = 0; others <= READY_MAX; others++)
