@@ -43,6 +43,12 @@ Worst states are reasoned from the kernel's source and checked by the driver bef
 call; they are not proven, but for [the trees](zephyr.md#trees) of the scheduler *scalable*. A
 service that stands for several (`_waiter`, `_switch`, `_poller`, ...) does so because the worst of
 all is no formula of one set of parameters: to be safe in any state, take the largest.
+
+A text that says what to *add* names what a call may do beside, which is not driven with it, and
+the service that does the same. For all of them: where work polls an object and not a thread, add
+what `k_poll_signal_raise_work` takes more than `k_poll_signal_raise_waiter`; in an interrupt
+handler no call costs more than in a thread that does not switch, so that what has no `_isr` of its
+own has there the figures of `_waiter` and `_poller`.
 """
 KINDS = {
     ServiceKind.CALL: "",
