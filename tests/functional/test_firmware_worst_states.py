@@ -33,6 +33,8 @@ REASONS = {
 REASON = re.compile("|".join(REASONS.values()))
 AS_FOR = re.compile(r"\bas for ([^.;:(]*)", re.IGNORECASE)
 NAME = re.compile(r"\b(?:[a-z]{1,3}[A-Z]\w+|[a-z]+(?:_[a-z]+)+)\b")
+
+
 @cache
 def said(suite: str) -> dict[tuple[str, str], str]:
     """Worst states by file and service; of an ``instead`` as well, where it says one."""
