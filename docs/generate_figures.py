@@ -20,7 +20,7 @@ CORES = {
     "versatilepb": "Armv4T, in Arm state",
     "versatilepb-thumb": "Armv4T, in Thumb state",
 }
-PAGES = ("virt", "versatilepb", "versatilepb-thumb")
+PAGES = tuple(CORES)
 INTRODUCTION = """\
 # FreeRTOS on `{board}`: figures
 

@@ -85,6 +85,11 @@ def whole_of(name: str) -> str:
     return name.partition(PART_SEPARATOR)[0]
 
 
+def is_of(published: str, service: str) -> bool:
+    """A published name is that of a service, or of a part of it."""
+    return service in (published, whole_of(published))
+
+
 PARTS: dict[ServiceKind, tuple[Part, ...]] = {
     ServiceKind.CALL: (Part.WHOLE,),
     ServiceKind.HANDLER: (Part.WHOLE,),

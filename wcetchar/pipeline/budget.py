@@ -18,7 +18,7 @@ from wcetchar.model.characterization import (
     ServiceCharacterization,
 )
 from wcetchar.model.estimate import Estimate
-from wcetchar.model.service import whole_of
+from wcetchar.model.service import is_of, whole_of
 from wcetchar.pipeline.all_paths import safe_notes
 from wcetchar.pipeline.budget_figures import Figures, Sources, compared, figure_of, gaps_of
 from wcetchar.pipeline.budget_values import Mistakes, refuse_strangers
@@ -204,7 +204,7 @@ def _meant(path: str, budgets: Budgets, found: Characterization) -> list[Meant]:
             continue
         like = replace(budget, but=())
         for name in budget.but:
-            if not any(name in (one, whole_of(one)) and means(like, one) for one in known):
+            if not any(is_of(one, name) and means(like, one) for one in known):
                 mistakes.append(
                     InputError(
                         f"{budget.service} does not mean {name} anyway",

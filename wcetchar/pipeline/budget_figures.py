@@ -19,7 +19,7 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Chain, Estimate
 from wcetchar.model.path_model import PathModel
-from wcetchar.model.service import whole_of
+from wcetchar.model.service import is_of, whole_of
 from wcetchar.pipeline.budget_values import Mistakes
 from wcetchar.pipeline.estimate import Opened, Request
 
@@ -134,7 +134,7 @@ class Figures:
 
     def has(self, service: str) -> bool:
         """The service, or parts of it, is among those that were asked for."""
-        return any(service in (name, whole_of(name)) for name in self._services)
+        return any(is_of(name, service) for name in self._services)
 
     def of(
         self, service: str, budget: Budget, mistakes: Mistakes | None = None

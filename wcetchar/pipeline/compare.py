@@ -11,7 +11,7 @@ from wcetchar import store
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.errors import InputError, Location, UsageError, did_you_mean
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
-from wcetchar.model.service import whole_of
+from wcetchar.model.service import is_of
 from wcetchar.model.versus import Hardware, ServiceVersus
 from wcetchar.pipeline import estimate as estimating
 
@@ -120,9 +120,7 @@ def _owners(request: Request, found: Sequence[Characterization]) -> dict[str, tu
     for number, characterization in enumerate(found):
         for service in characterization.services:
             owners.setdefault(service.name, []).append(number)
-    chosen = {
-        name: [one for one in owners if name in (one, whole_of(one))] for name in request.services
-    }
+    chosen = {name: [one for one in owners if is_of(one, name)] for name in request.services}
     unknown = [name for name, parts in chosen.items() if not parts]
     if unknown:
         raise InputError(

@@ -28,7 +28,7 @@ from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import HardwareProfile
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import SectionMap
-from wcetchar.model.service import whole_of
+from wcetchar.model.service import is_of, whole_of
 from wcetchar.model.uncertainty import UncertainCount, Uncertainties
 from wcetchar.pipeline.all_paths import PathPrices, box_of, over_all_paths, path_prices_of
 
@@ -213,9 +213,7 @@ class Opened:
         self._request = request
         self._characterization = characterization
         names = {service.name for service in self._characterization.services}
-        wanted = tuple(
-            name for name in request.services if any(name in (one, whole_of(one)) for one in names)
-        )
+        wanted = tuple(name for name in request.services if any(is_of(one, name) for one in names))
         services = chosen_services(replace(request, services=wanted), self._characterization)
         self._platform = platform_of(
             request, self._characterization, services, *pair, profile=profile

@@ -13,7 +13,7 @@ from wcetchar.engine import PriceVector
 from wcetchar.errors import InputError, Location, NoSoundBound, UsageError, one_line
 from wcetchar.model.access import AccessVector
 from wcetchar.model.characterization import Characterization, ServiceCharacterization
-from wcetchar.model.service import whole_of
+from wcetchar.model.service import is_of
 from wcetchar.pipeline import estimate as estimating
 from wcetchar.pipeline import evaluator, worst_paths
 from wcetchar.pipeline.compare import labels_of
@@ -137,8 +137,7 @@ def _asked(
 
 
 def _has_service(characterization: Characterization, name: str) -> bool:
-    names = (service.name for service in characterization.services)
-    return any(name in (one, whole_of(one)) for one in names)
+    return any(is_of(service.name, name) for service in characterization.services)
 
 
 def _has_parameter(characterization: Characterization, name: str) -> bool:

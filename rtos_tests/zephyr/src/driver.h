@@ -47,17 +47,18 @@ extern uint8_t wcet_storage[STORAGE_BYTES];
 
 void driver_failed(const char *file, int line, const char *condition) __attribute__((noreturn));
 
-/* Runs `call` as one invocation of a service whose parameters have been marked. Interrupts are not
- * masked; that is said once more by a constant, so that it is known where a capture leaves out what
- * came before. */
-#define MEASURE(service, call)                                                                     \
+/* Runs `call` as one invocation of a service whose parameters have been marked. */
+#define MEASURE_AS_MASKED(service, call)                                                           \
     do {                                                                                           \
         driver_invocations++;                                                                      \
         wcet_begin(service);                                                                       \
-        board_unmask();                                                                            \
         call;                                                                                      \
         wcet_end(service);                                                                         \
     } while (0)
+
+/* The same where interrupts are not masked: that is said once more by a constant, so that it is known
+ * where a capture leaves out what came before. */
+#define MEASURE(service, call) MEASURE_AS_MASKED(service, board_unmask(); call)
 
 extern unsigned driver_invocations;
 extern k_tid_t driver_thread, driver_passer;

@@ -77,15 +77,7 @@ static enum crowd kind_now;
 static unsigned ready_now;
 static unsigned size_now; /* S, the first parameter; 0: there is none */
 
-/* No MEASURE: in a handler nothing is unmasked. */
-#define CALL(service, call)                                                                        \
-    do {                                                                                           \
-        driver_invocations++;                                                                      \
-        wcet_begin(service);                                                                       \
-        call;                                                                                      \
-        wcet_end(service);                                                                         \
-    } while (0)
-
+/* In a handler nothing is unmasked. */
 #define HANDLER(name, waiter, urgent, call)                                                        \
     static void name(void)                                                                         \
     {                                                                                              \
@@ -93,9 +85,9 @@ static unsigned size_now; /* S, the first parameter; 0: there is none */
             wcet_param(0, size_now);                                                               \
         wcet_param(size_now > 0, ready_now);                                                       \
         if (kind_now == CROWD_JOIN)                                                                \
-            CALL(waiter, call);                                                                    \
+            MEASURE_AS_MASKED(waiter, call);                                                       \
         else                                                                                       \
-            CALL(urgent, call);                                                                    \
+            MEASURE_AS_MASKED(urgent, call);                                                       \
     }
 
 HANDLER(give, SERVICE_K_SEM_GIVE_ISR, SERVICE_K_SEM_GIVE_ISR_SWITCH, k_sem_give(&semaphore))

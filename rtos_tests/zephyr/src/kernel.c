@@ -111,11 +111,7 @@ static void measure_locks(void)
     }
 
     MEASURE(SERVICE_IRQ_LOCK, key = wcet_irq_lock());
-    /* No MEASURE, since they are masked. */
-    driver_invocations++;
-    wcet_begin(SERVICE_IRQ_UNLOCK);
-    wcet_irq_unlock(key);
-    wcet_end(SERVICE_IRQ_UNLOCK);
+    MEASURE_AS_MASKED(SERVICE_IRQ_UNLOCK, wcet_irq_unlock(key));
 }
 
 /* ---- interrupts ------------------------------------------------------------------------------ */
