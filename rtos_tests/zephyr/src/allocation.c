@@ -1,6 +1,7 @@
 /* Calls that allocate from the caller's resource pool or a heap, statistics, and what is left. */
 #include "heaps.h"
 #include "helpers.h"
+#include "other_timeouts.h"
 
 static struct k_heap heap;
 static struct k_msgq msgq;
@@ -10,7 +11,6 @@ static struct k_mem_slab slab;
 static K_QUEUE_DEFINE(queue);
 static struct k_thread thread;
 static K_THREAD_STACK_DEFINE(thread_stack, 512 + STACK_EXTRA);
-static struct k_timer timers[CONFIG_WCET_TIMEOUTS];
 
 static void measure_pool(void)
 {
@@ -83,10 +83,7 @@ static void measure_thread_times(unsigned before)
 {
     k_ticks_t ticks;
 
-    for (unsigned i = 0; i < before; i++) {
-        k_timer_init(&timers[i], NULL, NULL);
-        k_timer_start(&timers[i], K_TICKS(100 + i), K_NO_WAIT);
-    }
+    timeouts_start(before, AFTER_IT);
     wcet_param(0, before);
     MEASURE(SERVICE_K_THREAD_TIMEOUT_REMAINING_TICKS,
             ticks = k_thread_timeout_remaining_ticks(&thread));
@@ -94,8 +91,7 @@ static void measure_thread_times(unsigned before)
     wcet_param(0, before);
     MEASURE(SERVICE_K_THREAD_TIMEOUT_EXPIRES_TICKS, ticks = k_thread_timeout_expires_ticks(&thread));
     CHECK(ticks > 0);
-    for (unsigned i = 0; i < before; i++)
-        k_timer_stop(&timers[i]);
+    timeouts_stop();
 }
 
 void measure_allocation(void)

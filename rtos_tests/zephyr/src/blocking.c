@@ -1,9 +1,10 @@
 /* Calls that wait. The driver waits with a timeout of 1000 ticks and is woken by the least urgent
  * thread; W threads wait before it, which in lists are more urgent (one of another priority costs more to go
  * behind than one of the same), L timeouts come before its own. */
+#include "behind.h"
 #include "heaps.h"
-#include "helpers.h"
 #include "orders.h"
+#include "other_timeouts.h"
 
 #define TIMEOUT K_TICKS(1000)
 #define STACK_BYTES (512 + STACK_EXTRA)
@@ -21,52 +22,27 @@ static struct k_heap heap;
 static struct k_timer timer;
 static struct k_thread thread;
 static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);
-static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
 static void *taken;
 
-static void timeouts_start(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        k_timer_init(&timeouts[i], NULL, NULL);
-        k_timer_start(&timeouts[i], K_TICKS(100 + i), K_NO_WAIT);
-    }
-}
-
-static void timeouts_stop(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        k_timer_stop(&timeouts[i]);
-}
-
-/* One call behind `waiting` threads that wait in `wait`, for which `queue` is the kernel's; `wake` lets
- * one go on, or all. */
-#define BLOCK(service, queue, wait, object, wake, call)                                            \
+/* One call behind W threads that wait in `wait`, for which `queue` is the kernel's; `prepare` comes when they
+ * do, and `wake` lets one go on, or all. */
+#define BLOCK(service, queue, wait, object, argument, prepare, wake, call)                         \
     do {                                                                                           \
-        const unsigned real_ = crowd_waiting(waiting);                                             \
-                                                                                                   \
-        helpers_start(real_, PRIORITY_ABOVE, 0);                                                   \
-        helpers_wait(real_, wait, object, NULL);                                                   \
-        timeouts_start(before);                                                                    \
+        behind_start(at, wait, object, argument);                                                  \
+        prepare;                                                                                   \
         wake_with(wake, object);                                                                   \
-        crowd_wait(queue, waiting, ready, shape);                                                  \
-        crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);                                \
-        wcet_param(0, waiting);                                                                    \
-        wcet_param(1, before);                                                                     \
-        wcet_param(2, ready);                                                                      \
+        behind_build(at, queue, 0);                                                                \
         MEASURE(service, call);                                                                    \
         crowd_stop();                                                                              \
         wake_with(NULL, NULL);                                                                     \
-        timeouts_stop(before);                                                                     \
-        settle();                                                                                  \
-        for (unsigned i_ = 0; i_ < real_; i_++)                                                    \
-            CHECK(!helper_busy(i_));                                                               \
-        helpers_stop();                                                                            \
+        timeouts_stop();                                                                           \
+        behind_stop(at, false);                                                                    \
     } while (0)
 
 /* The same where nobody else waits; L and R are parameters `index` and `index` + 1. */
 #define BLOCK_ALONE(service, index, wake, object, call)                                            \
     do {                                                                                           \
-        timeouts_start(before);                                                                    \
+        timeouts_start(before, AFTER_IT);                                                          \
         wake_with(wake, object);                                                                   \
         crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
         wcet_param(index, before);                                                                 \
@@ -74,7 +50,7 @@ static void timeouts_stop(unsigned count)
         MEASURE(service, call);                                                                    \
         crowd_stop();                                                                              \
         wake_with(NULL, NULL);                                                                     \
-        timeouts_stop(before);                                                                     \
+        timeouts_stop();                                                                           \
     } while (0)
 
 /* ---- what wakes ------------------------------------------------------------------------------- */
@@ -169,86 +145,69 @@ static void sleeps(void *unused, void *unused2, void *unused3)
 
 /* ---- objects that threads wait for one behind the other --------------------------------------- */
 
-static void measure_objects(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+static void measure_objects(const struct behind *at)
 {
     struct k_event *events = &event;
     uint32_t found;
     void *got;
     int result;
 
-    BLOCK(SERVICE_K_SEM_TAKE_BLOCK, &semaphore.wait_q, order_sem_take, &semaphore, sem_give,
-          result = k_sem_take(&semaphore, TIMEOUT));
+    BLOCK(SERVICE_K_SEM_TAKE_BLOCK, &semaphore.wait_q, order_sem_take, &semaphore, NULL, (void)0,
+          sem_give, result = k_sem_take(&semaphore, TIMEOUT));
     CHECK(result == 0);
     k_mutex_lock(&mutex, K_FOREVER);
     k_mutex_unlock(&mutex);
-    {
-        const unsigned real = crowd_waiting(waiting);
-
-        helpers_start(real, PRIORITY_ABOVE, 0);
-        helpers_wait(real, order_condvar_wait, &condvar, &mutex);
-        k_mutex_lock(&mutex, K_FOREVER);
-        timeouts_start(before);
-        wake_with(condvar_signal, &condvar);
-        crowd_wait(&condvar.wait_q, waiting, ready, shape);
-        crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);
-        wcet_param(0, waiting);
-        wcet_param(1, before);
-        wcet_param(2, ready);
-        MEASURE(SERVICE_K_CONDVAR_WAIT, result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
-        crowd_stop();
-        wake_with(NULL, NULL);
-        timeouts_stop(before);
-        CHECK(result == 0 && mutex.owner == driver_thread);
-        k_mutex_unlock(&mutex);
-        settle();
-        helpers_stop();
-    }
+    BLOCK(SERVICE_K_CONDVAR_WAIT, &condvar.wait_q, order_condvar_wait, &condvar, &mutex,
+          k_mutex_lock(&mutex, K_FOREVER), condvar_signal,
+          result = k_condvar_wait(&condvar, &mutex, TIMEOUT));
+    CHECK(result == 0 && mutex.owner == driver_thread);
+    k_mutex_unlock(&mutex);
 
     k_event_clear(events, ~0u);
-    BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, &events->wait_q, order_event_wait, events, event_post,
-          found = k_event_wait(events, 1, true, TIMEOUT));
+    BLOCK(SERVICE_K_EVENT_WAIT_BLOCK, &events->wait_q, order_event_wait, events, NULL, (void)0,
+          event_post, found = k_event_wait(events, 1, true, TIMEOUT));
     CHECK(found == 1);
 
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
-    BLOCK(SERVICE_K_MSGQ_GET_BLOCK, &msgq.wait_q, order_msgq_get, &msgq, msgq_put_one,
-          result = k_msgq_get(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
+    BLOCK(SERVICE_K_MSGQ_GET_BLOCK, &msgq.wait_q, order_msgq_get, &msgq, NULL, (void)0,
+          msgq_put_one, result = k_msgq_get(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
     CHECK(result == 0);
     k_msgq_init(&msgq, (char *)wcet_storage, 4, 1);
     CHECK(k_msgq_put(&msgq, wcet_caller_data.bytes, K_NO_WAIT) == 0);
-    BLOCK(SERVICE_K_MSGQ_PUT_BLOCK, &msgq.wait_q, order_msgq_put, &msgq, msgq_get_one,
-          result = k_msgq_put(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
+    BLOCK(SERVICE_K_MSGQ_PUT_BLOCK, &msgq.wait_q, order_msgq_put, &msgq, NULL, (void)0,
+          msgq_get_one, result = k_msgq_put(&msgq, wcet_caller_data_2.bytes, TIMEOUT));
     CHECK(result == 0);
 
-    BLOCK(SERVICE_K_QUEUE_GET_BLOCK, &queue.wait_q, order_queue_get, &queue, queue_append,
-          got = k_queue_get(&queue, TIMEOUT));
+    BLOCK(SERVICE_K_QUEUE_GET_BLOCK, &queue.wait_q, order_queue_get, &queue, NULL, (void)0,
+          queue_append, got = k_queue_get(&queue, TIMEOUT));
     CHECK(got == wcet_caller_data.words);
 
     k_stack_init(&stack, (stack_data_t *)wcet_storage, 4);
-    BLOCK(SERVICE_K_STACK_POP_BLOCK, &stack.wait_q, order_stack_pop, &stack, stack_push,
-          result = k_stack_pop(&stack, (stack_data_t *)wcet_caller_data.words, TIMEOUT));
+    BLOCK(SERVICE_K_STACK_POP_BLOCK, &stack.wait_q, order_stack_pop, &stack, NULL, (void)0,
+          stack_push, result = k_stack_pop(&stack, (stack_data_t *)wcet_caller_data.words, TIMEOUT));
     CHECK(result == 0);
 
     k_pipe_init(&pipe, wcet_storage, 16);
-    BLOCK(SERVICE_K_PIPE_GET_BLOCK, &pipe.wait_q.readers, order_pipe_get, &pipe, pipe_put,
-          result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4,
-                              (size_t *)&wcet_caller_data.words[8], 4, TIMEOUT));
+    BLOCK(SERVICE_K_PIPE_GET_BLOCK, &pipe.wait_q.readers, order_pipe_get, &pipe, NULL, (void)0,
+          pipe_put, result = k_pipe_get(&pipe, wcet_caller_data.bytes, 4,
+                                        (size_t *)&wcet_caller_data.words[8], 4, TIMEOUT));
     CHECK(result == 0);
 
     CHECK(k_mem_slab_init(&slab, wcet_storage, 16, 1) == 0);
     CHECK(k_mem_slab_alloc(&slab, &taken, K_NO_WAIT) == 0);
-    BLOCK(SERVICE_K_MEM_SLAB_ALLOC_BLOCK, &slab.wait_q, order_slab_alloc, &slab, slab_free,
-          result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT));
+    BLOCK(SERVICE_K_MEM_SLAB_ALLOC_BLOCK, &slab.wait_q, order_slab_alloc, &slab, NULL, (void)0,
+          slab_free, result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT));
     CHECK(result == 0);
 
     taken = heap_fill(&heap, NULL);
-    BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, &heap.wait_q, order_heap_alloc, &heap, heap_free,
-          got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
+    BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, &heap.wait_q, order_heap_alloc, &heap, NULL, (void)0,
+          heap_free, got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
     CHECK(got != NULL);
 
     k_thread_create(&thread, thread_stack, STACK_BYTES, sleeps, NULL, NULL, NULL, PRIORITY_BELOW, 0,
                     K_NO_WAIT);
-    BLOCK(SERVICE_K_THREAD_JOIN_BLOCK, &thread.join_queue, order_join, &thread, thread_abort,
-          result = k_thread_join(&thread, TIMEOUT));
+    BLOCK(SERVICE_K_THREAD_JOIN_BLOCK, &thread.join_queue, order_join, &thread, NULL, (void)0,
+          thread_abort, result = k_thread_join(&thread, TIMEOUT));
     CHECK(result == 0);
 }
 
@@ -280,13 +239,13 @@ static void let_go(void *object)
     k_sem_give(&release);
 }
 
-static void measure_mutex_block(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+static void measure_mutex_block(const struct behind *at)
 {
     int result;
 
     start_holder(PRIORITY_LOWEST - 1);
-    BLOCK(SERVICE_K_MUTEX_LOCK_BLOCK, &mutex.wait_q, order_mutex_lock, &mutex, let_go,
-          result = k_mutex_lock(&mutex, TIMEOUT));
+    BLOCK(SERVICE_K_MUTEX_LOCK_BLOCK, &mutex.wait_q, order_mutex_lock, &mutex, NULL, (void)0,
+          let_go, result = k_mutex_lock(&mutex, TIMEOUT));
     CHECK(result == 0 && mutex.owner == driver_thread);
     k_mutex_unlock(&mutex);
     k_thread_abort(&thread);
@@ -305,14 +264,14 @@ static void measure_mutex_inherit(unsigned others, unsigned before)
     helpers_wait(1, order_mutex_lock, &mutex, NULL);
     k_sem_give(&release);
     ready_start(others, PRIORITY_DRIVER);
-    timeouts_start(before);
+    timeouts_start(before, AFTER_IT);
     wcet_param(0, others);
     wcet_param(1, before);
     MEASURE(SERVICE_K_MUTEX_LOCK_INHERIT, result = k_mutex_lock(&mutex, TIMEOUT));
     CHECK(result == 0 && mutex.owner == driver_thread);
     CHECK(k_thread_priority_get(&thread) == own && helper_busy(0));
     k_mutex_unlock(&mutex);
-    timeouts_stop(before);
+    timeouts_stop();
     ready_stop();
     helpers_woken(1, 0);
     helpers_stop();
@@ -425,8 +384,10 @@ void measure_blocking(void)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             FOR_CROWDS(crowd_of_waiting(waiting), ready, shape)
                 if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
-                    measure_objects(waiting, before, ready, shape);
-                    measure_mutex_block(waiting, before, ready, shape);
+                    const struct behind at = {waiting, before, AFTER_IT, ready, shape};
+
+                    measure_objects(&at);
+                    measure_mutex_block(&at);
                 }
     for (unsigned others = 0; others <= READY_MAX; others++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)

@@ -4,6 +4,7 @@
 
 #include "board.h"
 #include "helpers.h"
+#include "other_timeouts.h"
 
 /* Ticks after which a tick comes. */
 #define MANY 20
@@ -15,20 +16,6 @@ static struct k_timer timers[CONFIG_WCET_TIMEOUTS];
 
 static void expired(struct k_timer *of)
 {
-}
-
-static void timeouts_start(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        k_timer_init(&timers[i], NULL, NULL);
-        k_timer_start(&timers[i], K_TICKS(100 + i), K_NO_WAIT);
-    }
-}
-
-static void timeouts_stop(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        k_timer_stop(&timers[i]);
 }
 
 /* The counter has wrapped once since it was read. That is time for the kernel: as much as the counter was
@@ -50,7 +37,7 @@ static void measure_start(unsigned before)
 
     k_timer_init(&timer, NULL, NULL);
     k_timer_start(&timer, K_TICKS(1000), K_NO_WAIT);
-    timeouts_start(before);
+    timeouts_start(before, AFTER_IT);
     wrap();
     wcet_param(0, before);
     MEASURE(SERVICE_K_TIMER_START_TICKLESS, k_timer_start(&timer, K_TICKS(1000), K_TICKS(10)));
@@ -58,7 +45,7 @@ static void measure_start(unsigned before)
     wcet_param(0, before);
     MEASURE(SERVICE_K_TIMER_REMAINING_TICKS_TICKLESS, ticks = k_timer_remaining_ticks(&timer));
     CHECK(ticks > 100 && ticks <= 1001);
-    timeouts_stop(before);
+    timeouts_stop();
     k_timer_stop(&timer);
     tell();
 }

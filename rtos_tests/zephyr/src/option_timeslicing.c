@@ -1,6 +1,7 @@
 /* Time slices (overlay-timeslicing.conf). L timeouts come before the end of a slice. */
 #include "board.h"
 #include "helpers.h"
+#include "other_timeouts.h"
 
 /* Ticks of a slice: more than there are timeouts. */
 #define SLICE 20
@@ -9,23 +10,6 @@ BUILD_ASSERT(CONFIG_WCET_TIMEOUTS < SLICE - 4);
 
 /* The kernel's own function: every change of the running thread calls it. */
 void z_reset_time_slice(struct k_thread *thread);
-
-static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
-
-/* They come `after` ticks and more from now. */
-static void timeouts_start(unsigned count, unsigned after)
-{
-    for (unsigned i = 0; i < count; i++) {
-        k_timer_init(&timeouts[i], NULL, NULL);
-        k_timer_start(&timeouts[i], K_TICKS(after + i), K_NO_WAIT);
-    }
-}
-
-static void timeouts_stop(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        k_timer_stop(&timeouts[i]);
-}
 
 static void slices(bool on)
 {
@@ -51,7 +35,7 @@ static void measure_set(unsigned before)
     z_reset_time_slice(driver_thread);
     wcet_end(SERVICE_Z_RESET_TIME_SLICE);
     irq_unlock(key);
-    timeouts_stop(before);
+    timeouts_stop();
     slices(false);
 }
 
@@ -94,11 +78,10 @@ static void measure_end(unsigned count, unsigned before)
     wcet_param(1, before);
     MEASURE(SERVICE_TICK_SLICE, board_tick());
     CHECK(turns == count);
-    for (unsigned i = 0; i < before; i++)
-        CHECK(k_timer_status_get(&timeouts[i]) == 0 && k_timer_remaining_ticks(&timeouts[i]) < SLICE);
+    CHECK(timeouts_left() < SLICE);
     for (unsigned i = 0; i < count; i++)
         k_thread_abort(&others[i]);
-    timeouts_stop(before);
+    timeouts_stop();
     slices(false);
 }
 

@@ -1,13 +1,13 @@
 /* Mailboxes and pipes where the caller waits, or wakes who waits. */
-#include "helpers.h"
+#include "behind.h"
 #include "orders.h"
+#include "other_timeouts.h"
 
 #define TIMEOUT K_TICKS(1000)
 
 static K_MBOX_DEFINE(mailbox);
 static struct k_pipe pipe;
 static struct k_mbox_msg sent, received, helper_message;
-static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
 static size_t *const moved = (size_t *)&wcet_caller_data.words[16];
 
 static void message(struct k_mbox_msg *to, unsigned size)
@@ -18,20 +18,6 @@ static void message(struct k_mbox_msg *to, unsigned size)
         .tx_target_thread = K_ANY,
         .rx_source_thread = K_ANY,
     };
-}
-
-static void timeouts_start(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        k_timer_init(&timeouts[i], NULL, NULL);
-        k_timer_start(&timeouts[i], K_TICKS(100 + i), K_NO_WAIT);
-    }
-}
-
-static void timeouts_stop(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        k_timer_stop(&timeouts[i]);
 }
 
 /* ---- the caller waits ------------------------------------------------------------------------- */
@@ -57,32 +43,23 @@ static void pipe_take(void *bytes)
     CHECK(k_pipe_get(&pipe, wcet_caller_data_2.bytes, size, &got, size, K_NO_WAIT) == 0);
 }
 
-/* Behind W receivers, which in lists are more urgent: the first messages are theirs. */
-static void measure_get(unsigned size, unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+/* Behind W receivers: the first messages are theirs. */
+static void measure_get(unsigned size, const struct behind *at)
 {
-    const unsigned real = crowd_waiting(waiting);
     int result;
 
-    helpers_start(real, PRIORITY_ABOVE, 0);
-    helpers_wait(real, order_mbox_get, &mailbox, NULL);
+    behind_start(at, order_mbox_get, &mailbox, NULL);
     message(&received, size);
-    timeouts_start(before);
     wake_with(send, (void *)(uintptr_t)size);
-    crowd_wait(&mailbox.rx_msg_queue, waiting, ready, shape);
-    crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);
     wcet_param(0, size);
-    wcet_param(1, waiting);
-    wcet_param(2, before);
-    wcet_param(3, ready);
+    behind_build(at, &mailbox.rx_msg_queue, 1);
     MEASURE(SERVICE_K_MBOX_GET_BLOCK,
             result = k_mbox_get(&mailbox, &received, wcet_caller_data_2.bytes, TIMEOUT));
     crowd_stop();
     wake_with(NULL, NULL);
-    timeouts_stop(before);
+    timeouts_stop();
     CHECK(result == 0 && received.size == size);
-    for (unsigned i = 0; i < real; i++)
-        CHECK(!helper_busy(i));
-    helpers_stop();
+    behind_stop(at, false);
 }
 
 static void measure_pipe(unsigned size, unsigned before, unsigned ready, unsigned shape)
@@ -93,7 +70,7 @@ static void measure_pipe(unsigned size, unsigned before, unsigned ready, unsigne
     k_pipe_init(&pipe, wcet_storage, size);
     CHECK(k_pipe_put(&pipe, wcet_caller_data.bytes, 1, moved, 1, K_NO_WAIT) == 0);
     CHECK(k_pipe_get(&pipe, wcet_caller_data.bytes, 1, moved, 1, K_NO_WAIT) == 0);
-    timeouts_start(before);
+    timeouts_start(before, AFTER_IT);
     wake_with(pipe_take, (void *)(uintptr_t)(size + 1));
     crowd_start(CROWD_LEAVE, ready, shape, NULL);
     wcet_param(0, size);
@@ -103,35 +80,25 @@ static void measure_pipe(unsigned size, unsigned before, unsigned ready, unsigne
             result = k_pipe_put(&pipe, wcet_caller_data.bytes, size + 1, moved, size + 1, TIMEOUT));
     crowd_stop();
     wake_with(NULL, NULL);
-    timeouts_stop(before);
+    timeouts_stop();
     CHECK(result == 0 && *moved == size + 1);
 }
 
-/* Behind W senders, which in lists are more urgent. */
-static void measure_put(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+/* Behind W senders. */
+static void measure_put(const struct behind *at)
 {
-    const unsigned real = crowd_waiting(waiting);
     int result;
 
-    helpers_start(real, PRIORITY_ABOVE, 0);
-    helpers_wait(real, order_mbox_put, &mailbox, NULL);
+    behind_start(at, order_mbox_put, &mailbox, NULL);
     message(&received, 4);
-    timeouts_start(before);
     wake_with(receive, NULL);
-    crowd_wait(&mailbox.tx_msg_queue, waiting, ready, shape);
-    crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);
-    wcet_param(0, waiting);
-    wcet_param(1, before);
-    wcet_param(2, ready);
+    behind_build(at, &mailbox.tx_msg_queue, 0);
     MEASURE(SERVICE_K_MBOX_PUT_BLOCK, result = k_mbox_put(&mailbox, &received, TIMEOUT));
     crowd_stop();
     wake_with(NULL, NULL);
-    timeouts_stop(before);
+    timeouts_stop();
     CHECK(result == 0);
-    settle();
-    for (unsigned i = 0; i < real; i++)
-        CHECK(!helper_busy(i));
-    helpers_stop();
+    behind_stop(at, false);
 }
 
 /* ---- the caller wakes ------------------------------------------------------------------------- */
@@ -236,18 +203,22 @@ void measure_senders(void)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             FOR_CROWDS(CROWD_LEAVE, ready, shape)
                 if (swept_three(size, 2, BYTES_MAX, before, TIMEOUTS_MAX, ready)) {
-                    measure_get(size, 0, before, ready, shape);
+                    const struct behind at = {0, before, AFTER_IT, ready, shape};
+
+                    measure_get(size, &at);
                     measure_pipe(size, before, ready, shape);
                 }
     for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             FOR_CROWDS(crowd_of_waiting(waiting), ready, shape)
                 if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
-                    measure_put(waiting, before, ready, shape);
+                    const struct behind at = {waiting, before, AFTER_IT, ready, shape};
+
+                    measure_put(&at);
                     if (waiting > 0)
-                        measure_get(2, waiting, before, ready, shape);
+                        measure_get(2, &at);
                     if (waiting == WAITING_MAX && (before == 0 || before == TIMEOUTS_MAX))
-                        measure_get(BYTES_MAX, waiting, before, ready, shape);
+                        measure_get(BYTES_MAX, &at);
                 }
     measure_wakes();
     for (unsigned others = 0; others < WAITING_MAX; others++)

@@ -1,9 +1,10 @@
 /* Calls that wait until their timeout comes, behind W threads that wait already, which in lists are more
  * urgent; L timeouts come before. The least urgent thread makes the ticks. */
+#include "behind.h"
 #include "board.h"
 #include "heaps.h"
-#include "helpers.h"
 #include "orders.h"
+#include "other_timeouts.h"
 
 #define TICKS 15
 #define TIMEOUT K_TICKS(TICKS)
@@ -24,59 +25,33 @@ static struct k_mem_slab slab;
 static struct k_heap heap;
 static struct k_thread thread;
 static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);
-static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
 static struct k_poll_event poll_events[10];
 static struct k_mbox_msg message;
 
-static void timeouts_start(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        k_timer_init(&timeouts[i], NULL, NULL);
-        k_timer_start(&timeouts[i], K_TICKS(1 + i), K_NO_WAIT);
-    }
-}
-
-/* All of them have come. */
-static void timeouts_gone(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        CHECK(k_timer_status_get(&timeouts[i]) == 1);
-}
-
-/* One call behind `waiting` threads that wait in `wait`, for which `queue` is the kernel's; `prepare` comes when
- * they do. */
+/* One call behind W threads that wait in `wait`, for which `queue` is the kernel's; `prepare` comes when they
+ * do. */
 #define EXPIRE(service, queue, wait, object, argument, prepare, call, expected)                    \
     do {                                                                                           \
-        const unsigned real_ = crowd_waiting(waiting);                                             \
-                                                                                                   \
-        helpers_start(real_, PRIORITY_ABOVE, 0);                                                   \
-        helpers_wait(real_, wait, object, argument);                                               \
+        behind_start(at, wait, object, argument);                                                  \
         prepare;                                                                                   \
-        timeouts_start(before);                                                                    \
-        crowd_wait(queue, waiting, ready, shape);                                                  \
-        crowd_start(crowd_of_waiting(waiting), ready, shape, NULL);                                \
-        wcet_param(0, waiting);                                                                    \
-        wcet_param(1, before);                                                                     \
-        wcet_param(2, ready);                                                                      \
+        behind_build(at, queue, 0);                                                                \
         MEASURE(service, call);                                                                    \
         crowd_stop();                                                                              \
-        timeouts_gone(before);                                                                     \
+        timeouts_gone();                                                                           \
         CHECK(expected);                                                                           \
-        for (unsigned i_ = 0; i_ < real_; i_++)                                                    \
-            CHECK(helper_busy(i_));                                                                \
-        helpers_stop();                                                                            \
+        behind_stop(at, true);                                                                     \
     } while (0)
 
 /* The same where nobody else can wait; L and R are parameters `index` and `index` + 1. */
 #define EXPIRE_ALONE(service, index, call, expected)                                               \
     do {                                                                                           \
-        timeouts_start(before);                                                                    \
+        timeouts_start(before, 1);                                                                 \
         crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
         wcet_param(index, before);                                                                 \
         wcet_param((index) + 1, ready);                                                            \
         MEASURE(service, call);                                                                    \
         crowd_stop();                                                                              \
-        timeouts_gone(before);                                                                     \
+        timeouts_gone();                                                                           \
         CHECK(expected);                                                                           \
     } while (0)
 
@@ -86,7 +61,7 @@ static void sleeps(void *unused, void *unused2, void *unused3)
         k_sleep(K_FOREVER);
 }
 
-static void measure_objects(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+static void measure_objects(const struct behind *at)
 {
     size_t *moved = (size_t *)&wcet_caller_data.words[8];
     struct k_event *events = &event;
@@ -210,13 +185,13 @@ static void measure_mutex_timeout(unsigned before, unsigned ready)
     ticking = true;
     k_wakeup(&thread);
     ready_start(ready - 1, PRIORITY_BELOW);
-    timeouts_start(before);
+    timeouts_start(before, 1);
     wcet_param(0, before);
     wcet_param(1, ready);
     MEASURE(SERVICE_K_MUTEX_LOCK_TIMEOUT, result = k_mutex_lock(&mutex, TIMEOUT));
     CHECK(result == -EAGAIN && mutex.owner == &thread);
     CHECK(k_thread_priority_get(&thread) == PRIORITY_LOWEST - 1);
-    timeouts_gone(before);
+    timeouts_gone();
     ready_stop();
     CHECK(helper_busy(0));
     helpers_stop();
@@ -233,7 +208,7 @@ static void holds_waiting(void *unused, void *unused2, void *unused3)
 }
 
 /* W threads wait for the mutex already. Where these are real, the holder is as urgent as they are. */
-static void measure_mutex_behind(unsigned waiting, unsigned before, unsigned ready, unsigned shape)
+static void measure_mutex_behind(const struct behind *at)
 {
     int result;
 
@@ -261,12 +236,18 @@ void measure_timeouts(void)
             continue;
         for (unsigned waiting = 0; waiting <= WAITING_MAX; waiting++)
             FOR_CROWDS(crowd_of_waiting(waiting), ready, shape)
-                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready))
-                    measure_objects(waiting, before, ready, shape);
+                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
+                    const struct behind at = {waiting, before, 1, ready, shape};
+
+                    measure_objects(&at);
+                }
         for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
             FOR_CROWDS(CROWD_WAIT, ready, shape)
-                if (swept_three(waiting, 1, WAITING_MAX, before, TIMEOUTS_MAX, ready))
-                    measure_mutex_behind(waiting, before, ready, shape);
+                if (swept_three(waiting, 1, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
+                    const struct behind at = {waiting, before, 1, ready, shape};
+
+                    measure_mutex_behind(&at);
+                }
         FOR_CROWDS(CROWD_LEAVE, ready, shape)
             if (swept_ready(before, 0, TIMEOUTS_MAX, ready))
                 measure_sleep(before, ready, shape);

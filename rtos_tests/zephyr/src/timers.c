@@ -1,8 +1,8 @@
 /* Timers and the list of timeouts. The kernel's list has one more timeout, which never comes. */
 #include "helpers.h"
+#include "other_timeouts.h"
 
 static struct k_timer timer;
-static struct k_timer others[CONFIG_WCET_TIMEOUTS];
 
 static int sync(void *object, void *argument)
 {
@@ -13,21 +13,6 @@ static void stopped(struct k_timer *of)
 {
 }
 
-/* `count` timeouts that come no later than the one that is to be measured. */
-static void timeouts_start(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        k_timer_init(&others[i], NULL, NULL);
-        k_timer_start(&others[i], K_TICKS(100 + i), K_NO_WAIT);
-    }
-}
-
-static void timeouts_stop(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        k_timer_stop(&others[i]);
-}
-
 void measure_timers(void)
 {
     k_ticks_t ticks;
@@ -35,7 +20,7 @@ void measure_timers(void)
 
     MEASURE(SERVICE_K_TIMER_INIT, k_timer_init(&timer, NULL, NULL));
     for (unsigned count = 0; count <= TIMEOUTS_MAX; count++) {
-        timeouts_start(count);
+        timeouts_start(count, AFTER_IT);
         /* It runs already, so that it is taken out of the list first. */
         k_timer_start(&timer, K_TICKS(1000), K_TICKS(10));
         wcet_param(0, count);
@@ -47,7 +32,7 @@ void measure_timers(void)
         MEASURE(SERVICE_K_TIMER_EXPIRES_TICKS, ticks = k_timer_expires_ticks(&timer));
         CHECK(ticks >= 1000);
         k_timer_stop(&timer);
-        timeouts_stop(count);
+        timeouts_stop();
     }
     /* The first of the list: the system timer is set anew. */
     k_timer_start(&timer, K_TICKS(50), K_NO_WAIT);

@@ -4,6 +4,7 @@
  * with them. Else, queues are what the kernel's own insertions make of them. */
 #include "heaps.h"
 #include "helpers.h"
+#include "other_timeouts.h"
 
 #define TIMEOUT K_TICKS(1000)
 #define STACK_BYTES (512 + STACK_EXTRA)
@@ -14,7 +15,6 @@ static K_SEM_DEFINE(go, 0, 1);
 static struct k_heap heap;
 static struct k_thread thread;
 static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);
-static struct k_timer timeouts[CONFIG_WCET_TIMEOUTS];
 static unsigned number; /* of threads that the waker needs */
 static bool woken;
 
@@ -186,10 +186,7 @@ static void measure_alloc(unsigned waiting, unsigned before)
     large = heap_fill(&heap, &small);
     helpers_start(real, PRIORITY_ABOVE, 0);
     helpers_wait(real, alloc, &heap, NULL);
-    for (unsigned i = 0; i < before; i++) {
-        k_timer_init(&timeouts[i], NULL, NULL);
-        k_timer_start(&timeouts[i], K_TICKS(100 + i), K_NO_WAIT);
-    }
+    timeouts_start(before, AFTER_IT);
     wake_with(free_twice, NULL);
     build_again();
     wcet_param(0, waiting);
@@ -197,8 +194,7 @@ static void measure_alloc(unsigned waiting, unsigned before)
     MEASURE(SERVICE_K_HEAP_ALLOC_AGAIN, got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
     wake_with(NULL, NULL);
     CHECK(got != NULL && small == NULL && large == NULL);
-    for (unsigned i = 0; i < before; i++)
-        k_timer_stop(&timeouts[i]);
+    timeouts_stop();
     for (unsigned i = 0; i < real; i++)
         CHECK(!helper_busy(i));
     helpers_stop();

@@ -1,5 +1,6 @@
 /* Work items and delayable work. The work queue's thread is less urgent than the driver. */
 #include "helpers.h"
+#include "other_timeouts.h"
 
 #define STACK_BYTES (512 + STACK_EXTRA)
 
@@ -8,7 +9,6 @@ static K_THREAD_STACK_DEFINE(queue_stack, STACK_BYTES);
 static K_THREAD_STACK_DEFINE(urgent_stack, STACK_BYTES);
 static struct k_work works[CONFIG_WCET_LIST_LENGTH];
 static struct k_work_delayable delayable;
-static struct k_timer others[CONFIG_WCET_TIMEOUTS];
 static unsigned done;
 
 static void handle(struct k_work *work)
@@ -96,10 +96,7 @@ static void measure_delayable(void)
 
     MEASURE(SERVICE_K_WORK_INIT_DELAYABLE, k_work_init_delayable(&delayable, handle));
     for (unsigned count = 0; count <= TIMEOUTS_MAX; count++) {
-        for (unsigned i = 0; i < count; i++) {
-            k_timer_init(&others[i], NULL, NULL);
-            k_timer_start(&others[i], K_TICKS(100 + i), K_NO_WAIT);
-        }
+        timeouts_start(count, AFTER_IT);
         wcet_param(0, count);
         MEASURE(SERVICE_K_WORK_SCHEDULE,
                 result = k_work_schedule_for_queue(&queue, &delayable, K_TICKS(1000)));
@@ -115,8 +112,7 @@ static void measure_delayable(void)
         }
         MEASURE(SERVICE_K_WORK_CANCEL_DELAYABLE, result = k_work_cancel_delayable(&delayable));
         CHECK(result == 0);
-        for (unsigned i = 0; i < count; i++)
-            k_timer_stop(&others[i]);
+        timeouts_stop();
     }
 }
 

@@ -1,5 +1,6 @@
 /* Work: calls that wait, and work that waits for events. */
 #include "helpers.h"
+#include "other_timeouts.h"
 
 #define STACK_BYTES (512 + STACK_EXTRA)
 #define EVENTS_MAX 10u
@@ -115,15 +116,11 @@ static void measure_drain(unsigned ready, unsigned shape)
 
 static void measure_polled(unsigned count, unsigned before)
 {
-    static struct k_timer timers[CONFIG_WCET_TIMEOUTS];
     int result;
 
     for (unsigned i = 0; i < count; i++)
         k_poll_event_init(&events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY, &never);
-    for (unsigned i = 0; i < before; i++) {
-        k_timer_init(&timers[i], NULL, NULL);
-        k_timer_start(&timers[i], K_TICKS(100 + i), K_NO_WAIT);
-    }
+    timeouts_start(before, AFTER_IT);
     MEASURE(SERVICE_K_WORK_POLL_INIT, k_work_poll_init(&polled, handle));
     wcet_param(0, count);
     wcet_param(1, before);
@@ -134,8 +131,7 @@ static void measure_polled(unsigned count, unsigned before)
     wcet_param(0, count);
     MEASURE(SERVICE_K_WORK_POLL_CANCEL, result = k_work_poll_cancel(&polled));
     CHECK(result == 0);
-    for (unsigned i = 0; i < before; i++)
-        k_timer_stop(&timers[i]);
+    timeouts_stop();
 }
 
 /* The queue's thread is not more urgent than the caller. */
