@@ -238,6 +238,10 @@ SWEPT = {
     ("W", "threads that wait for the mutex"): (WAITING, 0),
     ("W", "threads that wait for its end"): (WAITING, 0),
     ("W", "threads that wait for other events"): (WAITING, 0),
+    ("W", "threads that wait for a message of another thread"): (WAITING, 0),
+    ("W", "threads that poll already, whatever it is"): (WAITING, 0),
+    ("W", "threads that wait to read"): (WAITING, 0),
+    ("W", "threads that wait to write"): (WAITING, 0),
     ("W", "threads that are woken"): (WAITING, 0),
     ("W", "other threads that are woken"): (WAITING, -1),
     ("N", "receivers that the message is not for"): (WAITING, -1),
@@ -254,11 +258,13 @@ SWEPT = {
 FIXED = {
     ("N", "events"),
     ("N", "lists: the heap has at most 8 * 2^N bytes"),
-    ("N", "messages for other threads that are looked at before"),
+    ("M", "events that it waits for already"),
+    ("N", "messages of other senders"),
+    ("N", "messages of other senders that are looked at before"),
     ("N", "threads in the tree"),
     ("N", "threads in the tree before"),
     ("N", "units of eight bytes in the old block"),
-    ("P", "threads that poll the object already"),
+    ("P", "events of others on the object"),
 }
 """Parameters that are always swept to the end of their range."""
 

@@ -22,6 +22,9 @@ static void measure_pool(void)
     k_thread_heap_assign(driver_thread, &heap);
     MEASURE(SERVICE_K_QUEUE_ALLOC_PREPEND, result = k_queue_alloc_prepend(&queue, &heap));
     CHECK(result == 0 && k_queue_get(&queue, K_NO_WAIT) == &heap);
+    heap_fragment_longer(&heap);
+    MEASURE(SERVICE_K_QUEUE_ALLOC_PREPEND, result = k_queue_alloc_prepend(&queue, &heap));
+    CHECK(result == 0 && k_queue_get(&queue, K_NO_WAIT) == &heap);
     heap_fragment(&heap);
     MEASURE(SERVICE_K_MSGQ_ALLOC_INIT, result = k_msgq_alloc_init(&msgq, bytes / 4, 4));
     CHECK(result == 0);

@@ -5,6 +5,7 @@
 #include "heaps.h"
 #include "orders.h"
 #include "other_timeouts.h"
+#include "pollers.h"
 
 #define TIMEOUT K_TICKS(1000)
 #define STACK_BYTES (512 + STACK_EXTRA)
@@ -22,7 +23,7 @@ static struct k_heap heap;
 static struct k_timer timer;
 static struct k_thread thread;
 static K_THREAD_STACK_DEFINE(thread_stack, STACK_BYTES);
-static void *taken;
+static void *taken, *enough[2];
 
 /* One call behind W threads that wait in `wait`, for which `queue` is the kernel's; `prepare` comes when they
  * do, and `wake` lets one go on, or all. */
@@ -39,14 +40,14 @@ static void *taken;
         behind_stop(at, false);                                                                    \
     } while (0)
 
-/* The same where nobody else waits; L and R are parameters `index` and `index` + 1. */
-#define BLOCK_ALONE(service, index, wake, object, call)                                            \
+/* The same where nobody waits for an object. */
+#define BLOCK_ALONE(service, wake, object, call)                                                   \
     do {                                                                                           \
         timeouts_start(before, AFTER_IT);                                                          \
         wake_with(wake, object);                                                                   \
         crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
-        wcet_param(index, before);                                                                 \
-        wcet_param((index) + 1, ready);                                                            \
+        wcet_param(0, before);                                                                     \
+        wcet_param(1, ready);                                                                      \
         MEASURE(service, call);                                                                    \
         crowd_stop();                                                                              \
         wake_with(NULL, NULL);                                                                     \
@@ -104,10 +105,7 @@ static void slab_free(void *object)
 
 static void heap_free(void *object)
 {
-    void *memory = taken;
-
-    taken = NULL;
-    k_heap_free(object, memory);
+    heap_free_enough(object, enough);
 }
 
 /* k_thread_abort readies who waits for the end, but does not switch to it. */
@@ -132,9 +130,11 @@ static void timer_stop(void *object)
     k_timer_stop(object);
 }
 
-static void signal_raise(void *object)
+/* k_pipe_put readies who polls, but does not switch to it. */
+static void pipe_put_polled(void *object)
 {
-    k_poll_signal_raise(object, 1);
+    pipe_put(object);
+    k_yield();
 }
 
 static void sleeps(void *unused, void *unused2, void *unused3)
@@ -199,7 +199,7 @@ static void measure_objects(const struct behind *at)
           slab_free, result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT));
     CHECK(result == 0);
 
-    taken = heap_fill(&heap, NULL);
+    heap_fill(&heap, NULL, enough);
     BLOCK(SERVICE_K_HEAP_ALLOC_BLOCK, &heap.wait_q, order_heap_alloc, &heap, NULL, (void)0,
           heap_free, got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT));
     CHECK(got != NULL);
@@ -280,31 +280,36 @@ static void measure_mutex_inherit(unsigned others, unsigned before)
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
-static struct k_poll_signal signal;
 static struct k_poll_event events[10];
 
-static void measure_poll_block(unsigned count, unsigned before, unsigned ready, unsigned shape)
+static void measure_poll_block(unsigned count, const struct behind *at)
 {
+    _wait_q_t *const queue = pollers_queue();
     int result;
 
-    k_poll_signal_init(&signal);
     k_pipe_init(&pipe, wcet_storage, 4);
     for (unsigned i = 0; i < count; i++)
         k_poll_event_init(&events[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY, &pipe);
-    k_poll_event_init(&events[count - 1], K_POLL_TYPE_SIGNAL, K_POLL_MODE_NOTIFY_ONLY, &signal);
+    behind_start(at, pollers_poll, NULL, NULL);
+    wake_with(pipe_put_polled, &pipe);
     wcet_param(0, count);
-    BLOCK_ALONE(SERVICE_K_POLL_BLOCK, 1, signal_raise, &signal,
-                result = k_poll(events, (int)count, TIMEOUT));
+    behind_build(at, queue, 1);
+    MEASURE(SERVICE_K_POLL_BLOCK, result = k_poll(events, (int)count, TIMEOUT));
+    crowd_stop();
+    wake_with(NULL, NULL);
+    timeouts_stop();
     CHECK(result == 0);
+    pollers_end(crowd_waiting(at->waiting));
+    behind_stop(at, false);
 }
 
 static void measure_sleep(unsigned before, unsigned ready, unsigned shape)
 {
     int32_t left;
 
-    BLOCK_ALONE(SERVICE_K_SLEEP, 0, wakeup, driver_thread, left = k_sleep(TIMEOUT));
+    BLOCK_ALONE(SERVICE_K_SLEEP, wakeup, driver_thread, left = k_sleep(TIMEOUT));
     CHECK(left > 0);
-    BLOCK_ALONE(SERVICE_K_USLEEP, 0, wakeup, driver_thread, left = k_usleep(10000000));
+    BLOCK_ALONE(SERVICE_K_USLEEP, wakeup, driver_thread, left = k_usleep(10000000));
     CHECK(left > 0);
 }
 
@@ -396,8 +401,21 @@ void measure_blocking(void)
     for (unsigned count = 2; count <= 10; count++)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             FOR_CROWDS(CROWD_LEAVE, ready, shape)
-                if (swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready))
-                    measure_poll_block(count, before, ready, shape);
+                if (swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready)) {
+                    const struct behind at = {0, before, AFTER_IT, ready, shape};
+
+                    measure_poll_block(count, &at);
+                }
+    for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
+        for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+            FOR_CROWDS(CROWD_WAIT, ready, shape)
+                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
+                    const struct behind at = {waiting, before, AFTER_IT, ready, shape};
+
+                    measure_poll_block(2, &at);
+                    if (waiting == WAITING_MAX && (before == 0 || before == TIMEOUTS_MAX))
+                        measure_poll_block(10, &at);
+                }
     for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
         FOR_CROWDS(CROWD_LEAVE, ready, shape)
             if (swept_ready(before, 0, TIMEOUTS_MAX, ready))

@@ -109,6 +109,7 @@ void measure_work_waits(void);
 /* The operations on trees by themselves; nothing where queues are lists. */
 void measure_trees(void);
 void measure_allocation(void);
+void measure_fails(void);
 /* What an option of the kernel brings, instead of all that (option_*.c). */
 void measure_option(void);
 

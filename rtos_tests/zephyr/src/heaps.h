@@ -17,10 +17,15 @@
 void heap_fragment(struct k_heap *heap);
 /* The same behind used chunks of these units, one behind the other; 0 ends them. */
 void heap_fragment_behind(struct k_heap *heap, const unsigned *units, void **used);
-/* The same, and the large chunk is used, which is returned: nothing has WANTED_BYTES. `small`, if it is not
- * NULL: a used chunk between used ones, which is too small as well. What is freed then has its list alone:
- * were there others, nobody would wait. */
-void *heap_fill(struct k_heap *heap, void **small);
+/* The same, but both of 16 units and the large one are used: nothing has WANTED_BYTES. `small`, if it is not
+ * NULL: a used chunk between used ones, which is too small as well. `enough`, if it is not NULL: those of 16. */
+void heap_fill(struct k_heap *heap, void **small, void *enough[2]);
+/* Frees these two (once: they are NULL then) before those who are woken look for memory, so that they find
+ * what k_heap_alloc finds. */
+void heap_free_enough(struct k_heap *heap, void *enough[2]);
+/* As heap_fragment, but the list that two units would be taken from is empty: the first one of a longer list is
+ * taken, and the rest of it goes to a list that has another. */
+void heap_fragment_longer(struct k_heap *heap);
 /* One free chunk of GAP_UNITS, nothing else; then, when it was allocated (all of it or a part), the chunks on
  * both sides are freed, and others: every list that a chunk is taken out of or put into when it is freed has
  * others. MERGED_BYTES are there only then. */

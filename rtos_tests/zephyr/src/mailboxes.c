@@ -17,34 +17,40 @@ static void message(struct k_mbox_msg *to, unsigned size, k_tid_t target)
     };
 }
 
-static int get(void *object, void *argument)
+static int put_for_driver(void *object, void *size)
 {
-    message(&helper_message, BYTES_MAX, K_ANY);
-    return k_mbox_get(object, &helper_message, NULL, K_TICKS(1000));
+    message(&helper_message, (unsigned)(uintptr_t)size, driver_thread);
+    k_mbox_async_put(object, &helper_message, NULL);
+    return 0;
 }
 
-/* `others` messages for another thread lie before the one that is wanted. */
+/* All messages are for the caller, who wants one of another thread than those of the first `others`, with room
+ * for more than it has. */
 static void measure_get(unsigned size, unsigned others)
 {
     int result;
 
     for (unsigned i = 0; i < others; i++) {
-        message(&sent, 0, helper_thread(0));
+        message(&sent, 0, driver_thread);
         k_mbox_async_put(&mailbox, &sent, NULL);
     }
-    message(&sent, size, K_ANY);
-    k_mbox_async_put(&mailbox, &sent, NULL);
-    message(&received, size, K_ANY);
+    helper_order(0, put_for_driver, &mailbox, (void *)(uintptr_t)size);
+    settle();
+    CHECK(!helper_busy(0));
+    message(&received, size + 1, K_ANY);
+    received.rx_source_thread = helper_thread(0);
     wcet_param(0, size);
     wcet_param(1, others);
     MEASURE(SERVICE_K_MBOX_GET,
             result = k_mbox_get(&mailbox, &received, wcet_caller_data_2.bytes, K_NO_WAIT));
     CHECK(result == 0 && received.size == size);
+    wcet_param(0, others);
+    MEASURE(SERVICE_K_MBOX_GET_FAIL,
+            result = k_mbox_get(&mailbox, &received, wcet_caller_data_2.bytes, K_NO_WAIT));
+    CHECK(result == -ENOMSG);
     for (unsigned i = 0; i < others; i++) {
-        helper_order(0, get, &mailbox, NULL);
-        settle();
-        CHECK(!helper_busy(0) && helper_result(0) == 0);
-        k_mbox_data_get(&helper_message, NULL);
+        message(&received, 0, K_ANY);
+        CHECK(k_mbox_get(&mailbox, &received, NULL, K_NO_WAIT) == 0);
     }
 }
 
@@ -75,7 +81,8 @@ void measure_mailboxes(void)
         MEASURE(SERVICE_K_MBOX_DATA_GET, k_mbox_data_get(&received, wcet_caller_data_2.bytes));
     }
 
-    helpers_start(1, PRIORITY_ABOVE, 0);
+    /* Its messages come behind the driver's. */
+    helpers_start(1, PRIORITY_BELOW, 0);
     for (unsigned size = 1; size <= BYTES_MAX; size++)
         for (unsigned others = 0; others <= MESSAGES_MAX; others++)
             if (swept(size, 1, BYTES_MAX, others, 0, MESSAGES_MAX))

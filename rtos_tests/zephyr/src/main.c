@@ -127,6 +127,7 @@ static void measure_all(void)
     measure_waits_again();
     measure_work_waits();
     measure_allocation();
+    measure_fails();
     measure_trees();
 }
 

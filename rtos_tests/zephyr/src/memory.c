@@ -60,23 +60,40 @@ static int heap_alloc(void *object, void *argument)
 static const unsigned char free_units[] = {8, 8, 8, 8, 16, 16, 7, 3, 3, 1};
 BUILD_ASSERT(ARRAY_SIZE(free_units) > TRIED_MAX + 1);
 
+/* Free chunks of these units, each between two that are used. */
+static void free_between(struct k_heap *of, const unsigned char *units, unsigned count)
+{
+    void *gaps[ARRAY_SIZE(free_units)];
+
+    CHECK(count <= ARRAY_SIZE(gaps));
+    for (unsigned i = 0; i < count; i++) {
+        gaps[i] = k_heap_alloc(of, units[i] * 8 - 4, K_NO_WAIT);
+        CHECK(gaps[i] != NULL);
+        CHECK(k_heap_alloc(of, 1, K_NO_WAIT) != NULL);
+    }
+    for (unsigned i = 0; i < count; i++)
+        k_heap_free(of, gaps[i]);
+}
+
 /* `rest`: chunks of these units, one behind the other, which stay used; 0 ends them. */
 static void fragment_at(struct k_heap *of, void *memory, const unsigned *rest, void **used)
 {
-    void *gaps[ARRAY_SIZE(free_units)];
 
     k_heap_init(of, memory, HEAP_BYTES);
     for (; *rest > 0; rest++, used++) {
         *used = k_heap_alloc(of, *rest * 8 - 4, K_NO_WAIT);
         CHECK(*used != NULL);
     }
-    for (unsigned i = 0; i < ARRAY_SIZE(free_units); i++) {
-        gaps[i] = k_heap_alloc(of, free_units[i] * 8 - 4, K_NO_WAIT);
-        CHECK(gaps[i] != NULL);
-        CHECK(k_heap_alloc(of, 1, K_NO_WAIT) != NULL);
-    }
-    for (unsigned i = 0; i < ARRAY_SIZE(free_units); i++)
-        k_heap_free(of, gaps[i]);
+    free_between(of, free_units, ARRAY_SIZE(free_units));
+}
+
+/* Two units are taken from the first of the list of four to seven, and the rest goes back to that list. */
+void heap_fragment_longer(struct k_heap *of)
+{
+    static const unsigned char units[] = {7, 7, 5, 16, 16};
+
+    k_heap_init(of, wcet_storage, HEAP_BYTES);
+    free_between(of, units, ARRAY_SIZE(units));
 }
 
 static const unsigned no_rest[] = {0};
@@ -102,21 +119,35 @@ static void *alloc_largest(struct k_heap *of)
     return large;
 }
 
-void *heap_fill(struct k_heap *of, void **small)
+void heap_fill(struct k_heap *of, void **small, void *enough[2])
 {
-    void *large, *memory;
+    void *memory;
 
     heap_fragment(of);
     if (small != NULL) {
         *small = k_heap_alloc(of, 1, K_NO_WAIT);
         CHECK(*small != NULL);
     }
-    for (unsigned i = 0; i < 2; i++)
-        CHECK(k_heap_alloc(of, 16 * 8 - 4, K_NO_WAIT) != NULL);
-    large = alloc_largest(of);
+    for (unsigned i = 0; i < 2; i++) {
+        memory = k_heap_alloc(of, 16 * 8 - 4, K_NO_WAIT);
+        CHECK(memory != NULL);
+        if (enough != NULL)
+            enough[i] = memory;
+    }
+    alloc_largest(of);
     memory = k_heap_alloc(of, WANTED_BYTES, K_NO_WAIT);
     CHECK(memory == NULL);
-    return large;
+}
+
+void heap_free_enough(struct k_heap *of, void *enough[2])
+{
+    k_sched_lock();
+    for (unsigned i = 0; i < 2; i++) {
+        if (enough[i] != NULL)
+            k_heap_free(of, enough[i]);
+        enough[i] = NULL;
+    }
+    k_sched_unlock();
 }
 
 /* What is free in the end: two chunks in each list that the neighbours are taken out of, one in the list
@@ -219,12 +250,19 @@ void measure_heaps(void)
                      heap_alloc, &heap, NULL, memory = heap_between(&heap),
                      k_heap_free(&heap, memory), 0);
 
-    /* Queues that allocate their nodes from the caller's resource pool. */
+    /* Queues that allocate their nodes from the caller's resource pool, in a list of their size or a longer one:
+     * the greatest of each count is published. */
     heap_fragment(&heap);
     k_thread_heap_assign(driver_thread, &heap);
     {
         int result;
 
+        k_queue_append(&allocated, wcet_caller_data.words);
+        MEASURE(SERVICE_K_QUEUE_ALLOC_APPEND, result = k_queue_alloc_append(&allocated, &heap));
+        CHECK(result == 0);
+        CHECK(k_queue_get(&allocated, K_NO_WAIT) == wcet_caller_data.words);
+        CHECK(k_queue_get(&allocated, K_NO_WAIT) == &heap);
+        heap_fragment_longer(&heap);
         k_queue_append(&allocated, wcet_caller_data.words);
         MEASURE(SERVICE_K_QUEUE_ALLOC_APPEND, result = k_queue_alloc_append(&allocated, &heap));
         CHECK(result == 0);

@@ -1,6 +1,7 @@
 /* Objects that somebody polls: the call that makes the event come wakes that thread, or submits the work that
  * waits for it. */
 #include "helpers.h"
+#include "pipe_states.h"
 
 #define STACK_BYTES (512 + STACK_EXTRA)
 #define PIPE_BYTES 64
@@ -127,6 +128,7 @@ static void measure_bytes(unsigned size, unsigned ready, unsigned shape)
 static void measure_behind(unsigned others)
 {
     const unsigned count = 2;
+    static struct k_pipe ready_pipe;
     size_t moved;
     int result;
 
@@ -137,12 +139,14 @@ static void measure_behind(unsigned others)
     settle();
     for (unsigned i = 0; i < count; i++)
         k_poll_event_init(&events[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY, &pipe);
-    k_poll_event_init(&events[count - 1], K_POLL_TYPE_SIGNAL, K_POLL_MODE_NOTIFY_ONLY, &signal);
-    k_poll_signal_raise(&signal, 1);
-    wcet_param(0, others);
-    MEASURE(SERVICE_K_POLL_BEHIND, result = k_poll(events, (int)count, K_FOREVER));
-    CHECK(result == 0 && events[count - 1].state == K_POLL_STATE_SIGNALED);
-    k_poll_signal_reset(&signal);
+    events[count - 1].pipe = &ready_pipe;
+    for (unsigned way = 0; way < PIPE_WAYS; way++) {
+        pipe_with_data(&ready_pipe, wcet_storage + PIPE_BYTES, way);
+        events[count - 1].state = K_POLL_STATE_NOT_READY;
+        wcet_param(0, others);
+        MEASURE(SERVICE_K_POLL_BEHIND, result = k_poll(events, (int)count, K_FOREVER));
+        CHECK(result == 0 && events[count - 1].state == K_POLL_STATE_PIPE_DATA_AVAILABLE);
+    }
     /* Each byte wakes the next one; a thread that is ended while it polls would leave its event behind. */
     for (unsigned i = 0; i < others; i++) {
         CHECK(helper_busy(i));

@@ -103,9 +103,11 @@ static void measure_put(const struct behind *at)
 
 /* ---- the caller wakes ------------------------------------------------------------------------- */
 
+/* A message of the driver. */
 static int get(void *object, void *argument)
 {
     message(&helper_message, BYTES_MAX);
+    helper_message.rx_source_thread = driver_thread;
     return k_mbox_get(object, &helper_message, NULL, K_TICKS(1000));
 }
 
@@ -132,20 +134,22 @@ static int get_all(void *object, void *argument)
     return k_mbox_get(object, &own, wcet_caller_data_2.bytes, K_TICKS(1000));
 }
 
-/* `others` receivers wait for a message of another thread, before the one that takes this one. It goes
- * behind R ready threads, of another priority and less urgent than the caller, who waits then until the message
- * was taken. */
-static void measure_put_waiter(unsigned others, unsigned ready)
+/* `others` receivers wait for a message of another thread, before the one that takes this one, and that wants
+ * one of the caller. It goes behind R ready threads, of another priority and less urgent than the caller, who
+ * waits then until the message was taken. The message is for that receiver, or for anybody. */
+static void measure_put_waiter(unsigned others, unsigned ready, bool named)
 {
     int result;
 
     helpers_start(others + 1, PRIORITY_BELOW + 1, 0);
     for (unsigned i = 0; i <= others; i++) {
-        helper_order(i, get_all, &mailbox, i < others ? driver_passer : K_ANY);
+        helper_order(i, get_all, &mailbox, i < others ? driver_passer : driver_thread);
         settle();
         CHECK(helper_busy(i));
     }
     message(&sent, 4);
+    if (named)
+        sent.tx_target_thread = helper_thread(others);
     ready_start_once(ready - 1, PRIORITY_BELOW);
     wcet_param(0, others);
     wcet_param(1, ready);
@@ -179,6 +183,7 @@ static void measure_wakes(void)
 {
     FOR_CROWDS(CROWD_JOIN, ready, shape) {
         message(&sent, 4);
+        sent.tx_target_thread = helper_thread(0);
         MEASURE_WAITER(SERVICE_K_MBOX_ASYNC_PUT_WAITER, 0, ready, shape, get, &mailbox, NULL,
                        k_mbox_async_put(&mailbox, &sent, NULL), 0);
         k_mbox_data_get(&helper_message, NULL);
@@ -188,6 +193,7 @@ static void measure_wakes(void)
     }
     FOR_CROWDS(CROWD_LEAD, ready, shape) {
         message(&sent, 4);
+        sent.tx_target_thread = helper_thread(0);
         MEASURE_SWITCH(SERVICE_K_MBOX_ASYNC_PUT_SWITCH, 0, ready, shape, get, &mailbox, NULL,
                        k_mbox_async_put(&mailbox, &sent, NULL), 0);
         k_mbox_data_get(&helper_message, NULL);
@@ -224,5 +230,6 @@ void measure_senders(void)
     for (unsigned others = 0; others < WAITING_MAX; others++)
         for (unsigned ready = 1; ready <= READY_COUNT_MAX; ready++)
             if (swept(others, 0, WAITING_MAX - 1, ready, 1, READY_COUNT_MAX))
-                measure_put_waiter(others, ready);
+                for (unsigned named = 0; named < 2; named++)
+                    measure_put_waiter(others, ready, named);
 }

@@ -1,5 +1,6 @@
 /* Threads: create, start, suspend, resume, wake, abort, join, priority. */
 #include "helpers.h"
+#include "other_timeouts.h"
 
 #define STACK_BYTES (512 + STACK_EXTRA)
 
@@ -177,14 +178,15 @@ static void measure_suspend(unsigned ready, unsigned shape)
     CHECK((thread.base.thread_state & _THREAD_DEAD) != 0);
 }
 
-/* The thread sleeps, or waits, with a timeout. */
-static void measure_asleep(unsigned ready, unsigned shape)
+/* The thread waits for an object, with a timeout. */
+static void measure_pending(unsigned ready, unsigned shape)
 {
-    create(sleeps, PRIORITY_BELOW, K_NO_WAIT);
+    create(waits, PRIORITY_BELOW, K_NO_WAIT);
     settle();
+    CHECK((thread.base.thread_state & _THREAD_SUSPENDED) == 0);
     crowd_start(CROWD_BEST, ready, shape, NULL);
     wcet_param(0, ready);
-    MEASURE(SERVICE_K_THREAD_SUSPEND_ASLEEP, k_thread_suspend(&thread));
+    MEASURE(SERVICE_K_THREAD_SUSPEND_WAITING, k_thread_suspend(&thread));
     crowd_stop();
     CHECK((thread.base.thread_state & _THREAD_SUSPENDED) != 0);
     k_thread_abort(&thread);
@@ -211,8 +213,8 @@ static void measure_priority(unsigned ready, unsigned shape)
     k_thread_abort(&thread);
 }
 
-/* W threads wait for the end of one that waits for an object with a timeout; or is ready, alone at its
- * priority: the greatest of each count is published. */
+/* W threads wait for the end of one that waits for an object with a timeout; or is ready, the last of R and
+ * alone at its priority. */
 static void measure_abort(unsigned waiting, unsigned others, bool is_ready)
 {
     create(waits, PRIORITY_LOWEST - 1, K_NO_WAIT);
@@ -221,10 +223,14 @@ static void measure_abort(unsigned waiting, unsigned others, bool is_ready)
     helpers_wait(waiting, join, &thread, NULL);
     ready_start(others - is_ready, PRIORITY_OTHERS);
     if (is_ready)
-        k_wakeup(&thread);
+        k_sem_give(&never);
+    CHECK(((thread.base.thread_state & _THREAD_QUEUED) != 0) == is_ready);
     wcet_param(0, waiting);
     wcet_param(1, others + 1);
-    MEASURE(SERVICE_K_THREAD_ABORT, k_thread_abort(&thread));
+    if (is_ready)
+        MEASURE(SERVICE_K_THREAD_ABORT_READY_WAITERS, k_thread_abort(&thread));
+    else
+        MEASURE(SERVICE_K_THREAD_ABORT, k_thread_abort(&thread));
     sleepers_after(waiting, false);
     ready_stop();
     helpers_woken(waiting, 0);
@@ -244,6 +250,18 @@ static void check_no_switch_at_abort(void)
     helpers_stop();
 }
 
+/* It is to start after all L timeouts of others. */
+static void measure_create_delayed(unsigned before)
+{
+    timeouts_start(before, AFTER_IT);
+    wcet_param(0, before);
+    MEASURE(SERVICE_K_THREAD_CREATE_DELAYED,
+            k_thread_create(&thread, thread_stack, STACK_BYTES, runs, NULL, NULL, NULL,
+                            PRIORITY_BELOW, 0, K_TICKS(1000)));
+    timeouts_stop();
+    k_thread_abort(&thread);
+}
+
 void measure_threads(void)
 {
     int result;
@@ -257,6 +275,8 @@ void measure_threads(void)
     MEASURE(SERVICE_K_THREAD_JOIN, result = k_thread_join(&thread, K_NO_WAIT));
     CHECK(result == 0);
 
+    for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
+        measure_create_delayed(before);
     FOR_CROWDS(CROWD_LEAD, ready, shape) {
         ran = false;
         crowd_start(CROWD_LEAD, ready, shape, NULL);
@@ -281,15 +301,16 @@ void measure_threads(void)
     FOR_CROWDS(CROWD_TAKE, ready, shape)
         measure_suspend(ready, shape);
     FOR_CROWDS(CROWD_BEST, ready, shape)
-        measure_asleep(ready, shape);
+        measure_pending(ready, shape);
     FOR_CROWDS(CROWD_MOVE, ready, shape)
         measure_priority(ready, shape);
     for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
         for (unsigned others = 0; others <= READY_MAX; others++)
-            if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX)) {
+            if (swept(waiting, 1, WAITING_MAX, others, 0, READY_MAX))
                 measure_abort(waiting, others, false);
-                if (others > 0)
-                    measure_abort(waiting, others, true);
-            }
+    for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
+        for (unsigned others = 1; others <= READY_MAX; others++)
+            if (swept(waiting, 1, WAITING_MAX, others, 1, READY_MAX))
+                measure_abort(waiting, others, true);
     check_no_switch_at_abort();
 }

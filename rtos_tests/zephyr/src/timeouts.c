@@ -5,6 +5,7 @@
 #include "heaps.h"
 #include "orders.h"
 #include "other_timeouts.h"
+#include "pollers.h"
 
 #define TICKS 15
 #define TIMEOUT K_TICKS(TICKS)
@@ -42,13 +43,13 @@ static struct k_mbox_msg message;
         behind_stop(at, true);                                                                     \
     } while (0)
 
-/* The same where nobody else can wait; L and R are parameters `index` and `index` + 1. */
-#define EXPIRE_ALONE(service, index, call, expected)                                               \
+/* The same where nobody waits for an object. */
+#define EXPIRE_ALONE(service, call, expected)                                                      \
     do {                                                                                           \
         timeouts_start(before, 1);                                                                 \
         crowd_start(CROWD_LEAVE, ready, shape, NULL);                                              \
-        wcet_param(index, before);                                                                 \
-        wcet_param((index) + 1, ready);                                                            \
+        wcet_param(0, before);                                                                     \
+        wcet_param(1, ready);                                                                      \
         MEASURE(service, call);                                                                    \
         crowd_stop();                                                                              \
         timeouts_gone();                                                                           \
@@ -105,7 +106,7 @@ static void measure_objects(const struct behind *at)
     EXPIRE(SERVICE_K_MEM_SLAB_ALLOC_TIMEOUT, &slab.wait_q, order_slab_alloc, &slab, NULL, (void)0,
            result = k_mem_slab_alloc(&slab, &wcet_caller_data.pointers[0], TIMEOUT),
            result == -EAGAIN);
-    heap_fill(&heap, NULL);
+    heap_fill(&heap, NULL, NULL);
     EXPIRE(SERVICE_K_HEAP_ALLOC_TIMEOUT, &heap.wait_q, order_heap_alloc, &heap, NULL, (void)0,
            got = k_heap_alloc(&heap, WANTED_BYTES, TIMEOUT), got == NULL);
 
@@ -131,22 +132,29 @@ static void measure_sleep(unsigned before, unsigned ready, unsigned shape)
 {
     int result;
 
-    EXPIRE_ALONE(SERVICE_K_SLEEP_TIMEOUT, 0, result = k_sleep(TIMEOUT), result == 0);
-    EXPIRE_ALONE(SERVICE_K_USLEEP_TIMEOUT, 0,
+    EXPIRE_ALONE(SERVICE_K_SLEEP_TIMEOUT, result = k_sleep(TIMEOUT), result == 0);
+    EXPIRE_ALONE(SERVICE_K_USLEEP_TIMEOUT,
                  result = k_usleep((TICKS * 1000000) / CONFIG_SYS_CLOCK_TICKS_PER_SEC), result == 0);
 }
 
-static void measure_poll_timeout(unsigned count, unsigned before, unsigned ready, unsigned shape)
+static void measure_poll_timeout(unsigned count, const struct behind *at)
 {
+    _wait_q_t *const queue = pollers_queue();
     int result;
 
     k_pipe_init(&pipe, wcet_storage, 4);
     for (unsigned i = 0; i < count; i++)
         k_poll_event_init(&poll_events[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
                           &pipe);
+    behind_start(at, pollers_poll, NULL, NULL);
     wcet_param(0, count);
-    EXPIRE_ALONE(SERVICE_K_POLL_TIMEOUT, 1, result = k_poll(poll_events, (int)count, TIMEOUT),
-                 result == -EAGAIN);
+    behind_build(at, queue, 1);
+    MEASURE(SERVICE_K_POLL_TIMEOUT, result = k_poll(poll_events, (int)count, TIMEOUT));
+    crowd_stop();
+    timeouts_gone();
+    CHECK(result == -EAGAIN);
+    pollers_end(crowd_waiting(at->waiting));
+    behind_stop(at, false);
 }
 
 /* ---- mutexes ---------------------------------------------------------------------------------- */
@@ -168,9 +176,9 @@ static void holds(void *unused, void *unused2, void *unused3)
     }
 }
 
-/* When the timeout comes, the holder is ready and goes back to its own priority, behind R - 1 threads
- * that are as urgent as itself or more; the driver is one as well. The driver waits before one that is less
- * urgent, too. */
+/* All R - 1 others are as urgent as the driver, so that the holder goes behind them when it inherits that
+ * priority, and again when the timeout comes and it goes back to its own one. The driver waits before one that
+ * is less urgent, too. */
 static void measure_mutex_timeout(unsigned before, unsigned ready)
 {
     int result;
@@ -184,7 +192,7 @@ static void measure_mutex_timeout(unsigned before, unsigned ready)
     helpers_wait(1, order_mutex_lock, &mutex, NULL);
     ticking = true;
     k_wakeup(&thread);
-    ready_start(ready - 1, PRIORITY_BELOW);
+    ready_start(ready - 1, PRIORITY_DRIVER);
     timeouts_start(before, 1);
     wcet_param(0, before);
     wcet_param(1, ready);
@@ -256,7 +264,19 @@ void measure_timeouts(void)
                 measure_mutex_timeout(before, ready);
         for (unsigned count = 2; count <= 10; count++)
             FOR_CROWDS(CROWD_LEAVE, ready, shape)
-                if (swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready))
-                    measure_poll_timeout(count, before, ready, shape);
+                if (swept_three(count, 2, 10, before, TIMEOUTS_MAX, ready)) {
+                    const struct behind at = {0, before, 1, ready, shape};
+
+                    measure_poll_timeout(count, &at);
+                }
+        for (unsigned waiting = 1; waiting <= WAITING_MAX; waiting++)
+            FOR_CROWDS(CROWD_WAIT, ready, shape)
+                if (swept_three(waiting, 0, WAITING_MAX, before, TIMEOUTS_MAX, ready)) {
+                    const struct behind at = {waiting, before, 1, ready, shape};
+
+                    measure_poll_timeout(2, &at);
+                    if (waiting == WAITING_MAX && (before == 0 || before == TIMEOUTS_MAX))
+                        measure_poll_timeout(10, &at);
+                }
     }
 }

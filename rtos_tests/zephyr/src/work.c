@@ -25,7 +25,7 @@ static void submits_itself(struct k_work *work)
     if (!again)
         return;
     again = false;
-    MEASURE(SERVICE_K_WORK_SUBMIT, result = k_work_submit_to_queue(&queue, work));
+    MEASURE(SERVICE_K_WORK_SUBMIT_RUNNING, result = k_work_submit_to_queue(&queue, work));
     CHECK(result == 2);
 }
 
@@ -65,12 +65,19 @@ static void measure_items(void)
     CHECK(k_work_submit_to_queue(&queue, &works[0]) == 1);
     MEASURE(SERVICE_K_WORK_SUBMIT, result = k_work_submit_to_queue(&queue, &works[1]));
     CHECK(result == 1);
-    /* By its own handler, too: the greatest of each count is published. */
-    again = true;
+    /* By its own handler, behind others; while the queue is drained and closed to others, or not: the greatest
+     * of each count is published. */
     k_work_init(&works[2], submits_itself);
-    CHECK(k_work_submit_to_queue(&queue, &works[2]) == 1);
-    settle();
-    CHECK(!again);
+    for (unsigned drained = 0; drained < 2; drained++) {
+        again = true;
+        CHECK(k_work_submit_to_queue(&queue, &works[2]) > 0);
+        CHECK(k_work_submit_to_queue(&queue, &works[3]) == 1);
+        if (drained == 0)
+            settle();
+        else
+            CHECK(k_work_queue_drain(&queue, true) > 0 && k_work_queue_unplug(&queue) == 0);
+        CHECK(!again);
+    }
     k_work_init(&works[2], handle);
     CHECK(k_work_submit_to_queue(&queue, &works[0]) == 1);
     CHECK(k_work_submit_to_queue(&queue, &works[1]) == 1);

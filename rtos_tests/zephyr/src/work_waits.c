@@ -1,6 +1,7 @@
 /* Work: calls that wait, and work that waits for events. */
 #include "helpers.h"
 #include "other_timeouts.h"
+#include "pipe_states.h"
 
 #define STACK_BYTES (512 + STACK_EXTRA)
 #define EVENTS_MAX 10u
@@ -11,9 +12,10 @@ static struct k_work works[CONFIG_WCET_LIST_LENGTH];
 static struct k_work_delayable delayable;
 static struct k_work_sync sync;
 static struct k_work_poll polled;
-static struct k_poll_event events[EVENTS_MAX];
+static struct k_poll_event events[EVENTS_MAX], former_events[EVENTS_MAX];
 static K_SEM_DEFINE(go_on, 0, K_SEM_MAX_LIMIT);
-static K_SEM_DEFINE(never, 0, 1);
+K_PIPE_DEFINE(nothing_pipe, 4, 4);
+static struct k_pipe pipe;
 static unsigned done;
 
 static void handle(struct k_work *work)
@@ -114,12 +116,19 @@ static void measure_drain(unsigned ready, unsigned shape)
     CHECK(result == 0);
 }
 
+/* Not ready. */
+static void init_events(struct k_poll_event *first, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        k_poll_event_init(&first[i], K_POLL_TYPE_PIPE_DATA_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY,
+                          &nothing_pipe);
+}
+
 static void measure_polled(unsigned count, unsigned before)
 {
     int result;
 
-    for (unsigned i = 0; i < count; i++)
-        k_poll_event_init(&events[i], K_POLL_TYPE_SEM_AVAILABLE, K_POLL_MODE_NOTIFY_ONLY, &never);
+    init_events(events, count);
     timeouts_start(before, AFTER_IT);
     MEASURE(SERVICE_K_WORK_POLL_INIT, k_work_poll_init(&polled, handle));
     wcet_param(0, count);
@@ -132,6 +141,74 @@ static void measure_polled(unsigned count, unsigned before)
     MEASURE(SERVICE_K_WORK_POLL_CANCEL, result = k_work_poll_cancel(&polled));
     CHECK(result == 0);
     timeouts_stop();
+}
+
+/* It waits for `former` events already. */
+static void measure_polled_again(unsigned count, unsigned former, unsigned before)
+{
+    int result;
+
+    k_work_poll_init(&polled, handle);
+    init_events(former_events, former);
+    init_events(events, count);
+    CHECK(k_work_poll_submit_to_queue(&queue, &polled, former_events, (int)former, K_TICKS(1000)) == 0);
+    timeouts_start(before, AFTER_IT);
+    wcet_param(0, count);
+    wcet_param(1, former);
+    wcet_param(2, before);
+    MEASURE(SERVICE_K_WORK_POLL_SUBMIT_AGAIN,
+            result = k_work_poll_submit_to_queue(&queue, &polled, events, (int)count,
+                                                 K_TICKS(1000)));
+    CHECK(result == 0);
+    timeouts_stop();
+    CHECK(k_work_poll_cancel(&polled) == 0);
+}
+
+/* The work is queued at once, for the queue's thread: the last event is ready, in one of the ways that a pipe
+ * has bytes; or none is and it does not wait. */
+static void measure_polled_at_once(enum crowd kind, unsigned count, unsigned ready, unsigned shape,
+                                   enum pipe_way way)
+{
+    int result;
+
+    k_thread_priority_set(&queue.thread, crowd_priority(kind, ready, shape));
+    settle();
+    k_work_poll_init(&polled, handle);
+    init_events(events, count);
+    if (way < PIPE_WAYS) {
+        pipe_with_data(&pipe, wcet_storage, way);
+        events[count - 1].pipe = &pipe;
+    }
+    done = 0;
+    crowd_start(kind, ready, shape, NULL);
+    wcet_param(0, count);
+    wcet_param(1, ready);
+    if (way == PIPE_WAYS && kind == CROWD_LEAD)
+        MEASURE(SERVICE_K_WORK_POLL_SUBMIT_NO_WAIT_SWITCH,
+                result = k_work_poll_submit_to_queue(&queue, &polled, events, (int)count, K_NO_WAIT));
+    else if (way == PIPE_WAYS)
+        MEASURE(SERVICE_K_WORK_POLL_SUBMIT_NO_WAIT,
+                result = k_work_poll_submit_to_queue(&queue, &polled, events, (int)count, K_NO_WAIT));
+    else if (kind == CROWD_LEAD)
+        MEASURE(SERVICE_K_WORK_POLL_SUBMIT_SWITCH,
+                result = k_work_poll_submit_to_queue(&queue, &polled, events, (int)count,
+                                                     K_TICKS(1000)));
+    else
+        MEASURE(SERVICE_K_WORK_POLL_SUBMIT_READY,
+                result = k_work_poll_submit_to_queue(&queue, &polled, events, (int)count,
+                                                     K_TICKS(1000)));
+    crowd_stop();
+    CHECK(result == 0 && done == (kind == CROWD_LEAD));
+    settle();
+    CHECK(done == 1 && (events[count - 1].state == K_POLL_STATE_PIPE_DATA_AVAILABLE) == (way < PIPE_WAYS));
+}
+
+static void measure_all_polled_at_once(enum crowd kind, unsigned ready, unsigned shape)
+{
+    for (unsigned count = 2; count <= EVENTS_MAX; count++)
+        if (swept_ready(count, 2, EVENTS_MAX, ready))
+            for (unsigned way = 0; way <= PIPE_WAYS; way++)
+                measure_polled_at_once(kind, count, ready, shape, way);
 }
 
 /* The queue's thread is not more urgent than the caller. */
@@ -172,5 +249,19 @@ void measure_work_waits(void)
         for (unsigned before = 0; before <= TIMEOUTS_MAX; before++)
             if (swept(count, 2, EVENTS_MAX, before, 0, TIMEOUTS_MAX))
                 measure_polled(count, before);
+    for (unsigned count = 2; count <= EVENTS_MAX; count++)
+        for (unsigned former = 2; former <= EVENTS_MAX; former++)
+            if (swept(count, 2, EVENTS_MAX, former, 2, EVENTS_MAX)) {
+                measure_polled_again(count, former, 0);
+                measure_polled_again(count, former, TIMEOUTS_MAX);
+            }
+    for (unsigned before = 1; before < TIMEOUTS_MAX; before++) {
+        measure_polled_again(2, 2, before);
+        measure_polled_again(EVENTS_MAX, EVENTS_MAX, before);
+    }
+    FOR_CROWDS(CROWD_JOIN, ready, shape)
+        measure_all_polled_at_once(CROWD_JOIN, ready, shape);
+    FOR_CROWDS(CROWD_LEAD, ready, shape)
+        measure_all_polled_at_once(CROWD_LEAD, ready, shape);
     k_thread_abort(&queue.thread);
 }
