@@ -38,6 +38,7 @@ from test_engine_waits import (
 from wcetchar.engine import estimate
 from wcetchar.model.access import (
     AHEAD,
+    LAST_BEFORE,
     NOT_MEANWHILE,
     AccessVector,
     CoreEvent,
@@ -331,23 +332,28 @@ def meanwhile(
     run: list[tuple[Step, Line | None]], seen: int
 ) -> Iterator[tuple[tuple[int, Succession], ...]]:
     """Of each line, so many accesses before it (others may lie further back than is told), and
-    which of them come when it has been asked for: with no line between, and each for one line."""
+    which of them come when it has been asked for: with no line between, and each for one line.
+    Then those on both sides of it."""
     keys = keys_of([step for step, _ in run], counted=True)
     successions = [k for k in keys if isinstance(k, Succession) and k.access is not None]
     claimed: set[int] = set()
     for number, (_, line) in enumerate(run):
         if line is None:
             continue
-        if number < seen or run[number - 1][1] is not None:
-            yield ()
-            continue
-        found = []
-        for at in range(number - seen, number + 1):
+        found = [(LAST_BEFORE, successions[0])] if number < seen else []
+        follows = number > 0 and run[number - 1][1] is not None
+        for at in range(max(0, number - seen), number + 1):
             before = number - at
-            alone = all(other is None for _, other in run[at + 1 : number])
+            alone = not follows and all(other is None for _, other in run[at + 1 : number])
             behind = alone and before <= line.sooner and at not in claimed
             found.append((before if behind else NOT_MEANWHILE, successions[at]))
             claimed |= {at} if behind else set()
+        if number > 0 and number - 1 not in claimed and run[number - 1][0].write:
+            found.append((LAST_BEFORE, successions[number - 1]))
+            claimed.add(number - 1)
+        if number not in claimed:
+            found.append((0, successions[number]))
+            claimed.add(number)
         yield tuple(found)
 
 
@@ -369,8 +375,11 @@ def told_meanwhile(
     outside: Outside | None,
     told: int,
     seen: int = AHEAD,
+    *,
+    read_only: bool = False,
 ) -> Fraction:
-    """The estimate with lines that are loaded once each, of a core of which so much is told."""
+    """The estimate with lines that are loaded once each, of a core of which so much is told;
+    ``read_only``: from a memory that nobody writes to."""
     kernel, profile = described(bus, caches, run, outside)
     hidden = [HiddenStalls(32, "code", (), 1, accesses) for accesses in meanwhile(run, seen)]
     if hidden:
@@ -386,7 +395,12 @@ def told_meanwhile(
     placed = SectionMap(
         "map", PLACED.sections, addresses={"code": 0}, instruction_cache=CacheState.COLD
     )
-    return estimate(kernel, "run", replace(profile, core=core), placed, {}).total.high
+    regions = dict(profile.regions)
+    if read_only:
+        times = {Operation.READ: regions["s0"].times[Operation.READ]}
+        regions["s0"] = replace(regions["s0"], times=times)
+    profile = replace(profile, core=core, regions=regions)
+    return estimate(kernel, "run", profile, placed, {}).total.high
 
 
 AWAY = replace(store(), section=1)
@@ -422,6 +436,50 @@ def test_no_run_takes_longer_where_accesses_are_waited_for_meanwhile(
         for pending, phase, offset in beginnings(bus, outside)
     )
     assert found <= told_meanwhile(bus, caches, run, outside, 3, seen)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    buses,
+    st.builds(Caches, st.integers(1, 30), st.none()),
+    st.lists(st.tuples(steps, far_lines), min_size=1, max_size=AHEAD + 6),
+    outsides,
+)
+@example(Bus((1, 6), (1, 1), 0, 2), Caches(20, None), [(AWAY, NEEDED)], None)
+@example(Bus((1, 6), (1, 1), 0, 2), Caches(3, None), [*[(AWAY, None)] * 4, (AWAY, NEEDED)], None)
+@example(Bus((1, 6), (1, 1), 0, 1), Caches(20, None), [*[(AWAY, None)] * 4, (AWAY, NEEDED)], None)
+@example(Bus((1, 6), (1, 1), 1, 3), Caches(20, None), [*[(AWAY, None)] * 4, (AWAY, ASKED)], None)
+@example(Bus((1, 6), (1, 1), 0, 2), Caches(9, None), [(AWAY, NEEDED)] * 6, None)
+def test_no_run_takes_longer_where_lines_come_from_what_is_only_read(
+    bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
+) -> None:
+    """With queues, too; and whatever the caller writes, it does so elsewhere."""
+    run = [
+        (replace(step, write=step.write and step.section != 0), line) for step, line in in_order(run)
+    ]
+    found = max(
+        stepped(bus, caches, run, pending, phase, outside, offset)
+        for pending, phase, offset in beginnings(bus, outside)
+        if 0 not in pending
+    )
+    assert found <= told_meanwhile(bus, caches, run, outside, 3, read_only=True)
+
+
+def test_writes_go_on_while_a_line_is_loaded() -> None:
+    """Two writes of six cycles, a line of 20, and one more write: with two places in a queue neither
+    waits, and what the caller left is over as well."""
+    run: list[tuple[Step, Line | None]] = [(AWAY, None), (AWAY, None), (AWAY, NEEDED)]
+    caches = Caches(20, None)
+    for places, hidden in ((1, 6 - 1), (2, 2 * (6 - 1))):
+        bus = Bus((1, 6), (1, 1), 0, places)
+        dearest = told_meanwhile(bus, caches, run, None, 0, read_only=True)
+        assert dearest - told_meanwhile(bus, caches, run, None, 3, read_only=True) == hidden
+    first: list[tuple[Step, Line | None]] = [(AWAY, NEEDED)]
+    bus = Bus((1, 6), (1, 1), 0, 1)
+    dearest = told_meanwhile(bus, caches, first, None, 0, read_only=True)
+    assert dearest - told_meanwhile(bus, caches, first, None, 3, read_only=True) == 6 - 1
+    # Of a memory that is written, the caller's write may be in the way of the line.
+    assert told_meanwhile(bus, caches, first, None, 3) == told_meanwhile(bus, caches, first, None, 0)
 
 
 @pytest.mark.parametrize("told", [0, 1, 2, 3])

@@ -86,12 +86,15 @@ class Asked:
 
     Attributes:
         lines: number of the line -> position of the instruction that enters it.
+        loaded: the same of lines that are entered by whatever transfer of control, and not sooner
+            in vain.
         onwards: by position, the instruction before it is the one before it in memory.
         waiting: positions of what waits for a result.
         entering: positions of what enters a line first.
     """
 
     lines: dict[int, int]
+    loaded: dict[int, int]
     onwards: Flags
     waiting: Collection[int]
     entering: Collection[int]
@@ -237,9 +240,14 @@ class LineEntries:
             used = np.union1d(np.unique(starts), np.unique(ends))
             if not self.buffered:
                 at_first = {*executed.values()}
-                hidden, asks = _hidden(executed, at_first, in_vain, used.tolist(), onwards, waits)
+                loaded = {
+                    one: at
+                    for one, at in executed.items()
+                    if not (one in in_vain and in_vain[one][0] < at)
+                }
+                hidden, asks = _hidden(executed, loaded, in_vain, used.tolist(), onwards, waits)
                 entered.first[line] = hidden
-                entered.asked[line] = Asked(asks, onwards, waiting, at_first)
+                entered.asked[line] = Asked(asks, loaded, onwards, waiting, at_first)
                 executes = [(starts, begins), (ends, crosses)]
                 order = _in_order(executes, [vain.lines[number] for vain in vains], which)
                 entered.behind[line] = turns(*order, line)
@@ -335,7 +343,7 @@ def _first_of(lines: Codes, entered: Flags) -> dict[int, int]:
 
 def _hidden(
     executed: Mapping[int, int],
-    entering: Collection[int],
+    loaded: Mapping[int, int],
     in_vain: Mapping[int, tuple[int, int]],
     used: Iterable[int],
     onwards: Flags,
@@ -345,7 +353,7 @@ def _hidden(
 
     Args:
         executed: where in the window each line is entered by what is executed, first.
-        entering: all of these positions.
+        loaded: of these, lines that are not fetched in vain before.
         in_vain: where in vain, and how many cycles before control is transferred, at least.
         used: lines that something that is executed lies in.
         onwards: by position, the instruction before it is the one before it in memory.
@@ -353,11 +361,8 @@ def _hidden(
     """
     found: dict[int, First] = {line: sooner for line, (_, sooner) in in_vain.items()}
     found.update((line, Hidden()) for line in used)
-    loads = {
-        position
-        for line, position in executed.items()
-        if onwards[position] and not (line in in_vain and in_vain[line][0] < position)
-    }
+    entering = {*executed.values()}
+    loads = {position for position in loaded.values() if onwards[position]}
     counted, asks = set[int](), dict[int, int]()
     for line, position in sorted(executed.items(), key=lambda entry: entry[1]):
         stalls: list[EventKind] = []

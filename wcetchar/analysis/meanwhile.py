@@ -11,24 +11,36 @@ An access to the memory that the line comes from waits for that, and so does eac
 ones those are is the map's to say. So all accesses of the ``AHEAD`` instructions before i are told,
 the first one first, whether or not they are waited for meanwhile.
 
+However a line is entered, the access behind it need not wait for the writes before it, as far as
+these are over when the line is there; nor need the last write before it, where a queue takes it at
+once. Both are told (``LAST_BEFORE``, 0).
+
 Input: what :class:`LineEntries` has found, the window's successions. Output: of each line, pairs of
 d and a succession (``Hidden.accesses``).
 
-Soundness: each access belongs to one line at most. What ran before the window, or behind a cut, is
-not known: of lines that are entered so early nothing counts. Source: the five stages of an in-order
-pipeline; held against VexRiscv instruction by instruction (docs/explanation/rtl.md).
+Soundness: each access belongs to one line at most. What ran before the window has read what it
+read, but may have written: of lines that are entered so early, the window's first access is told
+before all others. Where something else ran in between nothing counts. Source: the five stages of an in-order pipeline; held against VexRiscv
+instruction by instruction (docs/explanation/rtl.md).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wcetchar.analysis.line_entries import Asked, Entered, Hidden
 from wcetchar.analysis.successions import Successions
 from wcetchar.counting.columns import SUCCESSION, Codes
-from wcetchar.model.access import AHEAD, NOT_MEANWHILE
+from wcetchar.model.access import (
+    AHEAD,
+    AROUND,
+    LAST_BEFORE,
+    MOST_MEANWHILE,
+    NOT_MEANWHILE,
+    Succession,
+)
 
 
 @dataclass(frozen=True)
@@ -37,11 +49,13 @@ class Meanwhile:
 
     Attributes:
         accesses: by position of the instruction, packed classes of its accesses' successions.
-        cuts: positions before which something else ran, and the first one.
+        cuts: the first position, and those before which something else ran.
+        keys: the successions, by their numbers.
     """
 
     accesses: dict[int, list[int]]
     cuts: tuple[int, ...]
+    keys: Sequence[Succession]
 
     @classmethod
     def of(cls, numbers: Successions, found: tuple[Codes, Codes], cuts: Codes) -> Meanwhile:
@@ -50,7 +64,7 @@ class Meanwhile:
         for code, position in zip(*(one.tolist() for one in found), strict=True):
             if numbers.keys[code & ~SUCCESSION].access is not None:
                 accesses[position].append(code)
-        return cls(accesses, (0, *cuts.tolist()))
+        return cls(accesses, (0, *cuts.tolist()), numbers.keys)
 
     def add_to(self, entered: Entered) -> None:
         """Tells the lines of a window what is waited for while they are loaded."""
@@ -60,20 +74,65 @@ class Meanwhile:
             for line, position in sorted(asked.lines.items(), key=lambda one: one[1]):
                 known = lines[line]
                 found = tuple(self._of(position, asked, claimed))
-                if isinstance(known, Hidden) and any(d != NOT_MEANWHILE for d, _ in found):
+                if isinstance(known, Hidden) and any(d <= AHEAD for d, _ in found):
                     lines[line] = replace(known, accesses=found)
-                    claimed.update(position - d for d, _ in found if d != NOT_MEANWHILE)
+                    claimed.update(position - d for d, _ in found if d <= MOST_MEANWHILE)
+            for line, position in sorted(asked.loaded.items(), key=lambda one: one[1]):
+                known = lines[line]
+                if not isinstance(known, Hidden) or position in self.cuts[1:]:
+                    continue
+                around = tuple(self._around(position, claimed))
+                if around:
+                    before = known.accesses or tuple(self._before(position))
+                    lines[line] = replace(known, accesses=(*before, *around))
 
     def _of(self, position: int, asked: Asked, claimed: set[int]) -> Iterator[tuple[int, int]]:
         first = position - AHEAD
-        if first < 0 or any(first < cut <= position for cut in self.cuts):
+        if any(first < cut <= position for cut in self.cuts[1:]):
             return
-        for at in range(first, position + 1):
+        yield from self._caller(position)
+        for at in range(max(0, first), position + 1):
             comes_behind = at not in claimed and self._comes_behind(at, position, asked)
             for number, code in enumerate(self.accesses.get(at, ())):
                 # A second one of i waits for the first, which is made when the line is there.
                 meanwhile = comes_behind and (at < position or number == 0)
                 yield position - at if meanwhile else NOT_MEANWHILE, code
+
+    def _caller(self, position: int) -> Iterator[tuple[int, int]]:
+        """Of a line that may be asked for before the caller has written."""
+        if position < AHEAD and self.accesses:
+            yield LAST_BEFORE, self.accesses[min(self.accesses)][0]
+
+    def _before(self, position: int) -> Iterator[tuple[int, int]]:
+        """All accesses that a line may be asked for before, as if none were."""
+        yield from self._caller(position)
+        for at in range(max(0, position - AHEAD), position):
+            for code in self.accesses.get(at, ()):
+                yield NOT_MEANWHILE, code
+
+    def _around(self, position: int, claimed: set[int]) -> Iterator[tuple[int, int]]:
+        """The last write before a line, if no other access is between, and the first access from
+        there on; where nothing else ran in between."""
+        for at in range(position - 1, max(-1, position - 1 - AROUND), -1):
+            codes = self.accesses.get(at)
+            if codes and at not in claimed and self._is_posted(codes[-1]):
+                claimed.add(at)
+                yield LAST_BEFORE, codes[-1]
+            if codes or at in self.cuts:
+                break
+        for at in range(position, position + 1 + AROUND):
+            if at > position and at in self.cuts:
+                break
+            codes = self.accesses.get(at)
+            if codes:
+                if at not in claimed:
+                    claimed.add(at)
+                    yield 0, codes[0]
+                break
+
+    def _is_posted(self, code: int) -> bool:
+        access = self.keys[code & ~SUCCESSION].access
+        return access is not None and access.may_be_posted
 
     @staticmethod
     def _comes_behind(at: int, position: int, asked: Asked) -> bool:

@@ -169,9 +169,23 @@ class Pricer:
             low = most(Fraction(0), wait.low - held)
             # The edge is waited for behind the line.
             edges = any(one.clock_divider > 1 for each in regions for one in each)
-            nominal = low if edges else most(low, wait.nominal - held)
-            wait = Interval(low, nominal, wait.high)
+            if edges:
+                low += self._access(access).time.low if own else Fraction(0)
+                return Interval(low, low, low)
+            nominal = most(low, wait.nominal - held)
+            wait = Interval(low, nominal, most(nominal, wait.high - held))
             return wait + self._access(access).time if own else wait
+
+        def queued(succession: Succession, region: Region) -> Interval:
+            before, access = succession.before, succession.access
+            if before is None or access is None or self.profile.core.write_buffer < 2:
+                return Interval()
+            # A line from a memory that is written waits for all of a queue.
+            fetched = any(
+                Operation.FETCH in there.times for one in (before, access) for there in reached(one)
+            )
+            wait = None if fetched else waited(succession, region.name, own=False)
+            return Interval() if wait is None else wait
 
         @cache
         def longest(name: str) -> Fraction:
@@ -184,6 +198,7 @@ class Pricer:
             longest=lambda region: longest(region.name),
             behind=behind,
             meanwhile=lambda succession, region, own: waited(succession, region.name, own),
+            queued=queued,
         )
 
     def notes(self) -> Iterator[str]:

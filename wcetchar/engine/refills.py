@@ -24,7 +24,8 @@ which is in the counts already; and where it says that refills hide accesses, le
 accesses are waited for meanwhile::
 
     sum over those of the N instructions before it    price of the access + of its succession
-    and of its first instruction's own                price of its succession
+    of the first access from there on                 price of its succession
+    with a queue, of the last write before it         the same
 
 as far as they come when the line has been asked for (``Hidden``), without what late transfers find
 held, in other memories than the line's. From the first one on that goes to that memory, or behind a
@@ -73,10 +74,12 @@ from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
 from wcetchar.model.access import (
     CARRIED_OUT_AGAIN,
+    LAST_BEFORE,
     LINE_ENTRIES,
     LOADS_BEHIND_STORES,
     CoreEvent,
     EventKind,
+    Operation,
     Succession,
 )
 from wcetchar.model.cache import APART, CacheGeometry
@@ -167,13 +170,15 @@ class RefillWaits:
     and interference; ``longest``: accesses that go on behind the core, at most; ``behind``: the one
     before another, beyond what that one is charged, where successions are ``counted``;
     ``meanwhile``: what the core waits for before the second access, and with ``True`` for it as
-    well, while a line from the region is loaded; ``None``: for the line itself."""
+    well, while a line from the region is loaded; ``None``: for the line itself; ``queued``: of a
+    write, what it waits for a place in a queue that the writes before it have left by then."""
 
     line: Callable[[Region], Interval]
     counted: bool
     longest: Callable[[Region], Fraction]
     behind: Callable[[Succession, Region], Fraction]
     meanwhile: Callable[[Succession, Region, bool], Interval | None]
+    queued: Callable[[Succession, Region], Interval]
 
 
 @dataclass(frozen=True)
@@ -263,6 +268,7 @@ class RefillPrices:
             longest=lambda _: none,
             behind=lambda _, __: none,
             meanwhile=lambda *_: self._dearest_line,
+            queued=lambda *_: self._dearest_line,
         )
         return replace(self, waits=waits, least=True)
 
@@ -537,10 +543,14 @@ class RefillPrices:
         """What data accesses are waited for while a line is loaded, in nanoseconds."""
         found, region = Interval(), self.region[group.section]
         for before, succession in group.accesses if self.hides.accesses else ():
-            wait = self.waits.meanwhile(succession, region, before > 0)
-            if wait is None:
+            wait = self.waits.meanwhile(succession, region, before != 0)
+            # Of the caller it is not known when and where it has written.
+            early = before == LAST_BEFORE and succession.before is None
+            if wait is None or early and Operation.WRITE in region.times:
                 break
-            if before <= self.hides.accesses:
+            if before == LAST_BEFORE:
+                found += self.waits.queued(succession, region)
+            elif before <= self.hides.accesses:
                 found += wait
         return found
 
@@ -667,12 +677,12 @@ def refill_prices(
 
 
 def _shorter(time: Interval, by: Interval) -> Interval:
-    """Each end by what it is at least shorter."""
+    """By what is waited for meanwhile, which is charged: of both together the figure is the larger
+    one, ``by.high + max(0, time.high - by.high)``, whatever less than that is waited for."""
     none = Fraction(0)
+    high = most(none, time.high - by.high)
     return Interval(
-        most(none, time.low - by.high),
-        most(none, time.nominal - by.nominal),
-        most(none, time.high - by.low),
+        most(none, time.low - by.high), least(most(none, time.nominal - by.nominal), high), high
     )
 
 

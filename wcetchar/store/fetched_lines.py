@@ -30,8 +30,8 @@ from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
 from wcetchar.model.access import (
+    LAST_BEFORE,
     LINE_ENTRIES,
-    NOT_MEANWHILE,
     OPERAND_STALLS,
     Succession,
 )
@@ -55,7 +55,7 @@ Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
 _T = TypeVar("_T")
 _AND, _THEN = " + ", "; "
-_ACCESS = f"[0-{NOT_MEANWHILE}]:(0|[1-9][0-9]{{0,11}})"
+_ACCESS = f"[0-{LAST_BEFORE}]:(0|[1-9][0-9]{{0,11}})"
 _ACCESSES = f"{_ACCESS}( {_ACCESS})*"
 _STALLS = {kind.value: kind for kind in OPERAND_STALLS}
 
@@ -80,8 +80,8 @@ def _stalls(text: str) -> str:
     if apart and not re.fullmatch(_ACCESSES, accesses):
         raise InputError(
             f"`{accesses}` are no accesses while a line is loaded",
-            expected=f"such as `3:12 0:7`: instructions before it, 0 to {NOT_MEANWHILE}, the "
-            "farthest first, and numbers of successions",
+            expected=f"such as `3:12 0:7`: instructions before it, 0 to {LAST_BEFORE}, and numbers "
+            "of successions",
         )
     names = stalls.split(_AND) if stalls else []
     for name in names:
@@ -135,7 +135,9 @@ class FootprintDoc(JsonModel):
         description="bytes of a line to section to what the first instruction of a line and the "
         "one before it wait for (`consecutive access + load-use stall`) to how many such lines; "
         "behind `; `, of the instructions before a line, those that are farther from it first, how "
-        "many before it they are, and the number of an access's succession (`3:12 0:7`)",
+        "many before it they are, and the number of an access's succession (`3:12 0:7`); 7: it may "
+        "come before the line is asked for; 8: a write that is the last access before it, or what "
+        "the window accesses first",
     )
     in_vain: dict[LineSize, dict[str, InVain]] = Field(
         default_factory=dict,

@@ -275,7 +275,7 @@ class InstructionCacheDoc(CacheDoc):
         0,
         description="of so many instructions before the one that a line is loaded for, the data "
         "accesses come when the line has been asked for, so that both are waited for at once; of "
-        "other memories than the line's",
+        "other memories than the line's; writes around it go on meanwhile, too",
     )
     in_vain_saves: Time | None = Field(
         None,

@@ -6,7 +6,7 @@ it is numbered from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from wcetchar.analysis.line_entries import Hidden
 from wcetchar.analysis.resolve import resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.counting.columns import SUCCESSION
-from wcetchar.model.access import NOT_MEANWHILE, EventKind, Succession
+from wcetchar.model.access import LAST_BEFORE, NOT_MEANWHILE, EventKind, Succession
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import Service, ServiceKind
@@ -62,13 +62,16 @@ def shown(one: Succession) -> str:
     )
 
 
-def made(assemble: Assemble, rows: tuple[str, ...]) -> tuple[Loaded, list[Row]]:
-    """A program with these instructions, and a trace of one call of them."""
+def made(
+    assemble: Assemble, rows: tuple[str, ...], executed: Sequence[int] | None = None
+) -> tuple[Loaded, list[Row]]:
+    """A program with these instructions, and a trace of one call of them, or of some."""
     text = HEAD + "\n".join(rows) + "\n.size service, .-service\n"
     image, table = load(assemble(text, SCRIPT))
     at = {s.name: s.address for s in image.symbols}
     trace: list[Row] = [i(at["driver"]), mark(0, 7), i(at["driver_call"])]
-    for number, row in enumerate(rows):
+    for number in range(len(rows)) if executed is None else executed:
+        row = rows[number]
         trace.append(i(at["service"] + 4 * number))
         if row.startswith("lw"):
             trace.append(r(DATA + 4 * number))
@@ -84,9 +87,15 @@ def made(assemble: Assemble, rows: tuple[str, ...]) -> tuple[Loaded, list[Row]]:
 ONE = replace(SERVICES, services=(Service("service", 7, ServiceKind.CALL, ("service",)),))
 
 
-def told(assemble: Assemble, rows: tuple[str, ...], *, size: int = 32) -> list[tuple[int, Found]]:
+def told(
+    assemble: Assemble,
+    rows: tuple[str, ...],
+    *,
+    size: int = 32,
+    executed: Sequence[int] | None = None,
+) -> list[tuple[int, Found]]:
     """Of each line that something is told of: its number from the first one, and what."""
-    program, trace = made(assemble, rows)
+    program, trace = made(assemble, rows, executed)
     resolved = resolve(ONE, *program)
     (window,) = find_windows(batches(trace, 64), WindowFinder(resolved, "hand"))
     labeller = Labeller(resolved, "hand", successions=True)
@@ -105,8 +114,10 @@ def told(assemble: Assemble, rows: tuple[str, ...], *, size: int = 32) -> list[t
 
 
 def test_accesses_come_when_the_line_was_asked_for(assemble_riscv: Assemble) -> None:
-    """The store five before waits for what was loaded, so that the load may have come sooner."""
+    """The store five before waits for what was loaded, so that the load may have come sooner. The
+    first line is entered where the caller may have written (8), and its first access behind it."""
     assert told(assemble_riscv, PLAIN) == [
+        (0, [(LAST_BEFORE, "r"), (0, "r")]),
         (
             1,
             [
@@ -134,8 +145,8 @@ def test_what_is_between_may_hold_them(
     assemble_riscv: Assemble, at: int, row: str, expected: list[int]
 ) -> None:
     rows = (*PLAIN[:at], row, *PLAIN[at + 1 :], *["nop"] * 8)
-    ((line, found),) = told(assemble_riscv, rows)
-    assert line == 1
+    first, (line, found) = told(assemble_riscv, rows)
+    assert first == (0, [(LAST_BEFORE, "r"), (0, "r")]) and line == 1
     assert [before for before, _ in found] == expected
 
 
@@ -149,9 +160,32 @@ def test_of_what_enters_the_line_only_the_first_access_finds_it_there(
     assert told(assemble_riscv, rows) == [(1, [(1, "r"), (1, "w behind r")])]
 
 
-def test_what_ran_before_the_window_is_not_known(assemble_riscv: Assemble) -> None:
-    """Of lines of 16 bytes the second one has four instructions before it, two of which access."""
-    assert [line for line, _ in told(assemble_riscv, PLAIN, size=16)] == [2]
+def test_what_ran_before_the_window_is_told_by_its_first_access(assemble_riscv: Assemble) -> None:
+    """Of lines of 16 bytes the second one has four instructions before it, and takes both accesses
+    of the first one, which come when it has been asked for. What comes behind it is the third
+    one's."""
+    (first, found), (second, _) = told(assemble_riscv, PLAIN, size=16)
+    assert (first, second) == (1, 2)
+    assert found == [(LAST_BEFORE, "r"), (2, "r"), (1, "w behind r")]
+
+
+BURST = ("nop",) * 4 + ("sw a0, 0(s0)", "sw a1, 4(s0)", "nop")
+
+
+def test_writes_around_a_line_go_on_however_it_is_entered(assemble_riscv: Assemble) -> None:
+    """The last one before a jump to the line, and the first access behind it."""
+    rows = (*BURST, "j 1f", *["nop"] * 8, "1: nop", "lw a2, 8(s0)", "ret")
+    executed = [*range(8), *range(16, 19)]
+    assert told(assemble_riscv, rows, executed=executed) == [
+        (0, [(LAST_BEFORE, "w"), (0, "w")]),
+        (
+            2,
+            [
+                (NOT_MEANWHILE, "w"), (NOT_MEANWHILE, "w behind w"), (LAST_BEFORE, "w behind w"),
+                (0, "r behind w"),
+            ],
+        ),
+    ]  # fmt: skip
 
 
 def test_each_access_belongs_to_one_line(assemble_riscv: Assemble) -> None:
@@ -177,7 +211,8 @@ def test_they_are_published_with_their_successions(
     if not successions:
         assert [one.accesses for one in groups] == [()]
         return
-    (group,) = groups
+    group, first = sorted(groups, key=lambda one: -len(one.accesses))
+    assert (first.lines, [before for before, _ in first.accesses]) == (1, [LAST_BEFORE, 0])
     # The store waits for the bus behind the load before it.
     assert (group.lines, group.stalls) == (1, (EventKind.CONSECUTIVE_ACCESS,))
     assert [before for before, _ in group.accesses] == [NOT_MEANWHILE, 5, 3, 1, 0]

@@ -304,8 +304,8 @@ WRONG: dict[str, tuple[Change, str]] = {
         "`3` are no accesses while a line is loaded",
     ),
     "an access that is too far off": (
-        lambda d: _hides(d).update({"; 8:0": 1}),
-        "`8:0` are no accesses while a line is loaded",
+        lambda d: _hides(d).update({"; 9:0": 1}),
+        "`9:0` are no accesses while a line is loaded",
     ),
     "an access that there is not": (
         lambda d: _hides(d).update({"; 3:0 1:99": 1}),
