@@ -183,7 +183,8 @@ class Labeller:
             found = self._gaps(window, executed, taken, made, cuts, rows)
             successions = found.within(0, last)
             rows.add(*successions)
-            Meanwhile.of(found.numbers, successions, cuts).add_to(entered)
+            barriers = np.flatnonzero(executed.barrier)
+            Meanwhile.of(found.numbers, successions, cuts, barriers).add_to(entered)
         entered.asked.clear()
         use = None
         if self._loads is not None:

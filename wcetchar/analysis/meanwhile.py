@@ -13,7 +13,8 @@ the first one first, whether or not they are waited for meanwhile.
 
 However a line is entered, the access behind it need not wait for the writes before it, as far as
 these are over when the line is there; nor need the last write before it, where a queue takes it at
-once. Both are told (``LAST_BEFORE``, 0).
+once. Both are told (``LAST_BEFORE``, 0). Behind a barrier, which may wait for writes itself, what
+waits for those before it is not.
 
 Input: what :class:`LineEntries` has found, the window's successions. Output: of each line, pairs of
 d and a succession (``Hidden.accesses``).
@@ -50,21 +51,26 @@ class Meanwhile:
     Attributes:
         accesses: by position of the instruction, packed classes of its accesses' successions.
         cuts: the first position, and those before which something else ran.
+        barriers: positions of instructions that wait for all writes.
         keys: the successions, by their numbers.
     """
 
     accesses: dict[int, list[int]]
     cuts: tuple[int, ...]
+    barriers: tuple[int, ...]
     keys: Sequence[Succession]
 
     @classmethod
-    def of(cls, numbers: Successions, found: tuple[Codes, Codes], cuts: Codes) -> Meanwhile:
+    def of(
+        cls, numbers: Successions, found: tuple[Codes, Codes], cuts: Codes, barriers: Codes
+    ) -> Meanwhile:
         """``found``: packed classes of the successions of a window, and where they are."""
         accesses: dict[int, list[int]] = defaultdict(list)
         for code, position in zip(*(one.tolist() for one in found), strict=True):
             if numbers.keys[code & ~SUCCESSION].access is not None:
                 accesses[position].append(code)
-        return cls(accesses, (0, *cuts.tolist()), numbers.keys)
+        drained = tuple(barriers.tolist())
+        return cls(accesses, (0, *cuts.tolist()), drained, numbers.keys)
 
     def add_to(self, entered: Entered) -> None:
         """Tells the lines of a window what is waited for while they are loaded."""
@@ -92,7 +98,11 @@ class Meanwhile:
             return
         yield from self._caller(position)
         for at in range(max(0, first), position + 1):
-            comes_behind = at not in claimed and self._comes_behind(at, position, asked)
+            comes_behind = (
+                at not in claimed
+                and self._comes_behind(at, position, asked)
+                and not self._drained(at, at)
+            )
             for number, code in enumerate(self.accesses.get(at, ())):
                 # A second one of i waits for the first, which is made when the line is there.
                 meanwhile = comes_behind and (at < position or number == 0)
@@ -116,6 +126,8 @@ class Meanwhile:
         for at in range(position - 1, max(-1, position - 1 - AROUND), -1):
             codes = self.accesses.get(at)
             if codes and at not in claimed and self._is_posted(codes[-1]):
+                if self._drained(at, position):
+                    break
                 claimed.add(at)
                 yield LAST_BEFORE, codes[-1]
             if codes or at in self.cuts:
@@ -125,10 +137,18 @@ class Meanwhile:
                 break
             codes = self.accesses.get(at)
             if codes:
-                if at not in claimed:
+                if at not in claimed and not self._drained(at, at):
                     claimed.add(at)
                     yield 0, codes[0]
                 break
+
+    def _drained(self, at: int, until: int) -> bool:
+        """A barrier has waited for the writes, between the access before the one at a position and
+        another position: what is charged for these may have been waited for then."""
+        if not self.barriers:
+            return False
+        before = max((one for one in self.accesses if one < at), default=-1)
+        return any(before < barrier <= until for barrier in self.barriers)
 
     def _is_posted(self, code: int) -> bool:
         access = self.keys[code & ~SUCCESSION].access

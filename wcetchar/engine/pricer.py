@@ -162,6 +162,11 @@ class Pricer:
                 return None  # a write of long ago may be in the queue
             if any(len(each) > 1 for each in regions):
                 return Interval()  # what is charged is of the dearest of these
+            if succession.before is not None and any(
+                Operation.FETCH in one.times or one.line_refill is not None for one in regions[0]
+            ):
+                # What is fetched there may have waited for the first access before this line.
+                return self._access(access).time if own else Interval()
             bus = replace(self._bus, reached=reached)
             wait = wait_of(succession, bus)
             # What late transfers find held is no wait of the access, and may be before the line.
@@ -180,11 +185,12 @@ class Pricer:
             before, access = succession.before, succession.access
             if before is None or access is None or self.profile.core.write_buffer < 2:
                 return Interval()
-            # A line from a memory that is written waits for all of a queue.
-            fetched = any(
-                Operation.FETCH in there.times for one in (before, access) for there in reached(one)
-            )
-            wait = None if fetched else waited(succession, region.name, own=False)
+            # A line from a memory that is written waits for all of a queue; and where a read was
+            # before, for the bus, it may be the core that waits.
+            fetched = any(Operation.FETCH in there.times for there in reached(access))
+            if fetched or not before.may_be_posted:
+                return Interval()
+            wait = waited(succession, region.name, own=False)
             return Interval() if wait is None else wait
 
         @cache

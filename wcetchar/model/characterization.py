@@ -306,11 +306,11 @@ class HiddenStalls:
         stalls: what this one and the one before it in memory wait for beside fetches; of a line
             that control is transferred to, nothing.
         accesses: of the ``AHEAD`` instructions before the line and its first one, in order: how
-            many before it that is, and the access with what it waits for. Of those that may come
-            before the line is asked for ``NOT_MEANWHILE``. Then the last one before the line, of
-            which that may be, as ``LAST_BEFORE``, and the first one behind it as 0: what they wait
-            for is over when the line is there. Before all of them, where the window has fewer
-            instructions before the line, the first access of it, as ``LAST_BEFORE``.
+            many before it that is, and the access with what it waits for; of those that may come
+            before the line is asked for ``NOT_MEANWHILE``. Behind these the last write before the
+            line, as ``LAST_BEFORE``, and the first access behind it, as 0, if they are not told
+            already: what they wait for is over when the line is there. Before them, where the
+            window has fewer instructions before the line, its first access, as ``LAST_BEFORE``.
     """
 
     size: int

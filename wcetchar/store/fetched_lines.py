@@ -135,9 +135,10 @@ class FootprintDoc(JsonModel):
         description="bytes of a line to section to what the first instruction of a line and the "
         "one before it wait for (`consecutive access + load-use stall`) to how many such lines; "
         "behind `; `, of the instructions before a line, those that are farther from it first, how "
-        "many before it they are, and the number of an access's succession (`3:12 0:7`); 7: it may "
-        "come before the line is asked for; 8: a write that is the last access before it, or what "
-        "the window accesses first",
+        "many before it they are, and the number of an access's succession (`3:12 0:7`); 0: "
+        "of the line's first instruction, or the first access behind that; 7: it may come before "
+        "the line is asked for; 8: a write that is the last access before it, or what the window "
+        "accesses first",
     )
     in_vain: dict[LineSize, dict[str, InVain]] = Field(
         default_factory=dict,

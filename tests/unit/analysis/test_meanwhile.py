@@ -172,6 +172,25 @@ def test_what_ran_before_the_window_is_told_by_its_first_access(assemble_riscv: 
 BURST = ("nop",) * 4 + ("sw a0, 0(s0)", "sw a1, 4(s0)", "nop")
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ((*BURST[:6], "nop", "nop"), [4, 3, 0]),
+        # It has waited for both writes, or for the first one.
+        ((*BURST[:6], "fence", "nop"), None),
+        ((*BURST[1:5], "fence", "sw a1, 4(s0)", "nop", "nop"), [NOT_MEANWHILE, NOT_MEANWHILE, 0]),
+        # The second one goes on behind it; what waits for that does so behind the line.
+        ((*BURST[:6], "nop", "nop", "fence"), [4, 3]),
+    ],
+)
+def test_a_barrier_waits_for_writes(
+    assemble_riscv: Assemble, rows: tuple[str, ...], expected: list[int] | None
+) -> None:
+    found = dict(told(assemble_riscv, (*rows, "nop", "lw a2, 8(s0)", "ret")))
+    assert {*found} == ({0} if expected is None else {0, 1})
+    assert expected is None or [before for before, _ in found[1]] == expected
+
+
 def test_writes_around_a_line_go_on_however_it_is_entered(assemble_riscv: Assemble) -> None:
     """The last one before a jump to the line, and the first access behind it."""
     rows = (*BURST, "j 1f", *["nop"] * 8, "1: nop", "lw a2, 8(s0)", "ret")
