@@ -470,8 +470,8 @@ def test_no_run_takes_longer_where_lines_come_from_what_is_only_read(
 
 
 def test_writes_go_on_while_a_line_is_loaded() -> None:
-    """Two writes of six cycles, a line of 20, and one more write: with two places in a queue neither
-    waits, and what the caller left is over as well."""
+    """Two writes of six cycles, a line of 20, and one more write: with two places in a queue
+    neither waits, and what the caller left is over as well."""
     run: list[tuple[Step, Line | None]] = [(AWAY, None), (AWAY, None), (AWAY, NEEDED)]
     caches = Caches(20, None)
     for places, hidden in ((1, 6 - 1), (2, 2 * (6 - 1))):

@@ -21,8 +21,8 @@ d and a succession (``Hidden.accesses``).
 
 Soundness: each access belongs to one line at most. What ran before the window has read what it
 read, but may have written: of lines that are entered so early, the window's first access is told
-before all others. Where something else ran in between nothing counts. Source: the five stages of an in-order pipeline; held against VexRiscv
-instruction by instruction (docs/explanation/rtl.md).
+before all others. Where something else ran in between nothing counts. Source: the five stages of an
+in-order pipeline; held against VexRiscv instruction by instruction (docs/explanation/rtl.md).
 """
 
 from __future__ import annotations

@@ -546,7 +546,7 @@ class RefillPrices:
             wait = self.waits.meanwhile(succession, region, before != 0)
             # Of the caller it is not known when and where it has written.
             early = before == LAST_BEFORE and succession.before is None
-            if wait is None or early and Operation.WRITE in region.times:
+            if wait is None or (early and Operation.WRITE in region.times):
                 break
             if before == LAST_BEFORE:
                 found += self.waits.queued(succession, region)

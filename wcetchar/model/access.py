@@ -274,8 +274,8 @@ third one before it is in that for memory."""
 NOT_MEANWHILE: Final = AHEAD + 1
 """In place of how many instructions before: the access may come sooner."""
 LAST_BEFORE: Final = AHEAD + 2
-"""The same: a write, which is the last access before the line; or what the window accesses first, of
-a line before which there are fewer than ``AHEAD`` instructions."""
+"""The same: a write that is the last access before the line; or, of a line before which there are
+fewer than ``AHEAD`` instructions, what the window accesses first."""
 AROUND: Final = 8
 """Instructions between such a write and a line, and between that and the first access behind it, at
 most: for as long as that takes, few memories make anything wait."""

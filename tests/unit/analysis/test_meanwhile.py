@@ -146,7 +146,8 @@ def test_what_is_between_may_hold_them(
 ) -> None:
     rows = (*PLAIN[:at], row, *PLAIN[at + 1 :], *["nop"] * 8)
     first, (line, found) = told(assemble_riscv, rows)
-    assert first == (0, [(LAST_BEFORE, "r"), (0, "r")]) and line == 1
+    assert first == (0, [(LAST_BEFORE, "r"), (0, "r")])
+    assert line == 1
     assert [before for before, _ in found] == expected
 
 
