@@ -16,6 +16,7 @@ from wcetchar import store
 from wcetchar.model.characterization import Characterization, Word
 
 CORES = {
+    "mps2-an386": "a Cortex-M4 with floating-point context, Armv7E-M",
     "virt": "RV32IMC",
     "versatilepb": "Armv4T, in Arm state",
     "versatilepb-thumb": "Armv4T, in Thumb state",

@@ -313,7 +313,8 @@ MORE_INTRODUCTION = """\
 Beside [those of `full` on a Cortex-M3](freertos-services.md): services that only another
 configuration or board has, and those whose parameters or worst state differ there. All others are
 driven in the same states everywhere; their figures are on the pages of
-[RV32IMC](freertos-figures-virt.md), [Armv4T](freertos-figures-versatilepb.md) and [its Thumb
+[a Cortex-M4](freertos-figures-mps2-an386.md), [RV32IMC](freertos-figures-virt.md),
+[Armv4T](freertos-figures-versatilepb.md) and [its Thumb
 state](freertos-figures-versatilepb-thumb.md), and the [matrix](freertos-matrix.md) counts them.
 Columns as there.
 
