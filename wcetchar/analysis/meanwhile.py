@@ -30,18 +30,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from wcetchar.analysis.line_entries import Asked, Entered, Hidden
 from wcetchar.analysis.successions import Successions
 from wcetchar.counting.columns import SUCCESSION, Codes
 from wcetchar.model.access import (
     AHEAD,
-    AROUND,
     LAST_BEFORE,
     MOST_MEANWHILE,
     NOT_MEANWHILE,
     Succession,
 )
+
+_AROUND: Final = 8
+"""Instructions between the last write before a line and the line, and between that and the first
+access behind it, at most: for as long as that takes, few memories make anything wait."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ class Meanwhile:
     def _around(self, position: int, claimed: set[int]) -> Iterator[tuple[int, int]]:
         """The last write before a line, if no other access is between, and the first access from
         there on; where nothing else ran in between."""
-        for at in range(position - 1, max(-1, position - 1 - AROUND), -1):
+        for at in range(position - 1, max(-1, position - 1 - _AROUND), -1):
             codes = self.accesses.get(at)
             if codes and at not in claimed and self._is_posted(codes[-1]):
                 if self._drained(at, position):
@@ -132,7 +136,7 @@ class Meanwhile:
                 yield LAST_BEFORE, codes[-1]
             if codes or at in self.cuts:
                 break
-        for at in range(position, position + 1 + AROUND):
+        for at in range(position, position + 1 + _AROUND):
             if at > position and at in self.cuts:
                 break
             codes = self.accesses.get(at)

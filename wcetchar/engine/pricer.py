@@ -162,24 +162,24 @@ class Pricer:
                 return None  # a write of long ago may be in the queue
             if any(len(each) > 1 for each in regions):
                 return Interval()  # what is charged is of the dearest of these
+            price = self._access(access).time if own else Interval()
             if succession.before is not None and any(
                 Operation.FETCH in one.times or one.line_refill is not None for one in regions[0]
             ):
                 # What is fetched there may have waited for the first access before this line.
-                return self._access(access).time if own else Interval()
+                return price
             bus = replace(self._bus, reached=reached)
             wait = wait_of(succession, bus)
             # What late transfers find held is no wait of the access, and may be before the line.
             held = in_nanoseconds(times(bus.held, succession.late), self.clock).high
             low = most(Fraction(0), wait.low - held)
             # The edge is waited for behind the line.
-            edges = any(one.clock_divider > 1 for each in regions for one in each)
-            if edges:
-                low += self._access(access).time.low if own else Fraction(0)
+            if any(one.clock_divider > 1 for each in regions for one in each):
+                low += price.low
                 return Interval(low, low, low)
             nominal = most(low, wait.nominal - held)
             wait = Interval(low, nominal, most(nominal, wait.high - held))
-            return wait + self._access(access).time if own else wait
+            return wait + price
 
         def queued(succession: Succession, region: Region) -> Interval:
             before, access = succession.before, succession.access

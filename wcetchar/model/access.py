@@ -276,9 +276,6 @@ NOT_MEANWHILE: Final = AHEAD + 1
 LAST_BEFORE: Final = AHEAD + 2
 """The same: a write that is the last access before the line; or, of a line before which there are
 fewer than ``AHEAD`` instructions, what the window accesses first."""
-AROUND: Final = 8
-"""Instructions between such a write and a line, and between that and the first access behind it, at
-most: for as long as that takes, few memories make anything wait."""
 STALLS: Final = OPERAND_STALLS | frozenset(
     {
         EventKind.FORWARD_BRANCH_TAKEN,
