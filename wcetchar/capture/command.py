@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
+from wcetchar.capture.signals import deferred_signals
 from wcetchar.errors import InputError, Location
 
 _SHOWN_LINES: Final = 20
@@ -39,16 +40,21 @@ def run_command(
             the details.
     """
     with tempfile.TemporaryFile() as output:
+        process = None
         try:
-            process = subprocess.Popen(
-                list(command),
-                cwd=directory,
-                env={**os.environ, **environment},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # so that what it starts can be ended with it
-            )
+            with deferred_signals():
+                process = subprocess.Popen(
+                    list(command),
+                    cwd=directory,
+                    env={**os.environ, **environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # so that what it starts can be ended with it
+                )
+            status: int | None = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            status = None
         except (OSError, ValueError) as error:
             missing = str(getattr(error, "filename", None)) != str(directory)
             raise InputError(
@@ -58,12 +64,9 @@ def run_command(
                 expected="a program on PATH, and a folder to run it in",
                 hint="install it, or correct the command",
             ) from error
-        try:
-            status: int | None = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            status = None
         finally:
-            _end(process)
+            if process is not None:
+                _end(process)
         text = _tail(output)
     said(text)
     if status != 0:

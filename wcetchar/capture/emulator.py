@@ -27,6 +27,7 @@ from wcetchar.capture.firmware import entry_of, with_values
 from wcetchar.capture.machines import find_machine
 from wcetchar.capture.part import part_of, unwritable
 from wcetchar.capture.request import CaptureRequest, CaptureResult
+from wcetchar.capture.signals import deferred_signals
 from wcetchar.errors import InputError, Location, ToolMissing
 from wcetchar.model.machine import CapturedMachine
 
@@ -244,20 +245,22 @@ def _execute(
             *_until(request),
         )
         with tempfile.TemporaryFile() as console, tempfile.TemporaryFile() as messages:
-            process = _start(
-                [
-                    *command,
-                    *("-D", f"/proc/self/fd/{log}"),
-                    *("-plugin", ",".join(settings)),
-                ],
-                (console, messages),
-                (trace.fileno(), log, *(() if handed is None else (handed,))),
-                _environment(emulator),
-            )
+            process = None
             try:
+                with deferred_signals():
+                    process = _start(
+                        [
+                            *command,
+                            *("-D", f"/proc/self/fd/{log}"),
+                            *("-plugin", ",".join(settings)),
+                        ],
+                        (console, messages),
+                        (trace.fileno(), log, *(() if handed is None else (handed,))),
+                        _environment(emulator),
+                    )
                 stopped = _wait(process, request, (trace, log), progress)
             finally:
-                if process.poll() is None:
+                if process is not None and process.poll() is None:
                     process.kill()
                     process.wait()
             output, said = _tail(console, _CONSOLE_BYTES), _tail(messages, _MESSAGE_BYTES)

@@ -20,6 +20,8 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 from typing import Any, Final, Generic, TypeVar
 
+from wcetchar.capture.signals import deferred_signals
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Work = Callable[[Task, Callable[[str], None]], Result]
@@ -68,9 +70,10 @@ def run_all(
                 process = context.Process(
                     target=_main, args=(work, task, sender, os.getpid()), daemon=False
                 )
-                process.start()
+                with deferred_signals():
+                    process.start()
+                    running.append(_Running(task, process, receiver))
                 sender.close()
-                running.append(_Running(task, process, receiver))
             ready = wait([one.results for one in running])
             for one in [one for one in running if one.results in ready]:
                 try:

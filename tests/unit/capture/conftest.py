@@ -300,6 +300,22 @@ def riscv_assemble(assemblers: dict[str, Assembler]) -> Assembler:
 
 
 @pytest.fixture
+def request_for(
+    assemble: Callable[[str], Firmware], tmp_path: Path
+) -> Callable[..., CaptureRequest]:
+    def make(source: str, **settings: object) -> CaptureRequest:
+        output = tmp_path / "run.wct"
+        settings.setdefault("output", output)
+        return CaptureRequest(
+            firmware=assemble(source).path,
+            image_sha256=SHA,
+            **settings,  # type: ignore[arg-type]
+        )
+
+    return make
+
+
+@pytest.fixture
 def capture(
     qemu: str, assemble: Callable[[str], Firmware], tmp_path: Path
 ) -> Callable[..., Captured]:

@@ -63,20 +63,6 @@ LOCKUP = """
 """
 
 
-@pytest.fixture
-def request_for(assemble, tmp_path):
-    def make(source: str, **settings: object) -> CaptureRequest:
-        output = tmp_path / "run.wct"
-        settings.setdefault("output", output)
-        return CaptureRequest(
-            firmware=assemble(source).path,
-            image_sha256="ab" * 32,
-            **settings,  # type: ignore[arg-type]
-        )
-
-    return make
-
-
 def fails(request: CaptureRequest, match: str) -> InputError:
     """The run fails with that message, and leaves the old output and nothing else."""
     request.output.write_bytes(b"the old trace")
@@ -113,7 +99,7 @@ def test_header_says_where_it_came_from(qemu, request_for):
     header = json.loads(data[24 : 24 + size])
     said = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=True).stdout
     assert header["emulator"].removeprefix("QEMU ") in said.splitlines()[0]
-    assert header["image_sha256"] == "ab" * 32
+    assert header["image_sha256"] == "5a" * 32
     assert header["machine"] == "mps2-an385"
     assert "shift=3,sleep=off" in header["arguments"]
     assert set(header) == {"emulator", "image_sha256", "machine", "arguments"}

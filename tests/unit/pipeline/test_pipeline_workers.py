@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,20 @@ def test_an_error_ends_what_runs_and_lets_it_clean_up(tmp_path: Path) -> None:
     assert not file.exists()
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
+
+
+def test_an_interrupt_while_one_is_started_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, begun = SpawnProcess.start, []
+
+    def interrupted(self: SpawnProcess) -> None:
+        start(self)
+        begun.append(self)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(SpawnProcess, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_all([str(tmp_path / "sleeper")], sleep, 1, lambda *_: None, lambda *_: None)
+    (one,) = begun
+    assert not one.is_alive()
