@@ -166,11 +166,13 @@ def run(on: On, caches: str, firmware: Path, folder: Path) -> Ran:
 @dataclass(frozen=True)
 class Sequence:
     """Lines that are fetched, in order: for which instruction (in vain: for the one before it),
-    and how many cycles before control is transferred; -1: not in vain."""
+    and how many cycles before control is transferred; -1: not in vain. ``behind``: in vain, for
+    what lies behind the transfer in memory."""
 
     line: Codes
     position: Codes
     before: Codes
+    behind: Flags
 
 
 class Program:
@@ -189,8 +191,8 @@ class Program:
     def fetched(self, index: Codes, address: Codes) -> Sequence:
         trapped = np.append(address[1:] == TRAP_HANDLER, False)
         taken = self.taken(index, address)
-        known: dict[tuple[int, bool, bool, bool], list[tuple[int, int]]] = {}
-        rows: list[tuple[int, int, int]] = []
+        known: dict[tuple[int, bool, bool, bool], list[tuple[int, int, bool]]] = {}
+        rows: list[tuple[int, int, int, bool]] = []
         follows = np.append(False, ~taken[:-1] & ~trapped[:-1] & ~self.back[index[:-1]])
         triples = zip(
             index.tolist(), taken.tolist(), trapped.tolist(), follows.tolist(), strict=True
@@ -198,29 +200,33 @@ class Program:
         for position, key in enumerate(triples):
             if key not in known:
                 known[key] = self._lines(*key)
-            rows.extend((line, position, before) for line, before in known[key])
-        line, position_of, before = np.array(rows, dtype=np.int64).T
-        return Sequence(line, position_of, before)
+            rows.extend((line, position, before, first) for line, before, first in known[key])
+        line, position_of, before, behind = np.array(rows, dtype=np.int64).T
+        return Sequence(line, position_of, before, behind.astype(bool))
 
     def _lines(
         self, index: int, taken: bool, trapped: bool, follows: bool
-    ) -> list[tuple[int, int]]:
+    ) -> list[tuple[int, int, bool]]:
         instruction = self.table.instructions[index]
         start = instruction.address
         if follows:  # what lies in the word of the one before came with that
             start += -start % WORD
-        touched = [(start, instruction.end, -1)] if start < instruction.end else []
+        own = [(start, instruction.end, -1, False)]
+        touched = own if start < instruction.end else []
         vain = self.ahead.of(index, taken, trapped)
         if trapped:  # an ecall does not retire
             at = int(self.table.index_of(np.array([instruction.end], dtype=np.uint64))[0])
             following = self.table.instructions[at] if at >= 0 else None
             if following is not None and following.flow is Flow.SUPERVISOR_CALL:
-                touched.append((following.address, following.end, -1))
+                touched.append((following.address, following.end, -1, False))
                 vain = self.ahead.of(at, True)
-        touched += [(t.start, t.end, t.before) for t in vain.touches]
+        known = not trapped and not (instruction.flow is Flow.RETURN and instruction.masks)
+        touched += [
+            (t.start, t.end, t.before, known and n == 0) for n, t in enumerate(vain.touches)
+        ]
         return [
-            (line, before)
-            for start, end, before in touched
+            (line, before, behind)
+            for start, end, before, behind in touched
             for line in range(start // LINE, (end - 1) // LINE + 1)
         ]
 
@@ -228,7 +234,8 @@ class Program:
 @dataclass(frozen=True)
 class Followed:
     """``loaded``: positions in the sequence of the fetches that loaded a line. ``unknown``: refills
-    that no fetch explains. ``absent``: positions of what had to be loaded, and was not."""
+    that no fetch explains. ``absent``: positions of what had to be loaded, and was not; and that
+    were fetched in vain behind a transfer in memory."""
 
     loaded: list[int]
     unknown: list[int]
@@ -239,9 +246,10 @@ def follow(cache: CacheGeometry, sequence: Sequence, ran: Ran, emptied: Codes) -
     """The sequence of fetches through the cache, beside the refills that the bench saw.
 
     What is fetched for an instruction that retires is loaded exactly where the cache does not hold
-    it. How far fetches in vain reach hangs on how long those before them waited: what is in the
-    sequence is the most, so that they may be loaded, and nothing else may. ``emptied``: the cycles
-    at which the bench empties the cache; what retires soon after may have been fetched before.
+    it, and so is what lies behind a transfer of control in memory. How far other fetches in vain
+    reach hangs on how long those before them waited: what is in the sequence is the most, so that
+    they may be loaded, and nothing else may. ``emptied``: the cycles at which the bench empties the
+    cache; what retires soon after may have been fetched before.
     """
     nothing = [-1] * cache.sets
     held, since = (
@@ -254,10 +262,9 @@ def follow(cache: CacheGeometry, sequence: Sequence, ran: Ran, emptied: Codes) -
     pending, empties = -1, [*emptied.tolist(), 1 << 62]
     found = Followed([], [], [])
     j = at = 0
-    fetches = zip(
-        sequence.line.tolist(), sequence.before.tolist(), retires, next_retires, strict=True
-    )
-    for number, (line, before, cycle, until) in enumerate(fetches):
+    vain = (sequence.before.tolist(), sequence.behind.tolist())
+    fetches = zip(sequence.line.tolist(), *vain, retires, next_retires, strict=True)
+    for number, (line, before, behind, cycle, until) in enumerate(fetches):
         while cycle > empties[at]:
             if pending >= 0:
                 held = since
@@ -270,6 +277,8 @@ def follow(cache: CacheGeometry, sequence: Sequence, ran: Ran, emptied: Codes) -
             continue
         if not asked:
             if before >= 0:
+                if behind:
+                    found.absent.append(number)
                 continue
             if line not in refills[j : j + AHEAD]:
                 found.absent.append(number)
@@ -447,6 +456,8 @@ def check(on: On, caches: str, firmware: Path, tmp_path: Path) -> Found:
         allowed[:-1] += data
     before, position = sequence.before[missed], sequence.position[missed]
     needed, refill = position[before < 0], on.refill
+    entering = np.zeros(len(took), dtype=bool)
+    entering[needed] = True
     np.add.at(allowed, needed, refill)
     # In vain alone: what goes on in that line has to read its tags again.
     goes_on = np.append(ran.address, 0), np.append(ran.address + program.columns.length[index], 1)
@@ -461,9 +472,12 @@ def check(on: On, caches: str, firmware: Path, tmp_path: Path) -> Found:
     allowed[onwards] -= waits[onwards]
     first = onwards[~np.isin(onwards - 1, onwards)]
     allowed[first] -= waits[first - 1]
+    # So has what transferred control, and those before it, where what lies behind it was loaded.
+    transfers = np.unique(position[sequence.behind[missed]])
+    transfers = transfers[~entering[transfers]]
+    allowed[transfers + 1] -= np.minimum(waits[transfers], refill)
+    first = np.union1d(first, transfers[transfers + 1 < len(took)] + 1)
     if on.hides_accesses:
-        entering = np.zeros(len(data), dtype=bool)
-        entering[needed] = True
         waited_for = Data(data, np.maximum(data - own, 0), constant, waiting[:-1], entering)
         fetched_anew = taken | program.back[index]
         allowed[first] -= np.minimum(waited_for.meanwhile(on, first, fetched_anew), refill)

@@ -38,6 +38,7 @@ from test_engine_waits import (
 from wcetchar.engine import estimate
 from wcetchar.model.access import (
     AHEAD,
+    ALONE,
     LAST_BEFORE,
     NOT_MEANWHILE,
     AccessVector,
@@ -67,9 +68,9 @@ ENTRY = CoreEvent("code", EventKind.LINE_ENTRY_32)
 
 @dataclass(frozen=True)
 class Line:
-    """``sooner``: asked for when the step so many before began; ``vain``: nobody executes it;
-    ``at``: cycles of the step's work until it is asked for, or waited for if it was asked for
-    sooner."""
+    """``sooner``: asked for when the step so many before began, and had its own line; ``vain``:
+    nobody executes it, and what comes behind the step waits for it; ``at``: cycles of the step's
+    work until it is asked for, or waited for if it was asked for sooner."""
 
     sooner: int
     vain: bool
@@ -203,11 +204,16 @@ def stepped(
         board.access(section, phase - 1, write=True)
     clock = _Clock(board)
     asked: dict[int, _Access] = {}
-    for number, (step, line) in enumerate(run):
+
+    def ask_ahead(number: int) -> None:
         for ahead, (_, following) in enumerate(run[number + 1 : number + 4], start=1):
             if following is not None and following.sooner == ahead:
                 asked[number + ahead] = board.line(clock.now)
                 board.step(clock.now)
+
+    for number, (step, line) in enumerate(run):
+        if line is None or line.vain:
+            ask_ahead(number)
         took = step.work - step.less
         for done in range(took + 1):
             if line is not None and done == min(line.at, took):
@@ -216,6 +222,7 @@ def stepped(
                     board.step(clock.now)
                 if not line.vain:
                     clock.until_over(asked[number])
+                    ask_ahead(number)
             if done == took:
                 break
             clock.tick()
@@ -277,7 +284,18 @@ def _with(caches: Caches, bus: Bus, outside: Outside | None, lines: int) -> Hard
 
 
 lines = st.none() | st.builds(Line, st.integers(0, 1), st.booleans(), st.integers(0, 9))
-far_lines = st.none() | st.builds(Line, st.integers(0, 3), st.just(False), st.integers(0, 9))
+far_lines = st.none() | st.builds(Line, st.integers(0, 3), st.booleans(), st.integers(0, 9))
+
+
+@st.composite
+def far_runs(draw: st.DrawFn, least: int) -> list[tuple[Step, Line | None]]:
+    """Where nothing is accessed in the memory of the lines, more often than by chance."""
+    run = draw(st.lists(st.tuples(steps, far_lines), min_size=least, max_size=AHEAD + 6))
+    if draw(st.booleans()):
+        run = [(replace(step, section=1), line) for step, line in run]
+    return run
+
+
 caches_ = st.builds(Caches, st.integers(1, 12), st.none() | st.integers(1, 9))
 
 
@@ -333,38 +351,41 @@ def meanwhile(
 ) -> Iterator[tuple[tuple[int, Succession], ...]]:
     """Of each line, so many accesses before it (others may lie further back than is told), and
     which of them come when it has been asked for: with no line between, and each for one line.
-    Then those on both sides of it."""
+    Then those on both sides of it. A line in vain is that of the step behind it, which waits."""
     keys = keys_of([step for step, _ in run], counted=True)
     successions = [k for k in keys if isinstance(k, Succession) and k.access is not None]
     claimed: set[int] = set()
     for number, (_, line) in enumerate(run):
         if line is None:
             continue
-        found = [(LAST_BEFORE, successions[0])] if number < seen else []
-        follows = number > 0 and run[number - 1][1] is not None
-        for at in range(max(0, number - seen), number + 1):
-            before = number - at
-            alone = not follows and all(other is None for _, other in run[at + 1 : number])
-            behind = alone and before <= line.sooner and at not in claimed
+        waits, sooner = number + line.vain, line.sooner + line.vain
+        found = [(LAST_BEFORE, successions[0])] if waits < seen else []
+        last = run[number - 1][1] if number > 0 and not line.vain else None
+        for at in range(max(0, waits - seen), min(waits + 1, len(run))):
+            before = waits - at
+            alone = last is None and all(other is None for _, other in run[at + 1 : number])
+            behind = alone and before <= sooner and at not in claimed
             found.append((before if behind else NOT_MEANWHILE, successions[at]))
             claimed |= {at} if behind else set()
-        if number > 0 and number - 1 not in claimed and run[number - 1][0].write:
-            found.append((LAST_BEFORE, successions[number - 1]))
-            claimed.add(number - 1)
-        if number not in claimed:
-            found.append((0, successions[number]))
-            claimed.add(number)
+            if last is not None and not last.vain and before == 1 <= sooner:
+                found[-1] = ALONE, successions[at]
+        if waits > 0 and waits - 1 not in claimed and run[waits - 1][0].write:
+            found.append((LAST_BEFORE, successions[waits - 1]))
+            claimed.add(waits - 1)
+        if waits < len(run) and waits not in claimed:
+            found.append((0, successions[waits]))
+            claimed.add(waits)
         yield tuple(found)
 
 
 def in_order(run: list[tuple[Step, Line | None]]) -> list[tuple[Step, Line | None]]:
-    """A line is asked for behind the one before it."""
+    """A line is asked for behind the one before it, at once if that is executed."""
     found: list[tuple[Step, Line | None]] = []
     since = 0
     for step, line in run:
         ordered = None if line is None else replace(line, sooner=min(line.sooner, since))
         found.append((step, ordered))
-        since = since + 1 if line is None else 0
+        since = since + 1 if line is None else not line.vain
     return found
 
 
@@ -382,7 +403,11 @@ def told_meanwhile(
     """The estimate with lines that are loaded once each, of a core of which so much is told;
     ``read_only``: from a memory that nobody writes to; ``both``: the other could have lines."""
     kernel, profile = described(bus, caches, run, outside)
-    hidden = [HiddenStalls(32, "code", (), 1, accesses) for accesses in meanwhile(run, seen)]
+    in_vain = [0 if line.vain else None for _, line in run if line is not None]
+    hidden = [
+        HiddenStalls(32, "code", (), 1, accesses, vain)
+        for accesses, vain in zip(meanwhile(run, seen), in_vain, strict=True)
+    ]
     if hidden:
         entries = kernel.services[0].lines
         assert entries is not None
@@ -390,7 +415,8 @@ def told_meanwhile(
         footprint = Footprint(((),), ranges, hidden=tuple(hidden))
         service = replace(kernel.services[0], lines=replace(entries, footprints=(footprint,)))
         kernel = replace(kernel, services=(service,))
-    core = replace(profile.core, refills_hide_accesses=told)
+    none = Quantity.exactly(0, Unit.CYCLES)
+    core = replace(profile.core, refills_hide_accesses=told, in_vain_saves=none)
     if core.instruction_cache is not None:
         core = replace(core, instruction_cache=CacheGeometry(32, 16))
     placed = SectionMap(
@@ -410,6 +436,11 @@ AWAY = replace(store(), section=1)
 READ_AWAY = replace(load(2), section=1)
 ASKED = Line(sooner=3, vain=False)
 QUIET: list[tuple[Step, Line | None]] = [(READ_AWAY, None)] * AHEAD
+AT_ONCE = replace(load(), section=1)
+BESIDE: list[tuple[Step, Line | None]] = [*QUIET, (AWAY, None), (AT_ONCE, NEEDED)]
+NEXT = Line(sooner=1, vain=False)
+IN_VAIN = Line(sooner=2, vain=True)
+AT_THE_END = (AT_ONCE, replace(IN_VAIN, sooner=0))
 THREE = [*QUIET[3:], (AWAY, None), (store(), None), (READ_AWAY, None), *QUIET[:2], (AWAY, ASKED)]
 
 
@@ -417,7 +448,7 @@ THREE = [*QUIET[3:], (AWAY, None), (store(), None), (READ_AWAY, None), *QUIET[:2
 @given(
     buses,
     st.builds(Caches, st.integers(1, 30), st.none()),
-    st.lists(st.tuples(steps, far_lines), min_size=AHEAD + 1, max_size=AHEAD + 6),
+    far_runs(AHEAD + 1),
     outsides,
     st.integers(3, AHEAD),
 )
@@ -426,6 +457,10 @@ THREE = [*QUIET[3:], (AWAY, None), (store(), None), (READ_AWAY, None), *QUIET[:2
 @example(Bus((1, 6), (1, 1), 1, 2), Caches(3, None), [*QUIET, *[(AWAY, ASKED)] * 3], None, 6)
 @example(Bus((6, 6), (1, 1), 1, 1), Caches(20, None), [*QUIET, (store(), ASKED)], None, 6)
 @example(Bus((1, 8), (1, 1), 0, 2), Caches(40, None), THREE, None, 3)
+@example(Bus((1, 6), (1, 1), 0, 1), Caches(20, None), [*BESIDE, (AT_ONCE, NEXT)], None, 6)
+@example(Bus((1, 6), (1, 1), 0, 1), Caches(20, None), [*BESIDE, (AT_ONCE, NEEDED)], None, 6)
+@example(Bus((1, 6), (1, 1), 0, 0), Caches(20, None), [*QUIET, (READ_AWAY, IN_VAIN)] * 2, None, 6)
+@example(Bus((1, 6), (1, 1), 0, 0), Caches(20, None), [*[(AT_ONCE, None)] * 6, AT_THE_END], None, 6)
 def test_no_run_takes_longer_where_accesses_are_waited_for_meanwhile(
     bus: Bus,
     caches: Caches,
@@ -442,12 +477,7 @@ def test_no_run_takes_longer_where_accesses_are_waited_for_meanwhile(
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    buses,
-    st.builds(Caches, st.integers(1, 30), st.none()),
-    st.lists(st.tuples(steps, far_lines), min_size=1, max_size=AHEAD + 6),
-    outsides,
-)
+@given(buses, st.builds(Caches, st.integers(1, 30), st.none()), far_runs(1), outsides)
 @example(Bus((1, 6), (1, 1), 0, 2), Caches(20, None), [(AWAY, NEEDED)], None)
 @example(Bus((1, 6), (1, 1), 0, 2), Caches(3, None), [*[(AWAY, None)] * 4, (AWAY, NEEDED)], None)
 @example(Bus((1, 6), (1, 1), 0, 1), Caches(20, None), [*[(AWAY, None)] * 4, (AWAY, NEEDED)], None)
@@ -492,6 +522,26 @@ def test_writes_go_on_while_a_line_is_loaded() -> None:
     assert told_meanwhile(bus, caches, first, None, 3) == told_meanwhile(
         bus, caches, first, None, 0
     )
+
+
+@pytest.mark.parametrize("told", [0, 1, 2, 3])
+def test_what_is_told_of_a_line_in_vain_makes_it_shorter(told: int) -> None:
+    """The step that it is asked for in reads as well; what comes behind it waits for the line."""
+    run = [*QUIET, (READ_AWAY, IN_VAIN), (load(1), None)]
+    bus, caches = Bus((1, 6), (1, 1), 0, 0), Caches(20, None)
+    dearest = told_meanwhile(bus, caches, run, None, 0)
+    assert told_meanwhile(bus, caches, run, None, told) == dearest - 5 * told
+    assert stepped(bus, caches, run, (), 0, None, 0) <= dearest - 5 * 3
+
+
+def test_what_enters_a_line_itself_is_accessed_while_the_next_one_is_loaded() -> None:
+    """A write, and a read with a line of its own, which the write is over with: five cycles. The
+    read takes five as well, while the line behind it is loaded; not if that is asked for later."""
+    bus, caches = Bus((1, 6), (1, 1), 0, 1), Caches(20, None)
+    for line, hidden in ((NEXT, 2 * 5), (NEEDED, 5)):
+        run = [*BESIDE, (AT_ONCE, line)]
+        dearest = told_meanwhile(bus, caches, run, None, 0)
+        assert dearest - told_meanwhile(bus, caches, run, None, 3) == hidden
 
 
 @pytest.mark.parametrize("told", [0, 1, 2, 3])

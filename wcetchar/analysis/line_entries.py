@@ -23,10 +23,14 @@ The *footprint* is every byte that was fetched, in vain or not.
 *Hidden*: what goes on while a line is loaded at its first entry. A line that an instruction i
 enters first, behind the instruction p before it in memory, is being loaded when p is decoded, or
 sooner; so what p and i wait for beside fetches (``OPERAND_STALLS``) arrives meanwhile. If
-the line is there already, they wait, and nothing is loaded. A line that is entered first in vain
-and by what is executed later may be loaded at either; then nothing counts as hidden. p does not
-transfer control, is no barrier and no supervisor call. What p waits for is left out if p enters a
-line first itself: that has waited already where the line is loaded. With a buffer nothing is.
+the line is there already, they wait, and nothing is loaded. p does not transfer control, is no
+barrier and no supervisor call. What p waits for is left out if p enters a line first itself: that
+has waited already where the line is loaded. With a buffer nothing is hidden.
+
+Where what lies behind a transfer of control in memory enters a line first, in vain, that is asked
+for when the transfer is decoded, or sooner, whatever comes then: the transfer is p, unless it
+enters a line first itself. Of all else that is fetched in vain it is not known whether it is. Such
+a line may be loaded there, or where it is executed later, and nothing counts as hidden.
 
 *Behind*: which lines take turns, see ``line_turns``.
 
@@ -40,7 +44,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -67,17 +71,19 @@ end, even if another one begins there now."""
 
 @dataclass(frozen=True)
 class Hidden:
-    """What is waited for while a line is loaded at its first entry: ``stalls``, in order; and
-    ``accesses``, how many instructions before, and the packed class of the succession
-    (``meanwhile``)."""
+    """What is waited for while a line is loaded at its first entry.
+
+    Attributes:
+        stalls: in order.
+        accesses: how many instructions before, and the packed class of the succession
+            (``meanwhile``).
+        in_vain: of a line that is fetched from in vain alone, or loaded in vain and not gone on in
+            at once, how many cycles before control is transferred that is.
+    """
 
     stalls: tuple[EventKind, ...] = ()
     accesses: tuple[tuple[int, int], ...] = ()
-
-
-First = Hidden | int
-"""What is hidden by a line; or, of one that is fetched from in vain alone, how many cycles before
-control is transferred that is."""
+    in_vain: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,9 +91,10 @@ class Asked:
     """Which lines are asked for behind what in memory.
 
     Attributes:
-        lines: number of the line -> position of the instruction that enters it.
+        lines: number of the line -> position of the instruction that enters it, or would if the
+            one before it had not transferred control.
         loaded: the same of lines that are entered by whatever transfer of control, and not sooner
-            in vain.
+            in vain, or once and in vain.
         onwards: by position, the instruction before it is the one before it in memory.
         waiting: positions of what waits for a result.
         entering: positions of what enters a line first.
@@ -119,7 +126,7 @@ class Entered:
     ranges: Ranges
     lines: dict[int, Counter[int]]
     wild: int
-    first: dict[int, dict[int, First]]
+    first: dict[int, dict[int, Hidden]]
     behind: dict[int, Turns] = field(default_factory=lambda: defaultdict(Counter))
     asked: dict[int, Asked] = field(default_factory=dict)
 
@@ -227,26 +234,22 @@ class LineEntries:
                 # What ran there may have replaced anything, and need not be a supervisor call: as
                 # many lines from anywhere as are entered at all, so that each counts as a miss.
                 entered.wild += int(here.sum())
-            in_vain: dict[int, tuple[int, int]] = {}
+            in_vain: dict[int, _InVain] = {}
             for vain, times, at in entering:
                 for one, sooner in zip(vain.lines[number], vain.before[number], strict=True):
                     each[one] += times
-                    known_at, least = in_vain.get(one, (at, sooner))
-                    in_vain[one] = min(at, known_at), min(sooner, least)
+                    entry = _InVain(at, sooner, sooner if one == vain.behind[number] else None)
+                    in_vain[one] = entry.or_sooner(in_vain.get(one, entry))
             entered.lines[line] = each
             executed = _first_of(starts, begins)
             for one, at in _first_of(ends, crosses).items():
                 executed[one] = min(at, executed.get(one, at))
             used = np.union1d(np.unique(starts), np.unique(ends))
             if not self.buffered:
-                at_first = {*executed.values()}
-                loaded = {
-                    one: at
-                    for one, at in executed.items()
-                    if not (one in in_vain and in_vain[one][0] < at)
-                }
-                hidden, asks = _hidden(executed, loaded, in_vain, used.tolist(), onwards, waits)
+                waited = _Waited(onwards, waits, (starts, ends), apart)
+                hidden, asks, loaded = _hidden(executed, in_vain, each, used.tolist(), waited)
                 entered.first[line] = hidden
+                at_first = {*executed.values()}
                 entered.asked[line] = Asked(asks, loaded, onwards, waiting, at_first)
                 executes = [(starts, begins), (ends, crosses)]
                 order = _in_order(executes, [vain.lines[number] for vain in vains], which)
@@ -303,6 +306,51 @@ class LineEntries:
         return known
 
 
+@dataclass(frozen=True)
+class _InVain:
+    """The first entry of a line in vain.
+
+    Attributes:
+        at: position of what transfers control.
+        sooner: cycles before it does, the least of all entries in vain.
+        behind: of this entry, if it is for the instruction behind the transfer in memory.
+    """
+
+    at: int
+    sooner: int
+    behind: int | None
+
+    def or_sooner(self, other: _InVain) -> _InVain:
+        """Of two entries; ``other``: the one that is known, and the first at one position."""
+        first = self if self.at < other.at else other
+        return replace(first, sooner=min(self.sooner, other.sooner))
+
+
+@dataclass(frozen=True)
+class _Waited:
+    """What instructions of a window wait for, by position.
+
+    Attributes:
+        onwards: the instruction before it is the one before it in memory.
+        stalls: what is waited for beside fetches.
+        lines: what each lies in, where it begins and where it ends.
+        apart: positions before which something else ran.
+    """
+
+    onwards: Flags
+    stalls: Mapping[int, list[EventKind]]
+    lines: tuple[Codes, Codes]
+    apart: Collection[int]
+
+    def at(self, position: int) -> list[EventKind]:
+        return self.stalls.get(position, [])
+
+    def reaches(self, line: int, position: int) -> bool:
+        """The instruction lies in a line, in part at least."""
+        here = slice(position, position + 1)
+        return any(bool((one[here] == line).any()) for one in self.lines)
+
+
 def _by_position(stalls: Iterable[tuple[EventKind, Codes]]) -> dict[int, list[EventKind]]:
     """What each instruction of a window waits for beside fetches."""
     found: dict[int, list[EventKind]] = defaultdict(list)
@@ -343,49 +391,64 @@ def _first_of(lines: Codes, entered: Flags) -> dict[int, int]:
 
 def _hidden(
     executed: Mapping[int, int],
-    loaded: Mapping[int, int],
-    in_vain: Mapping[int, tuple[int, int]],
+    in_vain: Mapping[int, _InVain],
+    each: Mapping[int, int],
     used: Iterable[int],
-    onwards: Flags,
-    waits: Mapping[int, list[EventKind]],
-) -> tuple[dict[int, First], dict[int, int]]:
-    """By line what is hidden, and which instruction asks for it behind what was there before.
+    waited: _Waited,
+) -> tuple[dict[int, Hidden], dict[int, int], dict[int, int]]:
+    """By line what is hidden; and ``Asked.lines`` and ``Asked.loaded``.
 
     Args:
         executed: where in the window each line is entered by what is executed, first.
-        loaded: of these, lines that are not fetched in vain before.
-        in_vain: where in vain, and how many cycles before control is transferred, at least.
+        in_vain: and in vain.
+        each: how often it is entered.
         used: lines that something that is executed lies in.
-        onwards: by position, the instruction before it is the one before it in memory.
-        waits: what is waited for at each position, beside fetches.
     """
-    found: dict[int, First] = {line: sooner for line, (_, sooner) in in_vain.items()}
+    found = {line: Hidden(in_vain=one.sooner) for line, one in in_vain.items()}
     found.update((line, Hidden()) for line in used)
     entering = {*executed.values()}
-    loads = {position for position in loaded.values() if onwards[position]}
+    loaded = {
+        line: at for line, at in executed.items() if not (line in in_vain and in_vain[line].at < at)
+    }
+    loads = {position for position in loaded.values() if waited.onwards[position]}
     counted, asks = set[int](), dict[int, int]()
     for line, position in sorted(executed.items(), key=lambda entry: entry[1]):
         stalls: list[EventKind] = []
         if position in loads and position not in counted:
             counted.add(position)
-            before = [] if position - 1 in entering else waits.get(position - 1, [])
-            stalls = sorted((*before, *waits.get(position, [])))
-            if position - 1 not in entering:
-                asks[line] = position
+            before = [] if position - 1 in entering else waited.at(position - 1)
+            stalls = sorted((*before, *waited.at(position)))
+            asks[line] = position
         found[line] = Hidden(tuple(stalls))
-    return found, asks
+    for line, one in in_vain.items():
+        goes_on = one.at + 1
+        if line not in loaded and one.behind is not None and goes_on not in waited.apart:
+            asked = one.at not in entering
+            if asked:
+                asks[line] = goes_on
+            found[line] = Hidden(
+                tuple(sorted(waited.at(one.at))) if asked else (),
+                in_vain=None if waited.reaches(line, goes_on) else one.behind,
+            )
+            loaded[line] = goes_on
+        elif each[line] == 1 and found[line].in_vain is not None:
+            loaded[line] = goes_on
+    return found, asks, loaded
 
 
-def _hidden_by_both(one: First, other: First) -> First:
+def _hidden_by_both(one: Hidden, other: Hidden) -> Hidden:
     """What is hidden whichever of two windows it is."""
-    if isinstance(one, int) and isinstance(other, int):
-        return min(one, other)
-    if isinstance(one, int) or isinstance(other, int):
-        return Hidden()
     if one == other:
         return one
+    if one.in_vain is None and other.in_vain is None:
+        in_vain = None
+    elif one.in_vain is None or other.in_vain is None:
+        return Hidden()
+    else:
+        in_vain = min(one.in_vain, other.in_vain)
     stalls = (Counter(one.stalls) & Counter(other.stalls)).elements()
-    return Hidden(tuple(sorted(stalls)), one.accesses if one.accesses == other.accesses else ())
+    accesses = one.accesses if one.accesses == other.accesses else ()
+    return Hidden(tuple(sorted(stalls)), accesses, in_vain)
 
 
 def _tally(found: Counter[int], codes: Codes, counts: Codes) -> None:

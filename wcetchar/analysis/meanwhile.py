@@ -11,6 +11,11 @@ An access to the memory that the line comes from waits for that, and so does eac
 ones those are is the map's to say. So all accesses of the ``AHEAD`` instructions before i are told,
 the first one first, whether or not they are waited for meanwhile.
 
+What lies behind a transfer of control in memory is asked for when that is decoded; so of a line
+that it enters first, in vain, the transfer is the one before, and i what would come next. Where the
+one before i enters a line itself, its access comes while the line of i is loaded, and what that
+waits for was over before (``ALONE``).
+
 However a line is entered, the access behind it need not wait for the writes before it, as far as
 these are over when the line is there; nor need the last write before it, where a queue takes it at
 once. Both are told (``LAST_BEFORE``, 0). Behind a barrier, which may wait for writes itself, what
@@ -32,11 +37,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from wcetchar.analysis.line_entries import Asked, Entered, Hidden
+from wcetchar.analysis.line_entries import Asked, Entered
 from wcetchar.analysis.successions import Successions
 from wcetchar.counting.columns import SUCCESSION, Codes
 from wcetchar.model.access import (
     AHEAD,
+    ALONE,
     LAST_BEFORE,
     MOST_MEANWHILE,
     NOT_MEANWHILE,
@@ -82,35 +88,37 @@ class Meanwhile:
             lines = entered.first[size]
             claimed: set[int] = set()
             for line, position in sorted(asked.lines.items(), key=lambda one: one[1]):
-                known = lines[line]
                 found = tuple(self._of(position, asked, claimed))
-                if isinstance(known, Hidden) and any(d <= AHEAD for d, _ in found):
-                    lines[line] = replace(known, accesses=found)
+                if any(d not in (NOT_MEANWHILE, LAST_BEFORE) for d, _ in found):
+                    lines[line] = replace(lines[line], accesses=found)
                     claimed.update(position - d for d, _ in found if d <= MOST_MEANWHILE)
             for line, position in sorted(asked.loaded.items(), key=lambda one: one[1]):
-                known = lines[line]
-                if not isinstance(known, Hidden) or position in self.cuts[1:]:
+                if position in self.cuts[1:]:
                     continue
                 around = tuple(self._around(position, claimed))
                 if around:
-                    before = known.accesses or tuple(self._before(position))
-                    lines[line] = replace(known, accesses=(*before, *around))
+                    before = lines[line].accesses or tuple(self._before(position))
+                    lines[line] = replace(lines[line], accesses=(*before, *around))
 
     def _of(self, position: int, asked: Asked, claimed: set[int]) -> Iterator[tuple[int, int]]:
         first = position - AHEAD
         if any(first < cut <= position for cut in self.cuts[1:]):
             return
         yield from self._caller(position)
+        alone = position - 1 in asked.entering
         for at in range(max(0, first), position + 1):
             comes_behind = (
                 at not in claimed
                 and self._comes_behind(at, position, asked)
                 and not self._drained(at, at)
+                and not (alone and at < position)
             )
             for number, code in enumerate(self.accesses.get(at, ())):
                 # A second one of i waits for the first, which is made when the line is there.
-                meanwhile = comes_behind and (at < position or number == 0)
-                yield position - at if meanwhile else NOT_MEANWHILE, code
+                if comes_behind and (at < position or number == 0):
+                    yield position - at, code
+                else:
+                    yield ALONE if alone and at == position - 1 else NOT_MEANWHILE, code
 
     def _caller(self, position: int) -> Iterator[tuple[int, int]]:
         """Of a line that may be asked for before the caller has written."""
@@ -160,8 +168,9 @@ class Meanwhile:
 
     @staticmethod
     def _comes_behind(at: int, position: int, asked: Asked) -> bool:
-        """An access comes when the line of ``position`` has been asked for."""
-        if not asked.onwards[at + 1 : position + 1].all():
+        """An access comes when the line of ``position`` has been asked for, behind the instruction
+        before that."""
+        if not asked.onwards[at + 1 : position].all():
             return False
         between = range(at + 1, position - 1)
         return not any(n in asked.waiting or n in asked.entering for n in between)

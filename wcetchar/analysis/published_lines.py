@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.joint import JointSections
@@ -38,7 +39,8 @@ from wcetchar.model.characterization import (
 from wcetchar.model.service import LogicalSection, Parameter, SectionKind
 
 _Accesses = tuple[tuple[int, Succession], ...]
-"""As of :class:`HiddenStalls`."""
+_Group = tuple[int, str, tuple[EventKind, ...], _Accesses, int | None]
+"""As of :class:`HiddenStalls`, but how many."""
 
 
 class Places:
@@ -154,7 +156,7 @@ class Places:
     ) -> tuple[tuple[HiddenStalls, ...], tuple[LinesInVain, ...]]:
         """What goes on while lines are loaded, of lines that belong to one section of those that
         code is fetched from. ``key``: the succession of a packed class."""
-        hidden: Counter[tuple[int, str, tuple[EventKind, ...], _Accesses]] = Counter()
+        hidden: Counter[_Group] = Counter()
         in_vain: Counter[tuple[int, str, int]] = Counter()
         for size, lines in entered.first.items():
             for line, first in lines.items():
@@ -162,20 +164,26 @@ class Places:
                 (section, *others) = sections
                 if others or section not in fetched:
                     continue
-                if isinstance(first, int):
-                    in_vain[size, section, first] += 1
-                elif first != Hidden():
-                    accesses = tuple((before, key(code)) for before, code in first.accesses)
-                    hidden[size, section, first.stalls, accesses] += 1
-        # Accesses have no order but that of their text.
-        groups = sorted(hidden.items(), key=lambda one: (*one[0][:3], [*map(str, one[0][3])]))
+                if first == Hidden(in_vain=first.in_vain):
+                    if first.in_vain is not None:
+                        in_vain[size, section, first.in_vain] += 1
+                    continue
+                accesses = tuple((before, key(code)) for before, code in first.accesses)
+                hidden[size, section, first.stalls, accesses, first.in_vain] += 1
+        groups = sorted(hidden.items(), key=_in_text)
         return (
             tuple(
-                HiddenStalls(size, section, stalls, lines, accesses)
-                for (size, section, stalls, accesses), lines in groups
+                HiddenStalls(size, section, stalls, lines, accesses, in_vain)
+                for (size, section, stalls, accesses, in_vain), lines in groups
             ),
             tuple(sorted(LinesInVain(*key, lines) for key, lines in in_vain.items())),
         )
+
+
+def _in_text(group: tuple[_Group, int]) -> tuple[Any, ...]:
+    """Accesses have no order but that of their text."""
+    size, section, stalls, accesses, in_vain = group[0]
+    return size, section, stalls, -1 if in_vain is None else in_vain, [*map(str, accesses)]
 
 
 def published_lines(

@@ -26,6 +26,8 @@ class Vain:
         lines: those that are entered, by size of lines; one of several that it is, with each.
         entries: how many entries that is together, those of ``wild`` among them.
         before: with each of the lines, how many cycles before control is transferred elsewhere.
+        behind: by size of lines, the one that is asked for when the transfer is decoded, or sooner,
+            for the instruction behind it in memory; ``NO_LINE``: none, or that is not known.
         last: line that was fetched from last; ``NO_LINE``: not known.
         tail: bytes that follow the instruction without a gap.
         groups: bytes of each other group without a gap.
@@ -37,6 +39,7 @@ class Vain:
     lines: tuple[tuple[int, ...], ...]
     entries: tuple[int, ...]
     before: tuple[tuple[int, ...], ...]
+    behind: tuple[int, ...]
     last: tuple[int, ...]
     tail: int
     groups: tuple[int, ...]
@@ -79,23 +82,26 @@ def of_pipeline(instruction: Instruction, found: InVain) -> Vain:
             groups[-1][1] = touch.end
         else:
             groups.append([touch.start, touch.end])
-    lines, before, last = [], [], []
+    lines, before, behind, last = [], [], [], []
     traps = instruction.flow is Flow.SUPERVISOR_CALL
     returns = instruction.flow is Flow.RETURN and bool(instruction.masks)
     # Of what was predicted, behind a trap and a handler's return, how long that takes is not known.
     known_sooner = not (is_predicted(instruction) or traps or returns)
     for line in LINE_BYTES:
         at = (instruction.end - 1) // line
-        entered, sooner = [], []
-        for touch in found.touches:
+        entered, sooner, first = [], [], NO_LINE
+        for number, touch in enumerate(found.touches):
             for one in _lines(touch.start, touch.end, line):
                 if one != at:
                     entered.append(one)
                     sooner.append(touch.before if known_sooner else 0)
+                    if number == 0 and not (traps or returns):
+                        first = one
                 at = one
         lost = found.wild or traps
         lines.append(tuple(entered))
         before.append(tuple(sooner))
+        behind.append(first)
         last.append(NO_LINE if lost else at)
     again = 2 * found.wild  # one for where that is, one for what it may replace
     return Vain(
@@ -103,6 +109,7 @@ def of_pipeline(instruction: Instruction, found: InVain) -> Vain:
         tuple(lines),
         tuple(len(one) + again for one in lines),
         tuple(before),
+        tuple(behind),
         tuple(last),
         groups[0][1] - groups[0][0],
         tuple(end - start for start, end in groups[1:]),
@@ -129,6 +136,7 @@ def of_buffer(instruction: Instruction, found: Buffered, buffer: FetchBuffer) ->
         tuple(lines),
         tuple(entries),
         tuple((0,) * len(one) for one in lines),
+        (NO_LINE,) * len(LINE_BYTES),
         (NO_LINE,) * len(LINE_BYTES),
         found.behind[1] - found.behind[0] if found.in_vain else 0,
         tuple(end - start for start, end in found.targets),

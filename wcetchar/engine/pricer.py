@@ -148,8 +148,8 @@ class Pricer:
             return known[key]
 
         @cache
-        def waited(succession: Succession, name: str, own: bool) -> Interval | None:
-            """With ``own`` for the access too, and not only for what is before it."""
+        def waited(succession: Succession, name: str) -> tuple[Interval, Interval] | None:
+            """For what is before the access, and for the access."""
             access = succession.access
             assert access is not None
             around = [access] if succession.before is None else [succession.before, access]
@@ -161,13 +161,13 @@ class Pricer:
             ):
                 return None  # a write of long ago may be in the queue
             if any(len(each) > 1 for each in regions):
-                return Interval()  # what is charged is of the dearest of these
-            price = self._access(access).time if own else Interval()
+                return Interval(), Interval()  # what is charged is of the dearest of these
+            own = self._access(access).time
             if succession.before is not None and any(
                 Operation.FETCH in one.times or one.line_refill is not None for one in regions[0]
             ):
                 # What is fetched there may have waited for the first access before this line.
-                return price
+                return Interval(), own
             bus = replace(self._bus, reached=reached)
             wait = wait_of(succession, bus)
             # What late transfers find held is no wait of the access, and may be before the line.
@@ -175,11 +175,9 @@ class Pricer:
             low = most(Fraction(0), wait.low - held)
             # The edge is waited for behind the line.
             if any(one.clock_divider > 1 for each in regions for one in each):
-                low += price.low
-                return Interval(low, low, low)
+                return Interval(low, low, low), Interval(own.low, own.low, own.low)
             nominal = most(low, wait.nominal - held)
-            wait = Interval(low, nominal, most(nominal, wait.high - held))
-            return wait + price
+            return Interval(low, nominal, most(nominal, wait.high - held)), own
 
         def queued(succession: Succession, region: Region) -> Interval:
             before, access = succession.before, succession.access
@@ -190,8 +188,8 @@ class Pricer:
             fetched = any(Operation.FETCH in there.times for there in reached(access))
             if fetched or not before.may_be_posted:
                 return Interval()
-            wait = waited(succession, region.name, own=False)
-            return Interval() if wait is None else wait
+            meanwhile = waited(succession, region.name)
+            return Interval() if meanwhile is None else meanwhile[0]
 
         @cache
         def longest(name: str) -> Fraction:
@@ -203,7 +201,7 @@ class Pricer:
             counted=self.successions,
             longest=lambda region: longest(region.name),
             behind=behind,
-            meanwhile=lambda succession, region, own: waited(succession, region.name, own),
+            meanwhile=lambda succession, region: waited(succession, region.name),
             queued=queued,
         )
 

@@ -24,14 +24,16 @@ which is in the counts already; and where it says that refills hide accesses, le
 accesses are waited for meanwhile::
 
     sum over those of the N instructions before it    price of the access + of its succession
+    of the one before it, if that enters a line too   price of the access
     of the first access from there on                 price of its succession
     with a queue, of the last write before it         the same
 
 as far as they come when the line has been asked for (``Hidden``), without what late transfers find
 held, in other memories than the line's. From the first one on that goes to that memory, or behind a
-write to it, none is: it waits for the line. A line that is fetched from in vain alone takes less by
-what the profile says, and by the cycles that it began before control was transferred. If such a
-line is there already, nothing is hidden, and nothing loaded either, so both ways hold.
+write to it, none is: it waits for the line. A line that is loaded in vain takes less by what the
+profile says, and by the cycles that it began before control was transferred; what was waited for
+before that comes off as well. If such a line is there already, nothing is hidden, and nothing
+loaded either, so both ways hold.
 
 A handler that the service calls itself, and that comes back, may replace any line: so often more
 each line that is entered again is loaded. (What a part of a service ends with leads to another
@@ -73,6 +75,7 @@ from wcetchar.engine.placement import Placement
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
 from wcetchar.model.access import (
+    ALONE,
     CARRIED_OUT_AGAIN,
     LAST_BEFORE,
     LINE_ENTRIES,
@@ -169,15 +172,15 @@ class RefillWaits:
     """What a line may wait for before it is loaded from a region, in nanoseconds: ``line``: edges
     and interference; ``longest``: accesses that go on behind the core, at most; ``behind``: the one
     before another, beyond what that one is charged, where successions are ``counted``;
-    ``meanwhile``: what the core waits for before the second access, and with ``True`` for it as
-    well, while a line from the region is loaded; ``None``: for the line itself; ``queued``: of a
-    write, what it waits for a place in a queue that the writes before it have left by then."""
+    ``meanwhile``: what the core waits for before the second access, and for that one, while a line
+    from the region is loaded; ``None``: for the line itself; ``queued``: of a write, what it waits
+    for a place in a queue that the writes before it have left by then."""
 
     line: Callable[[Region], Interval]
     counted: bool
     longest: Callable[[Region], Fraction]
     behind: Callable[[Succession, Region], Fraction]
-    meanwhile: Callable[[Succession, Region, bool], Interval | None]
+    meanwhile: Callable[[Succession, Region], tuple[Interval, Interval] | None]
     queued: Callable[[Succession, Region], Interval]
 
 
@@ -267,7 +270,7 @@ class RefillPrices:
             self.waits,
             longest=lambda _: none,
             behind=lambda _, __: none,
-            meanwhile=lambda *_: self._dearest_line,
+            meanwhile=lambda *_: (self._dearest_line, Interval()),
             queued=lambda *_: self._dearest_line,
         )
         return replace(self, waits=waits, least=True)
@@ -527,31 +530,47 @@ class RefillPrices:
             return
         size = self.geometry.line
         hides = self.hides.stalls is not None or self.hides.accesses > 0
-        for group in footprint.hidden if hides else ():
-            if group.size == size and group.section in self.price:
+        for group in footprint.hidden:
+            wanted = hides or group.in_vain is not None
+            if wanted and group.size == size and group.section in self.price:
+                saved = self._saved(group.in_vain)
+                if saved is None:
+                    continue
                 known = self.hides.stalls or {}
                 waits = (known.get(kind, ZERO_SPAN) for kind in group.stalls)
-                stalls = reduce(plus, waits, ZERO_SPAN)
+                stalls = reduce(plus, waits, saved)
                 yield group.section, group.lines, stalls, self._meanwhile(group)
         for vain in footprint.in_vain:
-            if vain.size == size and vain.section in self.price and self.hides.in_vain is not None:
-                before = Fraction(vain.before)
-                sooner = Span(Interval(before, before, before), Interval())
-                yield vain.section, vain.lines, plus(self.hides.in_vain, sooner), Interval()
+            saved = self._saved(vain.before)
+            if vain.size == size and vain.section in self.price and saved is not None:
+                yield vain.section, vain.lines, saved, Interval()
+
+    def _saved(self, before: int | None) -> Span | None:
+        """What a line takes less that is loaded in vain so many cycles before control is
+        transferred; nothing if it is not in vain. ``None``: the profile does not say so."""
+        if before is None:
+            return ZERO_SPAN
+        if self.hides.in_vain is None:
+            return None
+        cycles = Fraction(before)
+        return plus(self.hides.in_vain, Span(Interval(cycles, cycles, cycles), Interval()))
 
     def _meanwhile(self, group: HiddenStalls) -> Interval:
         """What data accesses are waited for while a line is loaded, in nanoseconds."""
         found, region = Interval(), self.region[group.section]
         for before, succession in group.accesses if self.hides.accesses else ():
-            wait = self.waits.meanwhile(succession, region, before != 0)
+            meanwhile = self.waits.meanwhile(succession, region)
             # Of the caller it is not known when and where it has written.
             early = before == LAST_BEFORE and succession.before is None
-            if wait is None or (early and Operation.WRITE in region.times):
+            if meanwhile is None or (early and Operation.WRITE in region.times):
                 break
+            wait, own = meanwhile
             if before == LAST_BEFORE:
                 found += self.waits.queued(succession, region)
+            elif before == ALONE:
+                found += own
             elif before <= self.hides.accesses:
-                found += wait
+                found += wait + own if before else wait
         return found
 
     def _priced(

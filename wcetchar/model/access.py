@@ -276,6 +276,9 @@ NOT_MEANWHILE: Final = AHEAD + 1
 LAST_BEFORE: Final = AHEAD + 2
 """The same: a write that is the last access before the line; or, of a line before which there are
 fewer than ``AHEAD`` instructions, what the window accesses first."""
+ALONE: Final = AHEAD + 3
+"""The same of the instruction before it if that enters a line itself: its access, without what that
+waits for."""
 STALLS: Final = OPERAND_STALLS | frozenset(
     {
         EventKind.FORWARD_BRANCH_TAKEN,

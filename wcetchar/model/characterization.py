@@ -311,6 +311,9 @@ class HiddenStalls:
             line, as ``LAST_BEFORE``, and the first access behind it, as 0, if they are not told
             already: what they wait for is over when the line is there. Before them, where the
             window has fewer instructions before the line, its first access, as ``LAST_BEFORE``.
+        in_vain: of lines that are loaded in vain, and not gone on in at once, how many cycles
+            before control is transferred, at least; the instruction before such a line is what
+            transfers it.
     """
 
     size: int
@@ -318,12 +321,13 @@ class HiddenStalls:
     stalls: tuple[EventKind, ...]
     lines: int
     accesses: tuple[tuple[int, Succession], ...] = ()
+    in_vain: int | None = None
 
 
 @dataclass(frozen=True, order=True)
 class LinesInVain:
-    """``lines`` lines of ``size`` bytes that are fetched from in vain alone, each at least
-    ``before`` cycles before control is transferred."""
+    """``lines`` lines of ``size`` bytes that are loaded in vain, each at least ``before`` cycles
+    before control is transferred, and with which nothing else goes on."""
 
     size: int
     section: str

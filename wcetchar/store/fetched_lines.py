@@ -5,7 +5,7 @@ A footprint is text, since there are many: ``0+12 40+8`` is bytes 0..11 and 40..
 three lines in vain that begin to be loaded with a transfer of control, and one two cycles before;
 and ``1:33x0`` says that line 1 is never entered where line 33 was since its last entry. Behind the
 stalls that a line hides, ``3:12 0:7`` are accesses, by how many instructions before and the number
-of their succession in the file::
+of their succession in the file; before them ``in vain 2`` says that the line is one in vain::
 
     "footprints": [
       {
@@ -30,9 +30,10 @@ from pydantic import AfterValidator, Field
 
 from wcetchar.errors import InputError
 from wcetchar.model.access import (
-    LAST_BEFORE,
+    ALONE,
     LINE_ENTRIES,
     OPERAND_STALLS,
+    EventKind,
     Succession,
 )
 from wcetchar.model.characterization import (
@@ -55,9 +56,10 @@ Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
 _T = TypeVar("_T")
 _AND, _THEN = " + ", "; "
-_ACCESS = f"[0-{LAST_BEFORE}]:(0|[1-9][0-9]{{0,11}})"
+_ACCESS = f"[0-{ALONE}]:(0|[1-9][0-9]{{0,11}})"
 _ACCESSES = f"{_ACCESS}( {_ACCESS})*"
 _STALLS = {kind.value: kind for kind in OPERAND_STALLS}
+_IN_VAIN = re.compile("in vain (0|[1-9][0-9]{0,2})")
 
 
 def _once(text: str) -> str:
@@ -80,10 +82,16 @@ def _stalls(text: str) -> str:
     if apart and not re.fullmatch(_ACCESSES, accesses):
         raise InputError(
             f"`{accesses}` are no accesses while a line is loaded",
-            expected=f"such as `3:12 0:7`: instructions before it, 0 to {LAST_BEFORE}, and numbers "
+            expected=f"such as `3:12 0:7`: instructions before it, 0 to {ALONE}, and numbers "
             "of successions",
         )
     names = stalls.split(_AND) if stalls else []
+    if names and _IN_VAIN.fullmatch(names[0]):
+        del names[0]
+        if not names and not apart:
+            raise InputError(
+                f"`{text}` hides nothing", expected="stalls or accesses, or the line in `in_vain`"
+            )
     for name in names:
         if name not in _STALLS:
             raise InputError(
@@ -91,7 +99,8 @@ def _stalls(text: str) -> str:
                 expected="stalls such as `load-use stall`, with ` + `",
             )
     if names != sorted(names):  # the same in another order would be counted beside it
-        raise InputError(f"`{stalls}` is not in order", expected=f"`{_AND.join(sorted(names))}`")
+        found = f"`{_AND.join(names)}`"
+        raise InputError(f"{found} is not in order", expected=f"`{_AND.join(sorted(names))}`")
     if not text:
         raise InputError("nothing is waited for", expected="stalls, accesses, or no such group")
     return text
@@ -138,12 +147,14 @@ class FootprintDoc(JsonModel):
         "many before it they are, and the number of an access's succession (`3:12 0:7`); 0: "
         "of the line's first instruction, or the first access behind that; 7: it may come before "
         "the line is asked for; 8: a write that is the last access before it, or what the window "
-        "accesses first",
+        "accesses first; 9: of an instruction that enters a line itself, the access alone. Behind "
+        "`in vain 2` all of that is of lines that are loaded in vain, two cycles before control "
+        "is transferred",
     )
     in_vain: dict[LineSize, dict[str, InVain]] = Field(
         default_factory=dict,
-        description="bytes of a line to section to lines that are fetched from in vain alone: "
-        "`2x3` are three, two cycles before control is transferred",
+        description="bytes of a line to section to lines that are loaded in vain, and with which "
+        "nothing else goes on: `2x3` are three, two cycles before control is transferred",
     )
     behind: PairsBySize = Field(
         default_factory=dict,
@@ -171,7 +182,7 @@ class FootprintDoc(JsonModel):
                         for size, section, found in _flat(self.hidden)
                         for text, lines in found.items()
                     ),
-                    key=lambda one: (one.size, one.section, one.stalls),
+                    key=_in_order,
                 )
             ),
             tuple(
@@ -183,6 +194,12 @@ class FootprintDoc(JsonModel):
             ),
             to_pairs(self.behind),
         )
+
+
+def _in_order(group: HiddenStalls) -> tuple[int, str, tuple[EventKind, ...], int]:
+    """Accesses have none that a file keeps."""
+    in_vain = -1 if group.in_vain is None else group.in_vain
+    return group.size, group.section, group.stalls, in_vain
 
 
 def _code_ranges(found: Mapping[str, str]) -> tuple[CodeRange, ...]:
@@ -203,7 +220,9 @@ def _hidden(
     size: int, section: str, text: str, lines: int, successions: Sequence[Succession]
 ) -> HiddenStalls:
     stalls, _, accesses = text.partition(_THEN)
-    kinds = tuple(sorted(_STALLS[name] for name in stalls.split(_AND))) if stalls else ()
+    names = stalls.split(_AND) if stalls else []
+    vain = _IN_VAIN.fullmatch(names[0]) if names else None
+    kinds = tuple(sorted(_STALLS[name] for name in names[vain is not None :]))
     found = (word.split(":") for word in accesses.split())
     return HiddenStalls(
         size,
@@ -211,6 +230,7 @@ def _hidden(
         kinds,
         lines,
         tuple((int(before), successions[int(number)]) for before, number in found),
+        None if vain is None else int(vain[1]),
     )
 
 
@@ -256,7 +276,8 @@ def _plain(footprint: Footprint, number: Callable[[Succession], int]) -> dict[st
     hidden: dict[str, dict[str, dict[str, int]]] = {}
     for group in footprint.hidden:
         found = hidden.setdefault(str(group.size), {}).setdefault(group.section, {})
-        text = _AND.join(group.stalls)
+        vain = () if group.in_vain is None else (f"in vain {group.in_vain}",)
+        text = _AND.join((*vain, *group.stalls))
         if group.accesses:
             text += _THEN + " ".join(f"{before}:{number(key)}" for before, key in group.accesses)
         found[text] = group.lines

@@ -203,10 +203,47 @@ def test_nothing_is_hidden_behind_a_transfer_of_control(assemble_riscv: Assemble
 def test_nothing_is_hidden_where_a_line_may_be_there_since_it_was_fetched_in_vain(
     assemble_riscv: Assemble,
 ) -> None:
-    # The branch backwards is predicted as taken; i8 behind it is fetched, and executed later.
-    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.bnez a3, i0\n c.addi a0, 1\n{NOPS}"
-    found = entered(assemble_riscv, source, [*sequence(0, 7), *sequence(0, 9)])
+    # The return is late: what is fetched behind what lies behind it may be, and is executed later.
+    source = f"{NOPS_OF_12}\n c.jr ra\n c.nop\n c.addi a0, 1\n{NOPS}"
+    found = entered(assemble_riscv, source, [*sequence(0, 6), *sequence(7, 9)])
     assert found.first[16] == {FIRST: Hidden(), SECOND: Hidden()}
+
+
+def test_what_lies_behind_a_transfer_is_loaded_when_that_is_decoded(
+    assemble_riscv: Assemble,
+) -> None:
+    # The branch backwards waits for what was loaded; i8 behind it is executed later, or never.
+    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.bnez a0, i0\n c.addi a0, 1\n{NOPS}"
+    for later in ([], [*sequence(0, 7), *sequence(8, 10)]):
+        found = entered(assemble_riscv, source, [*sequence(0, 7), 0, *later])
+        assert found.first[16] == {FIRST: Hidden(), SECOND: Hidden((USE,), in_vain=0)}
+    # It goes on in that line, be it at once, which the branch had not foretold, or by a jump.
+    through = entered(assemble_riscv, source, sequence(0, 10))
+    assert through.first[16][SECOND] == Hidden((USE,))
+    onto = source.replace("c.bnez a0, i0", "c.jr a0")
+    assert entered(assemble_riscv, onto, [*sequence(0, 7), 9]).first[16][SECOND] == Hidden((USE,))
+    # The branch enters its line first: it has waited already; and a return is two cycles late.
+    alone = entered(assemble_riscv, source, [7, 0])
+    assert alone.first[16][SECOND] == Hidden(in_vain=0)
+    returns = source.replace("c.bnez a0, i0", "c.jr ra")
+    assert entered(assemble_riscv, returns, sequence(0, 7)).first[16][SECOND] == Hidden(in_vain=2)
+
+
+def test_the_first_entry_in_vain_is_what_counts(assemble_riscv: Assemble) -> None:
+    """Two returns, the first of which need not reach the line, and the other way round."""
+    source = f"{NOPS_OF_12}\n c.jr ra\n c.jr t0\n{NOPS}"
+    uncertain = entered(assemble_riscv, source, [*sequence(0, 6), 7, 0])
+    assert uncertain.first[16][SECOND] == Hidden(in_vain=1)
+    certain = entered(assemble_riscv, source, [*sequence(0, 5), 7, *sequence(0, 6)])
+    assert certain.first[16][SECOND] == Hidden(in_vain=2)
+
+
+def test_what_ran_behind_the_transfer_may_have_waited_for_the_line(
+    assemble_riscv: Assemble,
+) -> None:
+    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.bnez a0, i0\n c.addi a0, 1\n{NOPS}"
+    found = entered(assemble_riscv, source, [*sequence(0, 7), 0], apart=8)
+    assert found.first[16] == {FIRST: Hidden(), SECOND: Hidden(in_vain=0)}
 
 
 def test_a_line_in_vain_alone_has_begun_before_control_is_transferred(
@@ -218,7 +255,7 @@ def test_a_line_in_vain_alone_has_begun_before_control_is_transferred(
         source = "\n".join([*["c.nop"] * nops, leaves, *["c.nop"] * 8])
         assert entered(assemble_riscv, source, sequence(0, nops)).first[16] == {
             FIRST: Hidden(),
-            SECOND: before,
+            SECOND: Hidden(in_vain=before),
         }
 
 

@@ -20,7 +20,7 @@ from wcetchar.analysis.line_entries import Hidden
 from wcetchar.analysis.resolve import resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.counting.columns import SUCCESSION
-from wcetchar.model.access import LAST_BEFORE, NOT_MEANWHILE, EventKind, Succession
+from wcetchar.model.access import ALONE, LAST_BEFORE, NOT_MEANWHILE, EventKind, Succession
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import Service, ServiceKind
@@ -194,8 +194,8 @@ def test_a_barrier_waits_for_writes(
 
 def test_writes_around_a_line_go_on_however_it_is_entered(assemble_riscv: Assemble) -> None:
     """The last one before a jump to the line, and the first access behind it."""
-    rows = (*BURST, "j 1f", *["nop"] * 8, "1: nop", "lw a2, 8(s0)", "ret")
-    executed = [*range(8), *range(16, 19)]
+    rows = (*BURST[:6], "j 1f", *["nop"] * 9, "1: nop", "lw a2, 8(s0)", "ret")
+    executed = [*range(7), *range(16, 19)]
     assert told(assemble_riscv, rows, executed=executed) == [
         (0, [(LAST_BEFORE, "w"), (0, "w")]),
         (
@@ -203,6 +203,49 @@ def test_writes_around_a_line_go_on_however_it_is_entered(assemble_riscv: Assemb
             [
                 (NOT_MEANWHILE, "w"), (NOT_MEANWHILE, "w behind w"), (LAST_BEFORE, "w behind w"),
                 (0, "r behind w"),
+            ],
+        ),
+    ]  # fmt: skip
+
+
+def test_accesses_before_a_transfer_come_while_what_lies_behind_it_is_loaded(
+    assemble_riscv: Assemble,
+) -> None:
+    """The jump is the last instruction of its line, and goes to one that is loaded as well."""
+    rows = (*BURST, "j 1f", *["nop"] * 8, "1: nop", "lw a2, 8(s0)", "ret")
+    executed = [*range(8), *range(16, 19)]
+    assert told(assemble_riscv, rows, executed=executed) == [
+        (0, [(LAST_BEFORE, "w"), (0, "w")]),
+        (1, [(4, "w"), (3, "w behind w")]),
+        (2, [(NOT_MEANWHILE, "w"), (NOT_MEANWHILE, "w behind w"), (0, "r behind w")]),
+    ]
+    # A return, and nothing that the window has behind it.
+    rows = (*["nop"] * 4, "lw a0, 0(s0)", "lw a1, 4(s0)", "nop", "ret", "nop")
+    assert told(assemble_riscv, rows)[1:] == [(1, [(4, "r"), (3, "r behind r")])]
+    # What is between waits for what was loaded; what is before that may have come sooner.
+    rows = (*["nop"] * 4, "lw a0, 0(s0)", "lw a1, 4(s0)", "addi a1, a1, 1", "ret", "nop")
+    assert told(assemble_riscv, rows)[1:] == []
+
+
+def test_what_enters_a_line_itself_is_accessed_while_the_next_one_is_loaded(
+    assemble_riscv: Assemble,
+) -> None:
+    """The load is jumped to, alone in its line: what it waits for is that line's."""
+    rows = (*BURST[:6], "j . + 36", *["nop"] * 8, "lw a2, 8(s0)", "lw a3, 12(s0)", "ret")
+    found = told(assemble_riscv, rows, executed=[*range(7), *range(15, 18)])
+    assert found[1:] == [
+        (
+            1,
+            [
+                (NOT_MEANWHILE, "w"), (NOT_MEANWHILE, "w behind w"), (LAST_BEFORE, "w behind w"),
+                (0, "r behind w"),
+            ],
+        ),
+        (
+            2,
+            [
+                (NOT_MEANWHILE, "w"), (NOT_MEANWHILE, "w behind w"), (ALONE, "r behind w"),
+                (0, "r behind r"),
             ],
         ),
     ]  # fmt: skip

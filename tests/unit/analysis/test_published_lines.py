@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wcetchar.analysis.line_entries import Entered, First, Hidden
+from wcetchar.analysis.line_entries import Entered, Hidden
 from wcetchar.analysis.published_lines import Places
 from wcetchar.model.access import EventKind, Succession
 from wcetchar.model.characterization import (
@@ -92,9 +92,10 @@ def test_ranges_count_from_their_section_and_from_the_one_before_what_is_in_none
 
 def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
     waits = (EventKind.CONSECUTIVE_ACCESS, EventKind.LOAD_USE_STALL)
-    first: dict[int, dict[int, First]] = {
-        64: {n: Hidden(waits) for n in range(3)}
-        | {3: 1, 4: 1, 5: 0, 6: Hidden()},  # b begins in line 1
+    first: dict[int, dict[int, Hidden]] = {
+        64: {n: Hidden(waits) for n in range(3)}  # b begins in line 1
+        | {n: Hidden(in_vain=before) for n, before in ((3, 1), (4, 1), (5, 0))}
+        | {6: Hidden(), 7: Hidden(waits, in_vain=0), 8: Hidden(waits, in_vain=2)},
         16: {0: Hidden((EventKind.SHIFT_USE_STALL,))},
     }
     hidden, in_vain = places(a=0, b=70).hidden(
@@ -104,13 +105,15 @@ def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
         HiddenStalls(16, "a", (EventKind.SHIFT_USE_STALL,), 1),
         HiddenStalls(64, "a", waits, 1),
         HiddenStalls(64, "b", waits, 1),
+        HiddenStalls(64, "b", waits, 1, in_vain=0),
+        HiddenStalls(64, "b", waits, 1, in_vain=2),
     )
     assert in_vain == (LinesInVain(64, "b", 0, 1), LinesInVain(64, "b", 1, 2))
 
 
 def test_what_is_hidden_in_a_section_that_is_not_fetched_from_is_left_out() -> None:
     """What is fetched in vain behind the end of `a` reaches into the first line of `b`."""
-    first: dict[int, dict[int, First]] = {16: {1: 0}}
+    first: dict[int, dict[int, Hidden]] = {16: {1: Hidden(in_vain=0)}}
     assert places(a=0, b=16).hidden(
         Entered(Counter(), frozenset(), {}, 0, first), {"a"}, NONE.__getitem__
     ) == (

@@ -759,6 +759,16 @@ def test_a_line_in_vain_takes_less_by_what_it_began_before() -> None:
         assert priced(lines, CacheState.COLD, BASE, found) == expected
 
 
+def test_what_is_waited_for_while_a_line_in_vain_is_loaded_comes_off_as_well() -> None:
+    """Two cycles before, and two for the load; nothing where the profile does not tell in vain."""
+    group = HiddenStalls(32, ".text", (LOAD_USE,), 2, in_vain=2)
+    lines = FetchedLines(formula(8, 0), (replace(footprint(*range(8)), hidden=(group,)),))
+    for saves, stalls, less in ((None, True, 0), (1, True, 50), (0, True, 40), (1, False, 30)):
+        found = hiding(saves, stalls)
+        assert priced(lines, CacheState.COLD, BASE, found) == 8 * REFILL - 2 * less
+    assert priced(lines, CacheState.COLD, BASE, hiding(1, refill=4)) == 6 * 40
+
+
 def test_a_lower_end_is_that_of_the_less_of_both_ways_to_count() -> None:
     """One entry is less than six lines of which nothing is hidden, so it is what counts; at other
     numbers it may be the six, of which all is hidden here."""

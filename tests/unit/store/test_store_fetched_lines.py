@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_store_characterization import BEGINS, FULL
 
 from wcetchar.errors import InputError, InputErrors
-from wcetchar.model.access import OPERAND_STALLS, AccessVector, CoreEvent, EventKind
+from wcetchar.model.access import ALONE, OPERAND_STALLS, AccessVector, CoreEvent, EventKind
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.characterization import (
     Blocking,
@@ -53,6 +53,8 @@ LINES = FetchedLines(
                 HiddenStalls(64, ".text", (), 2, ((7, BEGINS), (0, BEGINS))),
                 HiddenStalls(64, ".text", (USE,), 3),
                 HiddenStalls(64, ".text", (USE,), 1, ((3, BEGINS),)),
+                HiddenStalls(64, ".text", (USE,), 2, in_vain=0),
+                HiddenStalls(64, ".text", (USE,), 1, ((9, BEGINS),), in_vain=2),
             ),
             in_vain=(LinesInVain(16, ".text", 0, 4), LinesInVain(16, ".text", 2, 1)),
             behind=(
@@ -140,6 +142,8 @@ def test_lines_read_back(tmp_path: Path) -> None:
                         f"; 7:{number} 0:{number}": 2,
                         "load-use stall": 3,
                         f"load-use stall; 3:{number}": 1,
+                        "in vain 0 + load-use stall": 2,
+                        f"in vain 2 + load-use stall; 9:{number}": 1,
                     }
                 },
             },
@@ -177,13 +181,21 @@ HIDDEN = st.dictionaries(
         st.lists(st.sampled_from(sorted(OPERAND_STALLS)), min_size=1, max_size=4)
         .map(sorted)
         .map(tuple),
+        st.just(-1) | st.integers(0, 999),
     ),
-    st.tuples(st.integers(1, 2**40), st.lists(st.integers(0, 7), max_size=3)),
+    st.tuples(st.integers(1, 2**40), st.lists(st.integers(0, ALONE), max_size=3)),
     max_size=4,
 ).map(
     lambda groups: tuple(
-        HiddenStalls(size, ".text", stalls, lines, tuple((before, BEGINS) for before in far))
-        for (size, stalls), (lines, far) in sorted(groups.items())
+        HiddenStalls(
+            size,
+            ".text",
+            stalls,
+            lines,
+            tuple((before, BEGINS) for before in far),
+            None if in_vain < 0 else in_vain,
+        )
+        for (size, stalls, in_vain), (lines, far) in sorted(groups.items())
     )
 )
 IN_VAIN = st.dictionaries(
@@ -299,13 +311,25 @@ WRONG: dict[str, tuple[Change, str]] = {
         lambda d: _lines(d)["footprints"][0]["hidden"]["64"][".text"].update({"": 1}),
         "nothing is waited for",
     ),
+    "a line in vain with which nothing goes on": (
+        lambda d: _hides(d).update({"in vain 2": 1}),
+        "`in vain 2` hides nothing",
+    ),
+    "a line in vain behind what it hides": (
+        lambda d: _hides(d).update({"load-use stall + in vain 2": 1}),
+        "`in vain 2` is no stall of an operand",
+    ),
+    "a line in vain without how long before": (
+        lambda d: _hides(d).update({"in vain + load-use stall": 1}),
+        "`in vain` is no stall of an operand",
+    ),
     "an access behind no number": (
         lambda d: _hides(d).update({"load-use stall; 3": 1}),
         "`3` are no accesses while a line is loaded",
     ),
     "an access that is too far off": (
-        lambda d: _hides(d).update({"; 9:0": 1}),
-        "`9:0` are no accesses while a line is loaded",
+        lambda d: _hides(d).update({"; 10:0": 1}),
+        "`10:0` are no accesses while a line is loaded",
     ),
     "an access that there is not": (
         lambda d: _hides(d).update({"; 3:0 1:99": 1}),
