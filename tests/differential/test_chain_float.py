@@ -16,7 +16,7 @@ from chain_published import by_key, counts_at
 from needs import need
 
 pytest_plugins = ("chain_fixtures",)
-pytestmark = pytest.mark.firmware
+pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("float")]
 
 BOARD = "mps2-an386"
 KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"

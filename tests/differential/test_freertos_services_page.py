@@ -20,6 +20,7 @@ from wcetchar.model.service import ServicesFile
 from wcetchar.store import load_campaign, load_characterization, load_services
 
 pytest_plugins = ("chain_fixtures",)
+pytestmark = pytest.mark.xdist_group("services page")
 
 SUITE = ROOT / "rtos_tests" / "freertos"
 KERNEL = ROOT / "build" / "firmware" / "freertos" / "FreeRTOS-Kernel"

@@ -21,6 +21,8 @@ from wcetchar.analysis.cut_trace import CutTrace
 from wcetchar.cli import main
 from wcetchar.pipeline import replay
 
+pytestmark = pytest.mark.xdist_group("replay")
+
 SUITE = ROOT / "rtos_tests" / "freertos"
 SERVICES = (
     "xTaskCreate",
