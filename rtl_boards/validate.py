@@ -53,6 +53,8 @@ WORK = BUILT / "validate"
 CONFIGURATIONS = ("basic", "full")
 JOBS = {"basic": os.cpu_count() or 1, "full": 1}
 """Runs at once: to cut one of `full` into services takes ten gigabytes."""
+MOST_CYCLES = (1 << 32) - 1
+"""Of a run: cycles are written down in 32 bits."""
 SCRIPTS = {"total": "measurements.py", "interrupts": "masked.py"}
 """What measures a run, by the metric."""
 SAYS = (
@@ -144,7 +146,8 @@ def on_board(cell: Cell) -> tuple[Path, Path]:
 def bench(cell: Cell, program: Program, folder: Path, *options: str | Path) -> None:
     """Runs a program on the cell's board, into a folder that is made."""
     folder.mkdir(parents=True, exist_ok=True)
-    run([*on_board(cell), program.elf, "-o", folder / "marks.csv", *options])
+    words = ("-o", folder / "marks.csv", "--limit", str(MOST_CYCLES))
+    run([*on_board(cell), program.elf, *words, *options])
 
 
 def written(folder: Path, *names: str) -> list[str | Path]:

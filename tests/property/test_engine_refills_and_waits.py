@@ -36,6 +36,7 @@ from test_engine_waits import (
 )
 
 from wcetchar.engine import estimate
+from wcetchar.engine.refills import EMPTY_STAGES
 from wcetchar.model.access import (
     AHEAD,
     ALONE,
@@ -223,6 +224,8 @@ def stepped(
                 if not line.vain:
                     clock.until_over(asked[number])
                     ask_ahead(number)
+                    for _ in range(EMPTY_STAGES):  # which what was before has held up as well
+                        clock.tick()
             if done == took:
                 break
             clock.tick()
@@ -272,7 +275,8 @@ def _with(caches: Caches, bus: Bus, outside: Outside | None, lines: int) -> Hard
         instruction_cache=geometry if lines else None,
         data_cache=None if caches.miss is None else DataCache(geometry),
     )
-    memory = replace(board.regions["s0"], line_refill=Quantity.exactly(caches.refill, Unit.CYCLES))
+    refill = caches.refill + Fraction(EMPTY_STAGES, bus.divider[0])
+    memory = replace(board.regions["s0"], line_refill=Quantity.exactly(refill, Unit.CYCLES))
     if caches.miss is not None:
         hit = Quantity.exactly(1, Unit.CYCLES)
         memory = replace(
@@ -457,6 +461,7 @@ THREE = [*QUIET[3:], (AWAY, None), (store(), None), (READ_AWAY, None), *QUIET[:2
 @example(Bus((1, 6), (1, 1), 1, 2), Caches(3, None), [*QUIET, *[(AWAY, ASKED)] * 3], None, 6)
 @example(Bus((6, 6), (1, 1), 1, 1), Caches(20, None), [*QUIET, (store(), ASKED)], None, 6)
 @example(Bus((1, 8), (1, 1), 0, 2), Caches(40, None), THREE, None, 3)
+@example(Bus((1, 6), (1, 1), 0, 0), Caches(3, None), [*QUIET, (AT_ONCE, ASKED)], None, 6)
 @example(Bus((1, 6), (1, 1), 0, 1), Caches(20, None), [*BESIDE, (AT_ONCE, NEXT)], None, 6)
 @example(Bus((1, 6), (1, 1), 0, 1), Caches(20, None), [*BESIDE, (AT_ONCE, NEEDED)], None, 6)
 @example(Bus((1, 6), (1, 1), 0, 0), Caches(20, None), [*QUIET, (READ_AWAY, IN_VAIN)] * 2, None, 6)
@@ -517,6 +522,10 @@ def test_writes_go_on_while_a_line_is_loaded() -> None:
     fetched = {"read_only": True, "both": True}
     assert told_meanwhile(bus, caches, run, None, 3, **fetched) == told_meanwhile(
         bus, caches, run, None, 0, **fetched
+    )
+    behind: list[tuple[Step, Line | None]] = [(AWAY, None), (AT_ONCE, NEEDED)]
+    assert told_meanwhile(bus, caches, behind, None, 3, **fetched) == told_meanwhile(
+        bus, caches, behind, None, 0, **fetched
     )
     # Of a memory that is written, the caller's write may be in the way of the line.
     assert told_meanwhile(bus, caches, first, None, 3) == told_meanwhile(

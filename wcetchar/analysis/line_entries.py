@@ -27,9 +27,10 @@ the line is there already, they wait, and nothing is loaded. p does not transfer
 barrier and no supervisor call. What p waits for is left out if p enters a line first itself: that
 has waited already where the line is loaded. With a buffer nothing is hidden.
 
-Where what lies behind a transfer of control in memory enters a line first, in vain, that is asked
-for when the transfer is decoded, or sooner, whatever comes then: the transfer is p, unless it
-enters a line first itself. Of all else that is fetched in vain it is not known whether it is. Such
+Where the instruction behind a transfer of control in memory, of the same section, enters a line
+first, in vain, that is asked for when the transfer is decoded, or sooner, whatever comes then: the
+transfer is p, unless it enters a line first itself (not of a supervisor call, or a handler's
+return). Of all else that is fetched in vain it is not known whether it is. Such
 a line may be loaded there, or where it is executed later, and nothing counts as hidden.
 
 *Behind*: which lines take turns, see ``line_turns``.
@@ -93,8 +94,8 @@ class Asked:
     Attributes:
         lines: number of the line -> position of the instruction that enters it, or would if the
             one before it had not transferred control.
-        loaded: the same of lines that are entered by whatever transfer of control, and not sooner
-            in vain, or once and in vain.
+        loaded: the same of all lines of which it is known where they are loaded first, however they
+            are entered there.
         onwards: by position, the instruction before it is the one before it in memory.
         waiting: positions of what waits for a result.
         entering: positions of what enters a line first.
@@ -288,6 +289,15 @@ class LineEntries:
             )
         return known
 
+    def _alike(self, index: int, found: Vain) -> Vain:
+        """With a line behind the transfer only where known code of its own section follows: another
+        section may lie elsewhere, and of what is no code the first half may be enough."""
+        end = np.array([self._columns.table.instructions[index].end], dtype=np.uint64)
+        (behind,) = self._columns.table.index_of(end).tolist()
+        if behind >= 0 and self._section_of[behind] == self._section_of[index]:
+            return found
+        return replace(found, behind=(NO_LINE,) * len(LINE_BYTES))
+
     def is_wild(self, pair: int) -> bool:
         """It may fetch from anywhere."""
         return self._vain(pair).wild
@@ -296,7 +306,7 @@ class LineEntries:
         known = self._known.get(pair)
         if known is None:
             index = pair >> 1
-            known = self._known[pair] = self._found.of(index, bool(pair & 1))
+            known = self._known[pair] = self._alike(index, self._found.of(index, bool(pair & 1)))
             self._fetched[pair], self._tail[pair] = bool(known.ranges), known.tail
             granule = int(self._columns.granule[index])
             for number, line in enumerate(LINE_BYTES):

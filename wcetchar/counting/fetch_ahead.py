@@ -14,7 +14,7 @@ cycles c = 0..e the bytes of::
 With e = 0 for what was predicted and taken, 2 for other transfers and for predicted ones that were
 not taken, 3 for returns from handlers; e = 1 for instructions that a trap follows, and supervisor
 calls. Whatever waits makes it less: in the cycle that i takes effect, no more than e instructions
-behind it can be decoded.
+behind it can be decoded. Only what lies behind i is touched in any case, in cycle 0 or sooner.
 
 What lies behind may be no known code; then a word there is touched, and if it is decoded, it may
 send the fetch unit anywhere: such a transfer is *wild*.

@@ -18,9 +18,10 @@ known: then a service of which some set has no room is priced as ``always miss``
 With ``cold``, where the profile says that refills hide stalls, and the code lies as it was
 characterized but for whole lines, a line that is loaded at its first entry takes::
 
-    max(0, line refill - what is waited for meanwhile)
+    max(4 cycles of the core, line refill - what is waited for meanwhile)
 
-which is in the counts already; and where it says that refills hide accesses, less what data
+which is in the counts already (the stages behind the line are empty when it is there, and stay so
+while what is before is held up); and where it says that refills hide accesses, less what data
 accesses are waited for meanwhile::
 
     sum over those of the N instructions before it    price of the access + of its succession
@@ -73,7 +74,15 @@ from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.fetched_ahead import check_fetched_ahead
 from wcetchar.engine.placement import Placement
 from wcetchar.engine.regions import region_span
-from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of
+from wcetchar.engine.time import (
+    ZERO_SPAN,
+    Span,
+    in_nanoseconds,
+    less,
+    periods,
+    plus,
+    span_of,
+)
 from wcetchar.model.access import (
     ALONE,
     CARRIED_OUT_AGAIN,
@@ -152,8 +161,13 @@ _BLOCKED: Final = {
 }
 CountedService = Callable[[], Counted]
 """The counts of a service at values of its parameters, counted where they are asked for."""
-HiddenLines = tuple[str, int, Span, Interval]
-"""Section, how many lines of it, and what each takes less: as a span, and in nanoseconds."""
+HiddenLines = tuple[str, int, Span, Interval, bool]
+"""Section, how many lines of it, and what each takes less: as a span, and in nanoseconds; they are
+loaded in vain."""
+EMPTY_STAGES: Final = 4
+"""Cycles of the core from when a line is there until its first instruction retires, in a pipeline
+of five stages. What holds up the instruction before it holds up these stages as well, so that they
+stay empty."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +284,7 @@ class RefillPrices:
             self.waits,
             longest=lambda _: none,
             behind=lambda _, __: none,
-            meanwhile=lambda *_: (self._dearest_line, Interval()),
+            meanwhile=lambda *_: (self._dearest_line, self._dearest_line),
             queued=lambda *_: self._dearest_line,
         )
         return replace(self, waits=waits, least=True)
@@ -539,18 +553,20 @@ class RefillPrices:
                 known = self.hides.stalls or {}
                 waits = (known.get(kind, ZERO_SPAN) for kind in group.stalls)
                 stalls = reduce(plus, waits, saved)
-                yield group.section, group.lines, stalls, self._meanwhile(group)
-        for vain in footprint.in_vain:
-            saved = self._saved(vain.before)
-            if vain.size == size and vain.section in self.price and saved is not None:
-                yield vain.section, vain.lines, saved, Interval()
+                vain = group.in_vain is not None
+                yield group.section, group.lines, stalls, self._meanwhile(group), vain
+        for lost in footprint.in_vain:
+            saved = self._saved(lost.before)
+            if lost.size == size and lost.section in self.price and saved is not None:
+                yield lost.section, lost.lines, saved, Interval(), True
 
     def _saved(self, before: int | None) -> Span | None:
         """What a line takes less that is loaded in vain so many cycles before control is
         transferred; nothing if it is not in vain. ``None``: the profile does not say so."""
         if before is None:
             return ZERO_SPAN
-        if self.hides.in_vain is None:
+        # With several ways, one that hits in vain may not count as used, and be gone when executed.
+        if self.hides.in_vain is None or self.geometry.ways > 1:
             return None
         cycles = Fraction(before)
         return plus(self.hides.in_vain, Span(Interval(cycles, cycles, cycles), Interval()))
@@ -590,11 +606,15 @@ class RefillPrices:
             waits[self._dearest] = waits.get(self._dearest, Fraction(0)) + more
         whole = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
         left, time = dict(misses), {section: Interval() for section in misses}
-        for section, lines, span, accesses in hidden:
+        empty = Fraction(EMPTY_STAGES) * periods(self.clock).high
+        for section, lines, span, accesses, vain in hidden:
             left[section] = left.get(section, 0) - lines
             before = self.waits.line(self.region[section])
-            shorter = _shorter(less(self.span[section], span, self.clock), accesses) + before
-            time[section] = time.get(section, Interval()) + shorter.scaled(lines)
+            shorter = _shorter(less(self.span[section], span, self.clock), accesses)
+            if not vain:
+                line = less(self.span[section], ZERO_SPAN, self.clock)
+                shorter = shorter.up_to(most(shorter.high, least(empty, line.high)))
+            time[section] = time.get(section, Interval()) + (shorter + before).scaled(lines)
         for section, number in left.items():
             if number < 0:  # a line of it counts to a section that it shares it with
                 time[section] = whole.get(section, Interval())

@@ -28,8 +28,14 @@ NOPS = "\n".join(["c.nop"] * 8)
 
 
 def entered(
-    assemble: Assemble, source: str, executed: list[int], moved: int = 0, apart: int | None = None
+    assemble: Assemble,
+    source: str,
+    executed: list[int],
+    moved: int = 0,
+    apart: int | None = None,
+    sections: int | None = None,
 ) -> Entered:
+    """``sections``: instruction that another section begins with."""
     rows = [row.strip() for row in source.strip().splitlines()]
     labelled = "\n".join(f"i{n}: {row}" for n, row in enumerate(rows))
     script = f"SECTIONS {{ .text {BASE + moved:#x} : {{ *(.text*) }} }}"
@@ -45,7 +51,8 @@ def entered(
         for column in (executed, [i.address for i in found], [i.end for i in found])
     )
     columns = Columns(table)
-    lines = LineEntries(columns, np.zeros(len(table), dtype=np.int64))
+    section = np.arange(len(table)) >= (len(table) if sections is None else sections)
+    lines = LineEntries(columns, section.astype(np.int64))
     stalls = [*Stalls(columns).of(index, address, end, np.array(taken))]
     cuts = np.array([] if apart is None else [apart], dtype=np.int64)
     return lines.count(index, address, end, np.array(taken), stalls, cuts)
@@ -227,6 +234,50 @@ def test_what_lies_behind_a_transfer_is_loaded_when_that_is_decoded(
     assert alone.first[16][SECOND] == Hidden(in_vain=0)
     returns = source.replace("c.bnez a0, i0", "c.jr ra")
     assert entered(assemble_riscv, returns, sequence(0, 7)).first[16][SECOND] == Hidden(in_vain=2)
+
+
+def test_what_was_executed_before_is_loaded_there(assemble_riscv: Assemble) -> None:
+    source = f"{NOPS_OF_12}\n c.lw a0, 0(a1)\n c.bnez a0, i0\n c.j i0\n{NOPS}"
+    found = entered(assemble_riscv, source, [8, *sequence(0, 7), 0])
+    assert found.first[16][SECOND] == Hidden()
+    assert found.asked[16].loaded[SECOND] == 0
+
+
+def test_what_is_no_code_or_of_another_section_is_not_known_to_be_asked_for(
+    assemble_riscv: Assemble,
+) -> None:
+    """Two bytes that lie before the line are what the core waits for, and no more."""
+    fetched = f"{NOPS_OF_12}\n c.j i0\n .2byte 0"
+    assert entered(assemble_riscv, fetched, [*sequence(0, 6), 0]).asked[16].lines == {}
+    source = f"{NOPS_OF_12}\n c.nop\n c.j i0\n{NOPS}"
+    known = entered(assemble_riscv, source, [*sequence(0, 7), 0])
+    assert known.asked[16].lines == {SECOND: 8}
+    other = entered(assemble_riscv, source, [*sequence(0, 7), 0], sections=8)
+    assert other.asked[16].lines == {}
+
+
+def test_what_a_handler_waits_for_is_not_asked_for_by_a_transfer(
+    assemble_riscv: Assemble,
+) -> None:
+    for leaves in ("ecall", "mret"):
+        found = entered(assemble_riscv, f"{NOPS_OF_12}\n {leaves}\n{NOPS}", sequence(0, 6))
+        assert found.first[16][SECOND] == Hidden(in_vain=0)
+        assert found.asked[16].lines == {}
+
+
+def test_of_entries_in_vain_the_latest_is_what_a_line_is_sure_to_take_less(
+    assemble_riscv: Assemble,
+) -> None:
+    """Fetched in vain a cycle before, and then at once; in two windows, in either order."""
+    source = "\n".join([*["c.nop"] * 5, "c.jr ra", "c.jr t0", *["c.nop"] * 8])
+    found = entered(assemble_riscv, source, [*sequence(0, 4), 6, *sequence(0, 5)])
+    assert found.first[16][SECOND] == Hidden(in_vain=0)
+    assert SECOND not in found.asked[16].loaded  # it may be loaded at either
+    for order in ((5, 6), (6, 5)):
+        one, two = (entered(assemble_riscv, source, [*sequence(0, 4), leaves]) for leaves in order)
+        assert SECOND in one.asked[16].loaded
+        one.include(two)
+        assert one.first[16][SECOND] == Hidden(in_vain=0)
 
 
 def test_the_first_entry_in_vain_is_what_counts(assemble_riscv: Assemble) -> None:

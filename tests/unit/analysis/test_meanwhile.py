@@ -6,21 +6,33 @@ it is numbered from there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from listing import FUNCTION, HandTrace, Row, batches, i, load, mark, r, sections, w
 from riscv_listing import SCRIPT, SERVICES
 
 from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.characterize import characterize
-from wcetchar.analysis.line_entries import Hidden
+from wcetchar.analysis.line_entries import Asked, Entered, Hidden
+from wcetchar.analysis.meanwhile import Meanwhile
 from wcetchar.analysis.resolve import resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.counting.columns import SUCCESSION
-from wcetchar.model.access import ALONE, LAST_BEFORE, NOT_MEANWHILE, EventKind, Succession
+from wcetchar.model.access import (
+    ALONE,
+    LAST_BEFORE,
+    NOT_MEANWHILE,
+    AccessClass,
+    EventKind,
+    Operation,
+    Pattern,
+    Succession,
+)
 from wcetchar.model.image import Image
 from wcetchar.model.instruction import InstructionTable
 from wcetchar.model.service import Service, ServiceKind
@@ -249,6 +261,18 @@ def test_what_enters_a_line_itself_is_accessed_while_the_next_one_is_loaded(
             ],
         ),
     ]  # fmt: skip
+
+
+def test_nothing_goes_on_around_a_line_before_which_something_else_ran() -> None:
+    word = AccessClass("data", Operation.WRITE, 32, Pattern.SINGLE)
+    write = Succession(word, (), 0, False, word)
+    keys, accesses = [write], {0: [SUCCESSION], 1: [SUCCESSION]}
+    onwards = np.array([False, False])
+    for cuts, expected in (((0,), [(LAST_BEFORE, SUCCESSION), (0, SUCCESSION)]), ((0, 1), [])):
+        asked = Asked({}, {7: 1}, onwards, (), ())
+        entered = Entered(Counter(), frozenset(), {}, 0, {32: {7: Hidden()}}, asked={32: asked})
+        Meanwhile(accesses, cuts, (), keys).add_to(entered)
+        assert [*entered.first[32][7].accesses][-2:] == expected
 
 
 def test_each_access_belongs_to_one_line(assemble_riscv: Assemble) -> None:

@@ -20,12 +20,14 @@ from wcetchar.engine.blocking import blocking_totals
 from wcetchar.engine.refills import RefillPrices
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.model.access import (
+    ALONE,
     AccessClass,
     AccessVector,
     CoreEvent,
     EventKind,
     Key,
     Operation,
+    Pattern,
     Succession,
 )
 from wcetchar.model.cache import CacheGeometry
@@ -746,10 +748,26 @@ def test_what_is_waited_for_while_lines_are_loaded_is_in_the_counts_already() ->
     assert priced(lines, CacheState.COLD, BASE, plain) == 6 * REFILL
 
 
-def test_a_line_takes_no_less_than_nothing() -> None:
-    lines = FetchedLines(formula(6, 0), (hidden((2, (LOAD_USE,)), (1, (SHIFT_USE, SHIFT_USE))),))
-    small = hiding(refill=4)
-    assert priced(lines, CacheState.COLD, BASE, small) == 3 * 40 + 2 * 20 + 0
+def test_a_line_takes_no_less_than_until_it_has_gone_through_the_stages() -> None:
+    """Four cycles, or all of a shorter one; what transfers control pays for that itself."""
+    groups = hidden((2, (LOAD_USE,)), (1, (SHIFT_USE, SHIFT_USE)))
+    lines = FetchedLines(formula(6, 0), (groups,))
+    assert priced(lines, CacheState.COLD, BASE, hiding(refill=6)) == 3 * 60 + 2 * 40 + 40
+    assert priced(lines, CacheState.COLD, BASE, hiding(refill=3)) == 6 * 30
+    in_vain = tuple(replace(one, in_vain=0) for one in groups.hidden)
+    lines = FetchedLines(formula(6, 0), (replace(groups, hidden=in_vain),))
+    assert priced(lines, CacheState.COLD, BASE, hiding(0, refill=6)) == 3 * 60 + 2 * 40 + 0
+
+
+def test_with_several_ways_lines_in_vain_hide_nothing() -> None:
+    """One that hits in vain need not count as used, and may be gone when it is executed."""
+    group = HiddenStalls(32, ".text", (LOAD_USE,), 2, in_vain=2)
+    vain = replace(hidden(vain=(2, 1)), hidden=(group,))
+    lines = FetchedLines(formula(8, 0), (vain,))
+    found = hiding(1)
+    assert priced(lines, CacheState.COLD, BASE, found) == 8 * REFILL - 2 * 50 - 2 * 20
+    two = replace(found, core=replace(found.core, instruction_cache=CacheGeometry(32, 8, 2)))
+    assert priced(lines, CacheState.COLD, BASE, two) == 8 * REFILL
 
 
 def test_a_line_in_vain_takes_less_by_what_it_began_before() -> None:
@@ -771,16 +789,30 @@ def test_what_is_waited_for_while_a_line_in_vain_is_loaded_comes_off_as_well() -
 
 def test_a_lower_end_is_that_of_the_less_of_both_ways_to_count() -> None:
     """One entry is less than six lines of which nothing is hidden, so it is what counts; at other
-    numbers it may be the six, of which all is hidden here."""
-    lines = FetchedLines(formula(1, 0), (hidden((6, (SHIFT_USE, SHIFT_USE))),))
-    small = hiding(refill=4)
-    assert priced(lines, CacheState.COLD, BASE, small) == 40
+    numbers it may be the six, of which all but four cycles is hidden here."""
+    lines = FetchedLines(formula(1, 0), (hidden((6, (SHIFT_USE,) * 7)),))
+    small = hiding(refill=25)
+    assert priced(lines, CacheState.COLD, BASE, small) == 250
     known = characterized(lines)
     caches = price_vector(known, small, where_it_was()).caches
     (service,) = known.services
-    assert caches.of(service, ()).total.high == 40
-    assert caches.without_waits.of(service, ()).total.high == 0
-    assert caches.without_waits.of(service, ()).unhidden.high == 40
+    assert caches.of(service, ()).total.high == 250
+    assert caches.without_waits.of(service, ()).total.high == 6 * 40
+    assert caches.without_waits.of(service, ()).unhidden.high == 250
+
+
+def test_a_lower_end_hides_a_line_behind_any_access() -> None:
+    """Other times of the memory may be longer than the line."""
+    word = AccessClass("data", Operation.READ, 32, Pattern.SINGLE)
+    read = Succession(None, (), 0, False, word)
+    found = hiding(stalls=False)
+    found = replace(found, core=replace(found.core, refills_hide_accesses=1))
+    for before in (0, 1, ALONE):
+        group = HiddenStalls(32, ".text", (), 6, ((before, read),))
+        lines = FetchedLines(formula(6, 0), (footprint(*range(6), hidden=(group,)),))
+        known = characterized(lines)
+        caches = price_vector(known, found, where_it_was()).caches.without_waits
+        assert caches.of(known.services[0], ()).total.high == 6 * 40
 
 
 def test_sections_that_lie_otherwise_to_each_other_hide_nothing() -> None:
