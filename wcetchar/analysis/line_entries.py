@@ -247,11 +247,10 @@ class LineEntries:
                 executed[one] = min(at, executed.get(one, at))
             used = np.union1d(np.unique(starts), np.unique(ends))
             if not self.buffered:
-                waited = _Waited(onwards, waits, (starts, ends), apart)
-                hidden, asks, loaded = _hidden(executed, in_vain, each, used.tolist(), waited)
-                entered.first[line] = hidden
-                at_first = {*executed.values()}
-                entered.asked[line] = Asked(asks, loaded, onwards, waiting, at_first)
+                waited = _Waited(onwards, waits, waiting, (starts, ends), apart)
+                entered.first[line], entered.asked[line] = _hidden(
+                    executed, in_vain, each, used.tolist(), waited
+                )
                 executes = [(starts, begins), (ends, crosses)]
                 order = _in_order(executes, [vain.lines[number] for vain in vains], which)
                 entered.behind[line] = turns(*order, line)
@@ -343,12 +342,14 @@ class _Waited:
     Attributes:
         onwards: the instruction before it is the one before it in memory.
         stalls: what is waited for beside fetches.
+        waiting: positions of what waits for a result.
         lines: what each lies in, where it begins and where it ends.
         apart: positions before which something else ran.
     """
 
     onwards: Flags
     stalls: Mapping[int, list[EventKind]]
+    waiting: Collection[int]
     lines: tuple[Codes, Codes]
     apart: Collection[int]
 
@@ -405,8 +406,8 @@ def _hidden(
     each: Mapping[int, int],
     used: Iterable[int],
     waited: _Waited,
-) -> tuple[dict[int, Hidden], dict[int, int], dict[int, int]]:
-    """By line what is hidden; and ``Asked.lines`` and ``Asked.loaded``.
+) -> tuple[dict[int, Hidden], Asked]:
+    """By line what is hidden, and which of these are asked for behind what.
 
     Args:
         executed: where in the window each line is entered by what is executed, first.
@@ -443,7 +444,7 @@ def _hidden(
             loaded[line] = goes_on
         elif each[line] == 1 and found[line].in_vain is not None:
             loaded[line] = goes_on
-    return found, asks, loaded
+    return found, Asked(asks, loaded, waited.onwards, waited.waiting, entering)
 
 
 def _hidden_by_both(one: Hidden, other: Hidden) -> Hidden:

@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from wcetchar.analysis.cases import Point
 from wcetchar.analysis.joint import JointSections
@@ -170,20 +169,15 @@ class Places:
                     continue
                 accesses = tuple((before, key(code)) for before, code in first.accesses)
                 hidden[size, section, first.stalls, accesses, first.in_vain] += 1
-        groups = sorted(hidden.items(), key=_in_text)
+        groups = (
+            HiddenStalls(size, section, stalls, lines, accesses, in_vain)
+            for (size, section, stalls, accesses, in_vain), lines in hidden.items()
+        )
         return (
-            tuple(
-                HiddenStalls(size, section, stalls, lines, accesses, in_vain)
-                for (size, section, stalls, accesses, in_vain), lines in groups
-            ),
+            # Accesses have no order but that of their text.
+            tuple(sorted(groups, key=lambda one: (one.order, [*map(str, one.accesses)]))),
             tuple(sorted(LinesInVain(*key, lines) for key, lines in in_vain.items())),
         )
-
-
-def _in_text(group: tuple[_Group, int]) -> tuple[Any, ...]:
-    """Accesses have no order but that of their text."""
-    size, section, stalls, accesses, in_vain = group[0]
-    return size, section, stalls, -1 if in_vain is None else in_vain, [*map(str, accesses)]
 
 
 def published_lines(

@@ -344,6 +344,13 @@ class RefillPrices:
         return time.up_to(time.high + waits)
 
     @cached_property
+    def _empty(self) -> dict[str, Fraction]:
+        """What a line takes for which the core waits, whatever goes on meanwhile."""
+        empty = Fraction(EMPTY_STAGES) * periods(self.clock).high
+        lines = {s: in_nanoseconds(span, self.clock).high for s, span in self.span.items()}
+        return {section: least(empty, line) for section, line in lines.items()}
+
+    @cached_property
     def _longest(self) -> Fraction:
         """What a line from anywhere waits for accesses at most."""
         return most(*(self.waits.longest(region) for region in self.region.values()))
@@ -540,20 +547,14 @@ class RefillPrices:
     def _hidden(self, footprints: Iterable[Footprint]) -> Iterator[HiddenLines]:
         """Of points with several footprints, only what is the same in all would hold."""
         footprint, *others = footprints
-        if others:
+        if others or self.hides == Hides():
             return
-        size = self.geometry.line
-        hides = self.hides.stalls is not None or self.hides.accesses > 0
+        size, known = self.geometry.line, self.hides.stalls or {}
         for group in footprint.hidden:
-            wanted = hides or group.in_vain is not None
-            if wanted and group.size == size and group.section in self.price:
-                saved = self._saved(group.in_vain)
-                if saved is None:
-                    continue
-                known = self.hides.stalls or {}
+            saved = self._saved(group.in_vain)
+            if group.size == size and group.section in self.price and saved is not None:
                 waits = (known.get(kind, ZERO_SPAN) for kind in group.stalls)
-                stalls = reduce(plus, waits, saved)
-                vain = group.in_vain is not None
+                stalls, vain = reduce(plus, waits, saved), group.in_vain is not None
                 yield group.section, group.lines, stalls, self._meanwhile(group), vain
         for lost in footprint.in_vain:
             saved = self._saved(lost.before)
@@ -606,14 +607,12 @@ class RefillPrices:
             waits[self._dearest] = waits.get(self._dearest, Fraction(0)) + more
         whole = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
         left, time = dict(misses), {section: Interval() for section in misses}
-        empty = Fraction(EMPTY_STAGES) * periods(self.clock).high
         for section, lines, span, accesses, vain in hidden:
             left[section] = left.get(section, 0) - lines
             before = self.waits.line(self.region[section])
             shorter = _shorter(less(self.span[section], span, self.clock), accesses)
             if not vain:
-                line = less(self.span[section], ZERO_SPAN, self.clock)
-                shorter = shorter.up_to(most(shorter.high, least(empty, line.high)))
+                shorter = shorter.up_to(most(shorter.high, self._empty[section]))
             time[section] = time.get(section, Interval()) + (shorter + before).scaled(lines)
         for section, number in left.items():
             if number < 0:  # a line of it counts to a section that it shares it with

@@ -323,6 +323,12 @@ class HiddenStalls:
     accesses: tuple[tuple[int, Succession], ...] = ()
     in_vain: int | None = None
 
+    @property
+    def order(self) -> tuple[int, str, tuple[EventKind, ...], int]:
+        """Of groups; accesses have none that a file keeps."""
+        in_vain = -1 if self.in_vain is None else self.in_vain
+        return self.size, self.section, self.stalls, in_vain
+
 
 @dataclass(frozen=True, order=True)
 class LinesInVain:

@@ -33,7 +33,6 @@ from wcetchar.model.access import (
     ALONE,
     LINE_ENTRIES,
     OPERAND_STALLS,
-    EventKind,
     Succession,
 )
 from wcetchar.model.characterization import (
@@ -182,7 +181,7 @@ class FootprintDoc(JsonModel):
                         for size, section, found in _flat(self.hidden)
                         for text, lines in found.items()
                     ),
-                    key=_in_order,
+                    key=lambda group: group.order,
                 )
             ),
             tuple(
@@ -194,12 +193,6 @@ class FootprintDoc(JsonModel):
             ),
             to_pairs(self.behind),
         )
-
-
-def _in_order(group: HiddenStalls) -> tuple[int, str, tuple[EventKind, ...], int]:
-    """Accesses have none that a file keeps."""
-    in_vain = -1 if group.in_vain is None else group.in_vain
-    return group.size, group.section, group.stalls, in_vain
 
 
 def _code_ranges(found: Mapping[str, str]) -> tuple[CodeRange, ...]:

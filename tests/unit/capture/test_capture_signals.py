@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from test_capture_runs import FOREVER
 
 from wcetchar.capture import CaptureRequest, run
 from wcetchar.capture.command import run_command
@@ -18,10 +19,6 @@ from wcetchar.capture.signals import deferred_signals
 from wcetchar.errors import Location
 
 SIGNALS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: SystemExit, signal.SIGHUP: SystemExit}
-FOREVER = """
- function reset
- b .
-"""
 
 
 @pytest.fixture(autouse=True)
