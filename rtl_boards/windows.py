@@ -15,6 +15,10 @@ the same program with ideal caches on a board without wait states, where an inst
 across two words takes one cycle more. Where instruction 1 is not ordinary (an access of a system
 register), the least that such a call was seen to take anywhere is subtracted, which never makes a
 measured time too short.
+
+An `ecall` does not retire. What it waits for until it would belongs to the service that it ends,
+and not to the handler: the transfer of control before it, a line that is fetched in vain for that,
+and its own line (``_until_supervisor_call``). What the trap takes is the handler's.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ T = TypeVar("T")
 EVERY_ISSUE = 1
 STAGES = 5
 """Cycles from the fetch of an instruction until it retires, where nothing waits."""
+ECALL_BYTES = 4
 LINE_BYTES = 32
 AFTER_LOADED = 2
 """A line's last word is written in the cycle after its answer; then the next fetch begins."""
@@ -313,13 +318,20 @@ def times(
 ) -> Iterator[tuple[Window, int]]:
     """Cycles of each window; ``same``: the windows of the reference, one for one."""
     least = _least(program, reference, same)
+    trapped = _trapped(program, reference, same)
+    shortest = min(map(reference.took, trapped), default=0)
     for window, other in zip(windows, same, strict=True):
         assert (window.number, window.service) == (other.number, other.service)
         taken = int(run.cycle[window.last] - run.cycle[window.first - 1])
-        call = _call(program, reference, other, least)
-        taken -= call + _refill_under_way(program, run, window.first, call)
+        if other.first in trapped:
+            more = reference.took(other.first) - shortest
+            taken -= _until_supervisor_call(program, run, window.first, more)
+        else:
+            call = _call(program, reference, other, least)
+            taken -= call + _refill_under_way(program, run, window.first, call)
         if window.part is Part.UNTIL_SWITCH:
-            taken += EVERY_ISSUE  # the ecall, which does not retire
+            more = reference.took(other.last + 1) - shortest
+            taken += _until_supervisor_call(program, run, window.last + 1, more)
         else:
             back = _return(program, reference, other)
             taken += back + _refill_under_way(program, run, window.last + 1, back)
@@ -345,15 +357,45 @@ def _call(program: Program, run: Run, window: Window, least: Mapping[str, int]) 
     kind = _kind(program, run, window)
     address = int(run.address[window.first])
     if address == program.trap_handler:
-        return (
-            EVERY_ISSUE
-            if supervisor_call(program, program.at(int(run.address[window.first - 1])))
-            else 0
-        )
+        return 0  # of an interrupt
     if program.is_ordinary(address):
         # A crossing of two words takes the service one cycle more, where no memory is slow.
         return run.took(window.first) - EVERY_ISSUE - program.crosses(address)
     return least[kind]
+
+
+def _trapped(program: Program, run: Run, windows: list[Window]) -> set[int]:
+    """Where the trap handler begins that a window ends or begins with, behind a supervisor call."""
+    found = {window.last + 1 for window in windows if window.part is Part.UNTIL_SWITCH}
+    for window in windows:
+        if run.address[window.first] == program.trap_handler:
+            before = program.at(int(run.address[window.first - 1]))
+            if supervisor_call(program, before) is not None:
+                found.add(window.first)
+    return found
+
+
+def _until_supervisor_call(program: Program, run: Run, trap: int, transfer: int) -> int:
+    """Cycles from the instruction before a supervisor call until that would have retired.
+
+    Args:
+        trap: where the trap handler begins.
+        transfer: what the transfer of control to the supervisor call takes, where no line is
+            loaded: by so much the trap came later in the reference than behind an instruction
+            that transfers nothing.
+    """
+    end = supervisor_call(program, program.at(int(run.address[trap - 1])))
+    assert end is not None
+    due = fetched = int(run.cycle[trap - 1]) + transfer + EVERY_ISSUE - STAGES
+    at = int(np.searchsorted(run.loaded, due - AFTER_LOADED, side="right"))
+    while at < len(run.loaded) and run.asked[at] <= fetched + AFTER_LOADED:
+        begin = int(run.line[at])
+        own = begin < end and end - ECALL_BYTES < begin + LINE_BYTES
+        if not own and run.asked[at] > due:
+            break  # for what is behind it
+        fetched = int(run.loaded[at]) + AFTER_LOADED
+        at += 1
+    return transfer + EVERY_ISSUE + fetched - due
 
 
 def _refill_under_way(program: Program, run: Run, behind: int, transfer: int) -> int:

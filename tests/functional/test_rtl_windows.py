@@ -297,6 +297,59 @@ def test_ordinary_instructions(windows: Any, text: str, ordinary: bool) -> None:
     assert made.is_ordinary(ENTRY) is ordinary
 
 
+@pytest.mark.parametrize(
+    ("refills", "waits"),
+    [
+        # BEFORE_ECALL retires in cycle 20; the call would in 21, and is fetched at 16.
+        ([], 0),
+        ([("vain", 10, 30)], 32 - 16),
+        ([("vain", 16, 30)], 32 - 16),
+        ([("vain", 17, 30)], 0),  # for what is behind it
+        ([("vain", 5, 14)], 0),
+        ([("vain", 5, 15)], 1),
+        # Its own line, right away, or behind one in vain; not another one behind that.
+        ([("own", 18, 40)], 42 - 16),
+        ([("own", 19, 40)], 0),  # an earlier execution's, or a later one's
+        ([("vain", 10, 30), ("own", 34, 50)], 52 - 16),
+        ([("vain", 10, 30), ("own", 35, 50)], 32 - 16),
+        ([("vain", 10, 30), ("behind", 34, 50)], 32 - 16),
+        ([("own", 18, 40), ("behind", 44, 60), ("trap", 60, 80)], 42 - 16),
+    ],
+)
+def test_what_a_supervisor_call_waits_for_is_not_the_handlers(
+    windows: Any, refills: list[tuple[str, int, int]], waits: int
+) -> None:
+    own = BEFORE_ECALL + 4
+    at = {"own": own // 32 * 32, "vain": 0x9000, "behind": own // 32 * 32 + 32, "trap": TRAP}
+    addresses = [MARK, CALL, ENTRY, BEFORE_ECALL, TRAP, MRET, OTHER]
+    here = run(
+        windows,
+        addresses,
+        [0, 4, 7, 20, 90, 99, 105],
+        [(at[name], asked, loaded) for name, asked, loaded in refills],
+    )
+    there = run(windows, addresses, [0, 4, 7, 10, 18, 22, 26])
+    made = program(windows)
+    both = [window(windows, 2, 3, Part.UNTIL_SWITCH), window(windows, 4, 5)]
+    times = [cycles for _, cycles in windows.times(made, here, both, there, both)]
+    # A call of 2 cycles; the handler's return of 3. Both together lose and gain nothing.
+    assert times == [20 - 4 - 2 + 1 + waits, 99 - 20 - 1 - waits + 3]
+
+
+def test_a_transfer_to_a_supervisor_call_is_the_services(windows: Any) -> None:
+    """Of two traps in the reference one comes 4 cycles later: these are the transfer's. The line
+    that is loaded in vain for it, from cycle 15 on, is in the way of the call's fetch in 20."""
+    first = [MARK, CALL, ENTRY, BEFORE_ECALL, TRAP, MRET]
+    second = [MARK, CALL, ENTRY, JUMPS_TO_ECALL, TRAP, MRET, OTHER]
+    cycles = [0, 4, 7, 10, 18, 22, *(30 + cycle for cycle in [0, 4, 7, 10, 22, 26, 30])]
+    there = run(windows, first + second, cycles)
+    slow = [*cycles[:10], 90, 99, 105]
+    here = run(windows, first + second, slow, [(0x9000, 35, 60)])
+    ends = [window(windows, at, at + 1, Part.UNTIL_SWITCH) for at in (2, 8)]
+    times = [cycles for _, cycles in windows.times(program(windows), here, ends, there, ends)]
+    assert times == [10 - 4 - 2 + 1, 40 - 34 - 2 + 1 + 4 + (62 - 40)]
+
+
 LINE = 0x3000
 """Of another one than what is fetched."""
 

@@ -81,18 +81,14 @@ void board_exit(int status)
     }
 }
 
-/* An interrupt that has just become pending is taken before the second of these. */
-static void let_in(void)
-{
-    __asm volatile("fence\n\tnop" ::: "memory");
-}
+/* Stores what makes an interrupt pending; where it is taken, start.S says. */
+void board_raise(volatile uint32_t *at, uint32_t value);
 
 /* The low half does nothing by itself, since the high half is large. */
 void board_tick(void)
 {
     MTIMECMP[0] = 0;
-    MTIMECMP[1] = 0;
-    let_in();
+    board_raise(&MTIMECMP[1], 0);
 }
 
 /* What the application's handler calls when it has withdrawn the interrupt. */
@@ -101,8 +97,7 @@ static void (*volatile interrupt_function)(void) CALLER_DATA;
 static void raise(void (*function)(void))
 {
     interrupt_function = function;
-    MSIP = 1;
-    let_in();
+    board_raise(&MSIP, 1);
 }
 
 void board_interrupt(void)

@@ -25,3 +25,30 @@ behind_fast_text:
     .endr
     ebreak
     .size behind_fast_text, . - behind_fast_text
+
+/* board_raise(where, value). What the store raises is taken before the instruction behind the jump, which lies across
+ * two lines of a cache. Nothing is executed there otherwise, so that where caches are empty it waits for both of these lines,
+ * and the interrupt with it: no place is worse for a handler. Where nothing waits, a core may be some instructions further
+ * on. */
+    .section .text.board_raise, "ax"
+    .globl board_raise
+    .type board_raise, @function
+    .balign 64
+board_raise:
+    .option push
+    .option norvc
+    sw a1, 0(a0)
+    j across
+    .option pop
+    .rept 27
+    nop
+    .endr
+    .option push
+    .option norvc
+across:
+    nop
+    .option pop
+    fence
+    nop
+    ret
+    .size board_raise, . - board_raise
