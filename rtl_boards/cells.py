@@ -51,6 +51,11 @@ class Cell:
         return self.caches == "cold" or EMPTY in self.beside
 
     @property
+    def warm(self) -> bool:
+        """A cache holds what a service needs where it begins."""
+        return self.caches == "warm" or WARM in self.beside
+
+    @property
     def varies(self) -> bool:
         """Runs differ, by what the board does beside."""
         return bool(set(self.beside) - {EMPTY, WARM})

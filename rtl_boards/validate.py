@@ -58,11 +58,13 @@ MOST_CYCLES = (1 << 32) - 1
 SCRIPTS = {"total": "measurements.py", "interrupts": "masked.py"}
 """What measures a run, by the metric."""
 SAYS = (
-    *(ROOT / "rtl_boards" / name for name in (*SCRIPTS.values(), "windows.py", "warm.py")),
+    *(ROOT / "rtl_boards" / name for name in (*SCRIPTS.values(), "windows.py")),
     *sorted((ROOT / "wcetchar" / "isa").rglob("*.py")),
     *sorted((ROOT / "wcetchar" / "image").rglob("*.py")),
 )
 """What is measured of a run hangs on these."""
+SAYS_WARM = ROOT / "rtl_boards" / "warm.py"
+"""And on this one where a cache is warm."""
 
 
 def run(command: Sequence[str | Path], *, ok: tuple[int, ...] = (0,)) -> tuple[str, str]:
@@ -211,7 +213,8 @@ def _key(cell: Cell, program: Program, number: int) -> str:
     words = [word.name if isinstance(word, Path) else word for one in both for word in one]
     services = [ROOT / word for word in program.services if word != "--services"]
     ran = (*on_board(cell), *on_board(REFERENCE), program.elf)
-    return kept.key_of(words, [*ran, *services, *SAYS])
+    warm = [SAYS_WARM] if cell.warm else []
+    return kept.key_of(words, [*ran, *services, *SAYS, *warm])
 
 
 def measured_run(cell: Cell, program: Program, number: int) -> kept.Run:
@@ -249,9 +252,7 @@ def measured(
     if missing:
         simulated(REFERENCE, program)
         needed = [by_folder[folder] for folder, _ in missing]
-        warm = {
-            (c.core, c.board, c.caches): c for c in needed if c.caches == "warm" or WARM in c.beside
-        }
+        warm = {(c.core, c.board, c.caches): c for c in needed if c.warm}
         pool = ThreadPoolExecutor(jobs)
         try:
             list(pool.map(lambda cell: run_before_warm(cell, program), warm.values()))

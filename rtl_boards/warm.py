@@ -11,7 +11,8 @@ ways; what those hold depends on what ran before, and the bench leaves them empt
   of the instruction cache. What a service fetches from is what it loads in RUN. Lines that the call
   had begun to load, and the line of what comes behind the service, are not its own.
 * `lines`, where there is `data`: how often the data cache was emptied before, with the address of
-  the service's first instruction, and then with that of each line that has its set for itself.
+  the service's first instruction, and then with that of each line that has its set for itself. Not
+  of what goes on behind a switch: other threads ran before, and the bench leaves it an empty cache.
 
 Both as pairs of little-endian words of 32 bits.
 """
@@ -30,6 +31,7 @@ from windows import LINE_BYTES, Codes, Program, Run, Window, by_period, load
 
 from wcetchar import store
 from wcetchar.errors import WcetcharError
+from wcetchar.model.service import Part
 
 SETS = 128
 """Of one way, of 32 bytes: both caches of `imc`, `imac` and `imac-cached`, and that of data of
@@ -99,6 +101,8 @@ def of_loads(
     windows: Iterable[tuple[int, Window]], run: Run, data: Codes
 ) -> Iterator[tuple[int, int]]:
     for period, window in windows:
+        if window.part is Part.UNTIL_RETURN:
+            continue
         yield period, int(run.address[window.first])
         for line in that_fit(loaded_lines(run, window, data)):
             yield period, line * LINE_BYTES

@@ -199,7 +199,7 @@ private:
     void fetched_word();
     void traffic();
     bool in_the_way(bool accesses, uint32_t address);
-    void empty_caches();
+    void empty_caches(const std::vector<uint32_t> &but);
     void fill_line(uint32_t address);
     static std::vector<uint32_t> words(const std::string &path);
     static std::map<uint32_t, std::vector<uint32_t>> by_period(const std::string &path);
@@ -242,7 +242,7 @@ private:
     uint64_t answered_ = 0;    // when the last one was
     uint64_t read_ = 0;        // when the last one was that read
     uint64_t behind_mark_ = 0; // accesses since the last mark was stored
-    bool cold_now_ = false;
+    bool cold_now_ = false, masks_now_ = false; // caches are emptied at the end of this cycle
     bool refilling_ = false;
     uint32_t refill_begun_ = 0;
     File marks_, retired_, refills_, accesses_, data_, emptyings_, latencies_;
@@ -278,12 +278,17 @@ void Bench::load()
                 std::memcpy(&memory.bytes[at], SEMIHOSTING_STORES, sizeof SEMIHOSTING_STORES);
 }
 
-// All lines invalid, or those of data alone. Both caches write through, so nothing is lost.
-void Bench::empty_caches()
+// All lines invalid, or those of data alone; but for lines of instructions at these addresses. Both caches write through,
+// so nothing is lost.
+void Bench::empty_caches(const std::vector<uint32_t> &but)
 {
     auto &instruction = core_.VexRiscv->IBusCachedPlugin_cache__DOT__ways_0_tags;
+    std::vector<size_t> stay;
+    for (const uint32_t address : but)
+        stay.push_back(address / LINE_BYTES % std::size(instruction.m_storage));
     for (size_t i = 0; (options_.cold || options_.warm_code) && i < std::size(instruction.m_storage); i++)
-        instruction.m_storage[i] &= ~1u;
+        if (std::find(stay.begin(), stay.end(), i) == stay.end())
+            instruction.m_storage[i] &= ~1u;
 #ifdef CORE_HAS_DATA_CACHE
     auto &data = core_.VexRiscv->dataCache_1__DOT__ways_0_tags;
     for (size_t i = 0; i < std::size(data.m_storage); i++)
@@ -634,16 +639,18 @@ void Bench::cycle()
     // Where a handler returns, what was cut by a switch goes on.
     if (options_.empties() && core_.VexRiscv->lastStageIsFiring && core_.VexRiscv->lastStageInstruction == MRET)
         cold_now_ = true;
-    // Where the program masks interrupts: one might have run right before.
+    // Where the program masks interrupts: one might have run right before, and the instruction that masks was fetched again.
     if (options_.empty_masked && core_.VexRiscv->lastStageIsFiring && clears_mstatus(core_.VexRiscv->lastStageInstruction))
-        cold_now_ = true;
+        masks_now_ = true;
     if (is_there(core_.VexRiscv->IBusCachedPlugin_fetchPc_pc))
         fill_line(core_.VexRiscv->IBusCachedPlugin_fetchPc_pc);
     core_.clk = 1;
     core_.eval();
-    if (cold_now_) {
-        empty_caches();
-        cold_now_ = false;
+    if (cold_now_ || masks_now_) {
+        // What is fetched of this instruction is there: first and last byte of four.
+        const uint32_t masks = core_.VexRiscv->lastStagePc;
+        empty_caches(masks_now_ && !cold_now_ ? std::vector<uint32_t>{masks, masks + 3} : std::vector<uint32_t>{});
+        cold_now_ = masks_now_ = false;
         if (emptyings_) {
             const uint32_t record = uint32_t(cycle_);
             std::fwrite(&record, sizeof record, 1, emptyings_.get());
