@@ -26,10 +26,10 @@ behind_fast_text:
     ebreak
     .size behind_fast_text, . - behind_fast_text
 
-/* board_raise(where, value). What the store raises is taken before the instruction behind the jump, which lies across
- * two lines of a cache. Nothing is executed there otherwise, so that where caches are empty it waits for both of these lines,
- * and the interrupt with it: no place is worse for a handler. Where nothing waits, a core may be some instructions further
- * on. */
+/* board_raise(where, value). What the store raises is taken before the instruction that the jump goes to. That lies
+ * across two lines of a cache, and the jump at the end of one, so that the line behind it is fetched in vain. None of
+ * these three is used otherwise: where caches are empty, the interrupt waits for all of them. No place is worse for a
+ * handler. Where nothing waits, a core may be some instructions further on. */
     .section .text.board_raise, "ax"
     .globl board_raise
     .type board_raise, @function
@@ -37,10 +37,19 @@ behind_fast_text:
 board_raise:
     .option push
     .option norvc
-    sw a1, 0(a0)
-    j across
+    la t0, across
+    j raises
     .option pop
-    .rept 27
+    .rept (56 - 12) / 2
+    nop
+    .endr
+    .option push
+    .option norvc
+raises:
+    sw a1, 0(a0)
+    jr t0
+    .option pop
+    .rept (126 - 64) / 2
     nop
     .endr
     .option push
