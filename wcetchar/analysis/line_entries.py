@@ -196,74 +196,120 @@ class LineEntries:
         if self.buffered:  # where it ends or is left for something else, what is behind is in vain
             taken = taken.copy()
             taken[np.append(inside, len(index)) - 1] = True
-        waits = _by_position(stalls)
-        waiting = {n for n, kinds in waits.items() if {*kinds} - {EventKind.CONSECUTIVE_ACCESS}}
-        onwards = np.zeros(len(index), dtype=bool)
-        onwards[1:] = (self._goes_on[index] & ~taken)[:-1]
-        onwards[apart[apart < len(index)]] = False
-        pair = 2 * index + taken
-        distinct, first, which, times = np.unique(
-            pair, return_index=True, return_inverse=True, return_counts=True
-        )
-        pairs, earliest, often = (one.tolist() for one in (distinct, first, times))
-        vains = [self._vain(one) for one in pairs]
-        fetched, tail = self._fetched[pair], self._tail[pair]
+        fetched = self._fetches(index, address, end, taken)
+        waited = self._waited(fetched, stalls, apart)
+        tail = self._tail[fetched.pair]
         opens = np.ones(len(index), dtype=bool)
-        opens[1:] = fetched[:-1] | taken[:-1]
+        opens[1:] = fetched.in_vain[:-1] | taken[:-1]
         firsts = np.flatnonzero(opens)
         lasts = np.append(firsts[1:], len(index)) - 1
         granule = self._columns.granule[index]
         section = self._section_of[index]
         run_bytes = end[lasts] - address[firsts] + tail[lasts]
-        entered = Entered(Counter(), self.ranges(pairs), {}, 0, {})
-        wild = sum(n for v, n in zip(vains, often, strict=True) if v.wild)
+        entered = Entered(Counter(), self.ranges(fetched.pairs), {}, 0, {})
+        wild = sum(n for v, n in zip(fetched.vains, fetched.often, strict=True) if v.wild)
         entered.wild = self.wild_lines * wild
-        entering = [
-            (v, n, at) for v, n, at in zip(vains, often, earliest, strict=True) if any(v.lines)
-        ]
         for number, line in enumerate(LINE_BYTES):
-            starts, ends = address // line, (end - 1) // line  # lines of each instruction
-            before = np.full(len(index), NO_LINE)
-            left_at = self._left_at[number, pair]
-            before[1:] = np.where(fetched, left_at, ends)[:-1]
-            begins, crosses = starts != before, ends != starts
-            begins[1:] |= section[1:] != section[:-1]  # which may share a line only here
-            here = begins.astype(np.int64) + crosses + self._in_vain[number, pair]
-            each = Counter(starts[begins].tolist())
-            each.update(ends[crosses].tolist())
+            one = self._lines(fetched, number)
+            here = one.entries + self._in_vain[number, fetched.pair]
             if number == 0 and self.buffered and len(inside):
                 # What ran there may have replaced anything, and need not be a supervisor call: as
                 # many lines from anywhere as are entered at all, so that each counts as a miss.
                 entered.wild += int(here.sum())
-            in_vain: dict[int, _InVain] = {}
-            for vain, times, at in entering:
-                for one, sooner in zip(vain.lines[number], vain.before[number], strict=True):
-                    each[one] += times
-                    entry = _InVain(at, sooner, sooner if one == vain.behind[number] else None)
-                    in_vain[one] = entry.or_sooner(in_vain.get(one, entry))
-            entered.lines[line] = each
-            executed = _first_of(starts, begins)
-            for one, at in _first_of(ends, crosses).items():
-                executed[one] = min(at, executed.get(one, at))
-            used = np.union1d(np.unique(starts), np.unique(ends))
+            entered.lines[line] = one.each
             if not self.buffered:
-                waited = _Waited(onwards, waits, waiting, (starts, ends), apart)
-                entered.first[line], entered.asked[line] = _hidden(
-                    executed, in_vain, each, used.tolist(), waited
-                )
-                executes = [(starts, begins), (ends, crosses)]
-                order = _in_order(executes, [vain.lines[number] for vain in vains], which)
+                entered.first[line], entered.asked[line] = _hidden(one, waited)
+                executes = [(one.starts, one.begins), (one.ends, one.crosses)]
+                vain = [vain.lines[number] for vain in fetched.vains]
+                order = _in_order(executes, vain, fetched.which)
                 entered.behind[line] = turns(*order, line)
             else:
-                every = (*executed, *in_vain, *used.tolist())
+                every = (*one.executed, *one.in_vain, *one.used)
                 entered.first[line] = dict.fromkeys(every, Hidden())
             covered = -(-(run_bytes + line - granule[firsts]) // line)
-            covered += self._apart[number, pair[lasts]]
+            covered += self._apart[number, fetched.pair[lasts]]
             more = covered - np.add.reduceat(here, firsts)
             kind, elsewhere = LINE_ENTRIES[line]
             _tally(entered.codes, event_code(section, KIND[kind]), here)
             _tally(entered.codes, event_code(section[firsts], KIND[elsewhere]), more)
         return entered
+
+    def hidden(
+        self,
+        index: Codes,
+        address: Codes,
+        end: Codes,
+        taken: Flags,
+        stalls: Iterable[tuple[EventKind, Codes]],
+        apart: Codes = NOWHERE,
+    ) -> Entered:
+        """What goes on while the lines of a part of a window are loaded, as if it were one (see
+        :meth:`count`): ``first`` and ``asked`` alone; nothing with a buffer."""
+        entered = Entered(Counter(), frozenset(), {}, 0, {})
+        if not self.buffered:
+            fetched = self._fetches(index, address, end, taken)
+            waited = self._waited(fetched, stalls, apart)
+            for number, line in enumerate(LINE_BYTES):
+                one = self._lines(fetched, number)
+                entered.first[line], entered.asked[line] = _hidden(one, waited)
+        return entered
+
+    def _fetches(self, index: Codes, address: Codes, end: Codes, taken: Flags) -> _Fetched:
+        pair = 2 * index + taken
+        distinct, first, which, times = np.unique(
+            pair, return_index=True, return_inverse=True, return_counts=True
+        )
+        pairs = distinct.tolist()
+        vains = [self._vain(one) for one in pairs]
+        return _Fetched(
+            index,
+            address,
+            end,
+            taken,
+            pair,
+            self._fetched[pair],
+            pairs,
+            vains,
+            first.tolist(),
+            times.tolist(),
+            which,
+        )
+
+    def _waited(
+        self, fetched: _Fetched, stalls: Iterable[tuple[EventKind, Codes]], apart: Codes
+    ) -> _Waited:
+        count = len(fetched.index)
+        waits = _by_position(stalls)
+        waiting = {n for n, kinds in waits.items() if {*kinds} - {EventKind.CONSECUTIVE_ACCESS}}
+        onwards = np.zeros(count, dtype=bool)
+        onwards[1:] = (self._goes_on[fetched.index] & ~fetched.taken)[:-1]
+        onwards[apart[apart < count]] = False
+        return _Waited(onwards, waits, waiting, apart)
+
+    def _lines(self, fetched: _Fetched, number: int) -> _Lines:
+        """Lines of the size of this number."""
+        line = LINE_BYTES[number]
+        # Lines of each instruction.
+        starts, ends = fetched.address // line, (fetched.end - 1) // line
+        section = self._section_of[fetched.index]
+        before = np.full(len(starts), NO_LINE)
+        left_at = self._left_at[number, fetched.pair]
+        before[1:] = np.where(fetched.in_vain, left_at, ends)[:-1]
+        begins, crosses = starts != before, ends != starts
+        begins[1:] |= section[1:] != section[:-1]  # which may share a line only here
+        each = Counter(starts[begins].tolist())
+        each.update(ends[crosses].tolist())
+        in_vain: dict[int, _InVain] = {}
+        for vain, times, at in zip(fetched.vains, fetched.often, fetched.earliest, strict=True):
+            for one, sooner in zip(vain.lines[number], vain.before[number], strict=True):
+                each[one] += times
+                entry = _InVain(at, sooner, sooner if one == vain.behind[number] else None)
+                in_vain[one] = entry.or_sooner(in_vain.get(one, entry))
+        executed = _first_of(starts, begins)
+        for one, at in _first_of(ends, crosses).items():
+            executed[one] = min(at, executed.get(one, at))
+        used = np.union1d(np.unique(starts), np.unique(ends)).tolist()
+        return _Lines(starts, ends, begins, crosses, executed, in_vain, each, used)
 
     def ranges(self, pairs: Iterable[int]) -> Ranges:
         """What instructions are fetched from, and fetch in vain, as ``Entered.ranges`` has it.
@@ -336,6 +382,65 @@ class _InVain:
 
 
 @dataclass(frozen=True)
+class _Fetched:
+    """What the instructions of a window fetch.
+
+    Attributes:
+        index, address, end, taken: of each, as :meth:`LineEntries.count` takes it.
+        pair: of each, 2 * table index + whether it sent control elsewhere.
+        in_vain: of each, it fetches something in vain.
+        pairs, vains, earliest, often: of each pair that there is, itself, what it fetches in vain,
+            where it comes first, and how often it comes.
+        which: of each instruction, the number of its pair among these.
+    """
+
+    index: Codes
+    address: Codes
+    end: Codes
+    taken: Flags
+    pair: Codes
+    in_vain: Flags
+    pairs: list[int]
+    vains: list[Vain]
+    earliest: list[int]
+    often: list[int]
+    which: Codes
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Lines of one size that a window enters.
+
+    Attributes:
+        starts, ends: of each instruction, the lines in which it begins and ends.
+        begins, crosses: of each, it enters the one, and the other.
+        executed: line -> where in the window it is entered by what is executed, first.
+        in_vain: and in vain.
+        each: how often.
+        used: lines that something that is executed lies in.
+    """
+
+    starts: Codes
+    ends: Codes
+    begins: Flags
+    crosses: Flags
+    executed: dict[int, int]
+    in_vain: dict[int, _InVain]
+    each: Counter[int]
+    used: list[int]
+
+    @property
+    def entries(self) -> Codes:
+        """Of each instruction, not in vain."""
+        return self.begins.astype(np.int64) + self.crosses
+
+    def reaches(self, line: int, position: int) -> bool:
+        """The instruction lies in a line, in part at least."""
+        here = slice(position, position + 1)
+        return any(bool((one[here] == line).any()) for one in (self.starts, self.ends))
+
+
+@dataclass(frozen=True)
 class _Waited:
     """What instructions of a window wait for, by position.
 
@@ -343,23 +448,16 @@ class _Waited:
         onwards: the instruction before it is the one before it in memory.
         stalls: what is waited for beside fetches.
         waiting: positions of what waits for a result.
-        lines: what each lies in, where it begins and where it ends.
         apart: positions before which something else ran.
     """
 
     onwards: Flags
     stalls: Mapping[int, list[EventKind]]
     waiting: Collection[int]
-    lines: tuple[Codes, Codes]
     apart: Collection[int]
 
     def at(self, position: int) -> list[EventKind]:
         return self.stalls.get(position, [])
-
-    def reaches(self, line: int, position: int) -> bool:
-        """The instruction lies in a line, in part at least."""
-        here = slice(position, position + 1)
-        return any(bool((one[here] == line).any()) for one in self.lines)
 
 
 def _by_position(stalls: Iterable[tuple[EventKind, Codes]]) -> dict[int, list[EventKind]]:
@@ -400,23 +498,11 @@ def _first_of(lines: Codes, entered: Flags) -> dict[int, int]:
     return dict(zip(found.tolist(), where[at].tolist(), strict=True))
 
 
-def _hidden(
-    executed: Mapping[int, int],
-    in_vain: Mapping[int, _InVain],
-    each: Mapping[int, int],
-    used: Iterable[int],
-    waited: _Waited,
-) -> tuple[dict[int, Hidden], Asked]:
-    """By line what is hidden, and which of these are asked for behind what.
-
-    Args:
-        executed: where in the window each line is entered by what is executed, first.
-        in_vain: and in vain.
-        each: how often it is entered.
-        used: lines that something that is executed lies in.
-    """
+def _hidden(lines: _Lines, waited: _Waited) -> tuple[dict[int, Hidden], Asked]:
+    """By line what is hidden, and which of these are asked for behind what."""
+    executed, in_vain, each = lines.executed, lines.in_vain, lines.each
     found = {line: Hidden(in_vain=one.sooner) for line, one in in_vain.items()}
-    found.update((line, Hidden()) for line in used)
+    found.update((line, Hidden()) for line in lines.used)
     entering = {*executed.values()}
     loaded = {
         line: at for line, at in executed.items() if not (line in in_vain and in_vain[line].at < at)
@@ -439,7 +525,7 @@ def _hidden(
                 asks[line] = goes_on
             found[line] = Hidden(
                 tuple(sorted(waited.at(one.at))) if asked else (),
-                in_vain=None if waited.reaches(line, goes_on) else one.behind,
+                in_vain=None if lines.reaches(line, goes_on) else one.behind,
             )
             loaded[line] = goes_on
         elif each[line] == 1 and found[line].in_vain is not None:
