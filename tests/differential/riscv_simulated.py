@@ -191,7 +191,11 @@ def found_by_wcetchar(resolved: Resolved, parts: Iterator[EventBatch]) -> dict[N
         for stretch in stretches(
             window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
         ):
-            rows = _counts(rows_of(labelled, stretch), labeller, resolved)
+            rows = _counts(
+                rows_of(labelled, stretch, labelled.successions(stretch.first, stretch.last)),
+                labeller,
+                resolved,
+            )
             by_key: Counter[Key] = Counter()
             for (_, key), count in rows.items():
                 by_key[key] += count

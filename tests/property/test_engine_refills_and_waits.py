@@ -198,8 +198,10 @@ def stepped(
     phase: int,
     outside: Outside | None,
     offset: int,
+    until: int | None = None,
 ) -> int:
-    """Cycles from the first instruction until the core goes on behind the last one."""
+    """Cycles from the first instruction until the core goes on behind the last one, or behind so
+    many; what comes after these may ask for lines sooner."""
     board = _Board(bus, caches, phase, outside, offset)
     for section in pending:
         board.access(section, phase - 1, write=True)
@@ -212,7 +214,7 @@ def stepped(
                 asked[number + ahead] = board.line(clock.now)
                 board.step(clock.now)
 
-    for number, (step, line) in enumerate(run):
+    for number, (step, line) in enumerate(run[:until]):
         if line is None or line.vain:
             ask_ahead(number)
         took = step.work - step.less
@@ -502,6 +504,36 @@ def test_no_run_takes_longer_where_lines_come_from_what_is_only_read(
         if 0 not in pending
     )
     assert found <= told_meanwhile(bus, caches, run, outside, 3, read_only=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    buses,
+    st.builds(Caches, st.integers(1, 30), st.none()),
+    far_runs(1),
+    st.lists(st.tuples(steps, far_lines), min_size=1, max_size=3),
+    outsides,
+)
+@example(Bus((1, 6), (1, 1), 1, 1), Caches(20, None), [*QUIET], [(AWAY, ASKED)], None)
+@example(Bus((6, 6), (1, 1), 1, 2), Caches(20, None), [(AWAY, None)] * 4, [(AWAY, ASKED)], None)
+def test_what_comes_after_a_run_holds_up_nothing_but_the_memory_of_its_line(
+    bus: Bus,
+    caches: Caches,
+    run: list[tuple[Step, Line | None]],
+    after: list[tuple[Step, Line | None]],
+    outside: Outside | None,
+) -> None:
+    """A run of at least four steps none of which accesses that. What was written there before has
+    been over since, but with a queue of several places."""
+    run = [(replace(step, section=1), line) for step, line in run]
+    run = [*run, *[(AT_ONCE, None)] * max(0, 4 - len(run))]
+    whole = in_order([*run, *after])
+    found = max(
+        stepped(bus, caches, whole, pending, phase, outside, offset, until=len(run))
+        for pending, phase, offset in beginnings(bus, outside)
+        if bus.buffered < 2 or 0 not in pending
+    )
+    assert found <= told_meanwhile(bus, caches, whole[: len(run)], outside, 3)
 
 
 def test_writes_go_on_while_a_line_is_loaded() -> None:

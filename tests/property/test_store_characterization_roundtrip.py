@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,20 @@ from wcetchar.model.characterization import (
     Blocking,
     BlockingStretch,
     Characterization,
+    CodeRange,
     Conservation,
     Counts,
     DataFootprint,
+    EnteredLine,
     Evidence,
+    Footprint,
+    LineAfter,
+    LinesInVain,
     Place,
     Provenance,
     SectionInfo,
     ServiceCharacterization,
+    StretchCode,
     StretchKind,
     TablePoint,
     TraceProvenance,
@@ -66,6 +73,7 @@ IDENTIFIER = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True).filter
 )
 COUNT = st.integers(1, 2**63 - 1)
 NATURAL = st.integers(0, 2**40)
+PLACES = st.integers(-(10**6), 10**12 - 10**7)
 PLACE = st.builds(Place, NAME, NATURAL, TEXT, NATURAL, TEXT, NATURAL)
 BLOCKING = st.builds(
     Blocking, st.booleans(), st.none() | st.integers(0, 255), st.booleans(), st.booleans()
@@ -160,6 +168,43 @@ def footprints(
 
 
 @st.composite
+def stretch_code(
+    draw: st.DrawFn, values: st.SearchStrategy[tuple[int, ...]], placed: tuple[str, ...]
+) -> StretchCode:
+    """Of sections with an address; no point is in two footprints."""
+    sizes = st.sampled_from(LINE_BYTES)
+    chosen = sorted(draw(st.sets(st.sampled_from(placed), max_size=2))) if placed else []
+    ranges = tuple(
+        CodeRange(section, start, start + size)
+        for section in chosen
+        for start, size in [draw(st.tuples(PLACES, st.integers(1, 10**6)))]
+    )
+
+    def lines() -> Iterator[tuple[int, str, int]]:
+        if chosen:
+            of = st.tuples(sizes, st.sampled_from(chosen), PLACES)
+            yield from sorted(draw(st.sets(of, max_size=3)))
+
+    points = draw(st.lists(values, max_size=2, unique=True))
+    footprints = tuple(
+        Footprint(
+            (point,),
+            ranges,
+            tuple(EnteredLine(*line, draw(st.integers(2, 10**9))) for line in lines()),
+            draw(NATURAL),
+            in_vain=tuple(
+                LinesInVain(size, section, place % 1000, draw(st.integers(1, 9)))
+                for size, section, place in lines()
+            )[:1],
+            after=tuple(LineAfter(*line) for line in lines()),
+        )
+        for point in points
+    )
+    masked_by = (draw(st.sampled_from(chosen)), draw(PLACES)) if chosen else None
+    return StretchCode(ranges, draw(NATURAL), masked_by, footprints)
+
+
+@st.composite
 def services(
     draw: st.DrawFn,
     name: str,
@@ -202,7 +247,13 @@ def services(
     used = used_lines(placed, sizes)
     data = draw(st.none() | footprints(values, used))  # first, while there is room for much
     stretches = st.builds(
-        BlockingStretch, st.sampled_from(StretchKind), TEXT, TEXT, counts, data=st.none() | used
+        BlockingStretch,
+        st.sampled_from(StretchKind),
+        TEXT,
+        TEXT,
+        counts,
+        code=st.none() | stretch_code(values, placed),
+        data=st.none() | used,
     )
     return ServiceCharacterization(
         name=name,

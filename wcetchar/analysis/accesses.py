@@ -41,11 +41,12 @@ from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.data_accesses import Accesses, DataAccesses, Seen
 from wcetchar.analysis.executed import Executed, Program
 from wcetchar.analysis.joint import JointSections
-from wcetchar.analysis.labelled import Labelled, Rows
+from wcetchar.analysis.labelled import Labelled, Rows, Waits
 from wcetchar.analysis.line_entries import LineEntries
 from wcetchar.analysis.line_loads import LineLoads
 from wcetchar.analysis.meanwhile import Meanwhile
 from wcetchar.analysis.resolve import Resolved
+from wcetchar.analysis.stretch_lines import StretchLines
 from wcetchar.analysis.successions import Gaps, Successions, gaps
 from wcetchar.analysis.used_lines import DataUse, Touched, Words
 from wcetchar.counting.columns import (
@@ -153,9 +154,9 @@ class Labeller:
             columns, executed.index, taken, accessed, section, self._target_section
         ):
             rows.add(*event)
-        stalls = [
-            *self._stalls.of(executed.index, executed.address, executed.end, taken, window.behind)
-        ]
+        stalls = tuple(
+            self._stalls.of(executed.index, executed.address, executed.end, taken, window.behind)
+        )
         for kind_, where in stalls:
             rows.add(event_code(section[where], KIND[kind_]), where)
         # Before anything else is held: this needs the most memory.
@@ -179,17 +180,18 @@ class Labeller:
             self._frame(window, rows, last + 1)
         self._float_frames(window, rows)
         found = None
+        barriers = np.flatnonzero(executed.barrier)
         if made is not None:
             found = self._gaps(window, executed, taken, made, cuts, rows)
             successions = found.within(0, last)
             rows.add(*successions)
-            barriers = np.flatnonzero(executed.barrier)
             Meanwhile.of(found.numbers, successions, cuts, barriers).add_to(entered)
         entered.asked.clear()
         use = None
         if self._loads is not None:
             use = self._load_lines(self._loads, window, executed, taken, seen, cuts, rows)
-        return rows.finish(taken, fetches, entered, found, use)
+        waits = Waits(executed.address, executed.end, stalls, cuts, barriers)
+        return rows.finish(taken, fetches, entered, waits, found, use)
 
     def _events(self, window: Window) -> tuple[Executed, Accesses]:
         """Instructions of a window, and what they accessed."""
@@ -271,6 +273,11 @@ class Labeller:
         if window.exception is not None:
             yield self._stack(window.from_handler), model.frame_words, last
             yield self._vector_section, model.vector_reads, 0
+
+    @cached_property
+    def stretch_lines(self) -> StretchLines:
+        """What goes on while stretches load lines."""
+        return StretchLines(self.lines)
 
     def supervisor_calls(self, labelled: Labelled) -> int:
         """How often the window enters a handler by itself, and goes on when that has returned."""

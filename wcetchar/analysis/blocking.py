@@ -51,7 +51,7 @@ import numpy.typing as npt
 
 from wcetchar.analysis.contexts import Window
 from wcetchar.analysis.labelled import Labelled
-from wcetchar.counting.columns import Codes, is_succession
+from wcetchar.counting.columns import Codes, is_succession, pack
 from wcetchar.model.characterization import Blocking, Joint, StretchKind
 from wcetchar.model.instruction import ExceptionModel
 
@@ -205,14 +205,15 @@ def held_off(blocking: Blocking, kind: StretchKind) -> bool:
     return blocking.masks if kind is StretchKind.INTERRUPTS else blocking.holds_preemption
 
 
-def rows_of(labelled: Labelled, stretch: Stretch) -> Codes:
-    """Everything that a stretch counts, packed."""
+def rows_of(labelled: Labelled, stretch: Stretch, successions: tuple[Codes, Codes]) -> Codes:
+    """Everything that a stretch counts, packed; ``successions``: its own (``Labelled``)."""
+    code, where = successions
     inside = (labelled.position >= stretch.first) & (labelled.position <= stretch.last)
     return np.concatenate(
         (
             labelled.packed[inside & ~labelled.is_realigned & ~is_succession(labelled.packed)],
             labelled.realigned(stretch.first, stretch.last),
-            labelled.successions(stretch.first, stretch.last),
+            pack(labelled.blocking[where], code, labelled.index[where]),
         )
     )
 

@@ -30,11 +30,19 @@ StretchKey = tuple[StretchKind, int, int, int, int]
 
 @dataclass
 class Code:
-    """What is fetched while a stretch lasts, over all windows. ``pairs`` as ``blocking.fetching``;
-    ``wild``: transfers in one that may fetch from anywhere, at most."""
+    """What is fetched while a stretch lasts, over all windows.
+
+    Attributes:
+        pairs: as ``blocking.fetching``.
+        wild: transfers in one that may fetch from anywhere, at most.
+        masked_by: as ``StretchLines``, of each window.
+        entered: which lines, at each point; nothing with a prefetch buffer.
+    """
 
     pairs: set[int] = field(default_factory=set)
     wild: int = 0
+    masked_by: set[int | None] = field(default_factory=set)
+    entered: dict[Point, Entered] = field(default_factory=dict)
 
 
 @dataclass
@@ -209,11 +217,18 @@ def _add_stretches(
     for stretch in stretches(
         window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
     ):
-        counts = packed_counts(rows_of(labelled, stretch))
+        successions = labelled.successions(stretch.first, stretch.last)
+        counts = packed_counts(rows_of(labelled, stretch, successions))
         key = (stretch.kind, stretch.begin, stretch.end, stretch.entered, stretch.left)
         pairs = fetching(labelled, stretch, labeller.lines.buffered)
         code = collector.code[window.name][key]
         code.pairs |= pairs.keys()
+        masked_by = labeller.stretch_lines.masked_by(labelled, stretch)
+        code.masked_by.add(masked_by)
+        entered = labeller.stretch_lines.entered(labelled, stretch, successions, masked_by)
+        if entered is not None:
+            before = code.entered.get(window.values, entered)
+            code.entered[window.values] = labeller.stretch_lines.joined(before, entered)
         for known_behind, behind in zip(
             collector.reached[window.name][key], stretch.reached, strict=True
         ):

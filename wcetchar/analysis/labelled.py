@@ -17,6 +17,25 @@ from wcetchar.analysis.successions import Gaps
 from wcetchar.analysis.used_lines import DataUse
 from wcetchar.counting.columns import Codes, is_realigned, pack
 from wcetchar.counting.fetches import Fetches
+from wcetchar.model.access import EventKind
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What the instructions of a window wait for beside fetches, and where they lie.
+
+    Attributes:
+        address, end: of each, where it begins and ends.
+        stalls: kinds of stalls, and positions of the instructions that have them.
+        apart: positions before which another thread or the window's own handler ran.
+        barriers: positions of instructions that wait for all writes.
+    """
+
+    address: Codes
+    end: Codes
+    stalls: tuple[tuple[EventKind, Codes], ...]
+    apart: Codes
+    barriers: Codes
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,7 @@ class Labelled:
         index: per instruction of the window, its table index.
         taken: per instruction of the window, whether it sent control elsewhere.
         fetches: what each instruction fetches.
+        waits: what each instruction waits for beside.
         gaps: which access follows which, where that is counted.
         entered: lines of caches, and the code that was fetched.
         data: lines of data caches, where they are told.
@@ -42,6 +62,7 @@ class Labelled:
     taken: npt.NDArray[np.bool_]
     fetches: Fetches
     entered: Entered
+    waits: Waits
     gaps: Gaps | None = None
     data: DataUse | None = None
 
@@ -57,12 +78,11 @@ class Labelled:
             pack(self.blocking[where], self.fetches.code[where], self.index[where]), more
         )
 
-    def successions(self, first: int, last: int) -> Codes:
-        """Successions, packed, of the instructions first..last."""
+    def successions(self, first: int, last: int) -> tuple[Codes, Codes]:
+        """Classes of the successions of the instructions first..last, and where they are."""
         if self.gaps is None:
-            return np.zeros(0, dtype=np.int64)
-        code, where = self.gaps.within(first, last)
-        return pack(self.blocking[where], code, self.index[where])
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return self.gaps.within(first, last)
 
 
 class Rows:
@@ -89,6 +109,7 @@ class Rows:
         taken: npt.NDArray[np.bool_],
         fetches: Fetches,
         entered: Entered,
+        waits: Waits,
         gaps: Gaps | None = None,
         data: DataUse | None = None,
     ) -> Labelled:
@@ -103,6 +124,7 @@ class Rows:
             taken,
             fetches,
             entered,
+            waits,
             gaps,
             data,
         )

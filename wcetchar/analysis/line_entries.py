@@ -65,6 +65,7 @@ Ranges = frozenset[tuple[int, int, int]]
 Flags = npt.NDArray[np.bool_]
 NOWHERE: Final[Codes] = np.zeros(0, dtype=np.int64)
 NO_SECTION: Final = -1
+_NONE: Final[frozenset[int]] = frozenset()
 NEAR: Final = 64
 """What is fetched in vain so many bytes behind an instruction at most lies behind its section's
 end, even if another one begins there now."""
@@ -108,6 +109,10 @@ class Asked:
     entering: Collection[int]
 
 
+FirstEntries = dict[int, dict[int, Hidden]]
+"""Size of a line -> number of the line -> what its loading hides."""
+
+
 @dataclass
 class Entered:
     """What a window enters.
@@ -117,8 +122,9 @@ class Entered:
         ranges: the footprint.
         lines: size of a line -> number of the line -> entries.
         wild: transfers that may fetch from anywhere.
-        first: size of a line -> number of the line -> what its loading hides.
+        first: what its first loading hides.
         behind: size of a line -> how its lines take turns.
+        after: of a stretch, size of a line -> lines that are fetched for what comes after it alone.
         asked: size of a line -> which of these hide accesses, until it is told which (of one
             window alone).
     """
@@ -127,12 +133,45 @@ class Entered:
     ranges: Ranges
     lines: dict[int, Counter[int]]
     wild: int
-    first: dict[int, dict[int, Hidden]]
+    first: FirstEntries
     behind: dict[int, Turns] = field(default_factory=lambda: defaultdict(Counter))
+    after: dict[int, frozenset[int]] = field(default_factory=dict)
     asked: dict[int, Asked] = field(default_factory=dict)
+
+    def copy(self) -> Entered:
+        """Another one, of which everything may be changed."""
+        return Entered(
+            Counter(self.codes),
+            self.ranges,
+            {size: Counter(lines) for size, lines in self.lines.items()},
+            self.wild,
+            {size: dict(lines) for size, lines in self.first.items()},
+            defaultdict(Counter, {size: Counter(turn) for size, turn in self.behind.items()}),
+            dict(self.after),
+        )
+
+    def loads_as_much(self, other: Entered) -> bool:
+        """Priced by their lines, this is never less than the other: each line of that is entered
+        here as often, takes turns as often, and hides no more. (A line that the other one does not
+        enter may hide anything; it takes no less than nothing.)"""
+        return self.wild >= other.wild and all(
+            lines <= self.lines[size]
+            and not (self.after.get(size, _NONE) & lines.keys()) - other.after.get(size, _NONE)
+            and other.behind.get(size, Counter()) <= self.behind.get(size, Counter())
+            and all(
+                hidden == Hidden() or hidden == other.first[size][line]
+                for line, hidden in self.first[size].items()
+                if line in other.first[size]
+            )
+            for size, lines in other.lines.items()
+        )
 
     def include(self, other: Entered) -> None:
         """The largest of both, one by one."""
+        for size in self.after | other.after:
+            both = self.after.get(size, _NONE), other.after.get(size, _NONE)
+            needed = (self.lines[size].keys() - both[0]) | (other.lines[size].keys() - both[1])
+            self.after[size] = (both[0] | both[1]) - needed
         self.codes |= other.codes
         self.ranges |= other.ranges
         for size, lines in other.lines.items():
@@ -234,26 +273,6 @@ class LineEntries:
             _tally(entered.codes, event_code(section[firsts], KIND[elsewhere]), more)
         return entered
 
-    def hidden(
-        self,
-        index: Codes,
-        address: Codes,
-        end: Codes,
-        taken: Flags,
-        stalls: Iterable[tuple[EventKind, Codes]],
-        apart: Codes = NOWHERE,
-    ) -> Entered:
-        """What goes on while the lines of a part of a window are loaded, as if it were one (see
-        :meth:`count`): ``first`` and ``asked`` alone; nothing with a buffer."""
-        entered = Entered(Counter(), frozenset(), {}, 0, {})
-        if not self.buffered:
-            fetched = self._fetches(index, address, end, taken)
-            waited = self._waited(fetched, stalls, apart)
-            for number, line in enumerate(LINE_BYTES):
-                one = self._lines(fetched, number)
-                entered.first[line], entered.asked[line] = _hidden(one, waited)
-        return entered
-
     def _fetches(self, index: Codes, address: Codes, end: Codes, taken: Flags) -> _Fetched:
         pair = 2 * index + taken
         distinct, first, which, times = np.unique(
@@ -311,6 +330,21 @@ class LineEntries:
         used = np.union1d(np.unique(starts), np.unique(ends)).tolist()
         return _Lines(starts, ends, begins, crosses, executed, in_vain, each, used)
 
+    def lines_of(
+        self, index: Codes, address: Codes, end: Codes, taken: Flags
+    ) -> dict[int, set[int]]:
+        """By size, the lines that a window fetches from, but for what its last instruction does in
+        vain."""
+        pairs = np.unique((2 * index + taken)[:-1]).tolist()
+        return {
+            size: {
+                *(address // size).tolist(),
+                *((end - 1) // size).tolist(),
+                *(line for pair in pairs for line in self._vain(pair).lines[number]),
+            }
+            for number, size in enumerate(LINE_BYTES)
+        }
+
     def ranges(self, pairs: Iterable[int]) -> Ranges:
         """What instructions are fetched from, and fetch in vain, as ``Entered.ranges`` has it.
 
@@ -342,6 +376,11 @@ class LineEntries:
         if behind >= 0 and self._section_of[behind] == self._section_of[index]:
             return found
         return replace(found, behind=(NO_LINE,) * len(LINE_BYTES))
+
+    def fetches_in_vain(self, pair: int) -> bool:
+        """It fetches what is not executed behind it, or may."""
+        vain = self._vain(pair)
+        return bool(vain.ranges) or vain.wild
 
     def is_wild(self, pair: int) -> bool:
         """It may fetch from anywhere."""

@@ -31,6 +31,7 @@ from wcetchar.model.characterization import (
     FetchedLines,
     Footprint,
     HiddenStalls,
+    LineAfter,
     LineBehind,
     LinesInVain,
     SectionInfo,
@@ -74,6 +75,11 @@ class Places:
         owner: int = self._owners[max(0, bisect_right(self._starts, address) - 1)]
         return self.names[owner]
 
+    def byte_at(self, address: int) -> tuple[str, int]:
+        """Section, and bytes behind its address."""
+        section = self.section_at(address)
+        return section, address - self.address[section]
+
     def _sections_in(self, start: int, end: int) -> set[str]:
         """All that have a part between these addresses."""
         first, last = bisect_right(self._starts, start), bisect_left(self._starts, end)
@@ -111,6 +117,16 @@ class Places:
                     continue
                 for section, number in self._numbers(entered, line, size):
                     found.append(EnteredLine(size, section, number, entries))
+        return tuple(sorted(found))
+
+    def after(self, entered: Entered) -> tuple[LineAfter, ...]:
+        """Lines of a stretch that are fetched for what comes after it, of one section each."""
+        found = []
+        for size, lines in entered.after.items():
+            for line in lines:
+                (one, *more) = self._numbers(entered, line, size)
+                if not more:
+                    found.append(LineAfter(size, *one))
         return tuple(sorted(found))
 
     def behind(self, entered: Entered) -> tuple[LineBehind, ...]:
@@ -180,6 +196,21 @@ class Places:
         )
 
 
+def succession_of(
+    joint: JointSections, successions: Successions | None
+) -> Callable[[int], Succession]:
+    """The succession of a packed class, of those that are counted; ``joint``: what their accesses
+    are told apart by, over all traces."""
+
+    @cache
+    def key(code: int) -> Succession:
+        assert successions is not None
+        settled = joint.settled_one(code << INSTRUCTION_BITS, successions)
+        return successions.keys[unpack(settled)[1] & ~SUCCESSION]
+
+    return key
+
+
 def published_lines(
     observed: Mapping[Point, Entered],
     parameters: Sequence[Parameter],
@@ -195,20 +226,20 @@ def published_lines(
     }
     entries = publish(counts, parameters, [Blocking()], places.names)
 
-    @cache
-    def key(code: int) -> Succession:
-        assert successions is not None
-        settled = joint.settled_one(code << INSTRUCTION_BITS, successions)
-        return successions.keys[unpack(settled)[1] & ~SUCCESSION]
+    return FetchedLines(
+        entries, published_footprints(observed, places, succession_of(joint, successions))
+    )
 
+
+def published_footprints(
+    observed: Mapping[Point, Entered], places: Places, key: Callable[[int], Succession]
+) -> tuple[Footprint, ...]:
+    """Of each point; those that are equal, once. ``key``: the succession of a packed class."""
     together: dict[Footprint, list[Point]] = defaultdict(list)
     for point, entered in sorted(observed.items()):
         ranges, repeated = places.ranges(entered.ranges), places.repeated(entered)
         hidden, in_vain = places.hidden(entered, {one.section for one in ranges}, key)
-        behind = places.behind(entered)
-        footprint = Footprint((), ranges, repeated, entered.wild, hidden, in_vain, behind)
+        behind, after = places.behind(entered), places.after(entered)
+        footprint = Footprint((), ranges, repeated, entered.wild, hidden, in_vain, behind, after)
         together[footprint].append(point)
-    return FetchedLines(
-        entries,
-        tuple(replace(footprint, points=tuple(points)) for footprint, points in together.items()),
-    )
+    return tuple(replace(footprint, points=tuple(points)) for footprint, points in together.items())

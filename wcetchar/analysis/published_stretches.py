@@ -2,8 +2,8 @@
 
 Of the stretches that were observed, one that another one exceeds in every class at all declared
 values of the parameters (:mod:`wcetchar.analysis.dominance`), that fetches nothing and uses no data
-which that one does not, and that goes on from and in no more than it, is left out: its price is
-never higher. What handlers go on with, and what
+which that one does not, at any point, and hides no less, and that goes on from and in no more than
+it, is left out: its price is never higher. What handlers go on with, and what
 the traces show outside of all services, is only known when all traces were read.
 """
 
@@ -16,11 +16,17 @@ from wcetchar.analysis.accesses import Labeller
 from wcetchar.analysis.blocking import held_off
 from wcetchar.analysis.collector import Code, Collector, StretchKey
 from wcetchar.analysis.dominance import cover, observed_as_much, published_as_much
-from wcetchar.analysis.published_lines import Places
+from wcetchar.analysis.published_lines import Places, published_footprints, succession_of
 from wcetchar.analysis.repetition import publish
 from wcetchar.analysis.resolve import Resolved
 from wcetchar.analysis.used_lines import published_use
-from wcetchar.model.characterization import BlockingStretch, Counts, Joint, StretchCode
+from wcetchar.model.characterization import (
+    BlockingStretch,
+    Counts,
+    Joint,
+    StretchCode,
+    holds,
+)
 from wcetchar.model.service import Service
 
 
@@ -38,11 +44,24 @@ def published_stretches(
     }
     goes_on = {key: _joints(name, service, key, collector, resolved) for key in found}
 
-    codes = {key: _code(collector.code[name][key], labeller, places) for key in found}
+    code = collector.code[name]
+    codes = {key: _code(code[key], labeller, places) for key in found}
     used = {
         key: published_use(one, resolved.section_names, places.begins)
         for key, one in collector.used_blocked[name].items()
     }
+
+    def loads_as_much(one: StretchKey, two: StretchKey) -> bool:
+        """At each observed point, or where ``one`` was not observed, by all that it ever loads."""
+        footprints = {p: f.ranges for f in codes[one].footprints for p in f.points}
+        return all(
+            point not in footprints
+            or (
+                code[one].entered[point].loads_as_much(entered)
+                and holds(footprints[point], places.ranges(entered.ranges))
+            )
+            for point, entered in code[two].entered.items()
+        )
 
     def joined(one: StretchKey, two: StretchKey) -> bool:
         """Whatever precedes or follows ``two`` can precede or follow ``one``, and whatever ``two``
@@ -51,6 +70,7 @@ def published_stretches(
             goes_on[one][0] >= goes_on[two][0]
             and goes_on[one][1] >= goes_on[two][1]
             and codes[one].holds(codes[two])
+            and loads_as_much(one, two)
             and (not used or used[one].holds(used[two]))
         )
 
@@ -135,7 +155,12 @@ def _joints(
 
 
 def _code(code: Code, labeller: Labeller, places: Places) -> StretchCode:
-    return StretchCode(places.ranges(labeller.lines.ranges(code.pairs)), code.wild)
+    ranges = places.ranges(labeller.lines.ranges(code.pairs))
+    masked_by, *others = code.masked_by
+    masks = None if others or masked_by is None else places.byte_at(masked_by)
+    key = succession_of(labeller.joint, labeller.successions)
+    footprints = published_footprints(code.entered, places, key)
+    return StretchCode(ranges, code.wild, masks, footprints)
 
 
 def _place(resolved: Resolved, index: int, call: int, reached: Collection[int]) -> str:

@@ -72,7 +72,7 @@ from wcetchar.engine.caches import cold_misses, fits, warm_misses
 from wcetchar.engine.counts import Counted, calls_inside, count, supervisor_calls, used_parameters
 from wcetchar.engine.errors import PricingError, not_a_time
 from wcetchar.engine.fetched_ahead import check_fetched_ahead
-from wcetchar.engine.placement import Placement
+from wcetchar.engine.placement import Placement, operations
 from wcetchar.engine.regions import region_span
 from wcetchar.engine.time import (
     ZERO_SPAN,
@@ -89,6 +89,7 @@ from wcetchar.model.access import (
     LAST_BEFORE,
     LINE_ENTRIES,
     LOADS_BEHIND_STORES,
+    AccessClass,
     CoreEvent,
     EventKind,
     Operation,
@@ -102,6 +103,7 @@ from wcetchar.model.characterization import (
     Footprint,
     HiddenStalls,
     ServiceCharacterization,
+    StretchCode,
 )
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region
 from wcetchar.model.interval import Interval
@@ -212,6 +214,8 @@ class RefillPrices:
         hides: what a line may take less.
         address: of those, where they begin, as far as the map says.
         characterized: where they began when they were characterized.
+        reached: where an access to a section may go to.
+        queues: several writes may be under way behind the core.
         least: a lower end is asked for, whichever way lines are counted at other numbers.
     """
 
@@ -226,6 +230,8 @@ class RefillPrices:
     hides: Hides
     address: Mapping[str, int]
     characterized: Mapping[str, int]
+    reached: Callable[[str, Operation], Iterable[Region]]
+    queues: bool
     least: bool = False
 
     @property
@@ -302,7 +308,16 @@ class RefillPrices:
         """What lines of a stretch take, at values of the parameters and with what those of its
         service take there."""
         own = self._own(stretch)
-        return lambda values, whole: whole if own is None else own.shorter(whole)
+        names = tuple(parameter.name for parameter in service.parameters)
+        what = f"{service.name}, blocking from {stretch.begin}"
+
+        def time(values: tuple[int, ...], whole: Interval) -> Interval:
+            counted = cache(partial(count, stretch.counts, names, values, what))
+            found = self._at(stretch, values, counted)
+            found = own if found is None else found
+            return whole if found is None else found.shorter(whole)
+
+        return time
 
     def of_follower(
         self, service: ServiceCharacterization, stretch: BlockingStretch | None
@@ -310,7 +325,7 @@ class RefillPrices:
         """The same of what goes on with another activity, or all of a service."""
         own = None if stretch is None else self._own(stretch)
         if own is not None:
-            return Loaded(lambda values: own, frozenset())
+            return Loaded(lambda _: own, frozenset())
         assert service.lines is not None
         names = tuple(parameter.name for parameter in service.parameters)
         if self.state is CacheState.ALWAYS_MISS:
@@ -330,17 +345,92 @@ class RefillPrices:
         lines = self._dearest_section(self._lines(code.ranges))
         if not fits(self.geometry, lines):
             return None
-        misses = Counter(lines.values())
+        there = self._masked_by(code)
+        misses = Counter(section for line, section in lines.items() if line != there)
+        return self._of_stretch(misses, self._anywhere(lines, code.wild))
+
+    def _at(
+        self, stretch: BlockingStretch, values: tuple[int, ...], counted: CountedService
+    ) -> Interval | None:
+        """The same at values that were observed, where the code lies as it was characterized: of
+        the lines that it loads there, less what goes on while they are loaded."""
+        code = stretch.code
+        if code is None or self.state is not CacheState.COLD or calls_inside(stretch):
+            return None
+        footprint = next((f for f in code.footprints if values in f.points), None)
+        if footprint is None:
+            return None
+        sections = {r.section for r in footprint.ranges if r.section in self.price}
+        if not self._known([footprint], sections):
+            return None
+        lines = self._dearest_section(self._lines(footprint.ranges))
+        entries = self._entries([footprint], lines)
+        misses = cold_misses(self.geometry, entries, behind=self._behind([footprint]))
+        room = fits(self.geometry, lines)
+        there = self._masked_by(code)
+        # Where another line of its set may take it before the stretch enters it, it is loaded.
+        if there in misses and (room or there == self._masked_by(code, behind=1)):
+            misses[there] -= 1
+        for line in self._after(footprint):
+            if line in misses and not self._waits_for_after(stretch, counted(), lines[line]):
+                del misses[line]
+        anywhere = self._anywhere(lines, footprint.wild)
+        if not room:
+            anywhere += self._refetched_of(counted)
+        loaded: Counter[str] = Counter()
+        for line, number in misses.items():
+            loaded[lines[line]] += number
+        hidden = [*self._hidden([footprint])] if self._together(sections) else []
+        return self._of_stretch(loaded, anywhere, hidden)
+
+    def _after(self, footprint: Footprint) -> Iterator[int]:
+        """Numbers of lines that are fetched for what comes after a stretch."""
+        for line in footprint.after:
+            if line.size == self.geometry.line and line.section in self.price:
+                yield self.address[line.section] // line.size + line.number
+
+    def _waits_for_after(self, stretch: BlockingStretch, counted: Counted, section: str) -> bool:
+        """A line of a section that is fetched for what comes after a stretch may hold up the
+        stretch, or what goes on with it: the core waits for lines all the same; a load that is
+        carried out again is fetched behind it; or an access goes to its memory, or may have gone
+        there before, where several can be under way."""
+        region = self.region[section]
+        accesses = [
+            key
+            for row in counted.rows
+            for key, number in row.vector.items()
+            if number and isinstance(key, AccessClass) and key.operation is not Operation.FETCH
+        ]
+        return (
+            stretch.goes_on_in != frozenset()
+            or self.hides.stalls is None
+            or bool(accesses and not self.hides.accesses)
+            or bool(self._refetched(lambda: counted, CARRIED_OUT_AGAIN))
+            or bool(self.queues and operations(region, Operation.WRITE))
+            or any(
+                region.name == one.name
+                for key in accesses
+                for one in self.reached(key.section, key.operation)
+            )
+        )
+
+    def _masked_by(self, code: StretchCode, behind: int = 0) -> int | None:
+        """The line that is there when a stretch begins; that of so many bytes behind."""
+        if code.masked_by is None or code.masked_by[0] not in self.address:
+            return None
+        section, byte = code.masked_by
+        return (self.address[section] + byte + behind) // self.geometry.line
+
+    def _of_stretch(
+        self, misses: Counter[str], anywhere: int, hidden: Iterable[HiddenLines] = ()
+    ) -> Interval:
+        """What the lines of a stretch take, each with the longest wait that there can be."""
         longest = (self.waits.longest(self.region[s]) * number for s, number in misses.items())
         waits = sum(longest, start=Fraction(0))
-        if code.wild:
-            anywhere = self._anywhere(lines, code.wild)
+        if anywhere:
             misses[self._dearest] += anywhere
             waits += anywhere * self._longest
-        time = sum(
-            (self.price[section][1].scaled(number) for section, number in misses.items()),
-            start=Interval(),
-        )
+        time = sum(self._hiding(misses, hidden).values(), start=Interval())
         return time.up_to(time.high + waits)
 
     @cached_property
@@ -424,6 +514,11 @@ class RefillPrices:
         again = self._refetched(counted, CARRIED_OUT_AGAIN)
         return self._priced(counted, misses, entries.exact, again)
 
+    def _refetched_of(self, counted: CountedService) -> int:
+        """Where not all lines have room."""
+        small = self.geometry.line * self.geometry.sets < APART
+        return self._refetched(counted, CARRIED_OUT_AGAIN if small else _FAR)
+
     def _refetched(self, counted: CountedService, kinds: Collection[EventKind]) -> int:
         """Entries of lines by loads of such kinds, which are carried out again."""
         if not self.refetches:
@@ -454,15 +549,11 @@ class RefillPrices:
             found = self._others(service, values)
         lines = self._dearest_section(self._lines(r for f in found for r in f.ranges))
         sections = {r.section for f in found for r in f.ranges if r.section in self.price}
-        known = exact and all(map(self.in_place, sections))
-        # Of a line in which two sections meet only now, the entries of both add up.
-        known = known and (self._together(sections) or self._apart(found))
+        known = exact and self._known(found, sections)
         handlers = self._handlers(service, counted)
-        entries = dict.fromkeys(lines, 1 if known else 1 + handlers)
+        entries = dict.fromkeys(lines, 1 + handlers)
         if known:
-            for line, number in self._repeated(found):
-                if line in entries:  # else of a section that shares it, and is elsewhere now
-                    entries[line] = max(entries[line], number)
+            entries = self._entries(found, lines)
         elif not fits(self.geometry, lines):
             return None
         behind = self._behind(found) if known else {}
@@ -472,12 +563,25 @@ class RefillPrices:
             misses[lines[line]] += number
         anywhere = self._anywhere(lines, max((f.wild for f in found), default=0))
         if not fits(self.geometry, lines):
-            small = self.geometry.line * self.geometry.sets < APART
-            anywhere += self._refetched(counted, CARRIED_OUT_AGAIN if small else _FAR)
+            anywhere += self._refetched_of(counted)
         hidden: list[HiddenLines] = []
         if known and self.state is CacheState.COLD and self._together(sections):
             hidden = [*self._hidden(found)]
         return self._priced(counted, misses, exact, anywhere, hidden)
+
+    def _known(self, footprints: Collection[Footprint], sections: Collection[str]) -> bool:
+        """How often each line is entered is known: the code lies as it was characterized, and of a
+        line in which two sections meet only now, the entries of both would add up."""
+        return all(map(self.in_place, sections)) and (
+            self._together(sections) or self._apart(footprints)
+        )
+
+    def _entries(self, footprints: Iterable[Footprint], lines: Iterable[int]) -> dict[int, int]:
+        entries = dict.fromkeys(lines, 1)
+        for line, number in self._repeated(footprints):
+            if line in entries:  # else of a section that shares it, and is elsewhere now
+                entries[line] = max(entries[line], number)
+        return entries
 
     @staticmethod
     def _handlers(service: ServiceCharacterization, counted: CountedService) -> int:
@@ -590,6 +694,26 @@ class RefillPrices:
                 found += wait + own if before else wait
         return found
 
+    def _hiding(
+        self, misses: Mapping[str, int], hidden: Iterable[HiddenLines]
+    ) -> dict[str, Interval]:
+        """What lines take by section, less what goes on while they are loaded, in nanoseconds."""
+        left, time = dict(misses), {section: Interval() for section in misses}
+        for section, lines, span, accesses, vain in hidden:
+            left[section] = left.get(section, 0) - lines
+            before = self.waits.line(self.region[section])
+            shorter = _shorter(less(self.span[section], span, self.clock), accesses)
+            if not vain:
+                shorter = shorter.up_to(most(shorter.high, self._empty[section]))
+            time[section] = time.get(section, Interval()) + (shorter + before).scaled(lines)
+        for section, number in left.items():
+            whole = self.price[section][1]
+            if number < 0:  # a line of it counts to a section that it shares it with
+                time[section] = whole.scaled(misses.get(section, 0))
+            else:
+                time[section] += whole.scaled(number)
+        return time
+
     def _priced(
         self,
         counted: CountedService,
@@ -606,19 +730,7 @@ class RefillPrices:
             more = anywhere * self._longest
             waits[self._dearest] = waits.get(self._dearest, Fraction(0)) + more
         whole = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
-        left, time = dict(misses), {section: Interval() for section in misses}
-        for section, lines, span, accesses, vain in hidden:
-            left[section] = left.get(section, 0) - lines
-            before = self.waits.line(self.region[section])
-            shorter = _shorter(less(self.span[section], span, self.clock), accesses)
-            if not vain:
-                shorter = shorter.up_to(most(shorter.high, self._empty[section]))
-            time[section] = time.get(section, Interval()) + (shorter + before).scaled(lines)
-        for section, number in left.items():
-            if number < 0:  # a line of it counts to a section that it shares it with
-                time[section] = whole.get(section, Interval())
-            else:
-                time[section] += self.price[section][1].scaled(number)
+        time = self._hiding(misses, hidden)
         unhidden = sum(whole.values(), start=Interval())
         for section, wait in waits.items():
             time[section] = time[section].up_to(time[section].high + wait)
@@ -659,7 +771,7 @@ def refill_prices(
         for s in characterization.sections
         if s.address is not None and s.kind is SectionKind.CODE
     }
-    placement = Placement(profile, section_map)
+    placement = Placement(profile, section_map, characterization.joint)
     price: dict[str, tuple[str, Interval]] = {}
     spans: dict[str, Span] = {}
     regions: dict[str, Region] = {}
@@ -711,6 +823,8 @@ def refill_prices(
         _hides(profile),
         address,
         begins,
+        placement.reached,
+        core.write_buffer > 1,
     )
 
 

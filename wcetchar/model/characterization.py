@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -151,29 +152,6 @@ class CodeRange:
     end: int
 
 
-@dataclass(frozen=True)
-class StretchCode:
-    """What is fetched while a stretch lasts, in vain or not, at any values of the parameters.
-
-    Attributes:
-        ranges: all of it, in order.
-        wild: lines that may be fetched from anywhere.
-    """
-
-    ranges: tuple[CodeRange, ...]
-    wild: int = 0
-
-    def holds(self, other: StretchCode) -> bool:
-        """The other one fetches nothing that this one does not."""
-        return self.wild >= other.wild and all(
-            any(
-                mine.section == its.section and mine.start <= its.start and its.end <= mine.end
-                for mine in self.ranges
-            )
-            for its in other.ranges
-        )
-
-
 @dataclass(frozen=True, order=True)
 class UsedLine:
     """A line of a data cache that is used: of ``size`` bytes, ``number`` lines behind the one that
@@ -250,55 +228,6 @@ class DataFootprint:
 
 
 @dataclass(frozen=True)
-class BlockingStretch:
-    """One uninterrupted stretch with interrupts masked, or with preemption held off.
-
-    ``begin`` and ``end`` say where, for people ("vTaskSuspendAll+4 (tasks.c:3850)"), and
-    ``begin_place`` and ``end_place`` for programs: the first and the last instruction.
-    ``goes_on_from`` and ``goes_on_in`` say what may hold the same off right before and right after
-    it, in another activity; empty: nothing, ``None``: not known. A handler that supervisor calls
-    enter goes on from them whether or not its callers were seen to block. ``code``, and ``data``
-    that are used at any values of the parameters: ``None`` where it is not known.
-    """
-
-    kind: StretchKind
-    begin: str
-    end: str
-    counts: Counts
-    begin_place: Place | None = None
-    end_place: Place | None = None
-    goes_on_from: frozenset[Joint] | None = None
-    goes_on_in: frozenset[Joint] | None = None
-    code: StretchCode | None = None
-    data: UsedLines | None = None
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a service's counts rest on.
-
-    Attributes:
-        windows: invocations observed.
-        fitted, held_out: parameter values used to fit, and those only used to check the fit.
-    """
-
-    windows: int = 0
-    fitted: tuple[tuple[int, ...], ...] = ()
-    held_out: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True, order=True)
-class EnteredLine:
-    """A line of a cache that is entered more than once: of ``size`` bytes, ``number`` lines behind
-    the one that its section begins in, where that was characterized."""
-
-    size: int
-    section: str
-    number: int
-    entries: int
-
-
-@dataclass(frozen=True)
 class HiddenStalls:
     """``lines`` lines of ``size`` bytes, each entered first by an instruction that is executed.
 
@@ -341,6 +270,27 @@ class LinesInVain:
     lines: int
 
 
+@dataclass(frozen=True, order=True)
+class EnteredLine:
+    """A line of a cache that is entered more than once: of ``size`` bytes, ``number`` lines behind
+    the one that its section begins in, where that was characterized."""
+
+    size: int
+    section: str
+    number: int
+    entries: int
+
+
+@dataclass(frozen=True, order=True)
+class LineAfter:
+    """A line of ``size`` bytes, ``number`` lines behind the one that its section begins in, where
+    that was characterized."""
+
+    size: int
+    section: str
+    number: int
+
+
 @dataclass(frozen=True)
 class Footprint:
     """Code that is fetched, in vain or not, at each of ``points`` (parameter values).
@@ -354,6 +304,8 @@ class Footprint:
         in_vain: of such lines, those that are fetched from in vain alone.
         behind: of two lines that may share a set of a cache, how they take turns; of what is not
             told, each entry of the other may be in between.
+        after: of a stretch, lines that are fetched for what comes after it alone: they hold up
+            nothing but data accesses to their own memory.
     """
 
     points: tuple[tuple[int, ...], ...]
@@ -363,6 +315,83 @@ class Footprint:
     hidden: tuple[HiddenStalls, ...] = ()
     in_vain: tuple[LinesInVain, ...] = ()
     behind: tuple[LineBehind, ...] = ()
+    after: tuple[LineAfter, ...] = ()
+
+
+def holds(one: Iterable[CodeRange], other: Iterable[CodeRange]) -> bool:
+    """Each of the other ranges lies in one of these."""
+    ranges = tuple(one)
+    return all(
+        any(
+            mine.section == its.section and mine.start <= its.start and its.end <= mine.end
+            for mine in ranges
+        )
+        for its in other
+    )
+
+
+@dataclass(frozen=True)
+class StretchCode:
+    """What is fetched while a stretch lasts, in vain or not, at any values of the parameters.
+
+    Attributes:
+        ranges: all of it, in order.
+        wild: lines that may be fetched from anywhere.
+        masked_by: section and byte in it at which the instruction ends that masks interrupts for
+            the stretch: that line was loaded before; ``None``: it need not have been.
+        footprints: of it, what is fetched at observed points.
+    """
+
+    ranges: tuple[CodeRange, ...]
+    wild: int = 0
+    masked_by: tuple[str, int] | None = None
+    footprints: tuple[Footprint, ...] = ()
+
+    def holds(self, other: StretchCode) -> bool:
+        """The other one loads nothing that this one does not."""
+        return (
+            self.wild >= other.wild
+            and self.masked_by in (None, other.masked_by)
+            and holds(self.ranges, other.ranges)
+        )
+
+
+@dataclass(frozen=True)
+class BlockingStretch:
+    """One uninterrupted stretch with interrupts masked, or with preemption held off.
+
+    ``begin`` and ``end`` say where, for people ("vTaskSuspendAll+4 (tasks.c:3850)"), and
+    ``begin_place`` and ``end_place`` for programs: the first and the last instruction.
+    ``goes_on_from`` and ``goes_on_in`` say what may hold the same off right before and right after
+    it, in another activity; empty: nothing, ``None``: not known. A handler that supervisor calls
+    enter goes on from them whether or not its callers were seen to block. ``code``, and ``data``
+    that are used at any values of the parameters: ``None`` where it is not known.
+    """
+
+    kind: StretchKind
+    begin: str
+    end: str
+    counts: Counts
+    begin_place: Place | None = None
+    end_place: Place | None = None
+    goes_on_from: frozenset[Joint] | None = None
+    goes_on_in: frozenset[Joint] | None = None
+    code: StretchCode | None = None
+    data: UsedLines | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a service's counts rest on.
+
+    Attributes:
+        windows: invocations observed.
+        fitted, held_out: parameter values used to fit, and those only used to check the fit.
+    """
+
+    windows: int = 0
+    fitted: tuple[tuple[int, ...], ...] = ()
+    held_out: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

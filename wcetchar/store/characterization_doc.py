@@ -198,7 +198,7 @@ class StretchDoc(JsonModel):
             self.end_place.to_model() if self.end_place else None,
             None if self.goes_on_from is None else frozenset(self.goes_on_from),
             None if self.goes_on_in is None else frozenset(self.goes_on_in),
-            self.code.to_model() if self.code else None,
+            self.code.to_model(successions) if self.code else None,
             None if self.data is None else self.data.to_model(),
         )
 
@@ -574,6 +574,9 @@ def _section(s: SectionInfo) -> dict[str, Any]:
 
 
 def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
+    def number(key: Succession) -> int:
+        return numbers.setdefault(key, len(numbers))
+
     data = {
         "name": s.name,
         "kind": s.kind.value,
@@ -605,7 +608,7 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
                     "goes_on_from": _joints(t.goes_on_from),
                     "goes_on_in": _joints(t.goes_on_in),
                     "counts": _counts(t.counts, numbers),
-                    "code": plain_code(t.code) if t.code else None,
+                    "code": plain_code(t.code, number) if t.code else None,
                     "data": plain_used(t.data) if t.data else None,
                 },
                 "code",
@@ -630,9 +633,7 @@ def _service(s: ServiceCharacterization, numbers: Numbers) -> dict[str, Any]:
         "notes": list(s.notes),
         "lines": {
             "entries": _counts(s.lines.entries, numbers),
-            "footprints": plain_footprints(
-                s.lines, lambda key: numbers.setdefault(key, len(numbers))
-            ),
+            "footprints": plain_footprints(s.lines, number),
         }
         if s.lines
         else None,

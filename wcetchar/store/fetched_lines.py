@@ -41,6 +41,7 @@ from wcetchar.model.characterization import (
     FetchedLines,
     Footprint,
     HiddenStalls,
+    LineAfter,
     LinesInVain,
     StretchCode,
 )
@@ -50,6 +51,7 @@ from wcetchar.store.source import Source, Steps, shown
 
 _PLACE, _SIZE, _TIMES = "-?[0-9]{1,12}", r"\+[0-9]{1,12}", "x[0-9]{1,18}"
 Ranges = Annotated[str, Field(pattern=f"^{_PLACE}{_SIZE}( {_PLACE}{_SIZE})*$")]
+Numbers = Annotated[str, Field(pattern=f"^{_PLACE}( {_PLACE})*$")]
 Lines = Annotated[str, Field(pattern=f"^{_PLACE}{_TIMES}( {_PLACE}{_TIMES})*$")]
 Value = Annotated[Integer, Field(ge=-((1 << 63) - 1), le=(1 << 63) - 1)]
 ENTRY_EVENTS = frozenset(kind.value for pair in LINE_ENTRIES.values() for kind in pair)
@@ -117,16 +119,6 @@ Wild = Annotated[
 ]
 
 
-class StretchCodeDoc(JsonModel):
-    """Code that is fetched while something is blocked, at any values of the parameters."""
-
-    ranges: RangesBySection
-    wild: Wild = 0
-
-    def to_model(self) -> StretchCode:
-        return StretchCode(_code_ranges(self.ranges), self.wild)
-
-
 class FootprintDoc(JsonModel):
     """Code that is fetched at some points of the parameters."""
 
@@ -162,6 +154,12 @@ class FootprintDoc(JsonModel):
         "told, each entry of the second may be in between",
     )
 
+    after: dict[LineSize, dict[str, Numbers]] = Field(
+        default_factory=dict,
+        description="of a stretch, bytes of a line to section to lines that are fetched for what "
+        "comes after it alone: `3 17`; counted as in `repeated`",
+    )
+
     def to_model(self, successions: Sequence[Succession]) -> Footprint:
         return Footprint(
             tuple(tuple(point) for point in self.points),
@@ -192,6 +190,43 @@ class FootprintDoc(JsonModel):
                 )
             ),
             to_pairs(self.behind),
+            tuple(
+                sorted(
+                    LineAfter(size, section, int(number))
+                    for size, section, text in _flat(self.after)
+                    for number in text.split()
+                )
+            ),
+        )
+
+
+class MaskedByDoc(JsonModel):
+    """The last byte of an instruction."""
+
+    section: str = Field(description="logical section")
+    byte: Value = Field(description="bytes behind the section's address")
+
+
+class StretchCodeDoc(JsonModel):
+    """Code that is fetched while something is blocked, at any values of the parameters."""
+
+    ranges: RangesBySection
+    wild: Wild = 0
+    masked_by: MaskedByDoc | None = Field(
+        None,
+        description="where the instruction ends that masks interrupts for the stretch, whose line "
+        "was loaded before; absent: it need not have been",
+    )
+    footprints: list[FootprintDoc] = Field(
+        default_factory=list, description="of it, what is fetched point by point"
+    )
+
+    def to_model(self, successions: Sequence[Succession]) -> StretchCode:
+        return StretchCode(
+            _code_ranges(self.ranges),
+            self.wild,
+            None if self.masked_by is None else (self.masked_by.section, self.masked_by.byte),
+            tuple(one.to_model(successions) for one in self.footprints),
         )
 
 
@@ -240,11 +275,16 @@ def plain_footprints(
     return [_plain(footprint, number) for footprint in lines.footprints]
 
 
-def plain_code(code: StretchCode) -> dict[str, Any]:
-    """The code of a stretch as plain data."""
+def plain_code(code: StretchCode, number: Callable[[Succession], int]) -> dict[str, Any]:
+    """The code of a stretch as plain data; ``number``: of a succession, in the file."""
     data: dict[str, Any] = {"ranges": _plain_ranges(code.ranges)}
     if code.wild:
         data["wild"] = code.wild
+    if code.masked_by is not None:
+        section, byte = code.masked_by
+        data["masked_by"] = {"section": section, "byte": byte}
+    if code.footprints:
+        data["footprints"] = [_plain(footprint, number) for footprint in code.footprints]
     return data
 
 
@@ -280,6 +320,12 @@ def _plain(footprint: Footprint, number: Callable[[Succession], int]) -> dict[st
         data["in_vain"] = in_vain
     if footprint.behind:
         data["behind"] = plain_pairs(footprint.behind)
+    after: dict[str, dict[str, str]] = {}
+    for line in footprint.after:
+        found_after = after.setdefault(str(line.size), {})
+        found_after[line.section] = f"{found_after.get(line.section, '')} {line.number}".strip()
+    if after:
+        data["after"] = after
     return data
 
 
@@ -303,9 +349,10 @@ def check_lines(source: Source) -> None:
         if isinstance(s, dict) and isinstance(s.get("name"), str) and s.get("address") is not None
     }
     for index, service in enumerate(list_at(source.data, "services")):
+        parameters = len(list_at(service, "parameters"))
         for number, stretch in enumerate(list_at(service, "stretches")):
             of_stretch: Steps = ("services", index, "stretches", number, "code")
-            _check_ranges(source, of_stretch, mapping_at(stretch, "code"), placed)
+            _check_stretch(source, of_stretch, mapping_at(stretch, "code"), placed, parameters)
         lines = mapping_at(service, "lines")
         if not lines:
             continue
@@ -323,26 +370,49 @@ def check_lines(source: Source) -> None:
                     f"the section {shown(section)} has no address",
                     expected="an address with each section that lines are entered in",
                 )
-        parameters = len(list_at(service, "parameters"))
-        seen: set[tuple[Any, ...]] = set()
-        for number, footprint in enumerate(list_at(lines, "footprints")):
-            steps = ("footprints", number)
-            _check_ranges(source, (*at, *steps), footprint, placed)
-            _check_accesses(source, (*at, *steps), mapping_at(footprint, "hidden"))
-            ranges = mapping_at(footprint, "ranges")
-            for key in ("hidden", "in_vain", "behind"):
-                for line, sections in mapping_at(footprint, key).items():
-                    for section in sections if isinstance(sections, dict) else ():
-                        others = mapping_at(sections, section) if key == "behind" else ()
-                        named = [(section,), *((section, other) for other in others)]
-                        for names in named:
-                            if names[-1] not in ranges:
-                                source.report(
-                                    (*at, *steps, key, line, *names),
-                                    f"nothing is fetched from the section {shown(names[-1])}",
-                                    expected="a section of `ranges`",
-                                )
-            check_points(source, (*at, *steps), footprint, parameters, seen)
+        _check_footprints(source, at, lines, placed, parameters)
+
+
+def _check_stretch(
+    source: Source, at: Steps, code: Mapping[str, Any], placed: Collection[Any], parameters: int
+) -> None:
+    _check_ranges(source, at, code, placed)
+    masked_by = mapping_at(code, "masked_by")
+    if masked_by and masked_by.get("section") not in placed:
+        source.report(
+            (*at, "masked_by", "section"),
+            f"the section {shown(masked_by.get('section'))} has no address",
+            expected="an address with each section that is fetched from",
+        )
+    _check_footprints(source, at, code, placed, parameters)
+
+
+def _check_footprints(
+    source: Source, at: Steps, found: Any, placed: Collection[Any], parameters: int
+) -> None:
+    seen: set[tuple[Any, ...]] = set()
+    for number, footprint in enumerate(list_at(found, "footprints")):
+        here: Steps = (*at, "footprints", number)
+        _check_ranges(source, here, footprint, placed)
+        _check_accesses(source, here, mapping_at(footprint, "hidden"))
+        _check_fetched(source, here, footprint)
+        check_points(source, here, footprint, parameters, seen)
+
+
+def _check_fetched(source: Source, at: Steps, found: Any) -> None:
+    """Reports lines of sections that nothing is fetched from."""
+    ranges = mapping_at(found, "ranges")
+    for key in ("hidden", "in_vain", "behind", "after"):
+        for line, sections in mapping_at(found, key).items():
+            for section in sections if isinstance(sections, dict) else ():
+                others = mapping_at(sections, section) if key == "behind" else ()
+                for names in [(section,), *((section, other) for other in others)]:
+                    if names[-1] not in ranges:
+                        source.report(
+                            (*at, key, line, *names),
+                            f"nothing is fetched from the section {shown(names[-1])}",
+                            expected="a section of `ranges`",
+                        )
 
 
 def _check_accesses(source: Source, at: Steps, hidden: Mapping[str, Any]) -> None:

@@ -41,6 +41,9 @@ from wcetchar.model.characterization import (
     CodeRange,
     Counts,
     DataFootprint,
+    EnteredLine,
+    Footprint,
+    LineAfter,
     ServiceCharacterization,
     StretchCode,
     StretchKind,
@@ -170,12 +173,30 @@ def test_the_code_of_a_stretch_by_hand(loaded: Loaded) -> None:
     ``bl lock``, which has nop (0x11e) fetched, and the two of ``lock`` (0x128), whose return has
     three instructions fetched, up to 0x133. The locked one goes from there by nop and ``bl unlock``
     to the return of ``unlock`` (0x130), which has those to 0x139 fetched; then comes pop (0x124),
-    and three behind it."""
+    and three behind it.
+
+    Of lines of 16 bytes the masked one executes what lies in 0x110 alone, and the instruction that
+    masks ends at 0x10f. The locked one enters 0x120 for the return of ``lock``, for ``bl unlock``,
+    and for pop behind it; and 0x130 behind the one return and for the other."""
     known = characterized(at_once(pipelined(loaded)), HandTrace(all_calls() + TICKS))
     found = only(known, "service")
-    masked = StretchCode((CodeRange(".text", 0x10, 0x20), CodeRange(".text", 0x28, 0x34)))
-    locked = StretchCode((CodeRange(".text", 0x1E, 0x3A),))
-    assert [stretch.code for stretch in found.stretches] == [masked, masked, locked]
+    points = tuple((n,) for n in range(1, 17))
+    ranges = (CodeRange(".text", 0x10, 0x20), CodeRange(".text", 0x28, 0x34))
+    after = (
+        LineAfter(16, ".text", 2),
+        LineAfter(16, ".text", 3),
+        LineAfter(32, ".text", 1),
+    )
+    held_off = StretchCode(ranges, footprints=(Footprint(points, ranges, after=after),))
+    masked = replace(held_off, masked_by=(".text", 0x0F))
+    ranges = (CodeRange(".text", 0x1E, 0x3A),)
+    often = (
+        EnteredLine(16, ".text", 2, 3),
+        EnteredLine(16, ".text", 3, 2),
+        EnteredLine(32, ".text", 1, 2),
+    )
+    locked = StretchCode(ranges, footprints=(Footprint(points, ranges, often),))
+    assert [stretch.code for stretch in found.stretches] == [masked, held_off, locked]
 
 
 def test_a_prefetch_buffer_has_more_under_way_when_a_stretch_begins(loaded: Loaded) -> None:
@@ -185,6 +206,7 @@ def test_a_prefetch_buffer_has_more_under_way_when_a_stretch_begins(loaded: Load
     assert known.fetch_buffer == M_PROFILE_BUFFER
     masked = only(known, "service").stretches[0].code
     assert masked is not None
+    assert (masked.footprints, masked.masked_by) == ((), None)
     assert masked.ranges[0].start == 0x0C
     assert masked.ranges[0].end >= 0x12C + 22 - 0x100
 

@@ -21,6 +21,7 @@ from wcetchar.engine.refills import RefillPrices
 from wcetchar.engine.versus import Side, common_ranges, versus
 from wcetchar.model.access import (
     ALONE,
+    UNKNOWN_SECTION,
     AccessClass,
     AccessVector,
     CoreEvent,
@@ -44,6 +45,7 @@ from wcetchar.model.characterization import (
     Footprint,
     HiddenStalls,
     Joint,
+    LineAfter,
     LineBehind,
     LinesInVain,
     SectionInfo,
@@ -96,6 +98,13 @@ def footprint(*lines: int, section: str = ".text", **more: object) -> Footprint:
 def code(*lines: int, section: str = ".text", wild: int = 0) -> StretchCode:
     """Of a stretch, the same."""
     return StretchCode(footprint(*lines, section=section).ranges, wild)
+
+
+def at_point(*lines: int, **more: object) -> StretchCode:
+    """Of a stretch that loads these at the only point, and may load lines 0 to 3 and 5 at any."""
+    masked_by = more.pop("masked_by", None)
+    found = replace(code(0, 1, 2, 3, 5), footprints=(footprint(*lines, **more),))
+    return replace(found, masked_by=masked_by)  # type: ignore[arg-type]
 
 
 def characterized(
@@ -301,6 +310,168 @@ def test_a_stretch_loads_the_lines_of_its_own_code(
     service = known.services[0]
     prices = price_vector(known, board(sets=sets), placed)
     assert worst_parameters(service, prices, {}).interrupts == {}
+
+
+TWICE = (EnteredLine(32, ".text", 1, 3), EnteredLine(32, ".text", 5, 2))
+
+
+@pytest.mark.parametrize(
+    ("while_blocked", "refills"),
+    [
+        (at_point(1, 2), 2),
+        (at_point(1, 2, wild=1), 4),
+        # Lines 1 and 5 share a set: each is loaded as often as the other one may be in between.
+        (at_point(1, 5, repeated=TWICE), 3 + 2),
+        (at_point(1, 5, repeated=TWICE, behind=turns((".text", 1, ".text", 5, 1))), 2 + 2),
+        # The line of the instruction that masks is there: by its last byte.
+        (at_point(1, 2, masked_by=(".text", 63)), 1),
+        (at_point(1, 2, masked_by=(".text", 31)), 2),
+        (at_point(1, 2, masked_by=("elsewhere", 63)), 2),
+        (at_point(1, 5, repeated=TWICE, masked_by=(".text", 32)), 3 + 2 - 1),
+        # It begins with the next line, and another one may be in its place when it comes back.
+        (at_point(1, 5, repeated=TWICE, masked_by=(".text", 63)), 3 + 2),
+        (at_point(1, 2, masked_by=(".text", 63), repeated=TWICE), 1),
+    ],
+)
+def test_a_stretch_loads_what_it_loaded_at_an_observed_point(
+    while_blocked: StretchCode, refills: int
+) -> None:
+    lines = FetchedLines(formula(50, 0), (footprint(0, 1, 2, 3, 5),))
+    known = characterized(lines, stretch=True, while_blocked=while_blocked)
+    found = estimate(known, "svc", board(), where_it_was(), {})
+    assert found.blocking_interrupts == exactly(10 + refills * REFILL)
+
+
+AFTER = (LineAfter(32, ".text", 2),)
+RAM = AccessClass("data", Operation.READ, 32)
+
+
+def goes_on(hardware: HardwareProfile, accesses: int = 3) -> HardwareProfile:
+    """While a line is loaded; data lie in a memory of their own."""
+    core = replace(hardware.core, refills_hide_stalls=True, refills_hide_accesses=accesses)
+    times = {FETCH: at(cycles(1)), Operation.READ: at(cycles(1))}
+    regions = {
+        **hardware.regions,
+        "flash": replace(hardware.regions["flash"], times=times),
+        "ram": region("ram", times),
+    }
+    return replace(hardware, core=core, regions=regions)
+
+
+def loaded_behind(
+    after: tuple[LineAfter, ...] = AFTER,
+    hardware: HardwareProfile | None = None,
+    *keys: Key,
+    place: str = "ram",
+    **more: object,
+) -> Fraction:
+    """How many lines a stretch of lines 1 and 2 takes that makes these accesses as well."""
+    known = characterized(
+        FetchedLines(formula(50, 0), (footprint(0, 1, 2),)),
+        "data",
+        stretch=True,
+        while_blocked=at_point(1, 2, after=after),
+    )
+    (service,) = known.services
+    counts = Counts((TraceSection(Blocking(), AccessVector({ALU: 1, **dict.fromkeys(keys, 1)})),))
+    stretch = replace(service.stretches[0], counts=counts, **more)  # type: ignore[arg-type]
+    known = replace(
+        known,
+        services=(replace(service, stretches=(stretch,)),),
+        successions=True,
+        data_lines=(32,),
+    )
+    placed = replace(where_it_was(), sections={".text": "flash", "data": place})
+    found = estimate(known, "svc", hardware or goes_on(board()), placed, {})
+    return found.blocking_interrupts.high
+
+
+@pytest.mark.parametrize(
+    ("after", "lines"),
+    [
+        ((), 2),
+        (AFTER, 1),
+        ((LineAfter(64, ".text", 2),), 2),
+        ((LineAfter(32, ".text", 3),), 2),
+        ((LineAfter(32, "elsewhere", 2),), 2),
+    ],
+)
+def test_a_line_for_what_comes_after_a_stretch_holds_up_nothing(
+    after: tuple[LineAfter, ...], lines: int
+) -> None:
+    assert loaded_behind(after) == 10 + lines * REFILL
+
+
+def test_a_line_for_what_comes_after_a_stretch_holds_up_accesses_to_its_memory() -> None:
+    assert loaded_behind(AFTER, None, RAM) == 20 + REFILL
+    assert loaded_behind(AFTER, None, RAM, place="flash") == 20 + 2 * REFILL
+    for section in (".text", UNKNOWN_SECTION):
+        assert loaded_behind(AFTER, None, replace(RAM, section=section)) == 20 + 2 * REFILL
+
+
+def test_a_line_for_what_comes_after_a_stretch_may_hold_up_the_core() -> None:
+    """Where the profile does not say that it goes on, and that data are accessed meanwhile."""
+    assert loaded_behind(AFTER, goes_on(board(), 0)) == 10 + REFILL
+    assert loaded_behind(AFTER, goes_on(board(), 0), RAM) == 20 + 2 * REFILL
+    waits = goes_on(board())
+    waits = replace(waits, core=replace(waits.core, refills_hide_stalls=False))
+    assert loaded_behind(AFTER, waits) == 10 + 2 * REFILL
+
+
+@pytest.mark.parametrize("goes_on_in", [None, frozenset({Joint.THREAD}), frozenset({Joint.CALLER})])
+def test_a_line_for_what_goes_on_with_a_stretch_is_waited_for(
+    goes_on_in: frozenset[Joint] | None,
+) -> None:
+    assert loaded_behind(goes_on_in=goes_on_in) == 10 + 2 * REFILL
+
+
+def test_a_load_that_is_carried_out_again_is_fetched_behind_what_comes_after() -> None:
+    again = CoreEvent(".text", EventKind.LOAD_BEHIND_STORE_NEAR)
+    hardware = goes_on(board())
+    cache = DataCache(CacheGeometry(32, 4), load_behind_store=cycles(3))
+    hardware = replace(hardware, core=replace(hardware.core, data_cache=cache))
+    assert loaded_behind(AFTER, hardware) == 10 + REFILL
+    assert loaded_behind(AFTER, hardware, again) == 10 + 2 * REFILL
+
+
+@pytest.mark.parametrize("places", [0, 1, 2])
+@pytest.mark.parametrize("written", [False, True])
+def test_what_was_written_before_a_stretch_may_be_held_up_in_a_queue(
+    written: bool, places: int
+) -> None:
+    """By a line that is fetched for what comes after it; if the memory of lines is written to."""
+    hardware = goes_on(board())
+    hardware = replace(hardware, core=replace(hardware.core, write_buffer=places))
+    if written:
+        flash = hardware.regions["flash"]
+        flash = replace(flash, times={**flash.times, Operation.WRITE: at(cycles(1))})
+        hardware = replace(hardware, regions={**hardware.regions, "flash": flash})
+    fewer = loaded_behind(AFTER, hardware) < loaded_behind((), hardware)
+    assert fewer is (not written or places < 2)
+
+
+def test_a_stretch_that_lies_elsewhere_may_load_all_that_it_ever_does() -> None:
+    """Moved by less than a line, and at values that were not observed."""
+    blocked = at_point(1, 2, masked_by=(".text", 31))
+    known = characterized(
+        FetchedLines(formula(50, 0), (footprint(0, 1, 2, 3, 5),)),
+        stretch=True,
+        while_blocked=blocked,
+    )
+    hardware = board(sets=8)
+    for moved, lines in ((0, 2), (32, 2), (2, 6)):
+        placed = replace(where_it_was(), addresses={".text": BASE + moved})
+        found = estimate(known, "svc", hardware, placed, {})
+        # Moved, lines 0 to 3 are five, one of which is there, and line 5 is two.
+        assert found.blocking_interrupts == exactly(10 + lines * REFILL)
+    elsewhere = replace(blocked, footprints=(replace(footprint(1), points=((7,),)),))
+    known = characterized(
+        FetchedLines(formula(50, 0), (footprint(0, 1, 2, 3, 5),)),
+        stretch=True,
+        while_blocked=elsewhere,
+    )
+    found = estimate(known, "svc", hardware, where_it_was(), {})
+    assert found.blocking_interrupts == exactly(10 + 4 * REFILL)
 
 
 @pytest.mark.parametrize(
@@ -746,6 +917,23 @@ def test_what_is_waited_for_while_lines_are_loaded_is_in_the_counts_already() ->
     assert priced(lines, CacheState.ALWAYS_MISS, BASE, large) == 6 * REFILL
     plain = hiding(stalls=False)
     assert priced(lines, CacheState.COLD, BASE, plain) == 6 * REFILL
+
+
+def test_what_is_waited_for_in_a_stretch_is_in_its_counts_already() -> None:
+    """At the observed point alone, and in the service's place only if that is less."""
+    group = HiddenStalls(32, ".text", (LOAD_USE,), 2)
+    lost = LinesInVain(32, ".text", 1, 1)
+    blocked = at_point(0, 1, 2, hidden=(group,), in_vain=(lost,))
+    known = characterized(
+        FetchedLines(formula(50, 0), (footprint(*range(6)),)), stretch=True, while_blocked=blocked
+    )
+    found = estimate(known, "svc", hiding(1), where_it_was(), {})
+    assert found.blocking_interrupts.high == 10 + 3 * REFILL - 2 * 20 - (10 + 10)
+    known = characterized(
+        FetchedLines(formula(2, 0), (footprint(*range(6)),)), stretch=True, while_blocked=blocked
+    )
+    found = estimate(known, "svc", hiding(1), where_it_was(), {})
+    assert found.blocking_interrupts.high == 10 + 2 * REFILL
 
 
 def test_a_line_takes_no_less_than_until_it_has_gone_through_the_stages() -> None:

@@ -25,6 +25,7 @@ from wcetchar.model.characterization import (
     FetchedLines,
     Footprint,
     HiddenStalls,
+    LineAfter,
     LineBehind,
     LinesInVain,
     SectionInfo,
@@ -82,7 +83,17 @@ def read(text: str, folder: Path) -> Characterization:
     return load_characterization(str(path))
 
 
-CODE = StretchCode((CodeRange(".text", -4, 8), CodeRange(".text", 40, 44)), wild=2)
+AFTER = (
+    LineAfter(16, ".text", -1),
+    LineAfter(16, ".text", 2),
+    LineAfter(32, ".text", 1),
+)
+CODE = StretchCode(
+    (CodeRange(".text", -4, 8), CodeRange(".text", 40, 44)),
+    wild=2,
+    masked_by=(".text", -5),
+    footprints=(replace(LINES.footprints[0], after=AFTER), LINES.footprints[1]),
+)
 
 
 def with_code(code: StretchCode) -> Characterization:
@@ -100,6 +111,17 @@ def test_the_code_of_a_stretch_reads_back(code: StretchCode, tmp_path: Path) -> 
     assert read(text, tmp_path).services == known.services
     written = json.loads(text)["services"][0]["stretches"][0]["code"]
     assert written["ranges"] == ({".text": "-4+12 40+4"} if code.ranges else {})
+    if code.footprints:
+        assert written["masked_by"] == {"section": ".text", "byte": -5}
+        first, second = written["footprints"]
+        assert first["after"] == {"16": {".text": "-1 2"}, "32": {".text": "1"}}
+        assert second == {"points": [[3]], "ranges": {".text": "0+2"}}
+
+
+def footprinted(**more: Any) -> dict[str, Any]:
+    """The code of a stretch with one footprint, of which some is otherwise."""
+    one = {"points": [[1]], "ranges": {".text": "0+4"}, **more}
+    return {"ranges": {".text": "0+4"}, "footprints": [one]}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +132,16 @@ def test_the_code_of_a_stretch_reads_back(code: StretchCode, tmp_path: Path) -> 
         ({"ranges": {".text": "0-4"}}, "match"),
         ({"wild": 1}, "ranges"),
         ({"ranges": {}, "lines": 3}, "lines"),
+        ({"ranges": {}, "masked_by": {"section": "heap", "byte": 3}}, "`heap` has no address"),
+        ({"ranges": {}, "masked_by": {"section": ".text"}}, "byte"),
+        (footprinted(ranges={"heap": "0+4"}), "the section `heap` has no address"),
+        (footprinted(points=[[1, 2]]), "2 values for 1 parameters"),
+        (footprinted(points=[[1], [1]]), "this point has a footprint"),
+        (footprinted(after={"32": {"heap": "3"}}), "nothing is fetched from the section `heap`"),
+        (footprinted(after={"32": {".text": "3x1"}}), "match"),
+        (footprinted(after={"48": {".text": "3"}}), "48"),
+        (footprinted(hidden={"32": {".text": {"; 3:99": 1}}}), "no succession 99"),
+        (footprinted(in_vain={"32": {"heap": "0x1"}}), "nothing is fetched from the section"),
     ],
 )
 def test_code_that_is_none(code: dict[str, Any], said: str, tmp_path: Path) -> None:
