@@ -14,10 +14,13 @@ import pytest
 from listing import HandTrace
 from test_meanwhile import ONE, made
 
+from wcetchar.analysis import published_stretches
 from wcetchar.analysis.blocking import Stretch
 from wcetchar.analysis.characterize import characterize
-from wcetchar.analysis.line_entries import Entered, Hidden
+from wcetchar.analysis.collector import Code
+from wcetchar.analysis.line_entries import Entered, Hidden, LineEntries
 from wcetchar.analysis.stretch_lines import StretchLines
+from wcetchar.counting.columns import Columns
 from wcetchar.model.access import EventKind
 from wcetchar.model.characterization import (
     Footprint,
@@ -112,6 +115,75 @@ def test_what_comes_after_a_stretch(
     begin = code.masked_by[1] - 3
     found = {(one.size, one.number - begin // one.size) for one in footprint.after}
     assert {one for one in found if one[0] <= 32} == after
+
+
+@pytest.mark.parametrize(("between", "told"), [(2, False), (3, True)])
+def test_behind_a_short_stretch_what_was_written_before_may_be_held_up(
+    assemble_riscv: Assemble, between: int, told: bool
+) -> None:
+    """The instruction that lets interrupts in is the last one of its line of 16 bytes."""
+    rows = [*["nop"] * (6 - between), MASKS, *["nop"] * between, LETS_IN, *["nop"] * 4, "ret"]
+    _, _, footprint = of(assemble_riscv, rows)
+    assert any(one.size == 16 for one in footprint.after) is told
+
+
+def test_what_the_last_instruction_fetches_in_vain_is_not_needed(assemble_riscv: Assemble) -> None:
+    """A return in the last word of a line; and one before it, in the same way."""
+    rows = ["nop"] * 6 + ["jalr x0, 0(ra)"] * 2 + ["nop"] * 16
+    image, table = made(assemble_riscv, (*rows, "ret"))[0]
+    (service,) = (s.address for s in image.symbols if s.name == "service")
+    first = next(n for n, one in enumerate(table.instructions) if one.address == service)
+    index = np.arange(first, first + 8)
+    columns = Columns(table)
+    lines = LineEntries(columns, np.zeros(len(table), dtype=np.int64))
+    address = np.array([table.instructions[n].address for n in index])
+    taken = np.array([False] * 6 + [True, True])
+    found = lines.lines_of(index, address, address + 4, taken)
+    begin = service // 32
+    assert found[32] == {begin, begin + 1}  # in vain for the one before
+    taken = np.array([False] * 7 + [True])
+    found = lines.lines_of(index, address, address + 4, taken)
+    assert found[32] == {begin}
+
+
+def test_a_stretch_is_left_out_only_if_another_one_hides_no_more(assemble_riscv: Assemble) -> None:
+    """Called twice. At first it comes to the second line behind a load that it waits for, and goes
+    round once more; then it jumps there at once. So the first one does all that the second does and
+    more, but the line is hidden in it alone."""
+    rows = (
+        "jal ra, 1f", "nop", "jal ra, 1f", "nop", "ret", "nop", "nop", "nop",
+        "1: " + MASKS, "beqz a0, . + 28", "nop", "nop", "nop", "lw a3, 0(s0)", "nop",
+        "add a4, a3, a3",
+        "nop", "nop", "bnez a1, . - 36", LETS_IN, "nop", "nop", "nop", "jalr x0, 0(ra)",
+    )  # fmt: skip
+    to_the_end = [*range(16, 24)]
+    rounds = [*range(8, 19), 9, *to_the_end]
+    executed = [0, *rounds, 1, 2, 8, 9, *to_the_end, 3, 4]
+    program, trace = made(
+        assemble_riscv, (*LINE, *rows), [*range(8), *(8 + number for number in executed)]
+    )
+    found = characterize([HandTrace(trace)], *program, ONE, tool="test")
+    kept = [
+        stretch
+        for stretch in found.services[0].stretches
+        if stretch.kind is StretchKind.INTERRUPTS and not stretch.goes_on_from
+    ]
+    assert len(kept) == 2
+    hides = [any(g.size == 32 for g in s.code.footprints[0].hidden) for s in kept if s.code]
+    assert sorted(hides) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("masked_by", "told"), [({7}, (".text", 7)), ({None}, None), ({7, None}, None), ({3, 7}, None)]
+)
+def test_a_line_is_there_if_each_occurrence_finds_it(
+    masked_by: set[int | None], told: tuple[str, int] | None
+) -> None:
+    lines = SimpleNamespace(ranges=lambda pairs: frozenset())
+    labeller: Any = SimpleNamespace(lines=lines, joint=None, successions=None)
+    places: Any = SimpleNamespace(ranges=lambda found: (), byte_at=lambda at: (".text", at))
+    found = published_stretches._code(Code(masked_by=masked_by), labeller, places)
+    assert found.masked_by == told
 
 
 class Lines:

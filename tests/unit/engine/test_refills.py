@@ -434,6 +434,27 @@ def test_a_load_that_is_carried_out_again_is_fetched_behind_what_comes_after() -
     assert loaded_behind(AFTER, hardware, again) == 10 + 2 * REFILL
 
 
+def test_a_load_that_is_carried_out_again_may_take_lines_of_a_full_set() -> None:
+    """Five entries more, of a stretch whose lines 1 and 5 share a set."""
+    again = CoreEvent(".text", EventKind.LOAD_BEHIND_STORE)
+    hardware = goes_on(board())
+    cache = DataCache(CacheGeometry(32, 4), load_behind_store=cycles(3))
+    hardware = replace(hardware, core=replace(hardware.core, data_cache=cache))
+    for lines, more in (((1, 5), 5), ((1, 2), 0)):
+        known = characterized(
+            FetchedLines(formula(50, 0), (footprint(*range(12)),)),
+            stretch=True,
+            while_blocked=at_point(*lines, repeated=TWICE),
+        )
+        (service,) = known.services
+        counts = Counts((TraceSection(Blocking(), AccessVector({ALU: 1, again: 1})),))
+        stretch = replace(service.stretches[0], counts=counts)
+        known = replace(known, services=(replace(service, stretches=(stretch,)),), data_lines=(32,))
+        found = estimate(known, "svc", hardware, where_it_was(), {})
+        loaded = (3 + 2 if lines[1] == 5 else 2) + more
+        assert found.blocking_interrupts.high == 10 + loaded * REFILL
+
+
 @pytest.mark.parametrize("places", [0, 1, 2])
 @pytest.mark.parametrize("written", [False, True])
 def test_what_was_written_before_a_stretch_may_be_held_up_in_a_queue(
