@@ -192,7 +192,7 @@ def found_by_wcetchar(resolved: Resolved, parts: Iterator[EventBatch]) -> dict[N
             window, labelled, labeller.blockings, labeller.is_call, labeller.exceptions
         ):
             rows = _counts(
-                rows_of(labelled, stretch, labelled.successions(stretch.first, stretch.last)),
+                rows_of(labelled, stretch),
                 labeller,
                 resolved,
             )

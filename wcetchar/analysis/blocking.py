@@ -205,8 +205,13 @@ def held_off(blocking: Blocking, kind: StretchKind) -> bool:
     return blocking.masks if kind is StretchKind.INTERRUPTS else blocking.holds_preemption
 
 
-def rows_of(labelled: Labelled, stretch: Stretch, successions: tuple[Codes, Codes]) -> Codes:
-    """Everything that a stretch counts, packed; ``successions``: its own (``Labelled``)."""
+def rows_of(
+    labelled: Labelled, stretch: Stretch, successions: tuple[Codes, Codes] | None = None
+) -> Codes:
+    """Everything that a stretch counts, packed; ``successions``: its own, if they were asked for
+    already."""
+    if successions is None:
+        successions = labelled.successions(stretch.first, stretch.last)
     code, where = successions
     inside = (labelled.position >= stretch.first) & (labelled.position <= stretch.last)
     return np.concatenate(
