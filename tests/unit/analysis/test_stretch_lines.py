@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -266,6 +268,17 @@ def test_what_is_joined_stays_as_it_is() -> None:
     assert stretches.joined(one, other) is both
     assert stretches.joined(both, other) is both
     assert stretches.joined(both, one) is both
+
+
+def test_what_was_joined_is_kept() -> None:
+    """Else what comes later may have its name, and get what is not its own."""
+    stretches = StretchLines(Lines())  # type: ignore[arg-type]
+    one, other = entered({1: 2}, {}), entered({2: 3}, {})
+    kept = [weakref.ref(one), weakref.ref(other)]
+    stretches.joined(one, other)
+    del one, other
+    gc.collect()
+    assert all(ref() is not None for ref in kept)
 
 
 @pytest.mark.parametrize(
