@@ -46,6 +46,10 @@ def published_stretches(
 
     code = collector.code[name]
     codes = {key: _code(code[key], labeller, places) for key in found}
+    fetched = {
+        key: {point: one.ranges for one in codes[key].footprints for point in one.points}
+        for key in found
+    }
     used = {
         key: published_use(one, resolved.section_names, places.begins)
         for key, one in collector.used_blocked[name].items()
@@ -53,13 +57,10 @@ def published_stretches(
 
     def loads_as_much(one: StretchKey, two: StretchKey) -> bool:
         """At each observed point, or where ``one`` was not observed, by all that it ever loads."""
-        footprints = {p: f.ranges for f in codes[one].footprints for p in f.points}
+        mine, its = fetched[one], fetched[two]
         return all(
-            point not in footprints
-            or (
-                code[one].entered[point].loads_as_much(entered)
-                and holds(footprints[point], places.ranges(entered.ranges))
-            )
+            point not in mine
+            or (code[one].entered[point].loads_as_much(entered) and holds(mine[point], its[point]))
             for point, entered in code[two].entered.items()
         )
 

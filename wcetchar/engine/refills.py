@@ -336,11 +336,16 @@ class RefillPrices:
             used = frozenset(names)
         return Loaded(cache(lambda values: self.of(service, values).unhidden), used)
 
+    def _own_code(self, stretch: BlockingStretch) -> StretchCode | None:
+        """What a stretch is priced by; ``None``: by the refills of its service."""
+        alone = self.state is CacheState.COLD and not calls_inside(stretch)
+        return stretch.code if alone else None
+
     def _own(self, stretch: BlockingStretch) -> Interval | None:
         """All that a stretch loads, whatever the cache holds when it begins, at any values of the
         parameters; ``None``: as much as its service."""
-        code = stretch.code
-        if code is None or self.state is not CacheState.COLD or calls_inside(stretch):
+        code = self._own_code(stretch)
+        if code is None:
             return None
         lines = self._dearest_section(self._lines(code.ranges))
         if not fits(self.geometry, lines):
@@ -354,8 +359,8 @@ class RefillPrices:
     ) -> Interval | None:
         """The same at values that were observed, where the code lies as it was characterized: of
         the lines that it loads there, less what goes on while they are loaded."""
-        code = stretch.code
-        if code is None or self.state is not CacheState.COLD or calls_inside(stretch):
+        code = self._own_code(stretch)
+        if code is None:
             return None
         footprint = next((f for f in code.footprints if values in f.points), None)
         if footprint is None:
