@@ -43,8 +43,12 @@ T = TypeVar("T")
 EVERY_ISSUE = 1
 STAGES = 5
 """Cycles from the fetch of an instruction until it retires, where nothing waits."""
-ECALL_BYTES = 4
+ECALL_BYTES = WORD = 4
+FETCHED_IN_VAIN = 4 * WORD
+"""Behind a branch, until that is decided in `memory`."""
 LINE_BYTES = 32
+UNTIL_ASKED = 1
+"""From a fetch that has to wait for a line until that is asked for; the next fetch waits, too."""
 AFTER_LOADED = 2
 """A line's last word is written in the cycle after its answer; then the next fetch begins."""
 
@@ -384,18 +388,29 @@ def _until_supervisor_call(program: Program, run: Run, trap: int, transfer: int)
             loaded: by so much the trap came later in the reference than behind an instruction
             that transfers nothing.
     """
-    end = supervisor_call(program, program.at(int(run.address[trap - 1])))
+    before = program.at(int(run.address[trap - 1]))
+    end = supervisor_call(program, before)
     assert end is not None
+    own, behind = _lines(end - ECALL_BYTES, end), _lines(end, end + WORD)
+    vain = set() if before.flow is Flow.NEXT else _lines(before.end, before.end + FETCHED_IN_VAIN)
     due = fetched = int(run.cycle[trap - 1]) + transfer + EVERY_ISSUE - STAGES
     at = int(np.searchsorted(run.loaded, due - AFTER_LOADED, side="right"))
-    while at < len(run.loaded) and run.asked[at] <= fetched + AFTER_LOADED:
-        begin = int(run.line[at])
-        own = begin < end and end - ECALL_BYTES < begin + LINE_BYTES
-        if not own and run.asked[at] > due:
-            break  # for what is behind it
+    while at < len(run.loaded) and run.asked[at] < run.cycle[trap]:
+        line = int(run.line[at])
+        if line not in own:
+            # For what is behind it: that may be fetched while the instruction before it waits.
+            if before.flow is Flow.NEXT or run.asked[at] > due + UNTIL_ASKED:
+                break
+            if line in behind and line not in vain:
+                break
         fetched = int(run.loaded[at]) + AFTER_LOADED
         at += 1
     return transfer + EVERY_ISSUE + fetched - due
+
+
+def _lines(begin: int, end: int) -> set[int]:
+    """That the bytes from ``begin`` to before ``end`` lie in."""
+    return {n // LINE_BYTES * LINE_BYTES for n in (begin, end - 1)}
 
 
 def _refill_under_way(program: Program, run: Run, behind: int, transfer: int) -> int:
@@ -408,7 +423,7 @@ def _refill_under_way(program: Program, run: Run, behind: int, transfer: int) ->
     retires = int(run.cycle[behind - 1]) + transfer + EVERY_ISSUE
     fetched = retires - STAGES
     at = int(np.searchsorted(run.loaded, fetched - AFTER_LOADED, side="right"))
-    if at == len(run.loaded) or run.asked[at] > fetched + 1:
+    if at == len(run.loaded) or run.asked[at] > fetched + UNTIL_ASKED:
         return 0
     begin = int(run.line[at])
     if begin < first.end and first.address < begin + LINE_BYTES:

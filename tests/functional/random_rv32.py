@@ -49,6 +49,8 @@ _BEHIND = """
 exit_block:
   .word 0x20026, 0
 """
+ENDS = _END + _BEHIND
+"""What ends a program on the bench."""
 
 
 class _Writer:

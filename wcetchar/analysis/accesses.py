@@ -18,10 +18,11 @@ Counted are, for the executed instructions i = 1..n of a window in their own ord
 * the data accesses, by the section of their address. A multi-register transfer is a burst. A
   misaligned access is split into the aligned ones that a 32-bit bus needs (Armv7-M ARM, A3.2.1
   allows it; Cortex-M3 TRM, "Unaligned access"), beside one unaligned-access event;
-* for handlers one exception entry (of unknown section: what it discards was fetched for the code
-  that it interrupts) and one exit, and what the hardware does there by itself, which
-  no emulator reports: the frame that it writes and reads, the vector (``ExceptionModel``); for any
-  window the floating-point part of frames, where ``floating_point`` says that it is moved.
+* for handlers one exception entry, or one supervisor call entry where nothing else enters (of
+  unknown section: what it discards was fetched for the code that it interrupts), and one exit, and
+  what the hardware does there by itself, which no emulator reports: the frame that it writes and
+  reads, the vector (``ExceptionModel``); for any window the floating-point part of frames, where
+  ``floating_point`` says that it is moved.
 
 Soundness: what follows an instruction must be one of its successors, and the accesses must be
 those that the table promises; anything else is an error, because then the trace, the image or the
@@ -301,7 +302,7 @@ class Labeller:
         )
         vector, frame = np.array([self._vector_section]), np.array([stack])
         for position, operation, event in (
-            (0, Operation.WRITE, EventKind.EXCEPTION_ENTRY),
+            (0, Operation.WRITE, model.entry(window.service.exceptions)),
             (count - 1, Operation.READ, EventKind.EXCEPTION_EXIT),
         ):
             where = np.array([position])

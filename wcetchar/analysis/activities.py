@@ -38,7 +38,7 @@ class Activities(Recorder):
         elif (model.interrupt_bit or model.interrupts) and before.last >= 0:
             last = self._table.instructions[before.last]
             self._context.called = last.flow is Flow.SUPERVISOR_CALL
-        self._context.by_call = self._context.called or number == model.supervisor_call
+        self._context.by_call = self._context.called or number in model.supervisor_calls
         # What an interrupt takes that is let in is its own; only a switch goes on with the rest.
         joint = Joint.HANDLER if self._context.by_call else Joint.THREAD
         before.left = Edge(joint, self._blocking)

@@ -290,7 +290,7 @@ class _Linear:
         if event.kind.is_of_data_cache:
             return self._load(event)
         core = self._profile.core
-        kind = event.kind.priced_as
+        kind = core.priced_as(event.kind)
         promised = Assumption.CODE_ALIGNMENT in self._map.assumptions
         own = _NOTHING
         if event.kind.is_realigned and promised:

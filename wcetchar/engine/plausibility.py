@@ -32,8 +32,10 @@ _NOT_LESS: Final = (
     (EventKind.LOAD_MULTIPLE, EventKind.LOAD),
     (EventKind.STORE_MULTIPLE, EventKind.STORE),
     (EventKind.FLOAT_DIVIDE, EventKind.FLOAT),
+    (EventKind.EXCEPTION_ENTRY, EventKind.SUPERVISOR_CALL_ENTRY),
 )
-"""(kind, kind that it hardly takes less than)."""
+"""(kind, kind that it hardly takes less than). Where a handler serves supervisor calls and others,
+each of its entries is any exception's."""
 
 _DEPENDS: Final = frozenset(
     {
@@ -42,6 +44,7 @@ _DEPENDS: Final = frozenset(
         EventKind.FLOAT_SQUARE_ROOT,
         EventKind.MULTIPLY_LONG,
         EventKind.EXCEPTION_ENTRY,
+        EventKind.SUPERVISOR_CALL_ENTRY,
     }
 )
 """Kinds with wide ranges: time depends on operands, which no trace shows; and the entry of an

@@ -382,7 +382,7 @@ class Pricer:
         """The time of an event beside what it fetches in vain; zero if it has none."""
         if kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:
             return ZERO_SPAN
-        quantity = self.profile.core.events.get(kind.priced_as)
+        quantity = self.profile.core.events.get(self.profile.core.priced_as(kind))
         if quantity is None:
             return ZERO_SPAN
         return span_of(quantity, None, not_a_time(self.profile.name, "core", "events", kind.value))
@@ -440,7 +440,7 @@ class Pricer:
         if event.kind.is_of_data_cache:
             return self._load(event, blocked=False)
         core = self.profile.core
-        kind = event.kind.priced_as
+        kind = core.priced_as(event.kind)
         if event.kind.is_realigned and Assumption.CODE_ALIGNMENT in self.map.assumptions:
             return Price(CORE, Interval())
         quantity = core.events.get(kind)

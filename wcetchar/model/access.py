@@ -197,6 +197,8 @@ class EventKind(StrEnum):
     # (counting/fetched_again.py).
     LOAD_BEHIND_STORE_NEAR = "load behind store near"
     SECOND_LOAD_BEHIND_STORE_NEAR = "second load behind store near"
+    # An entry that only a supervisor call makes (ExceptionModel.entry).
+    SUPERVISOR_CALL_ENTRY = "supervisor call entry"
 
     __hash__ = str.__hash__  # as above
 
@@ -343,6 +345,7 @@ _BESIDE = (
             EventKind.PIPELINE_REFILL,
             EventKind.UNALIGNED_ACCESS,
             EventKind.EXCEPTION_ENTRY,
+            EventKind.SUPERVISOR_CALL_ENTRY,
             EventKind.EXCEPTION_EXIT,
             EventKind.FLOAT_CONTEXT_SAVE,
             EventKind.FLOAT_CONTEXT_RESTORE,

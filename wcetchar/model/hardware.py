@@ -187,6 +187,15 @@ class Core:
     fetches_ahead: FetchBuffer | None = None
     data_cache: DataCache | None = None
 
+    def priced_as(self, kind: EventKind) -> EventKind:
+        """The kind whose price an event has: what supervisor calls enter has that of any exception
+        where it has none of its own."""
+        kind = kind.priced_as
+        if kind is not EventKind.SUPERVISOR_CALL_ENTRY:
+            return kind
+        own = kind in self.events or kind in self.discarded_fetches
+        return kind if own else EventKind.EXCEPTION_ENTRY
+
     def caches(self, region: Region, operation: Operation) -> bool:
         """What is in the region may be in a cache. The region's time of this operation is that of a
         hit then, in cycles of the core, and asks no bus."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -383,8 +384,7 @@ class ExceptionModel:
             let interrupts in; 0: the number does not tell.
         interrupts: the same by number, each with what it shows of a mask register; for instruction
             sets whose numbers have no such bit.
-        supervisor_call: number of the exception that a supervisor call enters, where it tells; else
-            the instruction before it does.
+        supervisor_calls: numbers of the exceptions that a supervisor call enters.
         banked: mask registers of which each processor mode has its own. What they hold is not known
             once the mode may have changed: in a handler after a handler that interrupted it, and
             after an instruction that writes the others.
@@ -402,10 +402,21 @@ class ExceptionModel:
     keeps_masks: frozenset[int] = frozenset()
     interrupt_bit: int = 0
     interrupts: tuple[tuple[int, MaskWrite], ...] = ()
-    supervisor_call: int | None = None
+    supervisor_calls: frozenset[int] = frozenset()
     banked: tuple[MaskRegister, ...] = ()
     thread_key: ThreadKey = ThreadKey.REGISTERS
     unnoticed: int = 1
+
+    def entry(self, exceptions: Iterable[int]) -> EventKind:
+        """How a handler is entered that serves these exceptions; none: it serves all.
+
+        What a supervisor call enters is fetched behind that call alone; any other exception may
+        come behind any instruction, which a core may have to wait for first.
+        """
+        served = frozenset(exceptions)
+        if served and served <= self.supervisor_calls:
+            return EventKind.SUPERVISOR_CALL_ENTRY
+        return EventKind.EXCEPTION_ENTRY
 
 
 M_PROFILE_EXCEPTIONS: Final = ExceptionModel(
@@ -413,7 +424,7 @@ M_PROFILE_EXCEPTIONS: Final = ExceptionModel(
     vector_reads=1,
     exit_masks=(MaskWrite(MaskRegister.FAULTMASK, constant=0),),
     keeps_masks=frozenset({2}),
-    supervisor_call=11,
+    supervisor_calls=frozenset({11}),
 )
 """Armv7-M Architecture Reference Manual (DDI 0403E), B1.5.6 to B1.5.8: the basic frame; a return
 from any exception but NMI (B1.5.2: number 2) clears FAULTMASK. Armv6-M has the same frame and no
@@ -440,11 +451,12 @@ ARMV4T_EXCEPTIONS: Final = ExceptionModel(
         (6, MaskWrite(MaskRegister.CPSR_I, constant=0)),
         (7, MaskWrite(MaskRegister.CPSR_F, constant=0)),
     ),
+    supervisor_calls=frozenset({2}),
     banked=(MaskRegister.SPSR_I, MaskRegister.SPSR_F),
 )
 """Arm Architecture Reference Manual (DDI 0100I), A2.6: every exception moves CPSR to the SPSR of
-its mode and sets I; numbers are vector addresses / 4, so that 6 is IRQ and 7 FIQ. (FIQ sets F as
-well; what holds IRQ off counts as holding off all interrupts, so nothing depends on that.) No
+its mode and sets I; numbers are vector addresses / 4, so that 2 is SWI, 6 IRQ and 7 FIQ. (FIQ sets
+F as well; what holds IRQ off counts as holding off all interrupts, so nothing depends on that.) No
 memory is touched: vectors are instructions. Unnoticed: the manuals do not say; as of Cortex-M."""
 
 RISCV_MACHINE_EXCEPTIONS: Final = ExceptionModel(
@@ -454,13 +466,15 @@ RISCV_MACHINE_EXCEPTIONS: Final = ExceptionModel(
         MaskWrite(MaskRegister.MSTATUS_MIE, constant=0),
     ),
     interrupt_bit=1 << 31,
+    supervisor_calls=frozenset({8, 9, 11}),
     thread_key=ThreadKey.STACK_POINTER,
 )
 """RISC-V Privileged Architecture (20211203), 3.1.6.1 (a trap: MPIE <- MIE, MIE <- 0), 3.1.15
-(``mcause``), 3.4 (reset clears MIE). No memory is touched: the handler saves what it needs by
-itself, and vectored traps jump into a table of instructions. What ``mret`` does stands in the table
-of effects. Unnoticed: by 3.1.9 a write to mstatus has interrupts evaluated right behind it, but
-VexRiscv executes two more instructions (docs/explanation/rtl.md, "Two stretches that are one")."""
+(``mcause``: `ecall` from U, S and M mode), 3.4 (reset clears MIE). No memory is touched: the
+handler saves what it needs by itself, and vectored traps jump into a table of instructions. What
+``mret`` does stands in the table of effects. Unnoticed: by 3.1.9 a write to mstatus has interrupts
+evaluated right behind it, but VexRiscv executes two more instructions (docs/explanation/rtl.md,
+"Two stretches that are one")."""
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,7 @@ class PathModels:
         services = self._resolved.services
         return frames(
             self._resolved.table.exceptions,
+            service.exceptions,
             services.task_stack or UNKNOWN_SECTION,
             services.vector_section or UNKNOWN_SECTION,
         )

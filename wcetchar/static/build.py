@@ -69,8 +69,9 @@ class Frames:
     exit: Callable[[str], AccessVector]
 
 
-def frames(model: ExceptionModel, stack: str, vectors: str) -> Frames:
-    """``stack``: section of the stack that the frame is on; ``vectors``: of the vector table."""
+def frames(model: ExceptionModel, exceptions: Iterable[int], stack: str, vectors: str) -> Frames:
+    """``exceptions``: numbers of those that the handler serves, none: it serves all; ``stack``:
+    section of the stack that the frame is on; ``vectors``: of the vector table."""
 
     def words(operation: Operation) -> list[tuple[Key, int]]:
         return [
@@ -80,7 +81,7 @@ def frames(model: ExceptionModel, stack: str, vectors: str) -> Frames:
 
     # What entry discards was fetched for whatever was interrupted, wherever that lies.
     entry: list[tuple[Key, int]] = [
-        (CoreEvent(UNKNOWN_SECTION, EventKind.EXCEPTION_ENTRY), 1),
+        (CoreEvent(UNKNOWN_SECTION, model.entry(exceptions)), 1),
         *words(Operation.WRITE),
         (AccessClass(vectors, Operation.READ, 32, Pattern.SINGLE), model.vector_reads),
     ]

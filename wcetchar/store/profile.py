@@ -365,6 +365,7 @@ class CoreDoc(YamlModel):
                 kind: self.other_events
                 for kind in EventKind
                 if not (kind.is_stall or kind.is_of_cache)
+                and kind is not EventKind.SUPERVISOR_CALL_ENTRY  # has that of any exception
             }
             events = others | events
         cache = self.instruction_cache
