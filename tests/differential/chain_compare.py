@@ -13,7 +13,7 @@ from stall_count import KINDS
 
 Symbols = dict[str, tuple[int, int]]
 BESIDE = {
-    *("pipeline refill", "exception entry", "exception exit"),
+    *("pipeline refill", "exception entry", "supervisor call entry", "exception exit"),
     *("float context save", "float context restore"),
     *KINDS,
 }

@@ -180,6 +180,7 @@ class Machine:
     """The run, with everything that the windows need looked up once."""
 
     masks_in_handlers = False
+    supervisor_calls = frozenset({11})  # DDI 0403, B1.5.2: SVCall
     """The hardware enters them with interrupts masked."""
 
     def __init__(self, listing: Listing, log: Log, run: Run, services: dict[str, Any]) -> None:
@@ -679,7 +680,7 @@ class Machine:
                 number = self._does[done] = self._number_of((*self._rows(done[0], step),))
             does.append(number)
         if window.exception:
-            for step, key in self._frame(steps):
+            for step, key in self._frame(window):
                 at = bisect_left(steps, step)
                 does[at] = self._number_of((*self.known[does[at]], key))
         cuts = [0, *(n + 1 for n, end in enumerate(ends[:-1]) if end), len(pcs)]
@@ -814,12 +815,19 @@ class Machine:
             operation = "write" if write else "read"
             yield (self.section_of_data(line, address), operation, str(8 * size), pattern)
 
-    def _frame(self, steps: list[int]) -> Iterator[tuple[int, Key]]:
+    def _entered(self, window: Window) -> str:
+        """The event of its entry."""
+        served = self.services[window.name].get("exceptions")
+        calls = bool(served) and not set(served) - self.supervisor_calls
+        return "supervisor call entry" if calls else "exception entry"
+
+    def _frame(self, window: Window) -> Iterator[tuple[int, Key]]:
         """What the core does by itself around a handler that interrupted a thread (DDI 0403, B1.5.6
         to B1.5.8): eight registers saved and restored, one vector read."""
+        steps = window.steps
         first, last = steps[0], steps[-1]
         stack = self.hardware["task stack"]
-        yield first, ("?", "exception entry")
+        yield first, ("?", self._entered(window))
         yield last, (self.section(self.run.pcs[last]), "exception exit")
         yield first, (self.hardware["vector section"], "read", "32", "single")
         for number in range(8):
@@ -964,9 +972,9 @@ class TrapMachine(Machine):
         """At each step."""
         raise NotImplementedError
 
-    def _frame(self, steps: list[int]) -> Iterator[tuple[int, Key]]:
-        first, last = steps[0], steps[-1]
-        yield first, ("?", "exception entry")
+    def _frame(self, window: Window) -> Iterator[tuple[int, Key]]:
+        first, last = window.steps[0], window.steps[-1]
+        yield first, ("?", self._entered(window))
         yield last, (self.section(self.run.pcs[last]), "exception exit")
 
 

@@ -10,12 +10,12 @@ at most is under way, one that begins behind the slowest write takes just as lon
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from wcetchar.engine import estimate
@@ -143,9 +143,12 @@ def simulated(
     phase: int,
     outside: Outside | None,
     offset: int,
+    reached: int = 0,
+    read: bool = False,
 ) -> int:
     """Cycles from the first instruction until the core goes on behind the last one. ``pending``:
-    the sections of writes that were given to the bus right before."""
+    the sections of writes that were given to the bus right before, but for ``reached`` cycles in
+    which control was transferred. ``read``: in their place one read was waited for."""
     cycle = phase
     ends: list[int] = []  # the bus ends each access right before this cycle
 
@@ -170,6 +173,9 @@ def simulated(
 
     for section in pending:  # the first one was issued a cycle ago
         ends.append(serve(max(cycle, free(0) + 1), section) if ends else serve(cycle, section))
+    if read:
+        ends.append(cycle + 1)
+    cycle += reached
     start = cycle
     for step in run:
         took = step.work - step.less
@@ -186,8 +192,9 @@ def simulated(
     return cycle - start
 
 
-def keys_of(run: list[Step], counted: bool) -> list[Key]:
-    """What is counted of a run, each key as often as it is."""
+def keys_of(run: list[Step], counted: bool, begins: Succession | None = None) -> list[Key]:
+    """What is counted of a run, each key as often as it is. ``begins``: has what is known of what
+    ran before."""
     keys: list[Key] = []
     before: AccessClass | None = None
     for number, step in enumerate(run):
@@ -200,7 +207,10 @@ def keys_of(run: list[Step], counted: bool) -> list[Key]:
             writes = step.write and before is not None and before.operation is Operation.WRITE
             then = between_of(run[number + 1], False) if writes and number + 1 < len(run) else []
             late = len(step.late)
-            keys.append(Succession(before, tuple(between), late, False, access, tuple(then)))
+            one = Succession(before, tuple(between), late, False, access, tuple(then))
+            if begins is not None and not number:
+                one = replace(one, settled=begins.settled, called=begins.called)
+            keys.append(one)
         before = access
     if counted:
         keys.append(Succession(before, (), 0, False, None))
@@ -231,7 +241,9 @@ def kernel_of(keys: list[Key], counted: bool) -> Characterization:
     )
 
 
-def board_of(bus: Bus, outside: Outside | None) -> HardwareProfile:
+def board_of(
+    bus: Bus, outside: Outside | None, transfers: Mapping[EventKind, Quantity] | None = None
+) -> HardwareProfile:
     one = Quantity.exactly(1, Unit.CYCLES)
     none = Quantity.exactly(0, Unit.CYCLES)
     core = Core(
@@ -244,6 +256,7 @@ def board_of(bus: Bus, outside: Outside | None) -> HardwareProfile:
             EventKind.CONSECUTIVE_ACCESS: Quantity.exactly(bus.turnaround, Unit.CYCLES),
             EventKind.FETCH_HELD_LATE: one,
             EventKind.PIPELINE_REFILL: none,
+            **(transfers or {}),
         },
         overlap={Operation.READ: one, Operation.WRITE: one},
         write_buffer=bus.buffered,
@@ -340,3 +353,47 @@ def test_where_nothing_is_uncertain_the_estimate_is_reached(
     run[0] = replace(run[0], work=0)
     run[-1] = replace(run[-1], write=False)
     assert worst(bus, run, None) == estimated(bus, run, None, True)
+
+
+def cycles(low: int, high: int) -> Quantity:
+    return Quantity(Fraction(low), Fraction(low), Fraction(high), Unit.CYCLES)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    buses,
+    st.lists(steps, min_size=1, max_size=4),
+    outsides,
+    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)),
+    st.booleans(),
+)
+@example(Bus((3, 3), (1, 1), 1, 2), [load()], None, (1, 1, 2), True)
+@example(Bus((3, 3), (1, 1), 1, 2), [store(), load()], Outside(0, 5), (1, 1, 0), True)
+@example(Bus((1, 1), (1, 1), 4, 1), [load()], None, (3, 1, 2), False)
+@example(Bus((6, 1), (3, 2), 2, 3), [load(1)], Outside(8, 4), (2, 2, 1), True)
+def test_what_lies_between_is_a_transfer_of_control(
+    bus: Bus,
+    run: list[Step],
+    outside: Outside | None,
+    transfer: tuple[int, int, int],
+    called: bool,
+) -> None:
+    """Behind a call, that and the refill; behind the return of a handler that read last, a refill.
+    Both may take longer than their least."""
+    call, refill, more = transfer
+    times = {
+        EventKind.CALL: cycles(call, call + more),
+        EventKind.CALL_INDIRECT: cycles(call + more, call + more),
+        EventKind.BRANCH_TAKEN: cycles(call, call),
+        EventKind.PIPELINE_REFILL: cycles(refill, refill + more),
+    }
+    begins = Succession(None, (), 0, False, None, settled=not called, called=called)
+    kernel = kernel_of(keys_of(run, True, begins), True)
+    high = estimate(kernel, "run", board_of(bus, outside, times), PLACED, {}).total.high
+    reached = call + refill if called else refill
+    # Where no write goes on, a turnaround shows at the very next instruction alone.
+    assume(bus.buffered or called or reached >= bus.turnaround)
+    for pending, phase, offset in beginnings(bus, outside):
+        if called or not pending:
+            took = simulated(bus, run, pending, phase, outside, offset, reached, not called)
+            assert took <= high

@@ -231,6 +231,7 @@ class Labeller:
             self._stalls.late(executed.index, taken),
             tuple(cuts.tolist()),
             window.behind_reads,
+            window.is_called,
             bool(window.float_frames)
             or (window.exception is not None and self.exceptions.frame_words > 0),
         )

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from wcetchar.model.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.masks import MaskState
-from wcetchar.model.service import Part, Service
+from wcetchar.model.service import Part, Service, ServiceKind
 from wcetchar.model.trace import Event
 
 LONGEST_WINDOW = 1 << 20
@@ -181,6 +181,12 @@ class Window:
             goes_on.append(0)
         begins = self.begins.tolist()
         return frozenset(begins[n] for n in goes_on if self.pieces[n].behind_read)
+
+    @property
+    def is_called(self) -> bool:
+        """It begins right behind a call."""
+        begins = self.part in (Part.WHOLE, Part.UNTIL_SWITCH)
+        return begins and self.service.kind not in (ServiceKind.HANDLER, ServiceKind.ACTIVATION)
 
     @property
     def behind(self) -> int:

@@ -12,7 +12,8 @@ That ends at a barrier, and windows in which the hardware stores or restores reg
 
 Inputs: the data accesses of a window in their order, its core events, and which of its instructions
 transfer control late. Output: one succession for each access, with the access before it; of the
-first the one before is not known, and of the last one none follows. Where another activity ran in
+first the one before is not known (but that a call came before the window, where one did:
+``called``), and of the last one none follows. Where another activity ran in
 between (a cut) the same holds: what it did to the bus is its own. But where a handler ran there
 that read last, which every thread that it switches in to comes behind, that is known (``settled``).
 What led to a beginning may have transferred control late.
@@ -70,6 +71,7 @@ _ISSUE_SHIFT: Final = 36
 _SECTION_SHIFT: Final = 44
 _NOTHING: Final = -1
 _SETTLED: Final = -2
+_CALLED: Final = -3
 _OF_ROW: Final = 4
 _OF_GAP: Final = 2 + REACH
 _NO_GAP: Final = (0, 0, *(_NOTHING for _ in range(REACH)))
@@ -138,6 +140,7 @@ class Successions:
             self._access(access),
             then,
             before == _SETTLED,
+            before == _CALLED,
         )
         return key, (_maker(before), _maker(access))
 
@@ -199,6 +202,7 @@ class Gaps:
         late: of each instruction: it transfers control late, and the fetch unit is not held.
         cuts: instructions that begin behind another activity.
         settled: those of them, and of the first one, behind one that read last.
+        called: the first one is behind a call.
         hardware: it has accesses of its own among these, which are no successions.
     """
 
@@ -209,6 +213,7 @@ class Gaps:
     late: Codes
     cuts: tuple[int, ...]
     settled: frozenset[int] = frozenset()
+    called: bool = False
     hardware: bool = False
 
     def within(self, first: int, last: int) -> tuple[Codes, Codes]:
@@ -227,6 +232,8 @@ class Gaps:
         start = np.concatenate(([first - 1], position))  # what lies before each gap
         stop = np.concatenate((position, [last + 1]))  # and behind it
         begins = _SETTLED if first in self.settled else _NOTHING
+        if not first and self.called:
+            begins = _CALLED
         before = np.concatenate(([begins], code))
         access = np.concatenate((code, [_NOTHING]))
         steps = start[:, None] + 1 + np.arange(REACH)[None, :]
@@ -266,6 +273,7 @@ def gaps(
     late: npt.NDArray[np.bool_],
     cuts: tuple[int, ...],
     settled: frozenset[int] = frozenset(),
+    called: bool = False,
     hardware: bool = False,
 ) -> Gaps:
     """Of a window.
@@ -277,6 +285,7 @@ def gaps(
         late: it transfers control late.
         cuts: instructions that begin behind another activity.
         settled: those of them, and of the first one, behind one that read last.
+        called: the first one is behind a call.
         hardware: it has accesses of its own in the window, which are not among these.
     """
     order = np.argsort(accesses[1], kind="stable")
@@ -294,5 +303,6 @@ def gaps(
         unheld.astype(np.int64),
         cuts,
         settled,
+        called,
         hardware,
     )

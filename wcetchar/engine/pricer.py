@@ -48,7 +48,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from wcetchar.engine.data_cache import DataCachePrices
 from wcetchar.engine.errors import PricingError, not_a_time
@@ -86,6 +86,8 @@ from wcetchar.model.symbolic import least, most
 
 CORE = "core"
 """What stands in the place of a region for core events."""
+_CALLS: Final = (EventKind.CALL, EventKind.CALL_INDIRECT, EventKind.BRANCH_TAKEN)
+"""What a service may be called by; the last one from a function that ends with the call."""
 
 
 class Pricer:
@@ -355,6 +357,8 @@ class Pricer:
             turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),
             held=self._own(EventKind.FETCH_HELD_LATE),
             event=lambda event: self._own(event.kind),
+            called=least(*(self._least(kind) for kind in _CALLS)),
+            refilled=self._least(EventKind.PIPELINE_REFILL),
             reached=lambda access: self._regions(access.section, access.operation) or [],
             writable=lambda: self.placement.permitting(Operation.WRITE),
             cached=core.caches,
@@ -362,6 +366,11 @@ class Pricer:
                 region, operation, width, Pattern.SINGLE
             ),
         )
+
+    def _least(self, kind: EventKind) -> Fraction:
+        """The least time of an event in nanoseconds."""
+        low: Fraction = in_nanoseconds(self._own(kind), self.clock).low
+        return low
 
     def _edges_known(self) -> bool:
         """Nothing but prices in cycles lies between two accesses."""

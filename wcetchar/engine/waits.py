@@ -28,9 +28,14 @@ wait is taken, divider - 1 cycles. A core that reaches an edge later than priced
 are upper ends, and one that is earlier finds the same edge or an earlier one.
 
 Where the one before is not known, N writes to the slowest region were begun right before; where
-each access waits for others (``interference``), what they wait for is added by the pricer. Where a
-handler that switched read last before it (``settled``) none was, for a read waits for all of them;
-but a turnaround may be left. Where a handler ends, the longest wait for what it leaves behind is
+each access waits for others (``interference``), what they wait for is added by the pricer. Behind a
+call (``called``) they were begun before that, which accesses nothing itself, or reads last::
+
+    posted -= least of the times of calls and jumps + least time of a refill
+
+Where a handler that switched read last before it (``settled``) none was, for a read waits for all
+of them; but a turnaround may be left, less the refill behind the handler's return. These times are
+charged to whoever calls or returns, and may be shorter than that, so they count at their least. Where a handler ends, the longest wait for what it leaves behind is
 charged to it, and so is an edge. What a call leaves behind is its caller's to wait for.
 
 Source: the equations are those of a queue with one place (max-plus), and what several put off as
@@ -89,6 +94,8 @@ class Bus:
         turnaround: what an access right behind another one costs beside.
         held: what a late transfer costs where the fetch unit is held.
         event: the time of an event beside what it fetches in vain, as it is charged.
+        called, refilled: at least so many nanoseconds go by with a call, and with the refill behind
+            it or behind the return of a handler.
         reached: regions that an access may reach.
         writable: regions that a write may have been made to.
         cached: a cache holds what is there, so the operation asks no bus.
@@ -106,6 +113,8 @@ class Bus:
     turnaround: Span
     held: Span
     event: Callable[[CoreEvent], Span]
+    called: Fraction
+    refilled: Fraction
     reached: Callable[[AccessClass], list[Region]]
     writable: Callable[[], list[Region]]
     cached: Callable[[Region, Operation], bool]
@@ -204,7 +213,8 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
         turnaround = bus.turnaround if succession.is_dearest else ZERO_SPAN
         return _value(less(_end(turnaround, end), ZERO_SPAN, bus.clock), end)
     if succession.settled:
-        return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
+        left = _value(less(_end(bus.turnaround, end), between, bus.clock), end)
+        return most(Fraction(0), left - bus.refilled)
     if before is not None and not (bus.posted and before.may_be_posted):
         if succession.access is None or succession.access.pattern is Pattern.NEXT:
             return Fraction(0)
@@ -214,6 +224,7 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
     # More that is hidden makes a shorter wait, and nothing else that is charged holds it.
     overlap = _end(bus.overlap, _OPPOSITE[end])
     ends_here = succession.access is None and not leaves(succession)
+    called = bus.called + bus.refilled
     busy = [_busy(bus, end)] if bus.posted > 1 and end != "low" else []
     found = [Fraction(0)]
     for region in bus.writable() if before is None else bus.reached(before):
@@ -229,6 +240,8 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             if room is not None:
                 posted = most(Fraction(0), posted - room)
+            if succession.called:
+                posted = most(Fraction(0), posted - called)
             found.append(held if ends_here else most(posted, held))
     return most(*found)
 

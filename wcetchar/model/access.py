@@ -385,6 +385,7 @@ class Succession:
             access, or the end of the window.
         settled: ``before`` is not known, but to be a read of the handler that ran right before and
             switched, or was called: one that waited for all writes, so that none is under way.
+        called: ``before`` is not known, and the window begins right behind a call.
     """
 
     before: AccessClass | None
@@ -394,6 +395,7 @@ class Succession:
     access: AccessClass | None
     then: tuple[tuple[CoreEvent, int], ...] = ()
     settled: bool = False
+    called: bool = False
 
     @property
     def section(self) -> str:
@@ -420,7 +422,8 @@ class Succession:
         between = f" ({', '.join(parts)})" if parts else ""
         then = ", ".join(f"{count} {event}" for event, count in self.then)
         then = f", then {then}" if then else ""
-        before = "a switch's read" if self.settled else self.before or "any"
+        unknown = "a switch's read" if self.settled else "a call" if self.called else "any"
+        before = self.before or unknown
         return f"{self.access or 'end'} behind {before}{between}{then}"
 
 

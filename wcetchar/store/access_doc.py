@@ -80,6 +80,9 @@ class SuccessionDoc(JsonModel):
         False,
         description="without `before`: a handler that switched or was called ran, and read last",
     )
+    called: Boolean = Field(
+        False, description="without `before`: the window begins right behind a call"
+    )
     then: list[EventCountDoc] = Field(
         default_factory=list,
         description="where a write follows a write: what lies between the second and what follows",
@@ -94,6 +97,7 @@ class SuccessionDoc(JsonModel):
             self.access.to_model() if self.access else None,
             tuple(e.to_model() for e in self.then),
             self.settled,
+            self.called,
         )
 
 
@@ -154,6 +158,7 @@ def plain_succession(key: Succession) -> dict[str, Any]:
         "more": key.more,
         "access": None if key.access is None else plain_access(key.access),
         "settled": key.settled,
+        "called": key.called,
         "then": _plain_events(key.then),
     }
     return sparse(data, *data)

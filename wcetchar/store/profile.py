@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic.annotated_handlers import GetJsonSchemaHandler
@@ -323,6 +323,15 @@ PricedEvent = Annotated[
 ]
 
 
+OTHER_EVENTS: Final = tuple(
+    kind
+    for kind in EventKind
+    if not (kind.is_stall or kind.is_of_cache)
+    and kind is not EventKind.SUPERVISOR_CALL_ENTRY  # has the price of any exception's
+)
+"""Events that have the time of `other events` where they have none of their own."""
+
+
 class CoreDoc(YamlModel):
     """The core: its clock, and what its events take."""
 
@@ -361,13 +370,7 @@ class CoreDoc(YamlModel):
     def to_model(self) -> Core:
         events = dict(self.events)
         if self.other_events is not None:
-            others = {
-                kind: self.other_events
-                for kind in EventKind
-                if not (kind.is_stall or kind.is_of_cache)
-                and kind is not EventKind.SUPERVISOR_CALL_ENTRY  # has that of any exception
-            }
-            events = others | events
+            events = dict.fromkeys(OTHER_EVENTS, self.other_events) | events
         cache = self.instruction_cache
         return Core(
             self.name,

@@ -13,11 +13,12 @@ from ruamel.yaml import YAML
 from ruamel.yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent
 
 from wcetchar.errors import InputError, Location
-from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.access import Operation
 from wcetchar.model.fitting import Place
 from wcetchar.model.hardware import Unit
 from wcetchar.store.based_on import BASED_ON
 from wcetchar.store.names import profile_path
+from wcetchar.store.profile import OTHER_EVENTS
 from wcetchar.store.source import read_text, shown
 from wcetchar.store.yaml_source import MAX_BYTES, parse_yaml
 
@@ -48,9 +49,7 @@ class ProfileText:
             ):
                 found[(*place, "first")] = found[(*place, "next")] = place
         if ("core", "other events") in self._values:
-            for kind in EventKind:
-                if kind.is_stall or kind.is_of_cache:
-                    continue
+            for kind in OTHER_EVENTS:
                 own = ("core", "events", kind.value)
                 if own not in self._values:
                     found[own] = ("core", "other events")

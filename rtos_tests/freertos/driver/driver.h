@@ -44,6 +44,20 @@
 
 void driver_failed(const char *file, int line, const char *condition) __attribute__((noreturn));
 
+/* The function, called right behind two stores: a core that goes on while these are under way has the service wait
+ * for them, and that is much of what a short one takes. Only where the board has such callers. */
+#ifdef BOARD_CALLS_BEHIND_STORES
+#define BEHIND_STORES(function) behind_stores_##function
+extern __typeof__(uxTaskPriorityGet) behind_stores_uxTaskPriorityGet;
+extern __typeof__(vListInsert) behind_stores_vListInsert;
+extern __typeof__(vListInsertEnd) behind_stores_vListInsertEnd;
+extern __typeof__(uxListRemove) behind_stores_uxListRemove;
+extern __typeof__(vTaskSuspendAll) behind_stores_vTaskSuspendAll;
+extern __typeof__(xTaskGetTickCount) behind_stores_xTaskGetTickCount;
+#else
+#define BEHIND_STORES(function) function
+#endif
+
 /* Runs `call` as one invocation of a service whose parameters have been marked. */
 #define MEASURE(service, call)                                                                     \
     do {                                                                                           \

@@ -25,19 +25,19 @@ void measure_lists(void)
         fill(length);
         listSET_LIST_ITEM_VALUE(&items[length], length - 1);
         wcet_param(0, length);
-        MEASURE(SERVICE_VLISTINSERT, vListInsert(&list, &items[length]));
+        MEASURE(SERVICE_VLISTINSERT, BEHIND_STORES(vListInsert)(&list, &items[length]));
         CHECK(listCURRENT_LIST_LENGTH(&list) == length + 1);
         CHECK(list.xListEnd.pxPrevious == &items[length]);
     }
 
     fill(4);
-    MEASURE(SERVICE_VLISTINSERTEND, vListInsertEnd(&list, &items[4]));
+    MEASURE(SERVICE_VLISTINSERTEND, BEHIND_STORES(vListInsertEnd)(&list, &items[4]));
     CHECK(listCURRENT_LIST_LENGTH(&list) == 5);
 
     /* Worst: the list's index stands on the item and has to be moved back. */
     fill(4);
     list.pxIndex = &items[2];
-    MEASURE(SERVICE_UXLISTREMOVE, (void)uxListRemove(&items[2]));
+    MEASURE(SERVICE_UXLISTREMOVE, (void)BEHIND_STORES(uxListRemove)(&items[2]));
     CHECK(listCURRENT_LIST_LENGTH(&list) == 3);
     CHECK(list.pxIndex == &items[1]);
 }

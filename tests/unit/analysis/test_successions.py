@@ -115,7 +115,10 @@ def drawn(rng: np.random.Generator, count: int) -> list[Executed]:
 
 
 def of(
-    run: list[Executed], cuts: set[int], settled: frozenset[int] = frozenset()
+    run: list[Executed],
+    cuts: set[int],
+    settled: frozenset[int] = frozenset(),
+    called: bool = False,
 ) -> tuple[Gaps, Successions]:
     numbers = Successions(NAMES)
     codes, owners, kinds, places = [], [], [], []
@@ -143,6 +146,7 @@ def of(
         np.array([one.late for one in run]),
         tuple(sorted(cuts)),
         settled,
+        called,
     )
     return found, numbers
 
@@ -226,3 +230,19 @@ def test_packed_successions_are_no_other_classes() -> None:
     assert [key_of(int(c), NAMES, numbers.keys) for c in codes] == keys
     dearest = numbers.dearest(int(codes[5]))
     assert numbers.keys[dearest & ~SUCCESSION] == Succession(None, (), 0, True, read("data"))
+
+
+def test_what_begins_behind_a_call() -> None:
+    """The window alone does: not what goes on behind a cut, nor a stretch that begins later."""
+    stores = [Executed(EventKind.STORE, frozenset(), (write("data"),), False)] * 4
+
+    def called(first: int, is_called: bool) -> list[int]:
+        found, numbers = of(stores, {2}, called=is_called)
+        codes, positions = found.within(first, 3)
+        keys = [numbers.keys[code & ~SUCCESSION] for code in codes.tolist()]
+        return [at for key, at in zip(keys, positions.tolist(), strict=True) if key.called]
+
+    assert called(0, False) == []
+    assert called(0, True) == [0]
+    assert called(1, True) == []
+    assert called(2, True) == []

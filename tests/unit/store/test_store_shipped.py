@@ -335,7 +335,8 @@ def test_cortex_m3_prices_whatever_has_an_end(name: str) -> None:
     assert STALLS & set(core.events) == {EventKind.ADDRESS_USE_STALL}
     assert core.events[EventKind.ADDRESS_USE_STALL] == Quantity.exactly(1, Unit.CYCLES)
     unpriced = set(EventKind) - LINES - STALLS - set(core.events) - older - floats
-    assert unpriced == {EventKind.BREAKPOINT}
+    assert unpriced == {EventKind.BREAKPOINT, EventKind.SUPERVISOR_CALL_ENTRY}
+    assert core.priced_as(EventKind.SUPERVISOR_CALL_ENTRY) is EventKind.EXCEPTION_ENTRY
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
 
@@ -346,7 +347,7 @@ def test_cortex_m4_prices_whatever_has_an_end(name: str) -> None:
     assert STALLS & set(core.events) == {EventKind.ADDRESS_USE_STALL}
     assert core.events[EventKind.ADDRESS_USE_STALL] == Quantity.exactly(1, Unit.CYCLES)
     unpriced = set(EventKind) - LINES - STALLS - set(core.events) - older
-    assert unpriced == {EventKind.BREAKPOINT}
+    assert unpriced == {EventKind.BREAKPOINT, EventKind.SUPERVISOR_CALL_ENTRY}
     assert {op: q.high for op, q in core.overlap.items()} == {Operation.FETCH: 1}
 
 

@@ -17,4 +17,7 @@
 /* A handler that asks for a switch makes it itself. */
 #define BOARD_SWITCHES_IN_HANDLERS 1
 
+/* It has the functions that BEHIND_STORES names (start.S). */
+#define BOARD_CALLS_BEHIND_STORES 1
+
 #endif

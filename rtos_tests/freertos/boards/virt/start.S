@@ -61,3 +61,29 @@ across:
     nop
     ret
     .size board_raise, . - board_raise
+
+/* Callers of services that store twice right before, and by `jal`, which transfers control at once: nothing that a
+ * caller does leaves more for a service to wait for. */
+    .macro behind_stores function
+    .section .text.behind_stores, "ax"
+    .globl behind_stores_\function
+    .type behind_stores_\function, @function
+    .balign 4
+behind_stores_\function:
+    addi sp, sp, -16
+    sw ra, 12(sp)
+    sw zero, 8(sp)
+    sw zero, 4(sp)
+    jal \function
+    lw ra, 12(sp)
+    addi sp, sp, 16
+    ret
+    .size behind_stores_\function, . - behind_stores_\function
+    .endm
+
+    behind_stores uxTaskPriorityGet
+    behind_stores vListInsert
+    behind_stores vListInsertEnd
+    behind_stores uxListRemove
+    behind_stores vTaskSuspendAll
+    behind_stores xTaskGetTickCount
