@@ -33,10 +33,11 @@ call (``called``) they were begun before that, which accesses nothing itself, or
 
     posted -= least of the times of calls and jumps + least time of a refill
 
-Where a handler that switched read last before it (``settled``) none was, for a read waits for all
-of them; but a turnaround may be left, less the refill behind the handler's return. These times are
-charged to whoever calls or returns, and may be shorter than that, so they count at their least. Where a handler ends, the longest wait for what it leaves behind is
-charged to it, and so is an edge. What a call leaves behind is its caller's to wait for.
+Where a handler that switched read last before it (``settled``) none was, for a
+read waits for all of them; but a turnaround may be left, less the refill behind the handler's
+return. These times are charged to whoever calls or returns, and may be shorter than that, so they
+count at their least. Where a handler ends, the longest wait for what it leaves behind is charged to
+it, and so is an edge. What a call leaves behind is its caller's to wait for.
 
 Source: the equations are those of a queue with one place (max-plus), and what several put off as
 docs/explanation/model.md derives it ("Several writes under way"); checked by brute force in
