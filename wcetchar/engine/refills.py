@@ -51,8 +51,9 @@ sets that have room, and not of those loads with which all that is fetched again
 
 A line takes its region's ``line refill``, and waits before for the edge of the region's clock, for
 interference, and for accesses to that memory which go on behind the core. Each access holds up one
-line at most, so of m lines the m longest of these waits are charged (``waits.wait_of_refill``); of
-lines from anywhere, and where successions are not counted, each the longest that there can be.
+line at most, so of m lines the m longest of these waits are charged (``waits.wait_of_refill``), of a
+stretch those of its own accesses where it is a window of its own; of lines from anywhere, and where
+successions are not counted, each the longest that there can be.
 Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
 
 Soundness: nothing else uses the cache while the service runs. What an interrupt or another thread
@@ -386,7 +387,7 @@ class RefillPrices:
         for line, number in misses.items():
             loaded[lines[line]] += number
         hidden = [*self._hidden([footprint])] if self._together(sections) else []
-        return self._of_stretch(loaded, anywhere, hidden)
+        return self._of_stretch(loaded, anywhere, hidden, counted)
 
     def _after(self, footprint: Footprint) -> Iterator[int]:
         """Numbers of lines that are fetched for what comes after a stretch."""
@@ -427,11 +428,15 @@ class RefillPrices:
         return (self.address[section] + byte + behind) // self.geometry.line
 
     def _of_stretch(
-        self, misses: Counter[str], anywhere: int, hidden: Iterable[HiddenLines] = ()
+        self,
+        misses: Counter[str],
+        anywhere: int,
+        hidden: Iterable[HiddenLines] = (),
+        counted: CountedService | None = None,
     ) -> Interval:
-        """What the lines of a stretch take, each with the longest wait that there can be."""
-        longest = (self.waits.longest(self.region[s]) * number for s, number in misses.items())
-        waits = sum(longest, start=Fraction(0))
+        """What the lines of a stretch take; where not ``counted``, each with the longest wait that
+        there can be. What was accessed before the stretch is not known, as before a service."""
+        waits = sum((wait for _, wait in self._behind_accesses(counted, misses)), Fraction(0))
         if anywhere:
             misses[self._dearest] += anywhere
             waits += anywhere * self._longest
@@ -451,10 +456,10 @@ class RefillPrices:
         return most(*(self.waits.longest(region) for region in self.region.values()))
 
     def _behind_accesses(
-        self, counted: CountedService, misses: Mapping[str, int]
+        self, counted: CountedService | None, misses: Mapping[str, int]
     ) -> Iterator[tuple[str, Fraction]]:
         """Of each region, a section that lines are loaded from, and what all of these wait for
-        accesses at most."""
+        accesses at most; those that are ``counted``, or any."""
         lines: Counter[str] = Counter()
         sections: dict[str, str] = {}
         for section, number in sorted(misses.items()):
@@ -464,7 +469,7 @@ class RefillPrices:
         for name, number in lines.items():
             region = self.region[sections[name]]
             all_of_them = self.waits.longest(region) * number
-            if self.waits.counted and not is_nothing(all_of_them):
+            if counted is not None and self.waits.counted and not is_nothing(all_of_them):
                 all_of_them = least(all_of_them, self._longest_waits(counted, region, number))
             if not is_nothing(all_of_them):
                 yield sections[name], all_of_them

@@ -719,6 +719,26 @@ def test_a_stretch_waits_for_writes_at_each_of_its_lines() -> None:
     assert found.blocking_interrupts.high == 10 + REFILL + 50
 
 
+def test_a_stretch_of_its_own_waits_for_its_own_writes() -> None:
+    """As a service does: at observed values each access holds up one line. (What no values are
+    known of waits at each of its lines, above.)"""
+    stored = AccessClass("heap", Operation.WRITE, 32)
+    first = Succession(None, ((ALU, 20),), 0, False, stored)
+    last = Succession(stored, (), 0, False, None)
+    keys: dict[Key, int] = {ALU: 20, stored: 1, first: 1, last: 1}
+    counts = Counts((TraceSection(Blocking(), AccessVector(keys)),))
+    for lines, waits in (((0,), 50), ((0, 1), 100), ((0, 1, 2), 100)):
+        fetched = FetchedLines(formula(50, 0), (footprint(0, 1, 2, 3),))
+        known = characterized(fetched, stretch=True, while_blocked=at_point(*lines))
+        (service,) = known.services
+        stretch = replace(service.stretches[0], counts=counts)
+        services = (replace(service, counts=counts, stretches=(stretch,)),)
+        known = replace(known, services=services, successions=True)
+        placed = replace(where_it_was(), sections={".text": "flash", "heap": "flash"})
+        found = estimate(known, "svc", with_ram(board()), placed, {})
+        assert found.blocking_interrupts.high == 200 + len(lines) * REFILL + waits
+
+
 def test_hits_ask_no_bus_and_lines_wait_for_edges_and_refresh() -> None:
     two = FetchedLines(formula(9, 2), (footprint(0, 1),))
     fetch = AccessClass(".text", FETCH, 32)
