@@ -231,6 +231,7 @@ class ArmMachine(TrapMachine):
     """No frame, fetches of words in Arm state and of halfwords in Thumb state, interrupts masked by
     CPSR."""
 
+    supervisor_calls = frozenset({2})  # DDI 0100I, A2.6: SWI, vector 0x08
     log: ArmLog
     listing: ArmListing
 

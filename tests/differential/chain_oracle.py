@@ -815,9 +815,9 @@ class Machine:
             operation = "write" if write else "read"
             yield (self.section_of_data(line, address), operation, str(8 * size), pattern)
 
-    def _entered(self, window: Window) -> str:
+    def _entry_event(self, window: Window) -> str:
         """The event of its entry."""
-        served = self.services[window.name].get("exceptions")
+        served = self.services[window.service].get("exceptions")
         calls = bool(served) and not set(served) - self.supervisor_calls
         return "supervisor call entry" if calls else "exception entry"
 
@@ -827,7 +827,7 @@ class Machine:
         steps = window.steps
         first, last = steps[0], steps[-1]
         stack = self.hardware["task stack"]
-        yield first, ("?", self._entered(window))
+        yield first, ("?", self._entry_event(window))
         yield last, (self.section(self.run.pcs[last]), "exception exit")
         yield first, (self.hardware["vector section"], "read", "32", "single")
         for number in range(8):
@@ -974,7 +974,7 @@ class TrapMachine(Machine):
 
     def _frame(self, window: Window) -> Iterator[tuple[int, Key]]:
         first, last = window.steps[0], window.steps[-1]
-        yield first, ("?", self._entered(window))
+        yield first, ("?", self._entry_event(window))
         yield last, (self.section(self.run.pcs[last]), "exception exit")
 
 

@@ -32,6 +32,8 @@ class Registers:
 class RiscvMachine(TrapMachine):
     """No frame; interrupts masked by mstatus."""
 
+    supervisor_calls = frozenset({8, 9, 11})  # `ecall` from U, S and M mode
+
     def __init__(
         self, listing: Listing, interpreter: Interpreter, run: Run, services: dict[str, Any]
     ) -> None:

@@ -51,9 +51,9 @@ sets that have room, and not of those loads with which all that is fetched again
 
 A line takes its region's ``line refill``, and waits before for the edge of the region's clock, for
 interference, and for accesses to that memory which go on behind the core. Each access holds up one
-line at most, so of m lines the m longest of these waits are charged (``waits.wait_of_refill``), of a
-stretch those of its own accesses where it is a window of its own; of lines from anywhere, and where
-successions are not counted, each the longest that there can be.
+line at most, so of m lines the m longest of these waits are charged (``waits.wait_of_refill``), of
+a stretch those of its own accesses where it is a window of its own; of lines from anywhere, and
+where successions are not counted, each the longest that there can be.
 Regions without a ``line refill`` are not cached; what is fetched from there may be in no line.
 
 Soundness: nothing else uses the cache while the service runs. What an interrupt or another thread
