@@ -19,6 +19,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from wcetchar.engine import estimate
+from wcetchar.engine.sensitivity import Sensitivity
 from wcetchar.model.access import (
     AccessClass,
     AccessVector,
@@ -38,6 +39,7 @@ from wcetchar.model.characterization import (
     TraceSection,
     Word,
 )
+from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import (
     AccessTime,
     Core,
@@ -355,6 +357,42 @@ def test_where_nothing_is_uncertain_the_estimate_is_reached(
     assert worst(bus, run, None) == estimated(bus, run, None, True)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    buses,
+    st.lists(steps, min_size=1, max_size=2),
+    st.tuples(*[st.tuples(st.integers(0, 4), st.integers(0, 3))] * 2),
+    st.booleans(),
+)
+@example(Bus((9, 9), (1, 1), 0, 1), [store()], ((1, 2), (1, 0)), True)
+@example(Bus((1, 1), (1, 1), 3, 1), [load()], ((1, 0), (1, 2)), False)
+def test_no_price_of_a_call_is_below_the_least(
+    bus: Bus, run: list[Step], transfer: tuple[tuple[int, int], ...], called: bool
+) -> None:
+    """A longer call leaves less to wait for: the least figure is not at its lower end."""
+    kinds = EventKind.CALL, EventKind.PIPELINE_REFILL
+    ends = {kind: (low, low + more) for kind, (low, more) in zip(kinds, transfer, strict=True)}
+    begins = Succession(None, (), 0, False, None, settled=not called, called=called)
+    kernel = kernel_of(keys_of(run, True, begins), True)
+
+    def at(times: Mapping[EventKind, tuple[int, int]]) -> tuple[HardwareProfile, Estimate]:
+        board = board_of(bus, None, {kind: cycles(*both) for kind, both in times.items()})
+        # Otherwise a load, of one cycle, might be the call.
+        board = replace(board, core=replace(board.core, events=without_loads(board, run)))
+        return board, estimate(kernel, "run", board, PLACED, {})
+
+    board, whole = at(ends)
+    least = Sensitivity(kernel, ["run"], board, PLACED).of(kernel.services[0], whole, {}).lowest
+    for corner in product(*ends.values()):
+        times = {kind: (one, one) for kind, one in zip(kinds, corner, strict=True)}
+        assert least <= at(times)[1].total.high <= whole.total.high
+
+
+def without_loads(board: HardwareProfile, run: list[Step]) -> dict[EventKind, Quantity]:
+    read = any(not step.write for step in run)
+    return {k: q for k, q in board.core.events.items() if read or k is not EventKind.LOAD}
+
+
 def cycles(low: int, high: int) -> Quantity:
     return Quantity(Fraction(low), Fraction(low), Fraction(high), Unit.CYCLES)
 
@@ -397,3 +435,6 @@ def test_what_lies_between_is_a_transfer_of_control(
         if called or not pending:
             took = simulated(bus, run, pending, phase, outside, offset, reached, not called)
             assert took <= high
+        if called and not pending and (bus.buffered or refill >= bus.turnaround):
+            # The call itself reads.
+            assert simulated(bus, run, (), phase, outside, offset, refill, True) <= high

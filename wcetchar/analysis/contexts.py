@@ -19,7 +19,7 @@ import numpy.typing as npt
 from wcetchar.model.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking, Joint
 from wcetchar.model.masks import MaskState
-from wcetchar.model.service import Part, Service, ServiceKind
+from wcetchar.model.service import Part, Service
 from wcetchar.model.trace import Event
 
 LONGEST_WINDOW = 1 << 20
@@ -145,6 +145,8 @@ class Window:
         masks, lock: mask registers, and how often the scheduler was locked, where the invocation
             began.
         in_handler: a handler executes it: it is one, or called by one.
+        is_called: it begins right behind an instruction that transferred control, and accessed
+            nothing.
         context: number of the thread, or of the handler's activation, that executed it.
     """
 
@@ -166,6 +168,7 @@ class Window:
     masks: MaskState = MaskState()  # noqa: RUF009  (frozen)
     lock: int = 0
     in_handler: bool = False
+    is_called: bool = False
     context: int = field(default=0, compare=False)
 
     @property
@@ -181,12 +184,6 @@ class Window:
             goes_on.append(0)
         begins = self.begins.tolist()
         return frozenset(begins[n] for n in goes_on if self.pieces[n].behind_read)
-
-    @property
-    def is_called(self) -> bool:
-        """It begins right behind a call."""
-        begins = self.part in (Part.WHOLE, Part.UNTIL_SWITCH)
-        return begins and self.service.kind not in (ServiceKind.HANDLER, ServiceKind.ACTIVATION)
 
     @property
     def behind(self) -> int:
@@ -234,6 +231,8 @@ class OpenWindow:
     masks: MaskState = field(default_factory=MaskState)
     lock: int = 0
     in_handler: bool = False
+    called: bool = False
+    """What was executed right before it transferred control, and accessed nothing."""
     context: int = 0
     otherwise: Armed | None = None
     """What it is if it returns although its service's kind says that it does not, or is not

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +37,14 @@ from wcetchar.analysis.threads import Threads
 from wcetchar.errors import InputError, Location
 from wcetchar.model.bits import NOTHING, Bits
 from wcetchar.model.characterization import Blocking, Joint
-from wcetchar.model.instruction import InstructionTable, MaskWrite
+from wcetchar.model.instruction import Flow, InstructionTable, MaskWrite
 from wcetchar.model.masks import MaskState
 from wcetchar.model.run import RunValues
-from wcetchar.model.service import Part, ServiceKind
+from wcetchar.model.service import Part, Service, ServiceKind
 from wcetchar.model.trace import EventBatch
+
+_CALLS: Final = frozenset({Flow.CALL, Flow.CALL_INDIRECT, Flow.JUMP, Flow.JUMP_INDIRECT})
+"""How a service is called; by a jump from a function that ends with the call."""
 
 
 class Recorder:
@@ -279,6 +283,7 @@ class Recorder:
             masks=self._masks,
             lock=self._lock,
             in_handler=context.exception is not None,
+            called=self._is_called(armed.service, context),
             context=context.number,
         )
         if exception is None:
@@ -288,6 +293,13 @@ class Recorder:
         if self._floats is not None and exception is not None and self._nested:
             self._floats.opened(window, context, self._nested[-1])
         return window
+
+    def _is_called(self, service: Service, context: Context) -> bool:
+        """What the context executed last called the service, and accessed nothing."""
+        if context.last < 0 or service.kind in (ServiceKind.HANDLER, ServiceKind.ACTIVATION):
+            return False
+        last = self._table.instructions[context.last]
+        return last.flow in _CALLS and not last.conditional and last.memory is None
 
     def _new_thread(self, *, begins: bool = False) -> Context:
         """A thread of which nothing is known, or that ``begins``."""
@@ -417,6 +429,7 @@ class Recorder:
                 window.masks,
                 window.lock,
                 window.in_handler,
+                window.called and part in (Part.WHOLE, Part.UNTIL_SWITCH),
                 window.context,
             )
         )

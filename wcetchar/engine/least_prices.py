@@ -30,7 +30,7 @@ from wcetchar.engine.lines import NO_CACHES
 from wcetchar.engine.prices import Price, PriceVector
 from wcetchar.engine.profile_inputs import inputs_of
 from wcetchar.engine.variants import Priced, Variant
-from wcetchar.engine.waits import ISSUES
+from wcetchar.engine.waits import CALLS, ISSUES
 from wcetchar.model.access import STALLS, CoreEvent, EventKind, Key, Succession
 from wcetchar.model.hardware import HardwareProfile, Quantity
 from wcetchar.model.interval import Interval
@@ -79,6 +79,7 @@ class _Exact:
 
     def __init__(self, profile: HardwareProfile) -> None:
         off = [one.steps for one in inputs_of(profile) if not one.quantity.is_exact]
+        self._core = profile.core
         self._events = {steps[2] for steps in off if steps[:2] == ("core", "events")}
         self._all_but_events = len(self._events) == len(off)
 
@@ -88,8 +89,13 @@ class _Exact:
             return self._all_but_events
         if not isinstance(key, Succession):
             return True
-        kinds = {event.kind.priced_as for event, _ in (*key.between, *key.then)}
-        return self._all_but_events and self._events.isdisjoint(kinds | _OF_ALL_WAITS)
+        events = (event.kind for event, _ in (*key.between, *key.then))
+        kinds = {self._core.priced_as(kind) for kind in events} | _OF_ALL_WAITS
+        if key.called:
+            kinds |= CALLS
+        if key.called or key.settled:
+            kinds |= {EventKind.PIPELINE_REFILL}
+        return self._all_but_events and self._events.isdisjoint(kinds)
 
     def lines_are_the_same(self, prices: PriceVector) -> bool:
         steady = self._all_but_events and self._events.isdisjoint(STALLS)

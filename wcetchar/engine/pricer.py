@@ -48,7 +48,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from wcetchar.engine.data_cache import DataCachePrices
 from wcetchar.engine.errors import PricingError, not_a_time
@@ -59,6 +59,7 @@ from wcetchar.engine.refills import RefillWaits
 from wcetchar.engine.regions import edge_span, region_span
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, span_of, times
 from wcetchar.engine.waits import (
+    CALLS,
     ISSUES,
     Bus,
     leaves,
@@ -86,8 +87,6 @@ from wcetchar.model.symbolic import least, most
 
 CORE = "core"
 """What stands in the place of a region for core events."""
-_CALLS: Final = (EventKind.CALL, EventKind.CALL_INDIRECT, EventKind.BRANCH_TAKEN)
-"""What a service may be called by; the last one from a function that ends with the call."""
 
 
 class Pricer:
@@ -357,7 +356,7 @@ class Pricer:
             turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),
             held=self._own(EventKind.FETCH_HELD_LATE),
             event=lambda event: self._own(event.kind),
-            called=least(*(self._least(kind) for kind in _CALLS)),
+            called=self._called,
             refilled=self._least(EventKind.PIPELINE_REFILL),
             reached=lambda access: self._regions(access.section, access.operation) or [],
             writable=lambda: self.placement.permitting(Operation.WRITE),
@@ -371,6 +370,12 @@ class Pricer:
         """The least time of an event in nanoseconds."""
         low: Fraction = in_nanoseconds(self._own(kind), self.clock).low
         return low
+
+    @property
+    def _called(self) -> Fraction:
+        """The least time of any call in nanoseconds."""
+        each = [self._least(kind) for kind in sorted(CALLS & self.profile.core.events.keys())]
+        return least(*each) if each else Fraction(0)
 
     def _edges_known(self) -> bool:
         """Nothing but prices in cycles lies between two accesses."""

@@ -387,7 +387,8 @@ class RefillPrices:
         for line, number in misses.items():
             loaded[lines[line]] += number
         hidden = [*self._hidden([footprint])] if self._together(sections) else []
-        return self._of_stretch(loaded, anywhere, hidden, counted)
+        known = any(isinstance(key, Succession) for row in counted().rows for key in row.vector)
+        return self._of_stretch(loaded, anywhere, hidden, counted if known else None)
 
     def _after(self, footprint: Footprint) -> Iterator[int]:
         """Numbers of lines that are fetched for what comes after a stretch."""

@@ -29,9 +29,11 @@ are upper ends, and one that is earlier finds the same edge or an earlier one.
 
 Where the one before is not known, N writes to the slowest region were begun right before; where
 each access waits for others (``interference``), what they wait for is added by the pricer. Behind a
-call (``called``) they were begun before that, which accesses nothing itself, or reads last::
+call (``called``) they were begun before that::
 
-    posted -= least of the times of calls and jumps + least time of a refill
+    posted = max(posted - least time of calls - least of a refill, turnaround - least of a refill)
+
+the latter where the call itself reads, so that nothing is under way but a turnaround may be left.
 
 Where a handler that switched read last before it (``settled``) none was, for a
 read waits for all of them; but a turnaround may be left, less the refill behind the handler's
@@ -77,6 +79,17 @@ ISSUES: Final = {
     EventKind.SWAP: Operation.WRITE,
 }
 """Instructions with a single access, and what hides it."""
+CALLS: Final = frozenset(
+    {
+        EventKind.CALL,
+        EventKind.CALL_INDIRECT,
+        EventKind.BRANCH_TAKEN,  # by a function that ends with the call, as all below
+        EventKind.BRANCH_TABLE,
+        EventKind.RETURN,
+        EventKind.LOAD,
+    }
+)
+"""What a service may be called by."""
 
 
 @dataclass(frozen=True)
@@ -241,8 +254,10 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             if room is not None:
                 posted = most(Fraction(0), posted - room)
-            if succession.called:
-                posted = most(Fraction(0), posted - called)
+            if before is None and succession.called:
+                # Or the call reads, and has waited for all writes.
+                turned = _value(less(_end(bus.turnaround, end), between, bus.clock), end)
+                posted = most(Fraction(0), posted - called, turned - bus.refilled)
             found.append(held if ends_here else most(posted, held))
     return most(*found)
 

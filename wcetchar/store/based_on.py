@@ -2,8 +2,10 @@
 
 Mappings are merged key by key, however deep; any other value stands in the place of the other
 profile's. ``none`` leaves out what the other one has. ``name`` and ``description`` are each file's
-own. The other profile may itself be based on one. Every node keeps the place that it has in its
-own file.
+own. A profile that says what an `exception entry` takes, and not what a `supervisor call entry`
+does, has none of the latter: it is for another hardware, and the one would stand for both there.
+The other profile may itself be based on one. Every node keeps the place that it has in its own
+file.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from wcetchar.errors import InputError, Location
+from wcetchar.model.access import EventKind
 from wcetchar.store.document import PROFILE, read_document
 from wcetchar.store.names import profile_path
 from wcetchar.store.source import Source, Steps, shown
@@ -113,6 +116,8 @@ class _Merged:
         self, steps: Steps, base: dict[str, object], own: dict[str, object]
     ) -> dict[str, object]:
         found = dict(base)
+        if steps == _EVENTS and _ANY_ENTRY in own and _CALL_ENTRY not in own:
+            found.pop(_CALL_ENTRY, None)
         for key, value in own.items():
             inner = (*steps, key)
             before = base.get(key)
@@ -144,5 +149,8 @@ class _Merged:
         return self.base.place(steps, key)
 
 
+_EVENTS: Final = ("core", "events")
+_ANY_ENTRY: Final = EventKind.EXCEPTION_ENTRY.value
+_CALL_ENTRY: Final = EventKind.SUPERVISOR_CALL_ENTRY.value
 _TEXTS: Final = {("name",), ("description",)}
 """Where ``none`` is a text like any other."""

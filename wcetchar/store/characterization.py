@@ -394,6 +394,13 @@ def _check_successions(source: Source) -> None:
         for index, event in enumerate(list_at(one, "between")):
             if isinstance(event, dict):
                 _check_section(source, (*at, "between", index), event, known)
+        told = [key for key in ("before", "settled", "called") if one.get(key)]
+        if len(told) > 1:
+            source.report(
+                (*at, told[1]),
+                f"{' and '.join(told)} are said of one succession",
+                expected="one of before, settled and called, which say what came before",
+            )
         identity = json.dumps(one, sort_keys=True)
         if identity in seen:
             source.report(

@@ -34,6 +34,7 @@ from wcetchar.analysis.resolve import Resolved, resolve
 from wcetchar.analysis.windows import WindowFinder, find_windows
 from wcetchar.counting.columns import key_of, unpack
 from wcetchar.errors import InputError
+from wcetchar.model.service import ServiceKind
 from wcetchar.model.trace import Event
 
 ON_A, ON_B = (A, STACK_A), (B, STACK_B)
@@ -215,6 +216,42 @@ def test_the_hardware_touches_no_memory(resolved: Resolved, at: Labels) -> None:
         "stack read 32 single": 2,
     }
     assert counts["? exception entry"] == counts[".text exception exit"] == 1
+
+
+@pytest.mark.parametrize(
+    ("exceptions", "event"),
+    [((), "exception"), ((CALL,), "supervisor call"), ((CALL, TIMER), "exception")],
+)
+def test_how_a_handler_is_entered(
+    exceptions: tuple[int, ...], event: str, resolved: Resolved, at: Labels
+) -> None:
+    """By a supervisor call alone, or otherwise as well."""
+    services = tuple(
+        replace(one, exceptions=exceptions) if one.kind is ServiceKind.HANDLER else one
+        for one in resolved.services.services
+    )
+    told = replace(resolved.services, services=services)
+    again = resolve(told, resolved.image, resolved.table)
+    rows = [
+        i(at["boot"]), i(at["driver"]), mark(0, 8), i(at["driver_2"]), *trap(at, CALL, ON_A, ON_A),
+        i(at["driver_4"]), mark(1, 8),
+    ]  # fmt: skip
+    (switch,) = find(again, rows)
+    keys = [
+        str(key_of(unpack(packed)[1], again.section_names))
+        for packed in Labeller(again, "hand").label(switch).packed.tolist()
+    ]
+    assert [key for key in keys if key.endswith(" entry")] == [f"? {event} entry"]
+
+
+def test_what_a_call_begins_behind(resolved: Resolved, at: Labels) -> None:
+    """The call; not so what goes on behind a switch, nor a handler, nor what is fallen into."""
+    rows = [i(at["boot"]), *service(at)]
+    (called,) = find(resolved, rows)
+    assert called.is_called
+    fallen = rows.index(i(at["driver_call"]))
+    (reached,) = find(resolved, [*rows[: fallen + 1], i(at["other_3"]), *rows[fallen + 1 :]])
+    assert not reached.is_called
 
 
 def test_a_stack_pointer_that_the_handler_itself_put_away(resolved: Resolved, at: Labels) -> None:

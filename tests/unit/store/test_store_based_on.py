@@ -48,6 +48,25 @@ def mistakes(path: str) -> list[InputError]:
     return errors.errors if isinstance(errors, InputErrors) else [errors]
 
 
+@pytest.mark.parametrize(
+    ("said", "call"),
+    [
+        ("{exception entry: 90 cycles}", EventKind.EXCEPTION_ENTRY),
+        (
+            "{exception entry: 90 cycles, supervisor call entry: 7 cycles}",
+            EventKind.SUPERVISOR_CALL_ENTRY,
+        ),
+        ("{alu: 2 cycles}", EventKind.SUPERVISOR_CALL_ENTRY),
+    ],
+)
+def test_entries_of_other_hardware(said: str, call: EventKind, tmp_path: Path) -> None:
+    """What the entry of an exception takes anew, that of a supervisor call does as well."""
+    both = "alu: 1 cycle, exception entry: 9 cycles, supervisor call entry: 6 cycles"
+    base = BASE.replace("alu: 1 cycle", both)
+    found = load_profile(written(tmp_path, f"based on: base.yaml\ncore:\n  events: {said}\n", base))
+    assert found.core.priced_as(EventKind.SUPERVISOR_CALL_ENTRY) is call
+
+
 def test_what_differs(tmp_path: Path) -> None:
     found = load_profile(
         written(
