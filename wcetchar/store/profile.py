@@ -323,7 +323,7 @@ PricedEvent = Annotated[
 ]
 
 
-OTHER_EVENTS: Final = tuple(
+OTHER_EVENTS: Final[tuple[EventKind, ...]] = tuple(
     kind
     for kind in EventKind
     if not (kind.is_stall or kind.is_of_cache)

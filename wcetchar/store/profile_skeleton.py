@@ -13,6 +13,7 @@ from wcetchar.model.access import EventKind
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import RegionKind
 from wcetchar.model.memory_map import MappedRange, MemoryMap
+from wcetchar.store.profile import OTHER_EVENTS
 from wcetchar.store.profile_core import CoreText, core_text, scalar
 from wcetchar.store.quantity import Dimension, parse_quantity
 
@@ -185,9 +186,10 @@ def _events(clock: str, to_fit: bool, stalls: bool) -> Iterator[str]:
     yield "  # Time of each event beside the accesses that it makes. Leave out what the core does"
     yield "  # not have; what costs nothing is `0 cycles`."
     yield "  events:"
-    for kind in EventKind:
-        if not (kind.value.startswith("float") or kind.is_stall or kind.is_of_cache):
+    for kind in OTHER_EVENTS:
+        if not kind.value.startswith("float"):
             yield f"    {kind.value}: {_RANGE_EVENT if to_fit else TODO}"
+    yield f"    # {EventKind.SUPERVISOR_CALL_ENTRY.value}: {TODO}, if less than `exception entry`"
     fitted = to_fit and stalls
     yield (
         "    # Stalls: what an instruction waits because of its neighbours."
