@@ -132,6 +132,11 @@ def relinked(board: str, profile: HardwareProfile, places: Mapping[str, str], fo
     text = re.sub(r"MEMORY\n\{.*?\n\}", "MEMORY\n{\n" + "\n".join(memory) + "\n}", text, flags=re.S)
     # Where something stands is the test's to say.
     text = re.sub(r"MAX\(0x[0-9a-f]+, (ALIGN\(\d+\))\) :", r": \1", text)
+    # Callers that reach no further than a megabyte (boards/virt/start.S).
+    near = (
+        "    .near : { */driver/*.o(.text.behind_stores) } > " + regions[places[of[".text"].name]]
+    )
+    text = text.replace("    .driver_text", f"{near}\n    .driver_text", 1)
     lines, section, reads = [], "", None
     for line in text.splitlines():
         begins = re.match(r"    (\.[\w.-]+)\b.*:", line)
