@@ -11,6 +11,7 @@ from rtl_by_hand import (
     BEFORE_ECALL,
     CALL,
     CROSSING,
+    ECALL,
     ENTRY,
     INDIRECT,
     INDIRECT_RETURNED,
@@ -300,20 +301,17 @@ def test_ordinary_instructions(windows: Any, text: str, ordinary: bool) -> None:
 @pytest.mark.parametrize(
     ("refills", "waits"),
     [
-        # BEFORE_ECALL retires in cycle 20; the call would in 21, and is fetched at 16.
+        # BEFORE_ECALL retires in cycle 20; the call would in 21, and is fetched at 16. What comes
+        # before it in memory transfers nothing: no line but its own is in its way.
         ([], 0),
-        ([("vain", 10, 30)], 32 - 16),
-        ([("vain", 16, 30)], 32 - 16),
-        ([("vain", 17, 30)], 0),  # for what is behind it
-        ([("vain", 5, 14)], 0),
-        ([("vain", 5, 15)], 1),
-        # Its own line, right away, or behind one in vain; not another one behind that.
+        ([("vain", 10, 30)], 0),
+        ([("vain", 17, 30)], 0),
+        ([("behind", 15, 30)], 0),  # asked for while BEFORE_ECALL waits
         ([("own", 18, 40)], 42 - 16),
-        ([("own", 19, 40)], 0),  # an earlier execution's, or a later one's
-        ([("vain", 10, 30), ("own", 34, 50)], 52 - 16),
-        ([("vain", 10, 30), ("own", 35, 50)], 32 - 16),
-        ([("vain", 10, 30), ("behind", 34, 50)], 32 - 16),
+        ([("own", 30, 50)], 52 - 16),
+        ([("own", 90, 95)], 0),  # a later execution's
         ([("own", 18, 40), ("behind", 44, 60), ("trap", 60, 80)], 42 - 16),
+        ([("own", 18, 40), ("own", 45, 60), ("behind", 64, 80)], 62 - 16),
     ],
 )
 def test_what_a_supervisor_call_waits_for_is_not_the_handlers(
@@ -336,18 +334,30 @@ def test_what_a_supervisor_call_waits_for_is_not_the_handlers(
     assert times == [20 - 4 - 2 + 1 + waits, 99 - 20 - 1 - waits + 3]
 
 
-def test_a_transfer_to_a_supervisor_call_is_the_services(windows: Any) -> None:
-    """Of two traps in the reference one comes 4 cycles later: these are the transfer's. The line
-    that is loaded in vain for it, from cycle 15 on, is in the way of the call's fetch in 20."""
+@pytest.mark.parametrize(
+    ("refills", "waits"),
+    [
+        ([(0x9000, 35, 60)], 62 - 40),
+        ([(0x9000, 41, 60)], 62 - 40),  # found missing when the call is to be fetched
+        ([(0x9000, 42, 60)], 0),  # for what is behind it
+        ([(0x9000, 35, 60), (ECALL // 32 * 32, 65, 80)], 82 - 40),
+        ([(ECALL // 32 * 32, 44, 60), (0x9000, 64, 80)], 62 - 40),
+    ],
+)
+def test_a_transfer_to_a_supervisor_call_is_the_services(
+    windows: Any, refills: list[tuple[int, int, int]], waits: int
+) -> None:
+    """Of two traps in the reference one comes 4 cycles later: these are the transfer's. A line that
+    is loaded in vain for it is in the way of the call's fetch in 40."""
     first = [MARK, CALL, ENTRY, BEFORE_ECALL, TRAP, MRET]
     second = [MARK, CALL, ENTRY, JUMPS_TO_ECALL, TRAP, MRET, OTHER]
     cycles = [0, 4, 7, 10, 18, 22, *(30 + cycle for cycle in [0, 4, 7, 10, 22, 26, 30])]
     there = run(windows, first + second, cycles)
     slow = [*cycles[:10], 90, 99, 105]
-    here = run(windows, first + second, slow, [(0x9000, 35, 60)])
+    here = run(windows, first + second, slow, refills)
     ends = [window(windows, at, at + 1, Part.UNTIL_SWITCH) for at in (2, 8)]
     times = [cycles for _, cycles in windows.times(program(windows), here, ends, there, ends)]
-    assert times == [10 - 4 - 2 + 1, 40 - 34 - 2 + 1 + 4 + (62 - 40)]
+    assert times == [10 - 4 - 2 + 1, 40 - 34 - 2 + 1 + 4 + waits]
 
 
 LINE = 0x3000
