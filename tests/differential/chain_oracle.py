@@ -180,8 +180,8 @@ class Machine:
     """The run, with everything that the windows need looked up once."""
 
     masks_in_handlers = False
-    supervisor_calls = frozenset({11})  # DDI 0403, B1.5.2: SVCall
     """The hardware enters them with interrupts masked."""
+    supervisor_calls = frozenset({11})  # DDI 0403, B1.5.2: SVCall
 
     def __init__(self, listing: Listing, log: Log, run: Run, services: dict[str, Any]) -> None:
         self.listing, self.log, self.run = listing, log, run

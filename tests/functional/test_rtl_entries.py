@@ -8,7 +8,6 @@ line, and the price of `supervisor call entry`.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_rv32 import ENDS, SCRIPT
-from rtl_bench import BUILT, ROOT
+from rtl_bench import BOARDS, bench
 from rtl_by_hand import module
 
 from wcetchar import isa, store
@@ -151,8 +150,9 @@ def test_the_entry_of_a_supervisor_call(
     ran = run(windows, program, on, tmp_path)
     reference = run(windows, program, On("imc", "a", "", caches="ideal"), tmp_path)
     code = object.__new__(windows.Program)
-    code._at = {i.address: i for i in isa.decode_image(load_image(program)).instructions}
-    handler = {s.name: s.address for s in load_image(program).symbols}["handler"]
+    image = load_image(program)
+    code._at = {i.address: i for i in isa.decode_image(image).instructions}
+    handler = {s.name: s.address for s in image.symbols}["handler"]
     traps, same = (np.flatnonzero(r.address == handler).tolist() for r in (ran, reference))
     assert len(traps) == len(same) == len(cases)
     shortest = min(map(reference.took, same))
@@ -175,22 +175,18 @@ def test_the_entry_of_a_supervisor_call(
 
 def line(profile: HardwareProfile) -> int:
     """Cycles of a line of code."""
-    lines = [r for r in profile.regions.values() if r.line_refill is not None]
     if profile.core.instruction_cache is None:
         return 0
-    (one,) = lines[:1] if len(lines) == 1 else [profile.regions["code"]]
-    assert one.line_refill is not None
-    return int(one.line_refill.high * one.clock_divider)
+    (first, *_) = (r for r in profile.regions.values() if r.line_refill is not None)
+    assert first.line_refill is not None
+    return int(first.line_refill.high * first.clock_divider)
 
 
 def run(windows: Any, program: Path, on: On, folder: Path) -> Any:
-    bench = BUILT / f"bench-{on.core}"
-    if not bench.exists():
-        pytest.skip(f"no bench of {on.core}: make -C rtl_boards")
-    board = ROOT / "rtl_boards" / "boards" / f"{on.board}.yaml"
     at = folder / f"{on.core}-{on.board}-{on.caches}"
     at.mkdir(exist_ok=True)
     words = ["-o", at / "marks.csv", "--retired", at / "retired", "--refills", at / "refills"]
     words += ["--limit", "40000000", "--caches", on.caches, *on.options]
-    subprocess.run([*map(str, [bench, board, program, *words])], check=True, capture_output=True)
+    done = bench(BOARDS / f"{on.board}.yaml", program, *words, core=on.core)
+    assert done.returncode == 0, done.stderr
     return windows.load(at)

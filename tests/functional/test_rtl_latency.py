@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from needs import need
-from random_rv32 import _BEHIND, _END, SCRIPT
+from random_rv32 import ENDS, SCRIPT
 from rtl_bench import BENCH, BOARDS, ROOT, bench, firmware
 
 from wcetchar import store
@@ -106,8 +106,7 @@ divide:
   .endr
 last:
   csrci mstatus, 8
-{_END}
-{_BEHIND}
+{ENDS}
   .balign 64
 handler:
   j handler

@@ -232,7 +232,7 @@ class OpenWindow:
     lock: int = 0
     in_handler: bool = False
     called: bool = False
-    """What was executed right before it transferred control, and accessed nothing."""
+    """What was executed right before this part transferred control, and accessed nothing."""
     context: int = 0
     otherwise: Armed | None = None
     """What it is if it returns although its service's kind says that it does not, or is not

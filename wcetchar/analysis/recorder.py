@@ -403,6 +403,7 @@ class Recorder:
         window.cut = True
         window.calls = calls
         window.begin = RESUMED
+        window.called = False
         window.cuts = []
         window.pieces = []
         window.float_frames = []
@@ -429,7 +430,7 @@ class Recorder:
                 window.masks,
                 window.lock,
                 window.in_handler,
-                window.called and part in (Part.WHOLE, Part.UNTIL_SWITCH),
+                window.called,
                 window.context,
             )
         )

@@ -35,11 +35,11 @@ call (``called``) they were begun before that::
 
 the latter where the call itself reads, so that nothing is under way but a turnaround may be left.
 
-Where a handler that switched read last before it (``settled``) none was, for a
-read waits for all of them; but a turnaround may be left, less the refill behind the handler's
-return. These times are charged to whoever calls or returns, and may be shorter than that, so they
-count at their least. Where a handler ends, the longest wait for what it leaves behind is charged to
-it, and so is an edge. What a call leaves behind is its caller's to wait for.
+Where a handler that switched read last before it (``settled``) none was, for a read waits for all
+of them; but a turnaround may be left, less the refill behind the handler's return. These times are
+charged to whoever calls or returns, and may be shorter than that, so they count at their least.
+Where a handler ends, the longest wait for what it leaves behind is charged to it, and so is an
+edge. What a call leaves behind is its caller's to wait for.
 
 Source: the equations are those of a queue with one place (max-plus), and what several put off as
 docs/explanation/model.md derives it ("Several writes under way"); checked by brute force in
@@ -227,18 +227,16 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
         turnaround = bus.turnaround if succession.is_dearest else ZERO_SPAN
         return _value(less(_end(turnaround, end), ZERO_SPAN, bus.clock), end)
     if succession.settled:
-        left = _value(less(_end(bus.turnaround, end), between, bus.clock), end)
-        return most(Fraction(0), left - bus.refilled)
+        return most(Fraction(0), _turned(bus, between, end) - bus.refilled)
     if before is not None and not (bus.posted and before.may_be_posted):
         if succession.access is None or succession.access.pattern is Pattern.NEXT:
             return Fraction(0)
-        return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
+        return _turned(bus, between, end)
     room = _room(succession, bus, end)
     late = _end(times(bus.held, succession.late), end)
     # More that is hidden makes a shorter wait, and nothing else that is charged holds it.
     overlap = _end(bus.overlap, _OPPOSITE[end])
     ends_here = succession.access is None and not leaves(succession)
-    called = bus.called + bus.refilled
     busy = [_busy(bus, end)] if bus.posted > 1 and end != "low" else []
     found = [Fraction(0)]
     for region in bus.writable() if before is None else bus.reached(before):
@@ -256,10 +254,15 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
                 posted = most(Fraction(0), posted - room)
             if before is None and succession.called:
                 # Or the call reads, and has waited for all writes.
-                turned = _value(less(_end(bus.turnaround, end), between, bus.clock), end)
-                posted = most(Fraction(0), posted - called, turned - bus.refilled)
+                left = most(posted - bus.called, _turned(bus, between, end))
+                posted = most(Fraction(0), left - bus.refilled)
             found.append(held if ends_here else most(posted, held))
     return most(*found)
+
+
+def _turned(bus: Bus, between: Span, end: str) -> Fraction:
+    """What is left of a turnaround behind an access that the core waited for."""
+    return _value(less(_end(bus.turnaround, end), between, bus.clock), end)
 
 
 def _busy(bus: Bus, end: str) -> Fraction:
