@@ -147,10 +147,12 @@ def simulated(
     offset: int,
     reached: int = 0,
     read: bool = False,
+    cached: Mapping[int, int] | None = None,
 ) -> int:
     """Cycles from the first instruction until the core goes on behind the last one. ``pending``:
     the sections of writes that were given to the bus right before, but for ``reached`` cycles in
-    which control was transferred. ``read``: in their place one read was waited for."""
+    which control was transferred. ``read``: in their place one read was waited for. ``cached``: of
+    steps that load from a cache, cycles of the bus that the line takes, 0 where it is there."""
     cycle = phase
     ends: list[int] = []  # the bus ends each access right before this cycle
 
@@ -163,7 +165,7 @@ def simulated(
             return False
         return (own + offset) % outside.every < outside.takes
 
-    def serve(asked: int, section: int) -> int:
+    def serve(asked: int, section: int, takes: int) -> int:
         """The end of an access that is asked for in a cycle."""
         divider = bus.divider[section]
         at = asked
@@ -171,26 +173,33 @@ def simulated(
             at += 1
         if outside is not None and not section and not outside.every:
             at += outside.takes * divider
-        return at + bus.first[section] * divider
+        return at + takes * divider
 
     for section in pending:  # the first one was issued a cycle ago
-        ends.append(serve(max(cycle, free(0) + 1), section) if ends else serve(cycle, section))
+        asked = max(cycle, free(0) + 1) if ends else cycle
+        ends.append(serve(asked, section, bus.first[section]))
     if read:
         ends.append(cycle + 1)
     cycle += reached
     start = cycle
-    for step in run:
+    for number, step in enumerate(run):
         took = step.work - step.less
         for done in range(took):
             cycle += 1
             if done in step.late and ends and cycle < ends[-1]:
                 cycle += 1
+        line = (cached or {}).get(number)
+        if line == 0:
+            cycle += 1
+            continue
         # The access is taken when there is a place for it; the last of those under way may be over
         # later, and what is no posted write waits for its own end.
         later = bus.later if len(ends) >= bus.buffered > 1 else 0
         cycle = max(cycle, free(max(bus.buffered, 1) - 1) + later)
-        ends.append(serve(max(cycle, free(0)) + 1, step.section))
-        cycle = cycle + 1 if step.write and bus.buffered else ends[-1] - 1
+        takes = bus.first[step.section] if line is None else line
+        ends.append(serve(max(cycle, free(0)) + 1, step.section, takes))
+        waited = ends[-1] - (line is None)
+        cycle = cycle + 1 if step.write and bus.buffered else waited
     return cycle - start
 
 
@@ -372,7 +381,7 @@ def test_no_price_of_a_call_is_below_the_least(
     """A longer call leaves less to wait for: the least figure is not at its lower end."""
     kinds = EventKind.CALL, EventKind.PIPELINE_REFILL
     ends = {kind: (low, low + more) for kind, (low, more) in zip(kinds, transfer, strict=True)}
-    begins = Succession(None, (), 0, False, None, settled=not called, called=called)
+    begins = Succession(None, (), 0, False, None, settled=int(not called), called=called)
     kernel = kernel_of(keys_of(run, True, begins), True)
 
     def at(times: Mapping[EventKind, tuple[int, int]]) -> tuple[HardwareProfile, Estimate]:
@@ -425,7 +434,7 @@ def test_what_lies_between_is_a_transfer_of_control(
         EventKind.BRANCH_TAKEN: cycles(call, call),
         EventKind.PIPELINE_REFILL: cycles(refill, refill + more),
     }
-    begins = Succession(None, (), 0, False, None, settled=not called, called=called)
+    begins = Succession(None, (), 0, False, None, settled=int(not called), called=called)
     kernel = kernel_of(keys_of(run, True, begins), True)
     high = estimate(kernel, "run", board_of(bus, outside, times), PLACED, {}).total.high
     reached = call + refill if called else refill

@@ -234,6 +234,7 @@ class Labeller:
             window.is_called,
             bool(window.float_frames)
             or (window.exception is not None and self.exceptions.frame_words > 0),
+            self._loads is not None,
         )
 
     def _load_lines(

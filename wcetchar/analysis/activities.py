@@ -92,7 +92,7 @@ class Activities(Recorder):
                 self.switching.add((handler.entry, handler.exception))
         # What it reads last waits for what it has written; the hardware's accesses are not traced.
         if goes_on and not model.frame_words:
-            self._context.behind_read = handler.read_last
+            self._context.behind_reads = handler.reads_last
         window = handler.window
         if self._floats is not None:
             whole = window is not None and window.exception is not None

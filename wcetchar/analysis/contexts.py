@@ -9,6 +9,7 @@ names the thread.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -26,6 +27,8 @@ LONGEST_WINDOW = 1 << 20
 """Instructions. A window is kept whole until it is counted, at some 300 bytes an instruction."""
 HISTORY_EVENTS = 32768
 """Events that a context remembers for following mask values backwards."""
+MOST_READS = 16
+"""Instructions that read behind a last write, of which more are told as so many."""
 
 
 @dataclass
@@ -41,8 +44,8 @@ class Piece:
     blocking: Blocking
     serial: int = 0
     """Place in the order in which the pieces of all contexts ran."""
-    behind_read: bool = False
-    """What it goes on behind is a handler that read last (``Context.behind_read``)."""
+    behind_reads: int = 0
+    """What it goes on behind is a handler that read last (``Context.behind_reads``)."""
     behind: int = -1
     """Table index of another thread's instruction that was executed right before it, the load that
     switched threads; -1: it goes on behind its own, or behind what the hardware did."""
@@ -177,13 +180,15 @@ class Window:
         return self.part.of(self.service.name)
 
     @property
-    def behind_reads(self) -> frozenset[int]:
-        """Instructions of it that go on behind a handler that read last."""
+    def behind_reads(self) -> Mapping[int, int]:
+        """Instructions of it that go on behind a handler that read last, and by how many of its
+        instructions."""
         goes_on = [cut.pieces for cut in self.cuts if cut.pieces < len(self.pieces)]
         if self.part in (Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN):
             goes_on.append(0)
         begins = self.begins.tolist()
-        return frozenset(begins[n] for n in goes_on if self.pieces[n].behind_read)
+        reads = {begins[n]: self.pieces[n].behind_reads for n in goes_on}
+        return {first: number for first, number in reads.items() if number}
 
     @property
     def behind(self) -> int:
@@ -316,8 +321,8 @@ class Context:
     """The same, also where such a handler cannot switch threads."""
     left: Edge = field(default_factory=Edge)
     """What something else took over from its last own instruction."""
-    behind_read: bool = False
-    """What it goes on behind is a handler that read last."""
+    behind_reads: int = 0
+    """What it goes on behind is a handler that read last, by so many instructions."""
     behind: int = -1
     """Table index of the load that it goes on behind, where another thread switched to it by one.
     Also if it is interrupted first: windows are counted as they are without interrupts."""
@@ -358,13 +363,22 @@ class Context:
             self.recent_events -= len(self.recent.popleft().kind)
 
     @property
-    def read_last(self) -> bool:
-        """The last data access that it remembers was a read."""
+    def reads_last(self) -> int:
+        """How many instructions read behind the last access that it remembers and that is no read;
+        at most as many as tell anything."""
+        found = 0
         for piece in reversed(self.recent):
             data = np.flatnonzero((piece.kind >= Event.READ) & (piece.kind <= Event.ACCESS))
-            if len(data):
-                return bool(piece.kind[data[-1]] == Event.READ)
-        return False
+            others = np.flatnonzero(piece.kind[data] != Event.READ)
+            reads = data[others[-1] + 1 :] if len(others) else data
+            made_by = np.searchsorted(np.flatnonzero(piece.index >= 0), reads)
+            if len(others):
+                last = np.searchsorted(np.flatnonzero(piece.index >= 0), data[others[-1]])
+                made_by = made_by[made_by != last]  # it may have read last, and waited for itself
+            found += len(np.unique(made_by))
+            if len(others) or found >= MOST_READS:
+                break
+        return min(found, MOST_READS)
 
     def detach(self) -> None:
         """A thread that does not run keeps no batches in memory, but what it remembers of them."""

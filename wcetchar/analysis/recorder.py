@@ -189,7 +189,7 @@ class Recorder:
                 self._timeline.add(context, self._piece(low, high - HISTORY_EVENTS))
                 low = high - HISTORY_EVENTS
         piece = self._piece(low, high)
-        piece.behind_read, context.behind_read = context.behind_read, False
+        piece.behind_reads, context.behind_reads = context.behind_reads, 0
         piece.behind, context.behind = context.behind, -1
         context.remember(piece)
         self._timeline.add(context, piece)

@@ -8,14 +8,19 @@ come before its access and, where a handler ends, that it does. Stalls that the 
 behind its access are not among them, so ``more`` is set there too. Where a write follows a write,
 and no more lies between, it is told as well what the core does ``then``, up to the access behind
 the two: in that time a queue with room for both may make up for what the second one would wait.
-That ends at a barrier, and windows in which the hardware stores or restores registers have none.
+Where a load follows a write, or is the first access, it is told what the core does ``then`` up to
+the first access that is no load, for if all of these hit in a cache, only that one can wait; the
+loads among that are events of the sections that they load from. Either ends at a barrier, and
+windows in which the hardware stores or restores registers have none; of loads it is told where line
+loads are counted.
 
 Inputs: the data accesses of a window in their order, its core events, and which of its instructions
 transfer control late. Output: one succession for each access, with the access before it; of the
 first the one before is not known (but that a call came before the window, where one did:
 ``called``), and of the last one none follows. Where another activity ran in
 between (a cut) the same holds: what it did to the bus is its own. But where a handler ran there
-that read last, which every thread that it switches in to comes behind, that is known (``settled``).
+that read last, which every thread that it switches in to comes behind, that is known (``settled``),
+and how many of its last instructions read.
 What led to a beginning may have transferred control late.
 
 Soundness: the events between are counted in the same window, so a price that takes their time off a
@@ -25,8 +30,8 @@ successions of its own instructions; so these are made anew (:meth:`Gaps.within`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -37,6 +42,7 @@ from wcetchar.counting.columns import (
     KIND,
     KINDS,
     NO_SECTION,
+    SECTION_SHIFT,
     SUCCESSION,
     Codes,
     event_code,
@@ -70,11 +76,13 @@ _HELD: Final = _BIT[KIND[EventKind.FETCH_HELD_LATE]]
 _ISSUE_SHIFT: Final = 36
 _SECTION_SHIFT: Final = 44
 _NOTHING: Final = -1
-_SETTLED: Final = -2
-_CALLED: Final = -3
+_CALLED: Final = -2
+_SETTLED: Final = -3
+"""Less one for each instruction that read but the first."""
 _OF_ROW: Final = 4
 _OF_GAP: Final = 2 + REACH
-_NO_GAP: Final = (0, 0, *(_NOTHING for _ in range(REACH)))
+_NO_LOADS: Final = (_NOTHING,) * REACH
+_NO_GAP: Final = (0, 0, *_NO_LOADS)
 
 assert len(_BESIDE) <= _ISSUE_SHIFT
 
@@ -93,6 +101,7 @@ class Successions:
         self._numbers: dict[tuple[Succession, Makers], int] = {}
         self._known: dict[bytes, int] = {}
         self._posted: dict[int, bool] = {}
+        self._single_reads: dict[int, bool] = {}
 
     def code(self, key: Succession, makers: Makers = (None, None)) -> int:
         """Its packed class."""
@@ -121,17 +130,27 @@ class Successions:
 
     def may_be_posted(self, codes: Codes) -> npt.NDArray[np.bool_]:
         """Of access classes, as :class:`Gaps` has them; not of ``_NOTHING``."""
+        return self._each(codes, self._posted, lambda access: access.may_be_posted)
+
+    def are_single_reads(self, codes: Codes) -> npt.NDArray[np.bool_]:
+        """The same."""
+        return self._each(codes, self._single_reads, lambda access: access.is_single_read)
+
+    def _each(
+        self, codes: Codes, known: dict[int, bool], asked: Callable[[AccessClass], bool]
+    ) -> npt.NDArray[np.bool_]:
         found = []
         for code in codes.tolist():
-            if code not in self._posted:
+            if code not in known:
                 access = self._access(code)
-                self._posted[code] = access is not None and access.may_be_posted
-            found.append(self._posted[code])
+                known[code] = access is not None and asked(access)
+            found.append(known[code])
         return np.array(found, dtype=bool)
 
     def _key(self, row: Sequence[int]) -> tuple[Succession, Makers]:
         (before, access, late, more), gaps = row[:_OF_ROW], row[_OF_ROW:]
-        between, then = self._events(gaps[:_OF_GAP]), self._events(_up_to_barrier(gaps[_OF_GAP:]))
+        between = self._events(gaps[:_OF_GAP])
+        then = self._events(_up_to_barrier(gaps[_OF_GAP : 2 * _OF_GAP]), gaps[2 * _OF_GAP :])
         key = Succession(
             self._access(before),
             between,
@@ -139,22 +158,27 @@ class Successions:
             bool(more),
             self._access(access),
             then,
-            before == _SETTLED,
+            _SETTLED - before + 1 if before <= _SETTLED else 0,
             before == _CALLED,
         )
         return key, (_maker(before), _maker(access))
 
-    def _events(self, gap: Sequence[int]) -> tuple[tuple[CoreEvent, int], ...]:
-        """Of a gap: stalls of what ends it, their section, and what lies between."""
+    def _events(
+        self, gap: Sequence[int], loaded: Sequence[int] = ()
+    ) -> tuple[tuple[CoreEvent, int], ...]:
+        """Of a gap: stalls of what ends it, their section, and what lies between. ``loaded``: from
+        which section each of that loads."""
         stalls, section, *between = gap
         counts: dict[CoreEvent, int] = {}
-        for one in between:
+        for number, one in enumerate(between):
             if one == _NOTHING:
                 continue
             issue = KINDS[one >> _ISSUE_SHIFT & 0xFF]
             where = one >> _SECTION_SHIFT
-            for kind in (issue, *_kinds(one)):
-                event = self._event(where, kind)
+            of_data = loaded[number] if loaded else _NOTHING
+            events = [self._event(where if of_data == _NOTHING else of_data, issue)]
+            events += [self._event(where, kind) for kind in _kinds(one)]
+            for event in events:
                 counts[event] = counts.get(event, 0) + 1
         for kind in _kinds(stalls):
             event = self._event(section, kind)
@@ -201,9 +225,11 @@ class Gaps:
         events: of each instruction: section, issue event, and the others as bits.
         late: of each instruction: it transfers control late, and the fetch unit is not held.
         cuts: instructions that begin behind another activity.
-        settled: those of them, and of the first one, behind one that read last.
+        settled: those of them, and of the first one, behind one that read last, and by how many
+            instructions.
         called: the first one is behind a call.
         hardware: it has accesses of its own among these, which are no successions.
+        loads: what the core does behind loads is told.
     """
 
     numbers: Successions
@@ -212,9 +238,10 @@ class Gaps:
     events: Codes
     late: Codes
     cuts: tuple[int, ...]
-    settled: frozenset[int] = frozenset()
+    settled: Mapping[int, int] = field(default_factory=dict)
     called: bool = False
     hardware: bool = False
+    loads: bool = False
 
     def within(self, first: int, last: int) -> tuple[Codes, Codes]:
         """Packed classes of the successions of the instructions first..last, and the instruction
@@ -231,7 +258,8 @@ class Gaps:
         position, code = self.position[low:high], self.code[low:high]
         start = np.concatenate(([first - 1], position))  # what lies before each gap
         stop = np.concatenate((position, [last + 1]))  # and behind it
-        begins = _SETTLED if first in self.settled else _NOTHING
+        reads = self.settled.get(first, 0)
+        begins = _SETTLED - reads + 1 if reads else _NOTHING
         if not first and self.called:
             begins = _CALLED
         before = np.concatenate(([begins], code))
@@ -255,14 +283,45 @@ class Gaps:
         section = np.where(stalls != 0, self.events[owner] >> _SECTION_SHIFT, 0)
         gap = np.column_stack((stalls, section, events))
         posted = self.numbers.may_be_posted(code)
-        then = np.tile(np.array(_NO_GAP), (len(gap), 1))
+        then = np.tile(np.array((*_NO_GAP, *_NO_LOADS)), (len(gap), 1))
         # Of each write right behind a write, the gap behind it.
         behind_write = np.flatnonzero(posted[1:] & posted[:-1] & ~more[1:-1]) + 1
         if not self.hardware:
-            then[behind_write] = gap[behind_write + 1]
+            then[behind_write, :_OF_GAP] = gap[behind_write + 1]
+            if self.loads and len(code):
+                after = np.flatnonzero(~more[:-1] & np.concatenate(([True], posted[:-1])))
+                self._behind_loads(code, position, last, after, then)
         table = np.column_stack((before, access, late, more, gap, then))
         codes += [self.numbers.code_of(row) for row in table.astype(np.int64)]
         positions += owner.tolist()
+
+    def _behind_loads(
+        self, code: Codes, position: Codes, last: int, after: Codes, then: Codes
+    ) -> None:
+        """Of those of the accesses ``after`` something that are loads: the instructions up to the
+        next access that is none, as a gap, and which sections these load from."""
+        issue = self.events[position] >> _ISSUE_SHIFT & 0xFF
+        alone = position[1:] != position[:-1]
+        loads = self.numbers.are_single_reads(code) & (issue == KIND[EventKind.LOAD])
+        loads &= np.concatenate(([True], alone)) & np.concatenate((alone, [True]))
+        ends = np.concatenate((np.flatnonzero(~loads), [len(code)]))
+        after = after[loads[after]]
+        start = position[after]
+        stop = np.concatenate((position, [last + 1]))[ends[np.searchsorted(ends, after, "right")]]
+        steps = start[:, None] + 1 + np.arange(REACH)[None, :]
+        events = self.events[np.minimum(steps, len(self.events) - 1)]
+        events = np.where(steps < stop[:, None], events, _NOTHING)
+        told = (stop <= last) & (stop - start - 1 <= REACH)
+        own = self.events[np.minimum(stop, last)]
+        stalls = np.where(told, own & _STALLS, 0)
+        section = np.where(stalls != 0, own >> _SECTION_SHIFT, 0)
+        made = np.minimum(np.searchsorted(position, steps), len(position) - 1)
+        loaded = np.where(
+            (position[made] == steps) & (events != _NOTHING),
+            (code[made] & (1 << CODE_BITS) - 1) >> SECTION_SHIFT,
+            _NOTHING,
+        )
+        then[after] = np.column_stack((stalls, section, events, loaded))
 
 
 def gaps(
@@ -272,9 +331,10 @@ def gaps(
     section: Codes,
     late: npt.NDArray[np.bool_],
     cuts: tuple[int, ...],
-    settled: frozenset[int] = frozenset(),
+    settled: Mapping[int, int] | None = None,
     called: bool = False,
     hardware: bool = False,
+    loads: bool = False,
 ) -> Gaps:
     """Of a window.
 
@@ -284,9 +344,11 @@ def gaps(
         section: of each instruction.
         late: it transfers control late.
         cuts: instructions that begin behind another activity.
-        settled: those of them, and of the first one, behind one that read last.
+        settled: those of them, and of the first one, behind one that read last, and by how many
+            instructions.
         called: the first one is behind a call.
         hardware: it has accesses of its own in the window, which are not among these.
+        loads: what the core does behind loads is told.
     """
     order = np.argsort(accesses[1], kind="stable")
     kind, at = events
@@ -302,7 +364,8 @@ def gaps(
         own,
         unheld.astype(np.int64),
         cuts,
-        settled,
+        settled or {},
         called,
         hardware,
+        loads,
     )

@@ -25,6 +25,9 @@ for one load takes one line away, so a load that misses and is no fresh one was 
 last load of its line, by a load of another line of its set; and where a set has room for all that
 is used of it, LRU takes none of these. Words that hardware reads by itself miss, one by one.
 
+A load that hits does not wait for writes; what its price lacks where it misses (``waits.passed``)
+comes on top, of a service with m misses that of the m loads that lack most.
+
 ``cold``: the cache may hold anything before. ``warm``: all that the service loads was loaded right
 before, and nothing since; a placed line that has room is there, unless another thread or a handler
 runs in between. Of lines that are not placed, some may have its place when the service begins: one
@@ -45,7 +48,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Final
 
 from wcetchar.engine.counts import Counted, count
@@ -59,6 +63,7 @@ from wcetchar.model.access import (
     UNKNOWN_SECTION,
     CoreEvent,
     EventKind,
+    Key,
     Operation,
 )
 from wcetchar.model.cache import CacheGeometry
@@ -72,6 +77,7 @@ from wcetchar.model.characterization import (
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import Part
+from wcetchar.model.symbolic import longest
 
 _BEHIND_A_SWITCH: Final = frozenset({Part.BETWEEN_SWITCHES, Part.UNTIL_RETURN})
 Misses = Mapping[str, int]
@@ -115,6 +121,7 @@ class DataLinePrices:
         joint: sections that are not placed themselves -> those that each is either of.
         counted: the events that line loads are counted as: in services, and in what is blocked
             beside.
+        passed: what a succession lacks whose load misses, in nanoseconds.
     """
 
     geometry: CacheGeometry
@@ -125,6 +132,7 @@ class DataLinePrices:
     elsewhere: tuple[str, ...]
     joint: Mapping[str, tuple[str, ...]]
     counted: tuple[EventKind, EventKind]
+    passed: Mapping[Key, Interval] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -150,6 +158,11 @@ class DataLinePrices:
         """Of what goes on with a service, which has used the cache meanwhile."""
         return replace(self, state=CacheState.COLD)
 
+    @property
+    def without_waits(self) -> DataLinePrices:
+        """Loads that miss wait for no access before them."""
+        return replace(self, passed={})
+
     def key(self, section: str) -> CoreEvent:
         """What a miss stands as in an estimate."""
         return CoreEvent(section, self.counted[0])
@@ -169,6 +182,9 @@ class DataLinePrices:
             if self.state is CacheState.WARM and service.part not in _BEHIND_A_SWITCH:
                 misses = self._least(misses, self._by_lines(found, CacheState.WARM))
         time = {section: self.price[section][1].scaled(n) for section, n in misses.items()}
+        if misses:
+            most_of = max(misses, key=lambda section: misses[section])
+            time[most_of] += self._waited_for(counted, sum(misses.values()))
         return Refills(misses, time, counted.exact, self._time(cold))
 
     def ways(
@@ -214,6 +230,17 @@ class DataLinePrices:
             return self._time(self._by_counts(counted, self.counted))
 
         return Loaded(loaded, frozenset())  # what the counts depend on is known
+
+    def _waited_for(self, counted: Counted, misses: int) -> Interval:
+        """What so many loads wait for that miss, and were priced as if they hit, at most."""
+        nominal: Counter[Fraction] = Counter()
+        high: Counter[Fraction] = Counter()
+        for row in counted.rows:
+            for key, number in row.vector.items():
+                if (lacks := self.passed.get(key)) is not None:
+                    nominal[lacks.nominal] += number * row.repetitions
+                    high[lacks.high] += number * row.repetitions
+        return Interval(Fraction(0), longest(nominal, misses), longest(high, misses))
 
     def _is_known(self, used: UsedLines, counted: Counted, what: str) -> bool:
         """Whatever is loaded lies where the lines are told.
@@ -340,8 +367,9 @@ def data_line_prices(
     characterization: Characterization,
     placement: Placement,
     section_map: SectionMap,
+    passed: Mapping[Key, Interval] | None = None,
 ) -> DataLinePrices | None:
-    """``None``: loads are priced one by one.
+    """``passed``: as of :class:`DataLinePrices`. ``None``: loads are priced one by one.
 
     Raises:
         InputError: the cache is said to be warm, and what it needs is not known; data are said to
@@ -392,6 +420,7 @@ def data_line_prices(
         tuple(section for section in cached_data if section not in said),
         characterization.joint,
         prices.counted,
+        passed or {},
     )
 
 

@@ -30,7 +30,7 @@ from wcetchar.engine.lines import NO_CACHES
 from wcetchar.engine.prices import Price, PriceVector
 from wcetchar.engine.profile_inputs import inputs_of
 from wcetchar.engine.variants import Priced, Variant
-from wcetchar.engine.waits import CALLS, ISSUES
+from wcetchar.engine.waits import CALLS, ISSUES, READS
 from wcetchar.model.access import STALLS, CoreEvent, EventKind, Key, Succession
 from wcetchar.model.hardware import HardwareProfile, Quantity
 from wcetchar.model.interval import Interval
@@ -93,6 +93,8 @@ class _Exact:
         kinds = {self._core.priced_as(kind) for kind in events} | _OF_ALL_WAITS
         if key.called:
             kinds |= CALLS
+        if key.settled:
+            kinds |= READS
         if key.called or key.settled:
             kinds |= {EventKind.PIPELINE_REFILL}
         return self._all_but_events and self._events.isdisjoint(kinds)

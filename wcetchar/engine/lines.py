@@ -87,11 +87,7 @@ class Caches:
     @property
     def without_waits(self) -> Caches:
         """Lines wait for no access before them."""
-        return Caches(
-            tuple(
-                one.without_waits if isinstance(one, RefillPrices) else one for one in self.of_core
-            )
-        )
+        return Caches(tuple(one.without_waits for one in self.of_core))
 
     def of_stretch(self, service: ServiceCharacterization, stretch: BlockingStretch) -> StretchTime:
         each = [prices.of_stretch(service, stretch) for prices in self.of_core]

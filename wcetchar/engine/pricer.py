@@ -61,9 +61,11 @@ from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, sp
 from wcetchar.engine.waits import (
     CALLS,
     ISSUES,
+    READS,
     Bus,
     leaves,
     longest_wait_of_refill,
+    passed,
     wait_of,
     wait_of_refill,
 )
@@ -83,7 +85,7 @@ from wcetchar.model.characterization import Characterization
 from wcetchar.model.hardware import HardwareProfile, Quantity, Region, Unit
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
-from wcetchar.model.symbolic import least, most
+from wcetchar.model.symbolic import is_nothing, least, most
 
 CORE = "core"
 """What stands in the place of a region for core events."""
@@ -356,25 +358,44 @@ class Pricer:
             turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),
             held=self._own(EventKind.FETCH_HELD_LATE),
             event=lambda event: self._own(event.kind),
-            called=self._called,
+            called=self._least_of(CALLS),
             refilled=self._least(EventKind.PIPELINE_REFILL),
+            read=self._least_of(READS),
             reached=lambda access: self._regions(access.section, access.operation) or [],
             writable=lambda: self.placement.permitting(Operation.WRITE),
             cached=core.caches,
+            hits=self._hits,
+            some_hit=core.data_cache is not None
+            and any(one.load_miss_penalty is not None for one in self.profile.regions.values()),
+            others=most(Fraction(0), *map(self._writes_wait, self.profile.regions.values())),
             full=lambda region, operation, width: self._full_times(
                 region, operation, width, Pattern.SINGLE
             ),
         )
+
+    def _hits(self, section: str) -> bool:
+        """A read of it asks no bus, but where it is counted as a miss."""
+        regions = self._regions(section, Operation.READ) or []
+        return (
+            bool(regions)
+            and self.data_cache.by_lines
+            and all(region.load_miss_penalty is not None for region in regions)
+        )
+
+    def passed(self, keys: Iterable[Key]) -> dict[Key, Interval]:
+        """What the prices of successions lack whose loads miss, in nanoseconds, without a share of
+        interference; of those that lack something."""
+        found = {key: passed(key, self._bus) for key in keys if isinstance(key, Succession)}
+        return {key: lacks for key, lacks in found.items() if not is_nothing(lacks.high)}
 
     def _least(self, kind: EventKind) -> Fraction:
         """The least time of an event in nanoseconds."""
         low: Fraction = in_nanoseconds(self._own(kind), self.clock).low
         return low
 
-    @property
-    def _called(self) -> Fraction:
-        """The least time of any call in nanoseconds."""
-        each = [self._least(kind) for kind in sorted(CALLS & self.profile.core.events.keys())]
+    def _least_of(self, kinds: frozenset[EventKind]) -> Fraction:
+        """The least time of any of these that the core has, in nanoseconds."""
+        each = [self._least(kind) for kind in sorted(kinds & self.profile.core.events.keys())]
         return least(*each) if each else Fraction(0)
 
     def _edges_known(self) -> bool:
@@ -443,6 +464,11 @@ class Pricer:
         """The price of a key where what is blocked is priced; ``None``: as elsewhere."""
         if isinstance(key, CoreEvent) and key.kind.is_of_data_cache:
             return self._load(key, blocked=True)
+        if isinstance(key, Succession):
+            # A stretch begins with an empty cache.
+            for lacks in self.passed([key]).values():
+                price = self._succession(key)
+                return replace(price, time=price.time + lacks)
         return None
 
     def _load(self, event: CoreEvent, blocked: bool) -> Price:

@@ -101,7 +101,13 @@ def priced(
         waits = pricer.waits_of_refills()
         return [
             refill_prices(characterization, profile, section_map, needs.services, waits),
-            data_line_prices(pricer.data_cache, characterization, pricer.placement, section_map),
+            data_line_prices(
+                pricer.data_cache,
+                characterization,
+                pricer.placement,
+                section_map,
+                pricer.passed(needs.users),
+            ),
         ]
 
     return vector_of(characterization, profile, section_map, needs.users, lines)

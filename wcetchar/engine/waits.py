@@ -15,6 +15,15 @@ behind another one, in time::
     edge   = what is left of the bus's cycle when the request comes         divider > 1
     price  = max(posted - room, held) + edge
 
+Of a load that a data cache may hold the line of, and that is told apart where it misses (``hits``;
+``then`` is what the core does behind it until something else accesses)::
+
+    posted = max(0, posted - load - then)
+
+for one that hits waits for nobody, and what waits next waits less by what the core does until then.
+Loads on the way have to be such as well. Where one of them misses, it waits all the same: what was
+taken off (``passed``) is charged beside the miss (``data_lines``).
+
 ``between`` is the price of what the core does between the two, stalls included; ``turnaround`` that
 of a consecutive access. Each is charged by itself, so the sum is what the slower of the two takes,
 core or bus, even where an event that may happen does not. ``held``: a transfer of control that
@@ -36,8 +45,13 @@ call (``called``) they were begun before that::
 the latter where the call itself reads, so that nothing is under way but a turnaround may be left.
 
 Where a handler that switched read last before it (``settled``) none was, for a read waits for all
-of them; but a turnaround may be left, less the refill behind the handler's return. These times are
-charged to whoever calls or returns, and may be shorter than that, so they count at their least.
+of them; but a turnaround may be left, less the refill behind the handler's return. With a data
+cache these reads may hit, and wait for nobody: then they were begun before n of these::
+
+    posted = max(posted - n * least time of a load, turnaround) - least of a refill
+
+These times are charged to whoever calls or returns, and may be shorter than that, so they count at
+their least.
 Where a handler ends, the longest wait for what it leaves behind is charged to it, and so is an
 edge. What a call leaves behind is its caller's to wait for.
 
@@ -49,7 +63,7 @@ docs/explanation/model.md derives it ("Several writes under way"); checked by br
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Final
@@ -90,6 +104,18 @@ CALLS: Final = frozenset(
     }
 )
 """What a service may be called by."""
+READS: Final = frozenset(
+    {
+        EventKind.LOAD,
+        EventKind.LOAD_MULTIPLE,
+        EventKind.LOAD_EXCLUSIVE,
+        EventKind.FLOAT_LOAD,
+        EventKind.FLOAT_LOAD_MULTIPLE,
+        EventKind.BRANCH_TABLE,
+        EventKind.RETURN,
+    }
+)
+"""Instructions that may read, and do not write."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +134,14 @@ class Bus:
         turnaround: what an access right behind another one costs beside.
         held: what a late transfer costs where the fetch unit is held.
         event: the time of an event beside what it fetches in vain, as it is charged.
-        called, refilled: at least so many nanoseconds go by with a call, and with the refill behind
-            it or behind the return of a handler.
+        called, refilled, read: at least so many nanoseconds go by with a call, with the refill
+            behind it or behind the return of a handler, and with an instruction that reads.
         reached: regions that an access may reach.
         writable: regions that a write may have been made to.
         cached: a cache holds what is there, so the operation asks no bus.
+        hits: of what a read of a section may reach all is so, and what misses is charged by itself.
+        some_hit: a cache may hold what somebody else reads.
+        others: what writes that are under way when a window begins wait for others at most.
         full: the full time of an access of a width to a region, for each width that it may have;
             without the wait for an edge.
     """
@@ -129,9 +158,13 @@ class Bus:
     event: Callable[[CoreEvent], Span]
     called: Fraction
     refilled: Fraction
+    read: Fraction
     reached: Callable[[AccessClass], list[Region]]
     writable: Callable[[], list[Region]]
     cached: Callable[[Region, Operation], bool]
+    hits: Callable[[str], bool]
+    some_hit: bool
+    others: Fraction
     full: Callable[[Region, Operation, int], Iterable[Span]]
 
 
@@ -147,6 +180,16 @@ def wait_of(succession: Succession, bus: Bus) -> Interval:
     # A wait is least where most is done in between, so it can be longer at nominal numbers.
     low = _pending(succession, bus, _end(between, "high"), "low")
     return Interval(low, least(nominal, high), high)
+
+
+def passed(succession: Succession, bus: Bus) -> Interval:
+    """What is taken off the wait of a load because it may hit, in nanoseconds; the lower end is
+    zero."""
+    if not _may_pass(succession, bus):
+        return Interval()
+    here, held = wait_of(succession, bus), wait_of(succession, replace(bus, hits=lambda _: False))
+    nominal, high = held.nominal - here.nominal, held.high - here.high
+    return Interval(Fraction(0), most(Fraction(0), nominal), most(Fraction(0), nominal, high))
 
 
 def longest_wait_of_refill(bus: Bus, region: Region) -> Fraction:
@@ -171,7 +214,11 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
     """
     before = succession.before
     if before is None:
-        return _tail(bus, region) if succession.settled else longest_wait_of_refill(bus, region)
+        longest = longest_wait_of_refill(bus, region)
+        if not succession.settled:
+            return longest
+        under_way = longest + bus.others - bus.read * succession.settled
+        return most(_tail(bus, region), under_way if bus.some_hit else Fraction(0))
     reached = bus.reached(before)
     if reached and all(one.name != region.name for one in reached):
         return Fraction(0)
@@ -226,7 +273,7 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
     if before is None and not bus.posted:
         turnaround = bus.turnaround if succession.is_dearest else ZERO_SPAN
         return _value(less(_end(turnaround, end), ZERO_SPAN, bus.clock), end)
-    if succession.settled:
+    if succession.settled and not (bus.posted and bus.some_hit and end != "low"):
         return most(Fraction(0), _turned(bus, between, end) - bus.refilled)
     if before is not None and not (bus.posted and before.may_be_posted):
         if succession.access is None or succession.access.pattern is Pattern.NEXT:
@@ -238,6 +285,7 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
     overlap = _end(bus.overlap, _OPPOSITE[end])
     ends_here = succession.access is None and not leaves(succession)
     busy = [_busy(bus, end)] if bus.posted > 1 and end != "low" else []
+    passes = _may_pass(succession, bus)
     found = [Fraction(0)]
     for region in bus.writable() if before is None else bus.reached(before):
         width = bus.widest if before is None else before.width
@@ -247,7 +295,10 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
                 whole = plus(whole, _cycles(edge_wait(region)))
             under_way = bus.posted if before is None else 1
             rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
-            held = least(_value(less(late, ZERO_SPAN, bus.clock), end), most(rest, *busy))
+            rest = most(rest, *busy)
+            if succession.settled:
+                rest = most(Fraction(0), rest + bus.others - bus.read * succession.settled)
+            held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             if room is not None:
@@ -256,6 +307,12 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
                 # Or the call reads, and has waited for all writes.
                 left = most(posted - bus.called, _turned(bus, between, end))
                 posted = most(Fraction(0), left - bus.refilled)
+            if succession.settled:
+                left = posted + bus.others - bus.read * succession.settled
+                posted = most(left, _turned(bus, between, end)) - bus.refilled
+                posted = most(Fraction(0), posted)
+            if passes:
+                posted = most(Fraction(0), posted - _behind_load(succession, bus, end))
             found.append(held if ends_here else most(posted, held))
     return most(*found)
 
@@ -284,6 +341,8 @@ def _room(succession: Succession, bus: Bus, end: str) -> Fraction | None:
     access = succession.access
     if access is None or not succession.then or bus.posted < 2 or not bus.apart:
         return None
+    if not access.may_be_posted:
+        return None
     opposite = _OPPOSITE[end]
     then = _end(_sum(succession.then, bus), "nominal" if end == "nominal" else "high")
     goes_on = plus(then, _end(bus.overlap, opposite))
@@ -293,6 +352,29 @@ def _room(succession: Succession, bus: Bus, end: str) -> Fraction | None:
         for full in bus.full(region, Operation.WRITE, access.width)
     ]
     return least(*found) if found else None
+
+
+def _may_pass(succession: Succession, bus: Bus) -> bool:
+    """A load that need not wait for what is under way: no line of instructions does, either."""
+    access = succession.access
+    return (
+        access is not None
+        and access.is_single_read
+        and bool(succession.then)
+        and bus.apart
+        and bus.hits(access.section)
+        and all(bus.hits(one.section) for one, _ in succession.then if one.kind is EventKind.LOAD)
+    )
+
+
+def _behind_load(succession: Succession, bus: Bus, end: str) -> Fraction:
+    """What a load, and the core behind it, takes until something waits, in nanoseconds; as it is
+    charged, or for the lower end at most."""
+    load = CoreEvent(succession.section, EventKind.LOAD)
+    time = _sum(((load, 1), *succession.then), bus)
+    end = "nominal" if end == "nominal" else "high"
+    found: Fraction = getattr(in_nanoseconds(time, bus.clock), end)
+    return found
 
 
 def _edge(succession: Succession, bus: Bus, between: Span, end: str) -> Fraction:

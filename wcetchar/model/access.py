@@ -72,6 +72,11 @@ class AccessClass:
         """A write that an instruction ends with. What is not known to be one is waited for."""
         return self.operation is Operation.WRITE and self.pattern is Pattern.SINGLE
 
+    @property
+    def is_single_read(self) -> bool:
+        """One that is known to be, whole and by itself."""
+        return self.operation is Operation.READ and self.pattern is Pattern.SINGLE
+
     def __str__(self) -> str:
         width = "?" if self.width == 0 else str(self.width)
         return f"{self.section} {self.operation.value} {width} {self.pattern.value}"
@@ -382,9 +387,13 @@ class Succession:
         more: further instructions lie between; ``between`` holds the first ones only.
         access: the second one; ``None``: the window ends.
         then: where a write follows a write: what ``between`` is of the second one and the next
-            access, or the end of the window.
+            access, or the end of the window. Where a load follows one, or is the first access: the
+            same up to the next access that is no load; loads on the way are events of the section
+            that they load from.
         settled: ``before`` is not known, but to be a read of the handler that ran right before and
-            switched, or was called: one that waited for all writes, so that none is under way.
+            switched, or was called: one that waited for all writes, so that none is under way,
+            unless a cache had what it read. So many instructions of it at least read and did
+            nothing else behind its last write; 0: that is not so.
         called: ``before`` is not known, and the window begins right behind a call.
     """
 
@@ -394,7 +403,7 @@ class Succession:
     more: bool
     access: AccessClass | None
     then: tuple[tuple[CoreEvent, int], ...] = ()
-    settled: bool = False
+    settled: int = 0
     called: bool = False
 
     @property

@@ -80,12 +80,17 @@ class SuccessionDoc(JsonModel):
         False,
         description="without `before`: a handler that switched or was called ran, and read last",
     )
+    reads: Annotated[Integer, Field(ge=1, le=1000)] = Field(
+        1, description="of `settled`: instructions that read behind its last write, at least"
+    )
     called: Boolean = Field(
         False, description="without `before`: the window begins right behind a call"
     )
     then: list[EventCountDoc] = Field(
         default_factory=list,
-        description="where a write follows a write: what lies between the second and what follows",
+        description="where a write follows a write: what lies between the second and what follows; "
+        "where a load follows one, or is the first access: up to what is no load, and loads on "
+        "the way are events of the section that they load from",
     )
 
     def to_model(self) -> Succession:
@@ -96,7 +101,7 @@ class SuccessionDoc(JsonModel):
             self.more,
             self.access.to_model() if self.access else None,
             tuple(e.to_model() for e in self.then),
-            self.settled,
+            self.reads if self.settled else 0,
             self.called,
         )
 
@@ -157,7 +162,8 @@ def plain_succession(key: Succession) -> dict[str, Any]:
         "late": key.late,
         "more": key.more,
         "access": None if key.access is None else plain_access(key.access),
-        "settled": key.settled,
+        "settled": key.settled > 0,
+        "reads": key.settled if key.settled > 1 else 0,
         "called": key.called,
         "then": _plain_events(key.then),
     }

@@ -391,9 +391,10 @@ def _check_successions(source: Source) -> None:
         for key in ("before", "access"):
             if isinstance(one.get(key), dict):
                 _check_section(source, (*at, key), one[key], known)
-        for index, event in enumerate(list_at(one, "between")):
-            if isinstance(event, dict):
-                _check_section(source, (*at, "between", index), event, known)
+        for key in ("between", "then"):
+            for index, event in enumerate(list_at(one, key)):
+                if isinstance(event, dict):
+                    _check_section(source, (*at, key, index), event, known)
         told = [key for key in ("before", "settled", "called") if one.get(key)]
         if len(told) > 1:
             source.report(

@@ -38,6 +38,8 @@ from wcetchar.model.characterization import Joint, StretchKind
 from wcetchar.model.service import SchedulerLock, ServiceKind, ServicesFile
 from wcetchar.model.trace import Event
 
+READS = 6
+"""Of a trap of the listing: instructions behind its last write, with one beside."""
 ON_A, ON_B = (A, STACK_A), (B, STACK_B)
 Shown = tuple[str, str, Joint | None, Joint | None]
 
@@ -234,12 +236,12 @@ def test_whether_a_switch_read_last(
 
     found = find(resolved, rows(at, *ended(switches(at))), size)[0]
     assert [window.behind_reads for window in found] == [
-        frozenset(),
-        frozenset({0} if last is Event.READ else ()),
+        {},
+        {0: READS} if last is Event.READ else {},
     ]
     resolved = resolved_by(assemble_riscv, SERVICES)
     (window,), _ = find(resolved, rows(at, *ended(trap(at, CALL, ON_A, ON_A))), size)
-    assert window.behind_reads == frozenset({3} if last is Event.READ else ())
+    assert window.behind_reads == ({3: READS} if last is Event.READ else {})
 
 
 def between(count: int, masks: str) -> tuple[str, list[str]]:

@@ -51,7 +51,31 @@ def write(section: str) -> AccessClass:
     return AccessClass(section, Operation.WRITE, 32, Pattern.SINGLE)
 
 
-def walked(run: list[Executed], first: int, last: int, cuts: set[int]) -> Counter[tuple[int, str]]:
+def behind_load(run: list[Executed], at: int, last: int, cuts: set[int]) -> Counter[CoreEvent]:
+    """What the core does behind a load until something else than a load accesses."""
+    events: Counter[CoreEvent] = Counter()
+    for i in range(at + 1, last + 1):
+        one = run[i]
+        if i in cuts:
+            break
+        if one.accesses and not is_load(one):
+            events.update(CoreEvent("code", kind) for kind in one.beside & BEFORE_IT)
+            break
+        if i > at + REACH:
+            break
+        events[CoreEvent(one.accesses[0].section if one.accesses else "code", one.issue)] += 1
+        events.update(CoreEvent("code", kind) for kind in one.beside)
+    return events
+
+
+def is_load(one: Executed) -> bool:
+    reads = [access.operation is Operation.READ for access in one.accesses]
+    return one.issue is EventKind.LOAD and reads == [True]
+
+
+def walked(
+    run: list[Executed], first: int, last: int, cuts: set[int], loads: bool
+) -> Counter[tuple[int, str]]:
     """Position and text of each succession, by the definition."""
     found: Counter[tuple[int, str]] = Counter()
     before: AccessClass | None = None
@@ -66,6 +90,11 @@ def walked(run: list[Executed], first: int, last: int, cuts: set[int]) -> Counte
             behind, key = open_one
             found[behind, str(replace(key, then=ordered))] += 1
         key = Succession(before, ordered, late, more, access)
+        behind_write = before is None or before.operation is Operation.WRITE
+        if loads and access and is_load(run[position]) and behind_write and not more:
+            then = behind_load(run, position, last, cuts)
+            told = sorted(then.items(), key=lambda e: (e[0].section, e[0].kind.value))
+            key = replace(key, then=tuple(told))
         writes = [one for one in (before, access) if one and one.operation is Operation.WRITE]
         open_one = (position, key) if len(writes) == 2 and not more else None
         if open_one is None:
@@ -108,7 +137,7 @@ def drawn(rng: np.random.Generator, count: int) -> list[Executed]:
             accesses = (write(NAMES[rng.integers(1, 3)]),)
         elif kind == 4:
             accesses = (read("data"), write("data"))
-        issue = EventKind.LOAD if accesses else EventKind.ALU
+        issue = EventKind.LOAD if accesses and rng.integers(0, 5) else EventKind.ALU
         beside = {k for k in BEFORE_IT | BEHIND_IT if rng.integers(0, 5) == 0}
         run.append(Executed(issue, frozenset(beside), accesses, bool(rng.integers(0, 4) == 0)))
     return run
@@ -117,8 +146,9 @@ def drawn(rng: np.random.Generator, count: int) -> list[Executed]:
 def of(
     run: list[Executed],
     cuts: set[int],
-    settled: frozenset[int] = frozenset(),
+    settled: dict[int, int] | None = None,
     called: bool = False,
+    loads: bool = False,
 ) -> tuple[Gaps, Successions]:
     numbers = Successions(NAMES)
     codes, owners, kinds, places = [], [], [], []
@@ -147,12 +177,14 @@ def of(
         tuple(sorted(cuts)),
         settled,
         called,
+        loads=loads,
     )
     return found, numbers
 
 
+@pytest.mark.parametrize("loads", [False, True])
 @pytest.mark.parametrize("seed", range(30))
-def test_successions_of_windows_and_of_stretches(seed: int) -> None:
+def test_successions_of_windows_and_of_stretches(seed: int, loads: bool) -> None:
     rng = np.random.default_rng(seed)
     run = drawn(rng, int(rng.integers(1, 90)))
     if seed % 3 == 0:  # long ways between accesses
@@ -160,7 +192,7 @@ def test_successions_of_windows_and_of_stretches(seed: int) -> None:
                for i, e in enumerate(run)]  # fmt: skip
     cuts = {int(c) for c in rng.integers(1, len(run) + 1, int(rng.integers(0, 4)))}
     cuts = {c for c in cuts if c < len(run)}
-    found, numbers = of(run, cuts)
+    found, numbers = of(run, cuts, loads=loads)
     for _ in range(6):
         first, last = sorted(rng.integers(0, len(run), 2).tolist())
         codes, positions = found.within(first, last)
@@ -168,7 +200,7 @@ def test_successions_of_windows_and_of_stretches(seed: int) -> None:
             (position, str(key_of(code, NAMES, numbers.keys)))
             for code, position in zip(codes.tolist(), positions.tolist(), strict=True)
         )
-        assert texts == walked(run, first, last, cuts)
+        assert texts == walked(run, first, last, cuts, loads)
 
 
 def test_a_window_without_accesses() -> None:
@@ -186,10 +218,13 @@ def test_what_begins_behind_a_read_of_another_activity() -> None:
     stores = [Executed(EventKind.STORE, frozenset(), (write("data"),), False)] * 4
 
     def settled(first: int, known: set[int]) -> list[int]:
-        found, numbers = of(stores, {1, 3}, frozenset(known))
+        found, numbers = of(stores, {1, 3}, {begin: begin + 5 for begin in known})
         codes, positions = found.within(first, 3)
         keys = [numbers.keys[code & ~SUCCESSION] for code in codes.tolist()]
         assert all(key.before is None for key in keys if key.settled)
+        begun = [known_at for known_at in (first, 1, 3) if known_at in known and known_at >= first]
+        told = [key.settled - 5 for key in keys if key.settled]
+        assert told == sorted(set(begun))
         return [at for key, at in zip(keys, positions.tolist(), strict=True) if key.settled]
 
     assert settled(0, set()) == []
@@ -246,3 +281,27 @@ def test_what_begins_behind_a_call() -> None:
     assert called(0, True) == [0]
     assert called(1, True) == []
     assert called(2, True) == []
+
+
+def test_behind_a_load_goes_on_what_loads_and_from_where() -> None:
+    """That section may not be cached where the others are."""
+    stored = Executed(EventKind.STORE, frozenset(), (write("data"),), False)
+    loaded, elsewhere = (
+        Executed(EventKind.LOAD, frozenset(), (read(name),), False) for name in ("data", "stack")
+    )
+    other = Executed(EventKind.ALU, frozenset(), (), False)
+
+    def behind(*run: Executed) -> list[dict[CoreEvent, int]]:
+        found, numbers = of([stored, *run], set(), loads=True)
+        codes = found.within(0, len(run))[0].tolist()
+        return [dict(numbers.keys[code & ~SUCCESSION].then) for code in codes]
+
+    alu = CoreEvent("code", EventKind.ALU)
+    load, its_load = (CoreEvent(name, EventKind.LOAD) for name in ("data", "stack"))
+    assert behind(loaded, other, loaded, other, elsewhere, other, stored, loaded) == [
+        {},
+        {alu: 3, load: 1, its_load: 1},
+        *[{}] * 5,
+    ]
+    barrier = Executed(EventKind.BARRIER, frozenset(), (), False)
+    assert behind(loaded, other, barrier, other) == [{}, {alu: 1}, {}]

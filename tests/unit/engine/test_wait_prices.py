@@ -166,17 +166,17 @@ def test_behind_a_switch_that_read_last_no_write_is_under_way() -> None:
     for buffer in (0, 1, 3):
         on = board(ram(6), buffer=buffer)
         for access in (LOADED, STORED):
-            begins = replace(behind(None, access, (ALU, 1)), settled=True)
+            begins = replace(behind(None, access, (ALU, 1)), settled=1)
             assert priced(begins, on) == Interval()
             # Right behind the read, its turnaround is left.
             assert high(replace(begins, between=()), on) == (1 if buffer else 0)
     # When the memory's clock begins is not known, though.
     divided = board(ram(6, divider=4))
-    assert high(replace(behind(None, LOADED, (ALU, 2)), settled=True), divided) == 3
+    assert high(replace(behind(None, LOADED, (ALU, 2)), settled=1), divided) == 3
     # What others take of the memory, the switch has waited for.
     shared = board(ram(6, arbitration=Interference(cycles(5), None)))
     assert high(behind(None, LOADED), shared) == 6 + 1 - 1 + 5
-    assert high(replace(behind(None, LOADED, (ALU, 1)), settled=True), shared) == 0
+    assert high(replace(behind(None, LOADED, (ALU, 1)), settled=1), shared) == 0
 
 
 def test_without_a_write_buffer_the_core_waits_itself() -> None:
