@@ -11,7 +11,7 @@ hit or miss. No run may take longer than its estimate.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -45,6 +45,7 @@ from wcetchar.model.access import (
     AccessVector,
     CoreEvent,
     EventKind,
+    Key,
     Operation,
     Succession,
 )
@@ -65,6 +66,8 @@ from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import SectionKind
 
 ENTRY = CoreEvent("code", EventKind.LINE_ENTRY_32)
+Platform = tuple[Characterization, HardwareProfile, SectionMap]
+Also = Callable[[Characterization, HardwareProfile, SectionMap], Platform]
 
 
 @dataclass(frozen=True)
@@ -114,8 +117,8 @@ class _Board:
         self.lines: deque[_Access] = deque()
         self.busy = [phase, phase]
 
-    def access(self, section: int, now: int, write: bool) -> _Access:
-        miss = self.caches.miss if self.caches.hold(section, write) else None
+    def access(self, section: int, now: int, write: bool, takes: int | None = None) -> _Access:
+        miss = self.caches.miss if self.caches.hold(section, write) else takes
         length = self.bus.first[section] if miss is None else miss
         one = _Access(section, now + 1, length * self.bus.divider[section])
         self.data.append(one)
@@ -199,9 +202,11 @@ def stepped(
     outside: Outside | None,
     offset: int,
     until: int | None = None,
+    cached: Mapping[int, int] | None = None,
 ) -> int:
     """Cycles from the first instruction until the core goes on behind the last one, or behind so
-    many; what comes after these may ask for lines sooner."""
+    many; what comes after these may ask for lines sooner. ``cached``: of steps that load from a
+    cache of data, cycles of the bus that the line takes, 0 where it is there."""
     board = _Board(bus, caches, phase, outside, offset)
     for section in pending:
         board.access(section, phase - 1, write=True)
@@ -234,12 +239,14 @@ def stepped(
             last = board.data[-1] if board.data else None
             if done in step.late and last is not None and last.is_under_way(clock.now):
                 clock.tick()
-        clock.until_free(max(bus.buffered, 1) - 1)
-        held = caches.hold(step.section, step.write)
-        if held and caches.hits:
+        takes = (cached or {}).get(number)
+        if takes != 0:
+            clock.until_free(max(bus.buffered, 1) - 1)
+        held = caches.hold(step.section, step.write) or takes is not None
+        if takes == 0 or (held and caches.hits):
             clock.tick()
         else:
-            access = board.access(step.section, clock.now, step.write)
+            access = board.access(step.section, clock.now, step.write, takes)
             if step.write and bus.buffered:
                 clock.tick()
             else:
@@ -250,9 +257,15 @@ def stepped(
 
 
 def described(
-    bus: Bus, caches: Caches, run: list[tuple[Step, Line | None]], outside: Outside | None
+    bus: Bus,
+    caches: Caches,
+    run: list[tuple[Step, Line | None]],
+    outside: Outside | None,
+    keys: list[Key] | None = None,
 ) -> tuple[Characterization, HardwareProfile]:
-    kernel = kernel_of(keys_of([step for step, _ in run], counted=True), counted=True)
+    """``keys``: what is counted, but for lines."""
+    found = keys_of([step for step, _ in run], counted=True) if keys is None else keys
+    kernel = kernel_of(found, counted=True)
     lines = sum(line is not None for _, line in run)
     entries = Counts((TraceSection(Blocking(), AccessVector({ENTRY: lines})),))
     service = replace(kernel.services[0], lines=FetchedLines(entries, ()))
@@ -353,13 +366,13 @@ def test_no_run_takes_longer_than_its_estimate(
 
 
 def meanwhile(
-    run: list[tuple[Step, Line | None]], seen: int
+    run: list[tuple[Step, Line | None]], seen: int, keys: list[Key] | None = None
 ) -> Iterator[tuple[tuple[int, Succession], ...]]:
     """Of each line, so many accesses before it (others may lie further back than is told), and
     which of them come when it has been asked for: with no line between, and each for one line.
     Then those on both sides of it. A line in vain is that of the step behind it, which waits."""
-    keys = keys_of([step for step, _ in run], counted=True)
-    successions = [k for k in keys if isinstance(k, Succession) and k.access is not None]
+    counted = keys_of([step for step, _ in run], counted=True) if keys is None else keys
+    successions = [k for k in counted if isinstance(k, Succession) and k.access is not None]
     claimed: set[int] = set()
     for number, (_, line) in enumerate(run):
         if line is None:
@@ -405,14 +418,17 @@ def told_meanwhile(
     *,
     read_only: bool = False,
     both: bool = False,
+    keys: list[Key] | None = None,
+    also: Also | None = None,
 ) -> Fraction:
     """The estimate with lines that are loaded once each, of a core of which so much is told;
-    ``read_only``: from a memory that nobody writes to; ``both``: the other could have lines."""
-    kernel, profile = described(bus, caches, run, outside)
+    ``read_only``: from a memory that nobody writes to; ``both``: the other could have lines;
+    ``keys``: as of :func:`described`; ``also``: what is changed in the end."""
+    kernel, profile = described(bus, caches, run, outside, keys)
     in_vain = [0 if line.vain else None for _, line in run if line is not None]
     hidden = [
         HiddenStalls(32, "code", (), 1, accesses, vain)
-        for accesses, vain in zip(meanwhile(run, seen), in_vain, strict=True)
+        for accesses, vain in zip(meanwhile(run, seen, keys), in_vain, strict=True)
     ]
     if hidden:
         entries = kernel.services[0].lines
@@ -435,6 +451,8 @@ def told_meanwhile(
     if both:
         regions["s1"] = replace(regions["s1"], line_refill=Quantity.exactly(1, Unit.CYCLES))
     profile = replace(profile, core=core, regions=regions)
+    if also is not None:
+        kernel, profile, placed = also(kernel, profile, placed)
     return estimate(kernel, "run", profile, placed, {}).total.high
 
 

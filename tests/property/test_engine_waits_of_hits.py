@@ -1,20 +1,31 @@
 """Waits of loads that a data cache may hold the line of, against a core and a bus that are stepped.
 
-As in ``test_engine_waits``; but loads of section 0 go through a cache. One that hits takes its own
-cycle and asks nobody, whatever is under way; one that misses waits for all of it, and for its line.
-Which of them miss is chosen at random, and counted. No run may take longer than its estimate; and
-where all hit, none is charged for writes that are over by the time anything waits. What blocks
-something begins with an empty cache, so that all wait there.
+As in ``test_engine_waits``; but loads of one section go through a cache. One that hits takes its
+own cycle and asks nobody, whatever is under way; one that misses waits for all of it, and for its
+line. Which of them miss is chosen at random, and counted. No run may take longer than its estimate;
+and where all hit, none is charged for writes that are over by the time anything waits. What blocks
+something begins with an empty cache, so that all wait there. With lines of instructions that are
+loaded meanwhile, as in ``test_engine_refills_and_waits``, from a memory that nobody writes to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from fractions import Fraction
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from test_engine_refills_and_waits import (
+    ASKED,
+    NEEDED,
+    Caches,
+    Line,
+    Platform,
+    far_runs,
+    in_order,
+    stepped,
+    told_meanwhile,
+)
 from test_engine_waits import (
     ISSUE,
     PLACED,
@@ -46,139 +57,158 @@ from wcetchar.model.characterization import (
 )
 from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import AccessTime, DataCache, HardwareProfile, Quantity, Unit
-from wcetchar.model.section_map import Assumption, CacheState
+from wcetchar.model.section_map import Assumption, CacheState, SectionMap
 from wcetchar.model.service import SectionKind
 
 Run = list[tuple[Step, bool]]
 """Each step, and whether its load misses, if a cache is asked."""
-MISS = CoreEvent("s0", LINE_LOADS[32, 1][0])
-MAP = replace(
-    PLACED,
-    addresses={"s0": 0},
-    assumptions=frozenset({Assumption.DATA_ALIGNMENT}),
-    data_cache=CacheState.WARM,
-)
 
 
-def is_cached(step: Step) -> bool:
-    return not step.write and not step.section
+@dataclass(frozen=True)
+class Data:
+    """A cache of what is loaded from a section: cycles of the bus that a line takes."""
+
+    miss: int
+    section: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"s{self.section}"
+
+    def holds(self, step: Step) -> bool:
+        return not step.write and step.section == self.section
+
+    def misses(self, run: Run) -> int:
+        return sum(misses for step, misses in run if self.holds(step))
+
+    def takes(self, run: Run) -> dict[int, int]:
+        """Of each load that asks the cache, cycles of the bus; 0: it hits."""
+        return {n: self.miss * misses for n, (step, misses) in enumerate(run) if self.holds(step)}
+
+    def told(self, run: Run) -> list[Key]:
+        """What is counted, and of loads what the core does behind them."""
+        alone = [step for step, _ in run]
+        found: list[Key] = []
+        accesses = iter(enumerate(alone))
+        for key in keys_of(alone, counted=True):
+            if isinstance(key, Succession) and key.access is not None:
+                number, step = next(accesses)
+                if not step.write and (number == 0 or alone[number - 1].write):
+                    key = replace(key, then=behind_load(alone[number + 1 :]))
+            found.append(key)
+        return found + [CoreEvent(self.name, LINE_LOADS[32, 1][0])] * self.misses(run)
+
+    def beside(
+        self, run: Run, kernel: Characterization, profile: HardwareProfile, placed: SectionMap
+    ) -> Platform:
+        """With the cache, and with lines that tell nothing of these misses."""
+        used = UsedLines((UsedLine(32, self.name, 0, 1, 1),), ((self.name, self.misses(run)),))
+        service = replace(kernel.services[0], data=(DataFootprint((), used),))
+        sections = (*kernel.sections, SectionInfo(self.name, SectionKind.DATA, address=0))
+        kernel = replace(kernel, sections=sections, services=(service,), data_lines=(32,))
+        hit = Quantity.exactly(1, Unit.CYCLES)
+        region = profile.regions[self.name]
+        memory = replace(
+            region,
+            times={**region.times, Operation.READ: AccessTime(hit, hit)},
+            load_miss_penalty=Quantity.exactly(self.miss, Unit.CYCLES),
+        )
+        core = replace(profile.core, data_cache=DataCache(CacheGeometry(32, 4)))
+        profile = replace(profile, core=core, regions={**profile.regions, self.name: memory})
+        warm = replace(
+            placed,
+            addresses={**placed.addresses, self.name: 0},
+            assumptions=frozenset({Assumption.DATA_ALIGNMENT}),
+            data_cache=CacheState.WARM,
+        )
+        return kernel, profile, warm
 
 
-def told(run: Run) -> list[Key]:
-    """What is counted, and of loads what the core does behind them."""
-    alone = [step for step, _ in run]
-    found: list[Key] = []
-    accesses = iter(enumerate(alone))
-    for key in keys_of(alone, counted=True):
-        if isinstance(key, Succession) and key.access is not None:
-            number, step = next(accesses)
-            behind = number == 0 or alone[number - 1].write
-            if is_cached(step) and behind:
-                then = dict(behind_load(alone[number + 1 :]))
-                key = replace(key, then=tuple(then.items()))
-        found.append(key)
-    return found + [MISS] * sum(misses for step, misses in run if is_cached(step))
-
-
-def behind_load(following: list[Step]) -> Iterator[tuple[CoreEvent, int]]:
+def behind_load(following: Iterable[Step]) -> tuple[tuple[CoreEvent, int], ...]:
+    """What the core does until something else than a load accesses."""
     counts: dict[CoreEvent, int] = {}
     for step in following:
         for event, count in between_of(step, first=False):
             counts[event] = counts.get(event, 0) + count
-        if not is_cached(step):
+        if step.write:
             break
-        counts[ISSUE[Operation.READ]] = counts.get(ISSUE[Operation.READ], 0) + 1
-    yield from counts.items()
+        one = replace(ISSUE[Operation.READ], section=f"s{step.section}")
+        counts[one] = counts.get(one, 0) + 1
+    return tuple(counts.items())
 
 
-def described(run: Run) -> Characterization:
-    misses = sum(misses for step, misses in run if is_cached(step))
-    kernel = kernel_of(told(run), counted=True)
-    # Where its lines lie tells nothing of these misses.
-    line = UsedLine(32, "s0", 0, 1, 1)
-    used = UsedLines((line,), (("s0", misses),))
-    service = replace(kernel.services[0], data=(DataFootprint((), used),))
-    data = SectionInfo("s0", SectionKind.DATA, address=0)
-    return replace(kernel, sections=(data,), services=(service,), data_lines=(32,))
+def platform(bus: Bus, data: Data, run: Run, outside: Outside | None) -> Platform:
+    kernel = kernel_of(data.told(run), counted=True)
+    return data.beside(run, kernel, board_of(bus, outside), PLACED)
 
 
-def cached_board(bus: Bus, outside: Outside | None, miss: int) -> HardwareProfile:
-    board = board_of(bus, outside)
-    hit = Quantity.exactly(1, Unit.CYCLES)
-    memory = replace(
-        board.regions["s0"],
-        times={**board.regions["s0"].times, Operation.READ: AccessTime(hit, hit)},
-        load_miss_penalty=Quantity.exactly(miss, Unit.CYCLES),
-    )
-    core = replace(board.core, data_cache=DataCache(CacheGeometry(32, 4)))
-    return replace(board, core=core, regions={**board.regions, "s0": memory})
+def estimated(bus: Bus, data: Data, run: Run, outside: Outside | None) -> Estimate:
+    kernel, profile, placed = platform(bus, data, run, outside)
+    return estimate(kernel, "run", profile, placed, {})
 
 
-def estimated(bus: Bus, run: Run, outside: Outside | None, miss: int) -> Estimate:
-    return estimate(described(run), "run", cached_board(bus, outside, miss), MAP, {})
-
-
-def worst(bus: Bus, run: Run, outside: Outside | None, miss: int) -> int:
-    cached = {n: miss * misses for n, (step, misses) in enumerate(run) if is_cached(step)}
-    alone = [step for step, _ in run]
+def worst(bus: Bus, data: Data, run: Run, outside: Outside | None) -> int:
+    alone, cached = [step for step, _ in run], data.takes(run)
     return max(
         simulated(bus, alone, pending, phase, outside, offset, cached=cached)
         for pending, phase, offset in beginnings(bus, outside)
     )
 
 
-runs = st.lists(st.tuples(steps, st.sampled_from((False, False, True))), min_size=1, max_size=8)
-HIT, MISSES = (load(), False), (load(), True)
+datas = st.builds(Data, st.integers(1, 9), st.integers(0, 1))
+some_miss = st.sampled_from((False, False, True))
+HIT, MISSES, STORED = (load(), False), (load(), True), (store(), False)
 FAR = (replace(load(), section=1), False)
 SLOW = Bus((9, 9), (1, 1), 0, 1)
-SLOW_QUEUE = Bus((9, 9), (1, 1), 0, 2)
+QUEUE = Bus((9, 9), (1, 1), 0, 2)
 
 
 @settings(max_examples=300, deadline=None)
-@given(buses, runs, outsides, st.integers(1, 9))
-@example(SLOW, [(store(), False), HIT, HIT, HIT, (store(), False)], None, 3)
-@example(SLOW, [(store(), False), HIT, MISSES, HIT, (store(), False)], None, 3)
-@example(SLOW, [(store(), False), HIT, FAR], None, 3)
-@example(SLOW, [(store(), False), MISSES, HIT, (store(2), False), MISSES], None, 3)
-@example(SLOW_QUEUE, [*[(store(), False)] * 2, HIT, *[(store(), False)] * 3, MISSES], None, 3)
-@example(SLOW_QUEUE, [HIT, HIT, MISSES], None, 3)
-@example(SLOW_QUEUE, [(store(), False), HIT, (store(), False), HIT, FAR], Outside(12, 4), 3)
-@example(SLOW_QUEUE, [(store(), False), HIT, (load(9), True), (store(), False)], Outside(0, 9), 3)
-@example(Bus((3, 3), (3, 3), 2, 2), [(store(), False), HIT, FAR, (store(), False)], None, 2)
+@given(buses, datas, st.lists(st.tuples(steps, some_miss), min_size=1, max_size=8), outsides)
+@example(SLOW, Data(3), [STORED, HIT, HIT, HIT, STORED], None)
+@example(SLOW, Data(3), [STORED, HIT, MISSES, HIT, STORED], None)
+@example(SLOW, Data(3), [STORED, HIT, FAR], None)
+@example(SLOW, Data(3), [STORED, FAR, HIT], None)
+@example(SLOW, Data(3), [STORED, MISSES, HIT, (store(2), False), MISSES], None)
+@example(QUEUE, Data(3), [STORED, STORED, HIT, STORED, STORED, STORED, MISSES], None)
+@example(QUEUE, Data(3), [HIT, HIT, MISSES], None)
+@example(QUEUE, Data(3), [STORED, HIT, STORED, HIT, FAR], Outside(12, 4))
+@example(QUEUE, Data(3), [STORED, HIT, (load(9), True), STORED], Outside(0, 9))
+@example(Bus((3, 3), (3, 3), 2, 2), Data(2), [STORED, HIT, FAR, STORED], None)
 def test_no_run_takes_longer_than_its_estimate(
-    bus: Bus, run: Run, outside: Outside | None, miss: int
+    bus: Bus, data: Data, run: Run, outside: Outside | None
 ) -> None:
-    assert worst(bus, run, outside, miss) <= estimated(bus, run, outside, miss).total.high
+    assert worst(bus, data, run, outside) <= estimated(bus, data, run, outside).total.high
 
 
 def test_a_load_that_hits_does_not_wait_for_the_write_before_it() -> None:
     """A store, eleven loads that hit, another store, each a cycle; and the first waits for a write
     of nine cycles that whoever ran before left behind, one of which is over."""
-    run = [(store(), False), *[HIT] * 11, (store(), False)]
-    assert estimated(SLOW, run, None, 3).total.high == 1 + 11 + 1 + 8
-    assert worst(SLOW, run, None, 3) == 1 + 11 + 1 + 8
+    run = [STORED, *[HIT] * 11, STORED]
+    assert estimated(SLOW, Data(3), run, None).total.high == 1 + 11 + 1 + 8
+    assert worst(SLOW, Data(3), run, None) == 1 + 11 + 1 + 8
 
 
 def test_one_that_misses_waits_as_if_all_did() -> None:
     """Nine cycles of the write but the one that it hides, and the line."""
-    hits = [(store(), False), *[HIT] * 11, (store(), False)]
-    misses = [(store(), False), MISSES, *[HIT] * 10, (store(), False)]
-    more = worst(SLOW, misses, None, 3) - worst(SLOW, hits, None, 3)
-    both = [estimated(SLOW, run, None, 3).total.high for run in (misses, hits)]
+    hits = [STORED, *[HIT] * 11, STORED]
+    misses = [STORED, MISSES, *[HIT] * 10, STORED]
+    more = worst(SLOW, Data(3), misses, None) - worst(SLOW, Data(3), hits, None)
+    both = [estimated(SLOW, Data(3), run, None).total.high for run in (misses, hits)]
     assert more <= both[0] - both[1] <= 3 + 9 - 1 + 1
 
 
-def test_what_follows_a_load_of_another_section_is_no_part_of_it() -> None:
-    """Three cycles of the write are left when that is asked for."""
-    run = [(store(), False), *[HIT] * 5, FAR]
-    figure: Fraction = estimated(SLOW, run, None, 3).total.high
-    assert figure == worst(SLOW, run, None, 3)
+def test_where_a_load_behind_it_goes_past_the_cache_nothing_is_taken_off() -> None:
+    """That one waits, however many have hit before."""
+    for hits in (1, 5):
+        run = [STORED, *[HIT] * hits, FAR]
+        figure = estimated(SLOW, Data(3), run, None).total.high
+        assert figure == worst(SLOW, Data(3), run, None) + hits
 
 
 def test_what_is_blocked_is_priced_as_if_all_missed() -> None:
-    run = [(store(), False), HIT, HIT, (store(), False)]
-    board = cached_board(SLOW, None, 3)
-    prices = price_vector(described(run), board, MAP)
+    kernel, profile, placed = platform(SLOW, Data(3), [STORED, HIT, HIT, STORED], None)
+    prices = price_vector(kernel, profile, placed)
     (key,) = (
         key
         for key in prices
@@ -187,3 +217,66 @@ def test_what_is_blocked_is_priced_as_if_all_missed() -> None:
     )
     assert prices[key].time.high == 9 - 1 - 2
     assert prices.in_stretches[key].time.high == 9 - 1
+
+
+def test_where_lines_come_from_what_is_written_each_load_waits() -> None:
+    """They wait for writes as well, and how long is told by what loads wait."""
+    kernel, profile, placed = platform(SLOW, Data(3), [STORED, HIT, HIT, STORED], None)
+    lines = replace(profile.regions["s1"], line_refill=Quantity.exactly(1, Unit.CYCLES))
+    profile = replace(profile, regions={**profile.regions, "s1": lines})
+    prices = price_vector(kernel, profile, placed)
+    assert prices.blocked == {}
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    buses,
+    st.builds(Caches, st.integers(1, 30), st.none()),
+    st.integers(1, 9),
+    far_runs(1),
+    st.lists(some_miss, min_size=20, max_size=20),
+    outsides,
+)
+@example(
+    Bus((1, 9), (1, 1), 0, 2),
+    Caches(20, None),
+    3,
+    [(store(0, 1), None), *[(FAR[0], None)] * 3, (FAR[0], ASKED), (store(0, 1), None)],
+    [False] * 20,
+    None,
+)
+@example(
+    Bus((1, 9), (1, 1), 0, 1),
+    Caches(5, None),
+    3,
+    [(store(0, 1), None), (FAR[0], None), (FAR[0], NEEDED), (store(0, 1), NEEDED)],
+    [False, False, True, *[False] * 17],
+    None,
+)
+def test_no_run_takes_longer_while_lines_are_loaded(
+    bus: Bus,
+    caches: Caches,
+    miss: int,
+    run: list[tuple[Step, Line | None]],
+    missing: list[bool],
+    outside: Outside | None,
+) -> None:
+    """Lines come from the other memory, which is read past the cache."""
+    run = [
+        (replace(step, write=step.write and step.section != 0), line)
+        for step, line in in_order(run)
+    ]
+    data = Data(miss, section=1)
+    loads: Run = [(step, missed) for (step, _), missed in zip(run, missing, strict=False)]
+    found = max(
+        stepped(bus, caches, run, pending, phase, outside, offset, cached=data.takes(loads))
+        for pending, phase, offset in beginnings(bus, outside)
+        if 0 not in pending
+    )
+
+    def also(kernel: Characterization, profile: HardwareProfile, placed: SectionMap) -> Platform:
+        return data.beside(loads, kernel, profile, placed)
+
+    assert found <= told_meanwhile(
+        bus, caches, run, outside, 3, read_only=True, keys=data.told(loads), also=also
+    )

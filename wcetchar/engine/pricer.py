@@ -344,7 +344,8 @@ class Pricer:
             clock=self.clock,
             posted=core.write_buffer,
             apart=not any(
-                {Operation.FETCH, Operation.WRITE} <= region.times.keys()
+                Operation.WRITE in region.times
+                and (Operation.FETCH in region.times or region.line_refill is not None)
                 for region in self.profile.regions.values()
             ),
             edges_known=core.write_buffer <= 1 and self._edges_known(),

@@ -24,9 +24,11 @@ from wcetchar.model.access import (
     Pattern,
     Succession,
 )
+from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import STALL_EDITION
 from wcetchar.model.hardware import (
     AccessTime,
+    DataCache,
     HardwareProfile,
     Interference,
     Quantity,
@@ -177,6 +179,25 @@ def test_behind_a_switch_that_read_last_no_write_is_under_way() -> None:
     shared = board(ram(6, arbitration=Interference(cycles(5), None)))
     assert high(behind(None, LOADED), shared) == 6 + 1 - 1 + 5
     assert high(replace(behind(None, LOADED, (ALU, 1)), settled=1), shared) == 0
+
+
+def test_behind_a_switch_whose_reads_may_hit_writes_go_on() -> None:
+    """They were begun before its last reads, each of which takes a cycle at least."""
+
+    def cached(on: HardwareProfile) -> HardwareProfile:
+        lines = replace(on.regions["ram"], load_miss_penalty=cycles(9))
+        core = replace(on.core, data_cache=DataCache(CacheGeometry(32, 4)))
+        return replace(on, core=core, regions={**on.regions, "ram": lines})
+
+    def waited(reads: int, on: HardwareProfile) -> Fraction:
+        return high(replace(behind(None, STORED, (ALU, 2)), settled=reads), on)
+
+    on = cached(board(ram(6), buffer=2))
+    assert [waited(n, on) for n in (1, 5, 10, 11, 16)] == [2 * 7 - 1 - 2 - 1, 6, 1, 0, 0]
+    assert waited(1, board(ram(6), buffer=2)) == 0
+    shared = cached(board(ram(6, arbitration=Interference(cycles(5), None)), buffer=2))
+    assert [waited(n, shared) for n in (5, 20, 21)] == [6 + 2 * 5, 1, 0]
+    assert waited(1, cached(board(ram(6), buffer=0))) == 0
 
 
 def test_without_a_write_buffer_the_core_waits_itself() -> None:
