@@ -62,6 +62,7 @@ class Places:
         for start, owner in claims:
             self.begins.setdefault(self.names[owner], start)
         # At most points of a service's parameters the same is fetched.
+        self._text: Callable[[tuple[int, Succession]], str] = cache(str)
         self._meeting: dict[tuple[Ranges, int, int], set[str]] = {}
         self._merged: dict[Ranges, tuple[CodeRange, ...]] = {}
 
@@ -191,7 +192,7 @@ class Places:
         )
         return (
             # Accesses have no order but that of their text.
-            tuple(sorted(groups, key=lambda one: (one.order, [*map(str, one.accesses)]))),
+            tuple(sorted(groups, key=lambda one: (one.order, [*map(self._text, one.accesses)]))),
             tuple(sorted(LinesInVain(*key, lines) for key, lines in in_vain.items())),
         )
 

@@ -267,9 +267,10 @@ def _rows(
     """Groups (packed, multiplicity, repetition) into rows: once first, unblocked first."""
     grouped: dict[tuple[bool, str, Blocking], dict[Key, int]] = defaultdict(dict)
     expressions: dict[str, Expression] = {}
+    once = formula.to_text(ONE)
     for packed, multiplicity, repetition in counts:
         blocking, code, _ = unpack(packed)
-        text = formula.to_text(repetition)
+        text = once if repetition is ONE else formula.to_text(repetition)
         expressions[text] = repetition
         row = grouped[(repetition != ONE, text, blockings[blocking])]
         key = names.key(code)

@@ -9,8 +9,9 @@ both; instructions, trace sections and whole services all have one, and they add
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from wcetchar.errors import InputError
@@ -406,6 +407,19 @@ class Succession:
     settled: int = 0
     called: bool = False
 
+    @cached_property
+    def _hash(self) -> int:
+        around = self.before, self.access
+        return hash((around, self.between, self.late, self.more, self.then, self.settled))
+
+    def __hash__(self) -> int:
+        """Kept: counts are looked up by these millions of times."""
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what is kept, which another process hashes otherwise."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     @property
     def section(self) -> str:
         """Of the access that waits; where the window ends, of the one before."""
@@ -423,6 +437,11 @@ class Succession:
         return self == self.dearest
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        """Kept: counts are put in order by it."""
         parts = [f"{count} {event}" for event, count in self.between]
         if self.late:
             parts.append(f"{self.late} late")

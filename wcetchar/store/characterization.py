@@ -54,7 +54,7 @@ def characterization_json(characterization: Characterization) -> str:
         raise _too_large(content, size)
     again = _from_source(parse_json(text, "characterization"))
     # Compared as text: a negative number and the negation of a number are one formula there.
-    assert _render(plain(again), 0) + "\n" == text, "the text does not read back"
+    assert _encode(plain(again)) == _encode(content), "the text does not read back"
     return text
 
 
@@ -99,9 +99,12 @@ def _check_kind(source: Source) -> None:
         )
 
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _render(value: Any, indent: int) -> str:
     """Indented JSON in which whatever fits in a line, or holds nothing that nests, stays on one."""
-    line = json.dumps(value, ensure_ascii=False)
+    line = _encode(value)
     if not isinstance(value, (dict, list)) or (indent and len(line) + indent <= _LINE):
         return line
     if isinstance(value, dict) and not any(isinstance(v, (dict, list)) for v in value.values()):
@@ -109,8 +112,7 @@ def _render(value: Any, indent: int) -> str:
     inner = " " * (indent + 1)
     if isinstance(value, dict):
         parts = [
-            f"{inner}{json.dumps(key, ensure_ascii=False)}: {_render(item, indent + 1)}"
-            for key, item in value.items()
+            f"{inner}{_encode(key)}: {_render(item, indent + 1)}" for key, item in value.items()
         ]
         opening, closing = "{", "}"
     else:
