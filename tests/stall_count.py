@@ -33,7 +33,9 @@ KINDS = {
     *("shift-use stall", "system register-use stall", "consecutive access"),
     "divide-use stall",
     "address-use stall",
-    *("system register wait", "indirect jump"),
+    *("system register wait", "system register wait behind a transfer"),
+    *("system register wait across words", "system register wait behind a transfer realigned"),
+    "indirect jump",
     *("forward branch taken", "backward branch untaken", "crossing target"),
     *("crossing fall-through", "fetch held early", "fetch held late", *REALIGNED),
 }
@@ -288,7 +290,14 @@ class StallCount:
             late = transfer.jumps and (transfer.predicted != jumped)
             if late and (jumped or transfer.branches):
                 return
-        yield "system register wait"
+            if not (transfer.jumps and jumped):
+                yield "system register wait"
+                return
+        if one.crosses(0):
+            yield "system register wait across words"
+            yield "system register wait behind a transfer realigned"
+        else:
+            yield "system register wait behind a transfer"
 
     def _crossing(self, before: One | None, jumped: bool, one: One) -> Iterator[str]:
         kind = "crossing target"

@@ -20,7 +20,10 @@ Of two instructions p and i, i *next* to p or the *second* behind it::
     shift-use stall                     i is next to a shift or rotation and uses its result
     system register-use stall           i is next to an access of a system register, and uses it
     system register wait                i is an access of a system register, and not next to a
-                                        transfer that took effect late (below)
+                                        transfer of control (below)
+    ... behind a transfer               the same next to one that took effect early, or first in a
+                                        window; i lies in one fetch word
+    ... across words                    and i lies across two
     address-use stall                   i makes a data access whose address is made of a register
                                         that p computed; p is the instruction before i, or before
                                         hints that are before i, which some cores take no time for
@@ -243,7 +246,13 @@ class Stalls:
         early, late = taken & self._predicted[index], self.late(index, taken)
         behind_load = self._behind_load(index)
         held_early, held_late = self._held(self._here, index, behind_load)
-        yield _at(EventKind.SYSTEM_WAIT, self._system[index] & ~_behind(late))
+        # A transfer that took effect late takes longer than these.
+        waits, behind = self._system[index] & ~_behind(late), _behind(early)
+        behind[0] = True
+        yield _at(EventKind.SYSTEM_WAIT, waits & ~behind)
+        yield _at(EventKind.SYSTEM_WAIT_TRANSFER, waits & behind & ~crosses)
+        yield _at(EventKind.SYSTEM_WAIT_CROSSING, waits & behind & crosses)
+        yield _at(EventKind.SYSTEM_WAIT_TRANSFER_REALIGNED, waits & behind & crosses)
         yield _at(EventKind.FETCH_HELD_EARLY, early & held_early)
         yield _at(EventKind.FETCH_HELD_LATE, late & held_late)
         if self._moved:

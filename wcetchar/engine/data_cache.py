@@ -66,7 +66,8 @@ class DataCachePrices:
         self._waits = waits
         self._cache = profile.core.data_cache
         state = section_map.data_cache
-        self._warm = state is CacheState.WARM
+        self.warm = self._cache is not None and state is CacheState.WARM
+        """And where the lines that are used lie is known."""
         self._asked = self._cache is not None and state is not CacheState.ALWAYS_MISS
         self.cold = self._asked and Assumption.DATA_ALIGNMENT in section_map.assumptions
         self.by_lines = False
@@ -83,7 +84,7 @@ class DataCachePrices:
                 file="map",
                 keys=("data cache",),
             )
-        if self._warm and not self.cold:
+        if self.warm and not self.cold:
             raise PricingError(
                 "the data cache is warm, but data may lie in lines otherwise than where they were "
                 "characterized",
@@ -93,7 +94,7 @@ class DataCachePrices:
                 keys=("data cache",),
             )
         known = any(service.data is not None for service in characterization.services)
-        if self._warm and not known:
+        if self.warm and not known:
             raise PricingError(
                 f"the characterization of {characterization.kernel.name} does not say which lines "
                 "of data services use, and the data cache is warm",
@@ -103,7 +104,7 @@ class DataCachePrices:
                 keys=("data cache",),
             )
         self.by_lines = (
-            self.cold and known and (self._warm or self._is_placed(section_map, characterization))
+            self.cold and known and (self.warm or self._is_placed(section_map, characterization))
         )
 
     def _is_placed(self, section_map: SectionMap, characterization: Characterization) -> bool:
@@ -140,7 +141,7 @@ class DataCachePrices:
                     "loaded"
                 )
             return
-        before = "" if self._warm else "before, it may hold anything, and "
+        before = "" if self.warm else "before, it may hold anything, and "
         yield (
             f"assumed: nothing but the service uses the data cache meanwhile; {before}what is "
             "blocked begins with it empty; what an interrupt or another thread makes it load again "

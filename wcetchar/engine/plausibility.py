@@ -19,7 +19,7 @@ from wcetchar.engine.plausible_times import (
     wide,
 )
 from wcetchar.engine.time import periods
-from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.access import NO_MORE_THAN, EventKind, Operation
 from wcetchar.model.hardware import HardwareProfile, Region
 from wcetchar.model.plausibility import Finding, Severity
 
@@ -32,7 +32,7 @@ _NOT_LESS: Final = (
     (EventKind.LOAD_MULTIPLE, EventKind.LOAD),
     (EventKind.STORE_MULTIPLE, EventKind.STORE),
     (EventKind.FLOAT_DIVIDE, EventKind.FLOAT),
-    (EventKind.EXCEPTION_ENTRY, EventKind.SUPERVISOR_CALL_ENTRY),
+    *((other, case) for case, other in NO_MORE_THAN.items()),
 )
 """(kind, kind that it hardly takes less than). Where a handler serves supervisor calls and others,
 each of its entries is any exception's."""

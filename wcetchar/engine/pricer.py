@@ -375,11 +375,12 @@ class Pricer:
         )
 
     def _hits(self, section: str) -> bool:
-        """A read of it asks no bus, but where it is counted as a miss."""
+        """A read of it asks no bus, but where it is counted as a miss; in a cache that is not warm
+        most would be charged that all the same."""
         regions = self._regions(section, Operation.READ) or []
         return (
             bool(regions)
-            and self.data_cache.by_lines
+            and self.data_cache.warm
             and all(region.load_miss_penalty is not None for region in regions)
         )
 

@@ -83,8 +83,8 @@ class PriceVector(Mapping[Key, Price]):
         return (
             isinstance(key, CoreEvent)
             and key.kind.is_stall
-            and key.kind.priced_as not in core.events
-            and key.kind.priced_as not in core.discarded_fetches
+            and core.priced_as(key.kind) not in core.events
+            and core.priced_as(key.kind) not in core.discarded_fetches
         )
 
     @cached_property

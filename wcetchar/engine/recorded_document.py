@@ -303,8 +303,8 @@ class _Writer:
             for key, place in self._keys.items()
             if isinstance(key, CoreEvent)
             and key.kind.is_stall
-            and key.kind.priced_as not in core.events
-            and key.kind.priced_as not in core.discarded_fetches
+            and core.priced_as(key.kind) not in core.events
+            and core.priced_as(key.kind) not in core.discarded_fetches
         ]
 
     def _cache(self, cache: Any) -> dict[str, Plain]:

@@ -205,6 +205,9 @@ class EventKind(StrEnum):
     SECOND_LOAD_BEHIND_STORE_NEAR = "second load behind store near"
     # An entry that only a supervisor call makes (ExceptionModel.entry).
     SUPERVISOR_CALL_ENTRY = "supervisor call entry"
+    SYSTEM_WAIT_TRANSFER = "system register wait behind a transfer"
+    SYSTEM_WAIT_TRANSFER_REALIGNED = "system register wait behind a transfer realigned"
+    SYSTEM_WAIT_CROSSING = "system register wait across words"
 
     __hash__ = str.__hash__  # as above
 
@@ -268,6 +271,9 @@ OPERAND_STALLS: Final = frozenset(
         EventKind.SHIFT_USE_STALL,
         EventKind.SYSTEM_USE_STALL,
         EventKind.SYSTEM_WAIT,
+        EventKind.SYSTEM_WAIT_TRANSFER,
+        EventKind.SYSTEM_WAIT_TRANSFER_REALIGNED,
+        EventKind.SYSTEM_WAIT_CROSSING,
         EventKind.ADDRESS_USE_STALL,
         EventKind.CONSECUTIVE_ACCESS,
     }
@@ -308,12 +314,19 @@ _REALIGNED = frozenset(
         EventKind.CROSSING_FALL_THROUGH_REALIGNED,
         EventKind.FETCH_HELD_EARLY_REALIGNED,
         EventKind.FETCH_HELD_LATE_REALIGNED,
+        EventKind.SYSTEM_WAIT_TRANSFER_REALIGNED,
         EventKind.LINE_ENTRY_16_REALIGNED,
         EventKind.LINE_ENTRY_32_REALIGNED,
         EventKind.LINE_ENTRY_64_REALIGNED,
         EventKind.LINE_ENTRY_128_REALIGNED,
     }
 )
+NO_MORE_THAN: Final = {
+    EventKind.SUPERVISOR_CALL_ENTRY: EventKind.EXCEPTION_ENTRY,
+    EventKind.SYSTEM_WAIT_CROSSING: EventKind.SYSTEM_WAIT_TRANSFER,
+    EventKind.SYSTEM_WAIT_TRANSFER: EventKind.SYSTEM_WAIT,
+}
+"""Kinds that are a case of another one: where a profile does not price them, they cost as much."""
 LINE_ENTRIES: Final = {
     16: (EventKind.LINE_ENTRY_16, EventKind.LINE_ENTRY_16_REALIGNED),
     32: (EventKind.LINE_ENTRY_32, EventKind.LINE_ENTRY_32_REALIGNED),

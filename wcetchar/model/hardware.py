@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from wcetchar.model.access import EventKind, Operation
+from wcetchar.model.access import NO_MORE_THAN, EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.symbolic import in_order
@@ -188,13 +188,12 @@ class Core:
     data_cache: DataCache | None = None
 
     def priced_as(self, kind: EventKind) -> EventKind:
-        """The kind whose price an event has: what supervisor calls enter has that of any exception
+        """The kind whose price an event has: one that takes less than another has that of the other
         where it has none of its own."""
         kind = kind.priced_as
-        if kind is not EventKind.SUPERVISOR_CALL_ENTRY:
-            return kind
-        own = kind in self.events or kind in self.discarded_fetches
-        return kind if own else EventKind.EXCEPTION_ENTRY
+        while kind in NO_MORE_THAN and not (kind in self.events or kind in self.discarded_fetches):
+            kind = NO_MORE_THAN[kind]
+        return kind
 
     def caches(self, region: Region, operation: Operation) -> bool:
         """What is in the region may be in a cache. The region's time of this operation is that of a

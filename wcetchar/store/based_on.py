@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from wcetchar.errors import InputError, Location
-from wcetchar.model.access import EventKind
+from wcetchar.model.access import NO_MORE_THAN, EventKind
 from wcetchar.store.document import PROFILE, read_document
 from wcetchar.store.names import profile_path
 from wcetchar.store.source import Source, Steps, shown
@@ -116,8 +116,11 @@ class _Merged:
         self, steps: Steps, base: dict[str, object], own: dict[str, object]
     ) -> dict[str, object]:
         found = dict(base)
-        if steps == _EVENTS and _ANY_ENTRY in own and _CALL_ENTRY not in own:
-            found.pop(_CALL_ENTRY, None)
+        if steps == _EVENTS:
+            # What takes no more than another kind is not known where that is said anew.
+            for case in NO_MORE_THAN:
+                if case.value not in own and _others(case) & own.keys():
+                    found.pop(case.value, None)
         for key, value in own.items():
             inner = (*steps, key)
             before = base.get(key)
@@ -149,8 +152,15 @@ class _Merged:
         return self.base.place(steps, key)
 
 
+def _others(case: EventKind) -> set[str]:
+    """Kinds that it is a case of."""
+    found = set()
+    while case in NO_MORE_THAN:
+        case = NO_MORE_THAN[case]
+        found.add(case.value)
+    return found
+
+
 _EVENTS: Final = ("core", "events")
-_ANY_ENTRY: Final = EventKind.EXCEPTION_ENTRY.value
-_CALL_ENTRY: Final = EventKind.SUPERVISOR_CALL_ENTRY.value
 _TEXTS: Final = {("name",), ("description",)}
 """Where ``none`` is a text like any other."""

@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from wcetchar.errors import InputError, did_you_mean
-from wcetchar.model.access import MOST_MEANWHILE, EventKind, Operation
+from wcetchar.model.access import MOST_MEANWHILE, NO_MORE_THAN, EventKind, Operation
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 from wcetchar.model.fetch_buffer import FetchBuffer
 from wcetchar.model.hardware import (
@@ -327,7 +327,7 @@ OTHER_EVENTS: Final[tuple[EventKind, ...]] = tuple(
     kind
     for kind in EventKind
     if not (kind.is_stall or kind.is_of_cache)
-    and kind is not EventKind.SUPERVISOR_CALL_ENTRY  # has the price of any exception's
+    and kind not in NO_MORE_THAN  # has the price of another one
 )
 """Events that have the time of `other events` where they have none of their own."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from wcetchar.errors import InputError, few, one_line
-from wcetchar.model.access import EventKind
+from wcetchar.model.access import NO_MORE_THAN, EventKind
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import RegionKind
 from wcetchar.model.memory_map import MappedRange, MemoryMap
@@ -197,7 +197,7 @@ def _events(clock: str, to_fit: bool, stalls: bool) -> Iterator[str]:
         else "  # Stalls, if the times above do not hold them (docs/reference/hardware-profile.md):"
     )
     for kind in EventKind:
-        if kind.is_stall and not kind.is_realigned:
+        if kind.is_stall and not kind.is_realigned and kind not in NO_MORE_THAN:
             yield f"    {kind.value}: {_RANGE_STALL}" if fitted else f"    # {kind.value}: {TODO}"
     if to_fit:
         # Not a claim here: measurements hold up the sum of an instruction and its accesses. Without

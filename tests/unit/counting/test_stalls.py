@@ -344,7 +344,23 @@ TRANSFERS: dict[str, Case] = {
     "a system register behind an early transfer": (
         lines("c.nop", "c.j i5", LUI, LUI, LUI, "csrw mscratch, x0"),
         straight(0, 1, 5),
-        {"system register wait": 1, "crossing target realigned": 1},
+        {"system register wait behind a transfer": 1, "crossing target realigned": 1},
+    ),
+    "a system register behind an early transfer, across words": (
+        # 0, 4 | 6, a, e, 12
+        lines(LUI, "c.j i5", LUI, LUI, LUI, "csrw mscratch, x0"),
+        straight(0, 1, 5),
+        {
+            "crossing target": 1,
+            "system register wait across words": 1,
+            "system register wait behind a transfer realigned": 1,
+            "crossing target realigned": 1,  # of the first one
+        },
+    ),
+    "a system register behind an early transfer and another instruction": (
+        lines("c.nop", "c.j i4", LUI, LUI, "c.nop", "csrw mscratch, x0"),
+        straight(0, 1, 4, 5),
+        {"system register wait": 1},
     ),
     "behind a barrier, across words": (
         # 0, 2, 6

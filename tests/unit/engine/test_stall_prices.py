@@ -9,7 +9,7 @@ import pytest
 from test_pricing import FETCH, at, cycles, exactly, kernel, ns, profile, region
 
 from wcetchar.engine import PricingError, price_vector
-from wcetchar.model.access import STALLS, CoreEvent, EventKind, Key
+from wcetchar.model.access import NO_MORE_THAN, STALLS, CoreEvent, EventKind, Key
 from wcetchar.model.characterization import STALL_EDITION
 from wcetchar.model.interval import Interval
 from wcetchar.model.section_map import Assumption, SectionMap
@@ -38,7 +38,7 @@ def price(
 def test_what_stalls_are() -> None:
     assert set(COUNTED) == STALLS
     assert not any(kind.is_issue or kind.is_float for kind in STALLS)
-    assert len(REALIGNED) == 4
+    assert len(REALIGNED) == 5
     for kind in STALLS:
         suffix = " realigned" if kind in REALIGNED else ""
         assert kind.priced_as.value + suffix == kind.value
@@ -50,8 +50,25 @@ def test_what_stalls_are() -> None:
 def test_a_stall_costs_what_the_profile_says_or_nothing(kind: EventKind) -> None:
     assert price(kind, {kind.priced_as: 3}) == exactly(30)
     others = {other: 3 for other in STALLS if other is not kind.priced_as}
-    assert price(kind, others) == exactly(0)
+    assert price(kind, others) == exactly(30 if kind.priced_as in NO_MORE_THAN else 0)
     assert price(kind, {}) == exactly(0)
+
+
+def test_a_case_of_another_stall_costs_what_that_one_does_unless_it_has_a_price() -> None:
+    wait, behind, across = (
+        EventKind.SYSTEM_WAIT,
+        EventKind.SYSTEM_WAIT_TRANSFER,
+        EventKind.SYSTEM_WAIT_CROSSING,
+    )
+    moved = EventKind.SYSTEM_WAIT_TRANSFER_REALIGNED
+    for kind in (wait, behind, across, moved):
+        assert price(kind, {wait: 3}) == exactly(30)
+    assert price(across, {wait: 3, behind: 2}) == exactly(20)
+    assert price(across, {wait: 3, behind: 2, across: 0}) == exactly(0)
+    assert price(moved, {wait: 3, behind: 2, across: 0}) == exactly(20)
+    # Where alignment is promised, what is across words here stays so.
+    assert price(across, {wait: 3}, Assumption.CODE_ALIGNMENT) == exactly(30)
+    assert price(moved, {wait: 3}, Assumption.CODE_ALIGNMENT) == exactly(0)
 
 
 @pytest.mark.parametrize("kind", REALIGNED)

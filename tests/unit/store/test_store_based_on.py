@@ -67,6 +67,29 @@ def test_entries_of_other_hardware(said: str, call: EventKind, tmp_path: Path) -
     assert found.core.priced_as(EventKind.SUPERVISOR_CALL_ENTRY) is call
 
 
+@pytest.mark.parametrize(
+    ("said", "behind", "across"),
+    [
+        ("{system register wait: 4 cycles}", "wait", "wait"),
+        ("{system register wait behind a transfer: 3 cycles}", "behind", "behind"),
+        ("{system register wait across words: 1 cycle}", "behind", "across"),
+        ("{alu: 2 cycles}", "behind", "across"),
+    ],
+)
+def test_waits_of_other_hardware(said: str, behind: str, across: str, tmp_path: Path) -> None:
+    """What takes no more than another event is not known where that is said anew."""
+    kinds = {
+        "wait": EventKind.SYSTEM_WAIT,
+        "behind": EventKind.SYSTEM_WAIT_TRANSFER,
+        "across": EventKind.SYSTEM_WAIT_CROSSING,
+    }
+    all_of_them = ", ".join(f"{kind.value}: 2 cycles" for kind in kinds.values())
+    base = BASE.replace("alu: 1 cycle", f"alu: 1 cycle, {all_of_them}")
+    found = load_profile(written(tmp_path, f"based on: base.yaml\ncore:\n  events: {said}\n", base))
+    assert found.core.priced_as(EventKind.SYSTEM_WAIT_TRANSFER) is kinds[behind]
+    assert found.core.priced_as(EventKind.SYSTEM_WAIT_CROSSING) is kinds[across]
+
+
 def test_what_differs(tmp_path: Path) -> None:
     found = load_profile(
         written(
