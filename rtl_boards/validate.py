@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from cells import (
 from page import Result, page
 
 from wcetchar import store
+from wcetchar.image import load_image
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "rtos_tests" / "freertos"
@@ -94,6 +96,13 @@ class Program:
     @property
     def reference(self) -> Path:
         return self.work / f"{REFERENCE.folder}-0"
+
+    @cached_property
+    def driver(self) -> range:
+        """Where the code lies that calls services, and that interrupts come to. Caches that are
+        warm hold what a service needs, and nothing of this: a handler waits for its lines."""
+        (section,) = (s for s in load_image(str(self.elf)).sections if s.name == ".driver_text")
+        return range(section.address, section.address + section.size)
 
     @property
     def cuts(self) -> tuple[str | Path, ...]:
@@ -195,6 +204,12 @@ def _options(cell: Cell, program: Program, number: int, masked: bool = False) ->
         words.append(EMPTY_MASKED)
     if cell.caches == "warm":
         words += ["--full", before / "full"]
+        words += [
+            "--absent-from",
+            str(program.driver.start),
+            "--absent-to",
+            str(program.driver.stop),
+        ]
     return words
 
 

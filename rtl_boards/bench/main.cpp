@@ -21,7 +21,8 @@
 // --emptied: the cycle of each time that the caches were emptied, as one such word.
 // --caches warm: of instructions, each line is there when it is asked for, but in sets that --full says have no room for
 // what is measured; these are empty where a service begins. --full FILE: how often the caches were emptied before, and
-// the number of a set, as two such words (warm.py).
+// the number of a set, as two such words (warm.py). --absent-from, --absent-to: addresses between which code is not there
+// all the same: that of who calls and is interrupted, for what is measured need not find it there.
 // --interrupts FILE: cycles, ascending, as such words. In each of them the line of the software interrupt rises, in a copy
 // of the board that runs until the core takes it; the board itself goes on as if nothing had been, so that no run is
 // disturbed by any number of interrupts. --latencies FILE: of each, the cycle in which the line rose and that in which the
@@ -59,6 +60,7 @@ struct Options {
     uint64_t which = 0;  // the first of those behind a mark
     bool empties() const { return cold || warm_code || empty_data; } // the caches at each mark
     bool busiest() const { return in_the_way != InTheWay::Drawn; }
+    uint32_t absent_from = 0, absent_to = 0;
     uint32_t seed = 1;
     uint64_t phase = 0;
     uint64_t limit = 2000000000;
@@ -104,6 +106,8 @@ Options options(int count, char **words)
         else if (word == "--data") it.data = value();
         else if (word == "--emptied") it.emptied = value();
         else if (word == "--full") it.full = value();
+        else if (word == "--absent-from") it.absent_from = uint32_t(number(word, value(), UINT32_MAX));
+        else if (word == "--absent-to") it.absent_to = uint32_t(number(word, value(), UINT32_MAX));
         else if (word == "--interrupts") it.interrupts = value();
         else if (word == "--latencies") it.latencies = value();
         else if (word == "--warm-data") it.warm = value(), it.empty_data = true;
@@ -128,11 +132,14 @@ Options options(int count, char **words)
         else files.push_back(word);
     }
     if (files.size() != 2 || it.marks.empty())
-        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|warm|ideal|left] [--full FILE] [--refresh] [--jitter] "
+        fail("bench", "usage: bench BOARD.yaml PROGRAM.elf -o MARKS.csv [--caches cold|warm|ideal|left] [--full FILE "
+                      "[--absent-from ADDRESS --absent-to ADDRESS]] [--refresh] [--jitter] "
                       "[--second-master] [--seed N] [--busiest any|waited|N] [--phase CYCLES] [--retired FILE] [--accesses FILE] [--refills FILE] "
                       "[--data FILE] [--emptied FILE] [--empty-data|--warm-data FILE] [--empty-masked] "
                       "[--interrupts FILE --latencies FILE] "
                       "[--limit CYCLES]");
+    if (it.absent_to && !it.warm_code)
+        fail("bench", "--absent-from and --absent-to are of --caches warm");
     if (it.warm_code == it.full.empty())
         fail("bench", "--caches warm and --full FILE go together");
     if (it.empty_masked && !it.cold && (!it.empty_data || !it.warm.empty()))
@@ -383,6 +390,8 @@ bool Bench::is_there(uint32_t address) const
 {
     if (!options_.warm_code)
         return options_.ideal;
+    if (address >= options_.absent_from && address < options_.absent_to)
+        return false;
     const auto full = full_.find(emptied_);
     const size_t sets = std::size(core_.VexRiscv->IBusCachedPlugin_cache__DOT__ways_0_tags.m_storage);
     return full == full_.end() || std::find(full->second.begin(), full->second.end(), address / LINE_BYTES % sets) == full->second.end();

@@ -418,6 +418,7 @@ def cycles(low: int, high: int) -> Quantity:
 @example(Bus((3, 3), (1, 1), 1, 2), [store(), load()], Outside(0, 5), (1, 1, 0), True)
 @example(Bus((1, 1), (1, 1), 4, 1), [load()], None, (3, 1, 2), False)
 @example(Bus((6, 1), (3, 2), 2, 3), [load(1)], Outside(8, 4), (2, 2, 1), True)
+@example(Bus((3, 3), (1, 1), 1, 2, 1), [load()], Outside(11, 3), (1, 2, 0), True)
 def test_what_lies_between_is_a_transfer_of_control(
     bus: Bus,
     run: list[Step],

@@ -46,7 +46,14 @@ from test_engine_waits import (
 )
 
 from wcetchar.engine import estimate, price_vector
-from wcetchar.model.access import LINE_LOADS, CoreEvent, Key, Operation, Succession
+from wcetchar.model.access import (
+    LINE_LOADS,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Succession,
+)
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
     Characterization,
@@ -85,16 +92,18 @@ class Data:
         """Of each load that asks the cache, cycles of the bus; 0: it hits."""
         return {n: self.miss * misses for n, (step, misses) in enumerate(run) if self.holds(step)}
 
-    def told(self, run: Run) -> list[Key]:
-        """What is counted, and of loads what the core does behind them."""
+    def told(self, run: Run, begins: Succession | None = None) -> list[Key]:
+        """What is counted, and of loads what the core does behind them. ``begins``: has what is
+        known of what ran before."""
         alone = [step for step, _ in run]
         found: list[Key] = []
         accesses = iter(enumerate(alone))
-        for key in keys_of(alone, counted=True):
+        for key in keys_of(alone, counted=True, begins=begins):
             if isinstance(key, Succession) and key.access is not None:
                 number, step = next(accesses)
                 if not step.write and (number == 0 or alone[number - 1].write):
-                    key = replace(key, then=behind_load(alone[number + 1 :]))
+                    then, late = behind_load(alone[number + 1 :])
+                    key = replace(key, then=then, late_then=late)
             found.append(key)
         return found + [CoreEvent(self.name, LINE_LOADS[32, 1][0])] * self.misses(run)
 
@@ -124,17 +133,19 @@ class Data:
         return kernel, profile, warm
 
 
-def behind_load(following: Iterable[Step]) -> tuple[tuple[CoreEvent, int], ...]:
-    """What the core does until something else than a load accesses."""
+def behind_load(following: Iterable[Step]) -> tuple[tuple[tuple[CoreEvent, int], ...], int]:
+    """What the core does until something else than a load accesses, and late transfers in it."""
     counts: dict[CoreEvent, int] = {}
+    late = 0
     for step in following:
+        late += len(step.late)
         for event, count in between_of(step, first=False):
             counts[event] = counts.get(event, 0) + count
         if step.write:
             break
         one = replace(ISSUE[Operation.READ], section=f"s{step.section}")
         counts[one] = counts.get(one, 0) + 1
-    return tuple(counts.items())
+    return tuple(counts.items()), late
 
 
 def platform(bus: Bus, data: Data, run: Run, outside: Outside | None) -> Platform:
@@ -156,15 +167,21 @@ def worst(bus: Bus, data: Data, run: Run, outside: Outside | None) -> int:
 
 
 datas = st.builds(Data, st.integers(1, 9), st.integers(0, 1))
+slow_buses = buses.flatmap(
+    lambda bus: st.builds(
+        lambda first: replace(bus, first=(first, bus.first[1])), st.integers(1, 14)
+    )
+)
 some_miss = st.sampled_from((False, False, True))
 HIT, MISSES, STORED = (load(), False), (load(), True), (store(), False)
+LATE = Step(9, 0, (0, 1, 2, 3), 0, True)
 FAR = (replace(load(), section=1), False)
 SLOW = Bus((9, 9), (1, 1), 0, 1)
 QUEUE = Bus((9, 9), (1, 1), 0, 2)
 
 
 @settings(max_examples=300, deadline=None)
-@given(buses, datas, st.lists(st.tuples(steps, some_miss), min_size=1, max_size=8), outsides)
+@given(slow_buses, datas, st.lists(st.tuples(steps, some_miss), min_size=1, max_size=8), outsides)
 @example(SLOW, Data(3), [STORED, HIT, HIT, HIT, STORED], None)
 @example(SLOW, Data(3), [STORED, HIT, MISSES, HIT, STORED], None)
 @example(SLOW, Data(3), [STORED, HIT, FAR], None)
@@ -175,10 +192,63 @@ QUEUE = Bus((9, 9), (1, 1), 0, 2)
 @example(QUEUE, Data(3), [STORED, HIT, STORED, HIT, FAR], Outside(12, 4))
 @example(QUEUE, Data(3), [STORED, HIT, (load(9), True), STORED], Outside(0, 9))
 @example(Bus((3, 3), (3, 3), 2, 2), Data(2), [STORED, HIT, FAR, STORED], None)
+@example(SLOW, Data(3), [STORED, HIT, (LATE, False)], None)
+@example(SLOW, Data(3), [STORED, HIT, (replace(LATE, write=False), False), (store(2), False)], None)
+@example(
+    Bus((3, 3), (1, 1), 0, 2, 1),
+    Data(14),
+    [HIT, HIT, (Step(9, 0, (1, 5, 7), 0, True), False)],
+    None,
+)
 def test_no_run_takes_longer_than_its_estimate(
     bus: Bus, data: Data, run: Run, outside: Outside | None
 ) -> None:
     assert worst(bus, data, run, outside) <= estimated(bus, data, run, outside).total.high
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    slow_buses,
+    datas,
+    st.lists(st.tuples(steps, some_miss), min_size=1, max_size=4),
+    outsides,
+    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 16)),
+    st.booleans(),
+)
+@example(
+    Bus((8, 2), (1, 2), 4, 2, 1), Data(4, 1), [(load(2), False)], Outside(15, 3), (0, 2, 9), False
+)
+@example(
+    Bus((3, 3), (1, 1), 1, 2, 1), Data(4, 1), [(load(), False)], Outside(11, 3), (1, 2, 1), True
+)
+def test_what_ran_before_may_have_left_writes_behind_reads_that_hit(
+    bus: Bus,
+    data: Data,
+    run: Run,
+    outside: Outside | None,
+    before: tuple[int, int, int],
+    called: bool,
+) -> None:
+    """A call and its refill, or the last reads of a handler and the refill of its return."""
+    call, refill, reads = before
+    begins = Succession(None, (), 0, False, None, settled=0 if called else reads, called=called)
+    kernel = kernel_of(data.told(run, begins), counted=True)
+    board = board_of(bus, outside, transfers(call, refill))
+    kernel, profile, placed = data.beside(run, kernel, board, PLACED)
+    high = estimate(kernel, "run", profile, placed, {}).total.high
+    alone, cached = [step for step, _ in run], data.takes(run)
+    reached = call + refill if called else reads + refill
+    for pending, phase, offset in beginnings(bus, outside):
+        took = simulated(bus, alone, pending, phase, outside, offset, reached, cached=cached)
+        assert took <= high
+
+
+def transfers(call: int, refill: int) -> dict[EventKind, Quantity]:
+    kinds = EventKind.CALL, EventKind.PIPELINE_REFILL
+    return {
+        kind: Quantity.exactly(one, Unit.CYCLES)
+        for kind, one in zip(kinds, (call, refill), strict=True)
+    }
 
 
 def test_a_load_that_hits_does_not_wait_for_the_write_before_it() -> None:

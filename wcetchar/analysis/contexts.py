@@ -367,15 +367,19 @@ class Context:
         """How many instructions read behind the last access that it remembers and that is no read;
         at most as many as tell anything."""
         found = 0
+        goes_on = False  # what the piece behind begins with was made by the last instruction
         for piece in reversed(self.recent):
+            begins = np.flatnonzero(piece.index >= 0)
             data = np.flatnonzero((piece.kind >= Event.READ) & (piece.kind <= Event.ACCESS))
-            others = np.flatnonzero(piece.kind[data] != Event.READ)
-            reads = data[others[-1] + 1 :] if len(others) else data
-            made_by = np.searchsorted(np.flatnonzero(piece.index >= 0), reads)
+            others = data[piece.kind[data] != Event.READ]
+            reads = data[data > others[-1]] if len(others) else data
+            made_by = set(np.searchsorted(begins, reads).tolist())
+            if goes_on:
+                made_by.add(len(begins))
             if len(others):
-                last = np.searchsorted(np.flatnonzero(piece.index >= 0), data[others[-1]])
-                made_by = made_by[made_by != last]  # it may have read last, and waited for itself
-            found += len(np.unique(made_by))
+                made_by.discard(int(np.searchsorted(begins, others[-1])))
+            goes_on = 0 in made_by
+            found += len(made_by - {0})
             if len(others) or found >= MOST_READS:
                 break
         return min(found, MOST_READS)

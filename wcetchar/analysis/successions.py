@@ -79,7 +79,7 @@ _NOTHING: Final = -1
 _CALLED: Final = -2
 _SETTLED: Final = -3
 """Less one for each instruction that read but the first."""
-_OF_ROW: Final = 4
+_OF_ROW: Final = 5
 _OF_GAP: Final = 2 + REACH
 _NO_LOADS: Final = (_NOTHING,) * REACH
 _NO_GAP: Final = (0, 0, *_NO_LOADS)
@@ -148,7 +148,7 @@ class Successions:
         return np.array(found, dtype=bool)
 
     def _key(self, row: Sequence[int]) -> tuple[Succession, Makers]:
-        (before, access, late, more), gaps = row[:_OF_ROW], row[_OF_ROW:]
+        (before, access, late, more, late_then), gaps = row[:_OF_ROW], row[_OF_ROW:]
         between = self._events(gaps[:_OF_GAP])
         then = self._events(_up_to_barrier(gaps[_OF_GAP : 2 * _OF_GAP]), gaps[2 * _OF_GAP :])
         key = Succession(
@@ -160,6 +160,7 @@ class Successions:
             then,
             _SETTLED - before + 1 if before <= _SETTLED else 0,
             before == _CALLED,
+            late_then,
         )
         return key, (_maker(before), _maker(access))
 
@@ -284,22 +285,24 @@ class Gaps:
         gap = np.column_stack((stalls, section, events))
         posted = self.numbers.may_be_posted(code)
         then = np.tile(np.array((*_NO_GAP, *_NO_LOADS)), (len(gap), 1))
+        late_then = np.zeros(len(gap), dtype=np.int64)
         # Of each write right behind a write, the gap behind it.
         behind_write = np.flatnonzero(posted[1:] & posted[:-1] & ~more[1:-1]) + 1
         if not self.hardware:
             then[behind_write, :_OF_GAP] = gap[behind_write + 1]
             if self.loads and len(code):
                 after = np.flatnonzero(~more[:-1] & np.concatenate(([True], posted[:-1])))
-                self._behind_loads(code, position, last, after, then)
-        table = np.column_stack((before, access, late, more, gap, then))
+                self._behind_loads(code, position, last, after, then, late_then)
+        table = np.column_stack((before, access, late, more, late_then, gap, then))
         codes += [self.numbers.code_of(row) for row in table.astype(np.int64)]
         positions += owner.tolist()
 
     def _behind_loads(
-        self, code: Codes, position: Codes, last: int, after: Codes, then: Codes
+        self, code: Codes, position: Codes, last: int, after: Codes, then: Codes, late: Codes
     ) -> None:
         """Of those of the accesses ``after`` something that are loads: the instructions up to the
-        next access that is none, as a gap, and which sections these load from."""
+        next access that is none, as a gap, which sections these load from, and how many transfer
+        control late."""
         issue = self.events[position] >> _ISSUE_SHIFT & 0xFF
         alone = position[1:] != position[:-1]
         loads = self.numbers.are_single_reads(code) & (issue == KIND[EventKind.LOAD])
@@ -310,7 +313,9 @@ class Gaps:
         stop = np.concatenate((position, [last + 1]))[ends[np.searchsorted(ends, after, "right")]]
         steps = start[:, None] + 1 + np.arange(REACH)[None, :]
         events = self.events[np.minimum(steps, len(self.events) - 1)]
-        events = np.where(steps < stop[:, None], events, _NOTHING)
+        inside = steps < stop[:, None]
+        events = np.where(inside, events, _NOTHING)
+        late[after] = np.where(inside, self.late[np.minimum(steps, len(self.late) - 1)], 0).sum(1)
         told = (stop <= last) & (stop - start - 1 <= REACH)
         own = self.events[np.minimum(stop, last)]
         stalls = np.where(told, own & _STALLS, 0)

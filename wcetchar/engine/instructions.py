@@ -27,7 +27,8 @@ from typing import Final
 import numpy as np
 
 from wcetchar.errors import CheckFailed, InputError
-from wcetchar.model.estimate import Estimate
+from wcetchar.model.access import CoreEvent
+from wcetchar.model.estimate import Estimate, EstimateColumn
 from wcetchar.model.invocation import Invocation, Numbers, PricedInvocation
 
 PICOSECONDS: Final = 1000
@@ -45,7 +46,14 @@ def priced_invocation(traced: Invocation, estimate: Estimate) -> PricedInvocatio
     """
     price = {one.key: (one.region or _FREE, one.price.high) for one in estimate.columns}
     each = [price.get(key, (_FREE, Fraction(0))) for key in traced.keys]
-    loaded = [one for one in estimate.columns if one.key not in set(traced.keys)]
+    numbers = np.bincount(traced.key, minlength=len(each)).tolist()
+    counted = dict(zip(traced.keys, numbers, strict=True))
+    loaded = [one for one in estimate.columns if _is_of_lines(one, counted.get(one.key, 0))]
+    of_lines = {one.key for one in loaded}
+    each = [
+        (_FREE, Fraction(0)) if key in of_lines else one
+        for key, one in zip(traced.keys, each, strict=True)
+    ]
     places = {place for place, time in each if time} | {
         one.region for one in loaded if one.time.high
     }
@@ -59,7 +67,6 @@ def priced_invocation(traced: Invocation, estimate: Estimate) -> PricedInvocatio
         *(time.denominator for _, time in each),
         *(time.denominator for time in behind.values()),
     )
-    numbers = np.bincount(traced.key, minlength=len(each)).tolist()
     own = sum((time * n for (_, time), n in zip(each, numbers, strict=True)), start=Fraction(0))
     if own + sum(behind.values()) != estimate.total.high:
         raise CheckFailed(
@@ -97,6 +104,13 @@ def priced_invocation(traced: Invocation, estimate: Estimate) -> PricedInvocatio
         _rounded(every, denominator),
         tuple(column_ps),
     )
+
+
+def _is_of_lines(column: EstimateColumn, counted: int) -> bool:
+    """It is no single instruction's: what all lines take that a cache loads."""
+    of_cache = isinstance(column.key, CoreEvent) and column.key.kind.is_of_cache
+    whole = column.price.high * counted
+    return not counted or (of_cache and whole != column.time.high)
 
 
 def dearest(priced: Iterable[PricedInvocation]) -> tuple[PricedInvocation, ...]:

@@ -23,6 +23,7 @@ both at their least may be below all that can be. Stalls that refills hide are i
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Final
 
 from wcetchar.engine.interference import NO_INTERFERENCE
@@ -62,16 +63,20 @@ class LeastPrices(Variant):
         if len(set(share_counts)) > 1 or _rises_and_falls(anywhere.profile):
             return _lower_ends(anywhere)
 
-        def least(key: Key, price: Price) -> Price:
+        def least(key: Key, price: Price, low: Fraction) -> Price:
             if self._exact.is_waited_the_same(key):
                 return price
-            low = anywhere[key].time.low
             return Price(price.region, own.rate.applied(key, Interval(low, low, low)))
 
-        prices = {key: least(key, price) for key, price in own.items()}
+        prices = {key: least(key, price, anywhere[key].time.low) for key, price in own.items()}
+        blocked = {
+            key: least(key, price, anywhere.blocked.get(key, anywhere[key]).time.low)
+            for key, price in own.blocked.items()
+        }
         if not self._exact.lines_are_the_same(own):
-            return replace(own, prices=prices, caches=own.caches.without_waits)
-        return replace(own, prices=prices)
+            caches = own.caches.without_waits
+            return replace(own, prices=prices, blocked=blocked, caches=caches)
+        return replace(own, prices=prices, blocked=blocked)
 
 
 class _Exact:

@@ -357,7 +357,7 @@ class Pricer:
                 for one in self._overlaps(operation)
             ),
             turnaround=self._own(EventKind.CONSECUTIVE_ACCESS),
-            held=self._own(EventKind.FETCH_HELD_LATE),
+            held=self._own(EventKind.FETCH_HELD_LATE) if core.accesses_in_vain else ZERO_SPAN,
             event=lambda event: self._own(event.kind),
             called=self._least_of(CALLS),
             refilled=self._least(EventKind.PIPELINE_REFILL),
@@ -369,6 +369,7 @@ class Pricer:
             some_hit=core.data_cache is not None
             and any(one.load_miss_penalty is not None for one in self.profile.regions.values()),
             others=most(Fraction(0), *map(self._writes_wait, self.profile.regions.values())),
+            once=self.rate.once,
             full=lambda region, operation, width: self._full_times(
                 region, operation, width, Pattern.SINGLE
             ),
@@ -377,11 +378,12 @@ class Pricer:
     def _hits(self, section: str) -> bool:
         """A read of it asks no bus, but where it is counted as a miss; in a cache that is not warm
         most would be charged that all the same."""
-        regions = self._regions(section, Operation.READ) or []
+        parts = self.placement.joint.get(section, (section,))
+        placed = [self.placement.region(part) for part in parts if part != UNKNOWN_SECTION]
         return (
-            bool(regions)
-            and self.data_cache.warm
-            and all(region.load_miss_penalty is not None for region in regions)
+            self.data_cache.warm
+            and len(placed) == len(parts)
+            and all(one is not None and one.load_miss_penalty is not None for one in placed)
         )
 
     def passed(self, keys: Iterable[Key]) -> dict[Key, Interval]:

@@ -18,17 +18,19 @@ behind another one, in time::
 Of a load that a data cache may hold the line of, and that is told apart where it misses (``hits``;
 ``then`` is what the core does behind it until something else accesses)::
 
-    posted = max(0, posted - load - then)
+    posted = max(posted - load - then, held + min(late then * fetch held late, posted))
 
 for one that hits waits for nobody, and what waits next waits less by what the core does until then.
-Loads on the way have to be such as well. Where one of them misses, it waits all the same: what was
-taken off (``passed``) is charged beside the miss (``data_lines``).
+Transfers of control on the way may find the fetch unit held, as above. Loads there have to be such
+as well. Where one of them misses, it waits all the same: what was taken off (``passed``) is charged
+beside the miss (``data_lines``).
 
 ``between`` is the price of what the core does between the two, stalls included; ``turnaround`` that
 of a consecutive access. Each is charged by itself, so the sum is what the slower of the two takes,
 core or bus, even where an event that may happen does not. ``held``: a transfer of control that
 takes effect late can find the fetch unit held because an access that was fetched in vain waits for
-the write; that shows only where the write hides nothing else.
+the write; that shows only where the write hides nothing else, and not on a core that makes no
+access before it is known to be needed (``accesses in vain``).
 
 The edge is known where the one before is on a bus of the same divider: it ends with a cycle of that
 bus, and ``between`` later, or a turnaround later if the write is what is waited for, the next is
@@ -40,15 +42,18 @@ Where the one before is not known, N writes to the slowest region were begun rig
 each access waits for others (``interference``), what they wait for is added by the pricer. Behind a
 call (``called``) they were begun before that::
 
-    posted = max(posted - least time of calls - least of a refill, turnaround - least of a refill)
+    posted = max(posted + once - least time of calls - least of a refill,
+                 turnaround - least of a refill)
 
 the latter where the call itself reads, so that nothing is under way but a turnaround may be left.
+``once``: interference that comes again and again may have come before the window, and held up the
+writes then; within the window it is counted from its beginning.
 
 Where a handler that switched read last before it (``settled``) none was, for a read waits for all
 of them; but a turnaround may be left, less the refill behind the handler's return. With a data
 cache these reads may hit, and wait for nobody: then they were begun before n of these::
 
-    posted = max(posted - n * least time of a load, turnaround) - least of a refill
+    posted = max(posted + once - n * least time of a load, turnaround) - least of a refill
 
 These times are charged to whoever calls or returns, and may be shorter than that, so they count at
 their least.
@@ -142,6 +147,7 @@ class Bus:
         hits: of what a read of a section may reach all is so, and what misses is charged by itself.
         some_hit: a cache may hold what somebody else reads.
         others: what writes that are under way when a window begins wait for others at most.
+        once: what interference that comes again and again takes, if all of it comes once.
         full: the full time of an access of a width to a region, for each width that it may have;
             without the wait for an edge.
     """
@@ -165,6 +171,7 @@ class Bus:
     hits: Callable[[str], bool]
     some_hit: bool
     others: Fraction
+    once: Fraction
     full: Callable[[Region, Operation, int], Iterable[Span]]
 
 
@@ -216,8 +223,9 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
     if before is None:
         longest = longest_wait_of_refill(bus, region)
         if not succession.settled:
-            return longest
-        under_way = longest + bus.others - bus.read * succession.settled
+            earlier = bus.called + bus.refilled if succession.called else bus.once
+            return longest + most(Fraction(0), bus.once - earlier)
+        under_way = longest + bus.others + bus.once - bus.read * succession.settled
         return most(_tail(bus, region), under_way if bus.some_hit else Fraction(0))
     reached = bus.reached(before)
     if reached and all(one.name != region.name for one in reached):
@@ -297,9 +305,12 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
             rest = most(rest, *busy)
             if succession.settled:
-                rest = most(Fraction(0), rest + bus.others - bus.read * succession.settled)
+                under = bus.others + bus.once - bus.read * succession.settled
+                rest = most(Fraction(0), rest + under)
             held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
+            if succession.settled or (before is None and succession.called):
+                waits = plus(waits, _nanoseconds(bus.once))
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             if room is not None:
                 posted = most(Fraction(0), posted - room)
@@ -311,9 +322,13 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
                 left = posted + bus.others - bus.read * succession.settled
                 posted = most(left, _turned(bus, between, end)) - bus.refilled
                 posted = most(Fraction(0), posted)
+            waited = held if ends_here else most(posted, held)
             if passes:
-                posted = most(Fraction(0), posted - _behind_load(succession, bus, end))
-            found.append(held if ends_here else most(posted, held))
+                later = _end(times(bus.held, succession.late_then), end)
+                later_held = least(_value(less(later, ZERO_SPAN, bus.clock), end), posted)
+                passing = posted - _behind_load(succession, bus, end)
+                waited = least(waited, most(passing, held + later_held))
+            found.append(waited)
     return most(*found)
 
 
@@ -446,6 +461,10 @@ def _value(time: Interval, end: str) -> Fraction:
 
 def _cycles(count: Fraction) -> Span:
     return Span(Interval(count, count, count), Interval())
+
+
+def _nanoseconds(time: Fraction) -> Span:
+    return Span(Interval(), Interval(time, time, time))
 
 
 def _whole(span: Span) -> Fraction | None:

@@ -409,6 +409,7 @@ class Succession:
             unless a cache had what it read. So many instructions of it at least read and did
             nothing else behind its last write; 0: that is not so.
         called: ``before`` is not known, and the window begins right behind a call.
+        late_then: as ``late``, of what the core does ``then`` behind a load.
     """
 
     before: AccessClass | None
@@ -419,6 +420,7 @@ class Succession:
     then: tuple[tuple[CoreEvent, int], ...] = ()
     settled: int = 0
     called: bool = False
+    late_then: int = 0
 
     @cached_property
     def _hash(self) -> int:
@@ -461,8 +463,10 @@ class Succession:
         if self.more:
             parts.append("more")
         between = f" ({', '.join(parts)})" if parts else ""
-        then = ", ".join(f"{count} {event}" for event, count in self.then)
-        then = f", then {then}" if then else ""
+        behind = [f"{count} {event}" for event, count in self.then]
+        if self.late_then:
+            behind.append(f"{self.late_then} late")
+        then = f", then {', '.join(behind)}" if behind else ""
         unknown = "a switch's read" if self.settled else "a call" if self.called else "any"
         before = self.before or unknown
         return f"{self.access or 'end'} behind {before}{between}{then}"

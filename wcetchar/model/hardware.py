@@ -159,6 +159,8 @@ class Core:
         data_width: how many bits one access of the core moves at most, its caller's too.
         write_buffer: writes that may be under way while the core goes on; its next access, or the
             next but so many, waits for their end.
+        accesses_in_vain: an access that was fetched in vain, behind a transfer of control, may wait
+            for a write, and hold the fetch unit.
         instruction_cache: ``None``: it has none.
         refills_hide_stalls: while a line is loaded, what its first instruction and the one before
             it wait for beside fetches arrives.
@@ -186,6 +188,7 @@ class Core:
     in_vain_saves: Quantity | None = None
     fetches_ahead: FetchBuffer | None = None
     data_cache: DataCache | None = None
+    accesses_in_vain: bool = True
 
     def priced_as(self, kind: EventKind) -> EventKind:
         """The kind whose price an event has: one that takes less than another has that of the other

@@ -194,6 +194,8 @@ def _words(profile: HardwareProfile) -> Iterator[str]:
         writes = profile.core.write_buffer
         under_way = "a write is" if writes == 1 else f"{writes} writes are"
         yield f"the core goes on while {under_way} under way, and its next access waits"
+        if not profile.core.accesses_in_vain:
+            yield "no access is made that was fetched in vain"
     for region in profile.regions.values():
         if region.clock_divider > 1:
             yield (

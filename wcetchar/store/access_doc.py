@@ -93,6 +93,10 @@ class SuccessionDoc(JsonModel):
         "the way are events of the section that they load from",
     )
 
+    late_then: Annotated[Integer, Field(ge=0, le=1000)] = Field(
+        0, description="as `late`, of what `then` holds of a load"
+    )
+
     def to_model(self) -> Succession:
         return Succession(
             self.before.to_model() if self.before else None,
@@ -103,6 +107,7 @@ class SuccessionDoc(JsonModel):
             tuple(e.to_model() for e in self.then),
             self.reads if self.settled else 0,
             self.called,
+            self.late_then,
         )
 
 
@@ -166,6 +171,7 @@ def plain_succession(key: Succession) -> dict[str, Any]:
         "reads": key.settled if key.settled > 1 else 0,
         "called": key.called,
         "then": _plain_events(key.then),
+        "late_then": key.late_then,
     }
     return sparse(data, *data)
 

@@ -357,7 +357,11 @@ class CoreDoc(YamlModel):
     write_buffer: WriteBuffer = Field(
         0, description="writes that may be under way while the core goes on"
     )
-
+    accesses_in_vain: Boolean = Field(
+        True,
+        description="an access that was fetched in vain, behind a transfer of control, may wait "
+        "for a write that is under way, and hold the fetch unit",
+    )
     instruction_cache: InstructionCacheDoc | None = Field(
         None, description="lines, size and ways; each region that it holds has a `line refill`"
     )
@@ -387,6 +391,7 @@ class CoreDoc(YamlModel):
             None if cache is None else cache.in_vain_saves,
             cache.fetches_ahead.to_model() if cache and cache.fetches_ahead else None,
             None if self.data_cache is None else self.data_cache.to_model(),
+            self.accesses_in_vain,
         )
 
 

@@ -51,9 +51,13 @@ def write(section: str) -> AccessClass:
     return AccessClass(section, Operation.WRITE, 32, Pattern.SINGLE)
 
 
-def behind_load(run: list[Executed], at: int, last: int, cuts: set[int]) -> Counter[CoreEvent]:
-    """What the core does behind a load until something else than a load accesses."""
+def behind_load(
+    run: list[Executed], at: int, last: int, cuts: set[int]
+) -> tuple[Counter[CoreEvent], int]:
+    """What the core does behind a load until something else than a load accesses, and how many
+    transfer control late."""
     events: Counter[CoreEvent] = Counter()
+    late = 0
     for i in range(at + 1, last + 1):
         one = run[i]
         if i in cuts:
@@ -65,7 +69,8 @@ def behind_load(run: list[Executed], at: int, last: int, cuts: set[int]) -> Coun
             break
         events[CoreEvent(one.accesses[0].section if one.accesses else "code", one.issue)] += 1
         events.update(CoreEvent("code", kind) for kind in one.beside)
-    return events
+        late += one.late and EventKind.FETCH_HELD_LATE not in one.beside
+    return events, late
 
 
 def is_load(one: Executed) -> bool:
@@ -92,9 +97,9 @@ def walked(
         key = Succession(before, ordered, late, more, access)
         behind_write = before is None or before.operation is Operation.WRITE
         if loads and access and is_load(run[position]) and behind_write and not more:
-            then = behind_load(run, position, last, cuts)
+            then, late_then = behind_load(run, position, last, cuts)
             told = sorted(then.items(), key=lambda e: (e[0].section, e[0].kind.value))
-            key = replace(key, then=tuple(told))
+            key = replace(key, then=tuple(told), late_then=late_then)
         writes = [one for one in (before, access) if one and one.operation is Operation.WRITE]
         open_one = (position, key) if len(writes) == 2 and not more else None
         if open_one is None:

@@ -75,7 +75,10 @@ behind_stores_\function:
     sw zero, 8(sp)
     sw zero, 4(sp)
     jal \function
+    .option push
+    .option norvc // two instructions in the word behind a call might hold its fetch, which is no time of the function's
     lw ra, 12(sp)
+    .option pop
     addi sp, sp, 16
     ret
     .size behind_stores_\function, . - behind_stores_\function
