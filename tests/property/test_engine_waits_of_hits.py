@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -46,6 +47,7 @@ from test_engine_waits import (
 )
 
 from wcetchar.engine import estimate, price_vector
+from wcetchar.engine.sensitivity import Sensitivity
 from wcetchar.model.access import (
     LINE_LOADS,
     CoreEvent,
@@ -56,9 +58,11 @@ from wcetchar.model.access import (
 )
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.characterization import (
+    BlockingStretch,
     Characterization,
     DataFootprint,
     SectionInfo,
+    StretchKind,
     UsedLine,
     UsedLines,
 )
@@ -66,6 +70,7 @@ from wcetchar.model.estimate import Estimate
 from wcetchar.model.hardware import AccessTime, DataCache, HardwareProfile, Quantity, Unit
 from wcetchar.model.section_map import Assumption, CacheState, SectionMap
 from wcetchar.model.service import SectionKind
+from wcetchar.model.uncertainty import Uncertainty
 
 Run = list[tuple[Step, bool]]
 """Each step, and whether its load misses, if a cache is asked."""
@@ -287,6 +292,34 @@ def test_what_is_blocked_is_priced_as_if_all_missed() -> None:
     )
     assert prices[key].time.high == 9 - 1 - 2
     assert prices.in_stretches[key].time.high == 9 - 1
+
+
+def test_how_long_something_is_blocked_is_least_where_it_is() -> None:
+    """A longer refill leaves less of a caller's write to wait for, in what is blocked as well."""
+    begins = Succession(None, (), 0, False, None, called=True)
+    data, run = Data(3), [HIT, STORED]
+    found = []
+    for low, high in ((0, 3), (0, 0), (1, 1), (2, 2), (3, 3)):
+        refill = Quantity(Fraction(low), Fraction(low), Fraction(high), Unit.CYCLES)
+        board = board_of(SLOW, None, {**transfers(0, 0), EventKind.PIPELINE_REFILL: refill})
+        kernel = kernel_of(data.told(run, begins), counted=True)
+        service = kernel.services[0]
+        held = BlockingStretch(StretchKind.INTERRUPTS, "x", "y", service.counts)
+        kernel = replace(kernel, services=(replace(service, stretches=(held,)),))
+        kernel, profile, placed = data.beside(run, kernel, board, PLACED)
+        whole = estimate(kernel, "run", profile, placed, {})
+        if low != high:
+            sensitivity = Sensitivity(kernel, ["run"], profile, placed)
+            kind = StretchKind.INTERRUPTS
+            ranged = sensitivity.of_blocking(kernel.services[0], whole, {}, kind)
+            assert isinstance(ranged, Uncertainty)
+            found.append(ranged.lowest)
+        else:
+            found.append(whole.blocking_interrupts.high)
+    least, *exact = found
+    assert exact == sorted(exact, reverse=True)
+    assert exact[0] > exact[-1]
+    assert least <= min(exact)
 
 
 def test_where_lines_come_from_what_is_written_each_load_waits() -> None:

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from wcetchar.engine.instructions import dearest, priced_invocation
 from wcetchar.errors import CheckFailed, InputError
-from wcetchar.model.access import AccessClass, CoreEvent, EventKind, Key, Operation, Pattern
+from wcetchar.model.access import (
+    LINE_LOADS,
+    AccessClass,
+    CoreEvent,
+    EventKind,
+    Key,
+    Operation,
+    Pattern,
+)
 from wcetchar.model.characterization import Counts, ServiceCharacterization, Word
 from wcetchar.model.estimate import Estimate, EstimateColumn
 from wcetchar.model.interval import Interval
@@ -122,6 +130,23 @@ def test_rounded_up_where_it_adds_up(
 )
 def test_denominators_beyond_64_bits(rows: list[tuple[int, int]], prices: list[Fraction]) -> None:
     check(rows, prices, Fraction(1, 3))
+
+
+def test_what_a_cache_loads_is_no_single_instructions() -> None:
+    """Two loads that may miss, of which one does, and waits beside."""
+    miss = CoreEvent("data", LINE_LOADS[32, 1][0])
+    rows = [(0, 0), (1, 3), (2, 3)]
+    traced = replace(invocation(rows, 3), keys=(*KEYS[:3], miss))
+    whole = estimate(rows, [Fraction(1), Fraction(5), Fraction(2)])
+    lines = EstimateColumn(miss, "sram", 1, exactly(Fraction(7)), exactly(Fraction(9)))
+    made = priced_invocation(
+        traced,
+        replace(
+            whole, columns=(*whole.columns, lines), total=exactly(whole.total.high + Fraction(9))
+        ),
+    )
+    assert made.total == 1 + 9
+    assert made.total_ps.tolist() == [1000, 0, 0, 9000]
 
 
 def test_what_does_not_add_up_is_a_defect() -> None:
