@@ -193,7 +193,7 @@ FITTED["d-posted"] = replace(
         *_D.replaced,
         (
             f"  instruction cache: {_cache()}",
-            f"{_posting(2)}  instruction cache: {HIDING}",
+            f"{_posting(2)}  accesses in vain: false\n  instruction cache: {HIDING}",
         ),
     ),
     counted=(*_D.counted, "--successions"),

@@ -42,9 +42,11 @@ CACHED_FROM = 0x80000000
 STORES = 16
 
 
-def fetched_lines(run: Run, window: Window) -> set[int]:
+def fetched_lines(run: Run, window: Window, trap_handler: int) -> set[int]:
     """Numbers of the lines that are loaded for a window, in vain or not. What the call fetches in
-    vain behind itself may be asked for in the cycle in which it retires."""
+    vain behind itself may be asked for in the cycle in which it retires; and what is loaded before
+    a handler's own first line was fetched in vain for what it interrupts."""
+    interrupts = int(run.address[window.first]) == trap_handler
     call, entry, behind = (
         int(run.address[i]) // LINE_BYTES for i in (window.first - 1, window.first, window.last + 1)
     )
@@ -58,7 +60,10 @@ def fetched_lines(run: Run, window: Window) -> set[int]:
         line
         for n, line in enumerate(lines)
         if line != behind
-        and (n >= own or (run.asked[at][n] >= begin and line not in (call, call + 1)))
+        and (
+            n >= own
+            or (not interrupts and run.asked[at][n] >= begin and line not in (call, call + 1))
+        )
     }
 
 
@@ -90,10 +95,10 @@ def that_fit(lines: set[int]) -> list[int]:
 
 
 def of_fetches(
-    windows: Iterable[tuple[int, Window]], run: Run, sets: int
+    windows: Iterable[tuple[int, Window]], run: Run, sets: int, trap_handler: int
 ) -> Iterator[tuple[int, int]]:
     for period, window in windows:
-        for number in full_sets(fetched_lines(run, window), sets):
+        for number in full_sets(fetched_lines(run, window, trap_handler), sets):
             yield period, number
 
 
@@ -124,7 +129,7 @@ def main() -> None:
     folder = Path(options.run)
     run, reference = load(folder), load(Path(options.reference))
     windows = [*by_period(program, run, reference, words(folder / "emptied", 1)[:, 0])]
-    found = {"full": [*of_fetches(windows, run, options.sets)]}
+    found = {"full": [*of_fetches(windows, run, options.sets, program.trap_handler)]}
     if (folder / "data").exists():
         found["lines"] = [*of_loads(windows, run, words(folder / "data", 3))]
     for name, pairs in found.items():
