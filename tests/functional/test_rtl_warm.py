@@ -58,8 +58,17 @@ WINDOW = SimpleNamespace(first=1, last=2)
 def test_lines_that_a_service_fetches_from(
     warm: Any, refills: tuple[tuple[int, int, int], ...], lines: set[int]
 ) -> None:
-    found = warm.fetched_lines(run_of(*refills), WINDOW)
+    found = warm.fetched_lines(run_of(*refills), WINDOW, 0x100)
     assert found == {line // 32 for line in lines}
+
+
+def test_lines_that_an_interrupt_waits_for_are_not_its_handlers(warm: Any) -> None:
+    """Two in vain behind what it interrupts, and its own."""
+    refills = (0x2020, CALLED, 20), (0x3000, 21, 24), (0x2000, 25, 29), (0x2040, 31, 40)
+    found = warm.fetched_lines(run_of(*refills), WINDOW, ENTRY)
+    assert found == {0x2000 // 32, 0x2040 // 32}
+    called = warm.fetched_lines(run_of(*refills), WINDOW, 0x100)
+    assert called == found | {0x2020 // 32, 0x3000 // 32}
 
 
 @pytest.mark.parametrize(
