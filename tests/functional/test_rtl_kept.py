@@ -87,6 +87,7 @@ class Machine:
         self.program = self.validate.Program(
             "basic", built / "elf", ("--services", str(built / "services"))
         )
+        monkeypatch.setattr(self.validate.Program, "driver", range(0x80006000, 0x80008000))
         monkeypatch.setattr(self.validate, "BUILT", built)
         monkeypatch.setattr(self.validate, "WORK", built / "validate")
         monkeypatch.setattr(self.validate, "SAYS", (built / "script",))
