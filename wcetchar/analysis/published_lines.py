@@ -61,8 +61,8 @@ class Places:
         """Of all sections."""
         for start, owner in claims:
             self.begins.setdefault(self.names[owner], start)
-        # At most points of a service's parameters the same is fetched.
         self._text: Callable[[tuple[int, Succession]], str] = cache(str)
+        # At most points of a service's parameters the same is fetched.
         self._meeting: dict[tuple[Ranges, int, int], set[str]] = {}
         self._merged: dict[Ranges, tuple[CodeRange, ...]] = {}
 

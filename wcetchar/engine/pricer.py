@@ -166,9 +166,7 @@ class Pricer:
             if any(len(each) > 1 for each in regions):
                 return Interval(), Interval()  # what is charged is of the dearest of these
             own = self._access(access).time
-            if succession.before is not None and any(
-                Operation.FETCH in one.times or one.line_refill is not None for one in regions[0]
-            ):
+            if succession.before is not None and any(map(_may_be_fetched_from, regions[0])):
                 # What is fetched there may have waited for the first access before this line.
                 return Interval(), own
             bus = replace(self._bus, reached=reached)
@@ -344,8 +342,7 @@ class Pricer:
             clock=self.clock,
             posted=core.write_buffer,
             apart=not any(
-                Operation.WRITE in region.times
-                and (Operation.FETCH in region.times or region.line_refill is not None)
+                Operation.WRITE in region.times and _may_be_fetched_from(region)
                 for region in self.profile.regions.values()
             ),
             edges_known=core.write_buffer <= 1 and self._edges_known(),
@@ -468,12 +465,13 @@ class Pricer:
         """The price of a key where what is blocked is priced; ``None``: as elsewhere."""
         if isinstance(key, CoreEvent) and key.kind.is_of_data_cache:
             return self._load(key, blocked=True)
-        if isinstance(key, Succession):
-            # A stretch begins with an empty cache.
-            for lacks in self.passed([key]).values():
-                price = self._succession(key)
-                return replace(price, time=price.time + lacks)
-        return None
+        if not isinstance(key, Succession):
+            return None
+        lacks = passed(key, self._bus)
+        if is_nothing(lacks.high):
+            return None
+        price = self._succession(key)  # a stretch begins with an empty cache
+        return replace(price, time=price.time + lacks)
 
     def _load(self, event: CoreEvent, blocked: bool) -> Price:
         regions = self._regions(event.section, Operation.READ) or []
@@ -557,6 +555,11 @@ class Pricer:
             file="profile",
             keys=("regions",),
         )
+
+
+def _may_be_fetched_from(region: Region) -> bool:
+    """Instructions, or lines of them."""
+    return Operation.FETCH in region.times or region.line_refill is not None
 
 
 def _same(one: Span, other: Span) -> bool:

@@ -77,14 +77,12 @@ class PriceVector(Mapping[Key, Price]):
     def _is_left_out(self, key: Key) -> bool:
         if isinstance(key, Succession):
             return not self.prices[key].time.high
-        core = self.profile.core
         if isinstance(key, CoreEvent) and key.kind.is_of_data_cache:
             return not self.prices[key].time.high
         return (
             isinstance(key, CoreEvent)
             and key.kind.is_stall
-            and core.priced_as(key.kind) not in core.events
-            and core.priced_as(key.kind) not in core.discarded_fetches
+            and not self.profile.core.prices(key.kind)
         )
 
     @cached_property

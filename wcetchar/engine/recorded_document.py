@@ -297,14 +297,12 @@ class _Writer:
 
     def _left_out(self, prices: PriceVector) -> list[int]:
         """Keys that no table shows, as they have no price of their own."""
-        core = prices.profile.core
         return [
             place
             for key, place in self._keys.items()
             if isinstance(key, CoreEvent)
             and key.kind.is_stall
-            and core.priced_as(key.kind) not in core.events
-            and core.priced_as(key.kind) not in core.discarded_fetches
+            and not prices.profile.core.prices(key.kind)
         ]
 
     def _cache(self, cache: Any) -> dict[str, Plain]:

@@ -222,9 +222,10 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
     before = succession.before
     if before is None:
         longest = longest_wait_of_refill(bus, region)
+        if succession.called:
+            return longest + most(Fraction(0), bus.once - bus.called - bus.refilled)
         if not succession.settled:
-            earlier = bus.called + bus.refilled if succession.called else bus.once
-            return longest + most(Fraction(0), bus.once - earlier)
+            return longest
         under_way = longest + bus.others + bus.once - bus.read * succession.settled
         return most(_tail(bus, region), under_way if bus.some_hit else Fraction(0))
     reached = bus.reached(before)

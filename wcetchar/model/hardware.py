@@ -190,11 +190,18 @@ class Core:
     data_cache: DataCache | None = None
     accesses_in_vain: bool = True
 
+    def prices(self, kind: EventKind) -> bool:
+        """It costs something, or is said to cost nothing: as what it is priced as."""
+        return self._names(self.priced_as(kind))
+
+    def _names(self, kind: EventKind) -> bool:
+        return kind in self.events or kind in self.discarded_fetches
+
     def priced_as(self, kind: EventKind) -> EventKind:
         """The kind whose price an event has: one that takes less than another has that of the other
         where it has none of its own."""
         kind = kind.priced_as
-        while kind in NO_MORE_THAN and not (kind in self.events or kind in self.discarded_fetches):
+        while kind in NO_MORE_THAN and not self._names(kind):
             kind = NO_MORE_THAN[kind]
         return kind
 

@@ -92,7 +92,6 @@ class SuccessionDoc(JsonModel):
         "where a load follows one, or is the first access: up to what is no load, and loads on "
         "the way are events of the section that they load from",
     )
-
     late_then: Annotated[Integer, Field(ge=0, le=1000)] = Field(
         0, description="as `late`, of what `then` holds of a load"
     )
