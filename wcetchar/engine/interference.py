@@ -11,10 +11,19 @@ Without the floor that is linear, and never less::
 
     x <= (own + sum of t_i) / (1 - sum of t_i / T_i)
 
-so every price is multiplied by ``factor``, ``once`` is added for each window, and the sum is
-brought down to the first such x (``settled``). Where T_i is not known, or there is no telling where
-a window begins, or the sum of t_i / T_i is not below 1, each access of the region waits for t_i
-instead.
+so every price is multiplied by ``factor``, ``once`` is added for each window, and of the sum the
+first such x is made (``settled``). Where T_i is not known, or there is no telling where a window
+begins, or the sum of t_i / T_i is not below 1, each access of the region waits for t_i instead.
+
+Writes may be under way when a window begins, and interference may have held them up before that.
+Where a window is charged for writes that were begun c before it, at most (``before``), all that
+comes from then on counts, and the time of the window alone is what is left::
+
+    x = own + sum of (floor((x + c) / T_i) + 1) * t_i
+
+for x + c is the time of a window that begins with the writes, and does nothing else for c. Where
+they were begun sooner, its accesses wait less by as much, or for none of them; and a longer c never
+makes x shorter. Where a window waits for no such writes, c is nothing to it.
 
 Inputs: a profile. All times are upper ends but T_i, which is the lower one. The low end of a price
 does without.
@@ -38,10 +47,14 @@ from wcetchar.model.interval import Interval
 class Rate:
     """What applies to all prices.
 
-    ``recurring``: t_i and T_i of each interference, in nanoseconds.
+    Attributes:
+        recurring: t_i and T_i of each interference, in nanoseconds.
+        before: c, in nanoseconds: so long before a window a write may have been begun that its
+            accesses wait for.
     """
 
     recurring: tuple[tuple[Fraction, Fraction], ...] = ()
+    before: Fraction = Fraction(0)
 
     @cached_property
     def factor(self) -> Fraction:
@@ -62,13 +75,14 @@ class Rate:
         return Interval(time.low, time.nominal * self.factor, time.high * self.factor)
 
     def settled(self, high: Fraction) -> Fraction:
-        """A window's time from the sum of its prices: no interference comes in parts."""
-        if not self.recurring:
+        """A window's time from the sum of its prices: no interference comes in parts. Where that
+        is zero nothing is counted."""
+        if not self.recurring or not high:
             return high
         begun = high / self.factor
         time = begun
         while True:
-            more = (takes * (time // every) for takes, every in self.recurring)
+            more = (takes * ((time + self.before) // every) for takes, every in self.recurring)
             longer = begun + sum(more, start=Fraction(0))
             if longer == time:
                 return time

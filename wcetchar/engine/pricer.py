@@ -52,7 +52,7 @@ from typing import NoReturn
 
 from wcetchar.engine.data_cache import DataCachePrices
 from wcetchar.engine.errors import PricingError, not_a_time
-from wcetchar.engine.interference import rate_of
+from wcetchar.engine.interference import Rate, rate_of
 from wcetchar.engine.placement import Placement, operations
 from wcetchar.engine.prices import Price
 from wcetchar.engine.refills import RefillWaits
@@ -64,6 +64,7 @@ from wcetchar.engine.waits import (
     READS,
     Bus,
     leaves,
+    longest_before,
     longest_wait_of_refill,
     passed,
     wait_of,
@@ -122,7 +123,7 @@ class Pricer:
             for one in region.interferences:
                 if one.every is not None and one.every.low <= 0:
                     raise not_a_time(self.profile.name, "regions", region.name)
-        self.rate, self._each = rate_of(profile, self.successions, self._region_span)
+        self._rate, self._each = rate_of(profile, self.successions, self._region_span)
         self.data_cache = DataCachePrices(profile, section_map, characterization, self.line_waits)
         self._keys = tuple(keys)
 
@@ -359,6 +360,7 @@ class Pricer:
             called=self._least_of(CALLS),
             refilled=self._least(EventKind.PIPELINE_REFILL),
             read=self._least_of(READS),
+            before=self._least_of(CALLS, "high") + self._least(EventKind.PIPELINE_REFILL, "high"),
             reached=lambda access: self._regions(access.section, access.operation) or [],
             writable=lambda: self.placement.permitting(Operation.WRITE),
             cached=core.caches,
@@ -366,7 +368,6 @@ class Pricer:
             some_hit=core.data_cache is not None
             and any(one.load_miss_penalty is not None for one in self.profile.regions.values()),
             others=most(Fraction(0), *map(self._writes_wait, self.profile.regions.values())),
-            once=self.rate.once,
             full=lambda region, operation, width: self._full_times(
                 region, operation, width, Pattern.SINGLE
             ),
@@ -389,14 +390,21 @@ class Pricer:
         found = {key: passed(key, self._bus) for key in keys if isinstance(key, Succession)}
         return {key: lacks for key, lacks in found.items() if not is_nothing(lacks.high)}
 
-    def _least(self, kind: EventKind) -> Fraction:
-        """The least time of an event in nanoseconds."""
-        low: Fraction = in_nanoseconds(self._own(kind), self.clock).low
-        return low
+    @cached_property
+    def rate(self) -> Rate:
+        """What applies to all prices for interference that comes again and again."""
+        if not self._rate.recurring:
+            return self._rate
+        return replace(self._rate, before=longest_before(self._bus, self._rate))
 
-    def _least_of(self, kinds: frozenset[EventKind]) -> Fraction:
-        """The least time of any of these that the core has, in nanoseconds."""
-        each = [self._least(kind) for kind in sorted(kinds & self.profile.core.events.keys())]
+    def _least(self, kind: EventKind, end: str = "low") -> Fraction:
+        """The least time of an event in nanoseconds; or what its numbers make of it at most."""
+        found: Fraction = getattr(in_nanoseconds(self._own(kind), self.clock), end)
+        return found
+
+    def _least_of(self, kinds: frozenset[EventKind], end: str = "low") -> Fraction:
+        """Of that of these which the core has it is least for, in nanoseconds."""
+        each = [self._least(kind, end) for kind in sorted(kinds & self.profile.core.events.keys())]
         return least(*each) if each else Fraction(0)
 
     def _edges_known(self) -> bool:

@@ -254,6 +254,7 @@ class _Writer:
                     [self._polynomial(takes), self._polynomial(every)]
                     for takes, every in prices.rate.recurring
                 ],
+                "before": self._polynomial(prices.rate.before),
                 "notes": list(map(one_line, prices.notes)),
                 "left": self._left_out(prices),
                 "caches": [self._cache(cache) for cache in prices.caches.of_core],

@@ -57,6 +57,7 @@ class _Pieces:
                     if key in places
                 ],
                 "recurring": [[of(takes), of(every)] for takes, every in prices.rate.recurring],
+                "before": of(prices.rate.before),
             }
         )
 

@@ -42,21 +42,20 @@ Where the one before is not known, N writes to the slowest region were begun rig
 each access waits for others (``interference``), what they wait for is added by the pricer. Behind a
 call (``called``) they were begun before that::
 
-    posted = max(posted + once - least time of calls - least of a refill,
+    posted = max(posted - least time of calls - least of a refill,
                  turnaround - least of a refill)
 
 the latter where the call itself reads, so that nothing is under way but a turnaround may be left.
-``once``: interference that comes again and again may have come before the window, and held up the
-writes then; within the window it is counted from its beginning.
 
 Where a handler that switched read last before it (``settled``) none was, for a read waits for all
 of them; but a turnaround may be left, less the refill behind the handler's return. With a data
 cache these reads may hit, and wait for nobody: then they were begun before n of these::
 
-    posted = max(posted + once - n * least time of a load, turnaround) - least of a refill
+    posted = max(posted - n * least time of a load, turnaround) - least of a refill
 
-These times are charged to whoever calls or returns, and may be shorter than that, so they count at
-their least.
+Interference that comes again and again may have come before the window, and held up the writes
+then: it counts from so long before (``longest_before``). These times are charged to whoever calls
+or returns, and may be shorter than that, so they count at their least.
 Where a handler ends, the longest wait for what it leaves behind is charged to it, and so is an
 edge. What a call leaves behind is its caller's to wait for.
 
@@ -73,6 +72,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Final
 
+from wcetchar.engine.interference import Rate
 from wcetchar.engine.regions import edge_wait
 from wcetchar.engine.time import ZERO_SPAN, Span, in_nanoseconds, less, plus, times
 from wcetchar.model.access import (
@@ -141,13 +141,13 @@ class Bus:
         event: the time of an event beside what it fetches in vain, as it is charged.
         called, refilled, read: at least so many nanoseconds go by with a call, with the refill
             behind it or behind the return of a handler, and with an instruction that reads.
+        before: no less than the first two of these together, at any numbers.
         reached: regions that an access may reach.
         writable: regions that a write may have been made to.
         cached: a cache holds what is there, so the operation asks no bus.
         hits: of what a read of a section may reach all is so, and what misses is charged by itself.
         some_hit: a cache may hold what somebody else reads.
         others: what writes that are under way when a window begins wait for others at most.
-        once: what interference that comes again and again takes, if all of it comes once.
         full: the full time of an access of a width to a region, for each width that it may have;
             without the wait for an edge.
     """
@@ -165,13 +165,13 @@ class Bus:
     called: Fraction
     refilled: Fraction
     read: Fraction
+    before: Fraction
     reached: Callable[[AccessClass], list[Region]]
     writable: Callable[[], list[Region]]
     cached: Callable[[Region, Operation], bool]
     hits: Callable[[str], bool]
     some_hit: bool
     others: Fraction
-    once: Fraction
     full: Callable[[Region, Operation, int], Iterable[Span]]
 
 
@@ -207,6 +207,20 @@ def longest_wait_of_refill(bus: Bus, region: Region) -> Fraction:
     return most(_tail(bus, region), _begun(bus, region, bus.widest) * bus.posted)
 
 
+def longest_before(bus: Bus, rate: Rate) -> Fraction:
+    """So long before a window a write may have been begun at most that it waits for, as far as that
+    is taken off the wait; in nanoseconds."""
+    if not bus.posted:
+        return Fraction(0)
+    if not bus.some_hit:
+        return bus.before
+    # Reads of a handler that switched may hit for as long as it takes until all writes are over.
+    turnaround = in_nanoseconds(bus.turnaround, bus.clock).high
+    each = [turnaround + _begun(bus, region, bus.widest) for region in bus.writable()]
+    under_way = most(Fraction(0), *each) * bus.posted + bus.others
+    return most(bus.before, (under_way + rate.once) * rate.factor)
+
+
 def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction:
     """What a line of instructions that is loaded from a region, and is asked for before the second
     access, waits for the first at most, beyond what the second is charged: in nanoseconds.
@@ -222,11 +236,9 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
     before = succession.before
     if before is None:
         longest = longest_wait_of_refill(bus, region)
-        if succession.called:
-            return longest + most(Fraction(0), bus.once - bus.called - bus.refilled)
         if not succession.settled:
             return longest
-        under_way = longest + bus.others + bus.once - bus.read * succession.settled
+        under_way = longest + bus.others - bus.read * succession.settled
         return most(_tail(bus, region), under_way if bus.some_hit else Fraction(0))
     reached = bus.reached(before)
     if reached and all(one.name != region.name for one in reached):
@@ -306,12 +318,10 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
             rest = most(rest, *busy)
             if succession.settled:
-                under = bus.others + bus.once - bus.read * succession.settled
+                under = bus.others - bus.read * succession.settled
                 rest = most(Fraction(0), rest + under)
             held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
-            if succession.settled or (before is None and succession.called):
-                waits = plus(waits, _nanoseconds(bus.once))
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             if room is not None:
                 posted = most(Fraction(0), posted - room)
@@ -462,10 +472,6 @@ def _value(time: Interval, end: str) -> Fraction:
 
 def _cycles(count: Fraction) -> Span:
     return Span(Interval(count, count, count), Interval())
-
-
-def _nanoseconds(time: Fraction) -> Span:
-    return Span(Interval(), Interval(time, time, time))
 
 
 def _whole(span: Span) -> Fraction | None:

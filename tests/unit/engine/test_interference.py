@@ -48,6 +48,15 @@ def test_by_hand() -> None:
     assert NO_INTERFERENCE.settled(Fraction(7, 3)) == Fraction(7, 3)
 
 
+def test_what_comes_before_a_window_counts_by_hand() -> None:
+    """6 of 60, at -4, 56, 116: what a window of 50 takes with one of them ends right before the
+    second, and one of 51 does not."""
+    rate = Rate(((Fraction(6), Fraction(60)),), before=Fraction(4))
+    for own, time in ((1, 7), (49, 55), (50, 62), (103, 115), (104, 122)):
+        assert rate.settled(linear(rate, Fraction(own))) == time
+    assert rate.settled(Fraction(0)) == 0
+
+
 def test_the_low_end_does_without() -> None:
     rate = Rate(((Fraction(6), Fraction(60)),))
     time = Interval(Fraction(40), Fraction(59), linear(rate, Fraction(53)))

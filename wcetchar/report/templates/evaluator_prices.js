@@ -67,10 +67,11 @@ const evaluatorPrices = (() => {
   };
 
   /** What refresh and other masters add to a window (engine/interference.py): pairs of how long one
-      takes, and the least time from one to the next. */
+      takes, and the least time from one to the next; `before`: so long before a window it counts. */
   class Rate {
-    constructor(recurring) {
+    constructor(recurring, before) {
       this.recurring = recurring;
+      this.before = before;
       this.once = recurring.reduce((sum, [takes]) => plus(sum, takes), ZERO);
       const busy = recurring.reduce((sum, [takes, every]) => plus(sum, over(takes, every)), ZERO);
       this.factor = over(ONE, minus(ONE, busy));
@@ -78,13 +79,13 @@ const evaluatorPrices = (() => {
 
     /** A window's time from the sum of its prices. */
     settled(high) {
-      if (!this.recurring.length) return high;
+      if (!this.recurring.length || compared(high, ZERO) === 0) return high;
       const begun = over(high, this.factor);
       let time = begun;
       for (;;) {
         let longer = begun;
         for (const [takes, every] of this.recurring) {
-          longer = plus(longer, scaled(takes, floor(over(time, every))));
+          longer = plus(longer, scaled(takes, floor(over(plus(time, this.before), every))));
         }
         if (compared(longer, time) === 0) return time;
         time = longer;
@@ -196,7 +197,8 @@ const evaluatorPrices = (() => {
     }
 
     rateOf(piece) {
-      return new Rate(piece.recurring.map((pair) => pair.map((one) => this.polynomial(one))));
+      const recurring = piece.recurring.map((pair) => pair.map((one) => this.polynomial(one)));
+      return new Rate(recurring, this.polynomial(piece.before));
     }
 
     shared(time) { return times(time, this.rate.factor); }
