@@ -74,12 +74,14 @@ extern body mb_mask;
 extern body mb_behind_system;
 extern body mb_behind_system_use;
 extern body mb_taken_system;
+extern body mb_jump_system;
 extern body mb_store_system;
 extern body mb_fence;
 extern body mb_alu_short;
 extern body mb_alu_mixed;
 extern body mb_load_short;
 extern body mb_jump_across;
+extern body mb_jump_system_across;
 extern body mb_taken_short;
 extern body mb_fall_across;
 extern body mb_save_restore;
@@ -145,12 +147,14 @@ static const struct benchmark benchmarks[] = {
     {mb_behind_system, 44, 16},
     {mb_behind_system_use, 45, 16},
     {mb_taken_system, 46, 16},
+    {mb_jump_system, 69, 16},
     {mb_store_system, 47, 16},
     {mb_fence, 48, 16},
     {mb_alu_short, 49, 16},
     {mb_alu_mixed, 50, 16},
     {mb_load_short, 51, 16},
     {mb_jump_across, 52, 16},
+    {mb_jump_system_across, 70, 16},
     {mb_taken_short, 53, 16},
     {mb_fall_across, 54, 16},
     {mb_save_restore, 55, 16},

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from wcetchar.cli import main
-from wcetchar.model.access import NO_MORE_THAN, STALLS, EventKind, Operation
+from wcetchar.model.access import STALLS, EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import Quantity, RegionKind, Unit
 from wcetchar.store import load_characterization, load_profile, profile_names
@@ -106,7 +106,7 @@ def test_a_skeleton_to_fit_can_be_fitted(tmp_path: Path) -> None:
 
 def test_stalls_can_be_fitted_or_are_left_out(tmp_path: Path) -> None:
     """Without them the skeleton is for characterizations that do not count stalls."""
-    fitted = {e for e in STALLS - NO_MORE_THAN.keys() if not e.is_realigned}
+    fitted = {e for e in STALLS if not e.is_realigned}
     events = load_profile(str(_init(tmp_path, "--clock", "8 MHz", "--to-fit"))).core.events
     assert {e for e in events if e.is_stall} == fitted
     assert all(events[e].low < events[e].high for e in fitted)

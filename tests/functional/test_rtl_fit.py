@@ -36,6 +36,8 @@ TOLD = [
     "shift-use stall",
     "system register-use stall",
     "system register wait",
+    "system register wait behind a transfer",
+    "system register wait across words",
     "consecutive access",
     "indirect jump",
     "forward branch taken",

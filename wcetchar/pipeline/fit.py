@@ -11,8 +11,9 @@ from wcetchar import store
 from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.linear import linear_prices, tied, together
 from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
-from wcetchar.model.access import Key
-from wcetchar.model.fitting import Fit, LinearPrices, Place
+from wcetchar.model.access import NO_MORE_THAN, Key
+from wcetchar.model.fitting import Fit, FittedTime, LinearPrices, Place
+from wcetchar.model.hardware import Unit
 from wcetchar.model.section_map import Assumption, CacheState
 from wcetchar.model.validation import Compared, Comparison
 from wcetchar.pipeline import validate as validating
@@ -28,6 +29,8 @@ _OF_DATA: Final = ("load miss penalty", "load behind store")
 _BY_SITUATION: Final = (*_OF_INSTRUCTIONS, *_OF_DATA, _TAKES)
 """Times that are paid in some situations and not in others."""
 _NAMED: Final = 5
+_EVENTS: Final = ["core", "events"]
+_OTHERS: Final = {case.value: other.value for case, other in NO_MORE_THAN.items()}
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def run(request: Request) -> FittedProfile:
     everything = range(len(rows))
     final = fitter.fit(everything, request.ranges)
     _refuse_sums(final, profile_text.path)
-    text = profile_text.with_times({t.place: (t.value, t.unit) for t in final.times if t.counted})
+    text = profile_text.with_times(times_found(final))
     after, dearer = _priced_again(request, text, profile_text.path, fitter.costs(everything, final))
     return FittedProfile(
         text=text,
@@ -138,6 +141,23 @@ def run(request: Request) -> FittedProfile:
         simplified=bool(prices.simplified) and not final.judged,
         dearer=dearer,
     )
+
+
+def times_found(fit: Fit) -> dict[Place, tuple[Fraction, Unit]]:
+    """Times that some row pays; and of an event that is a case of another one, where none does,
+    that of the other."""
+    times = {time.place: time for time in fit.times}
+
+    def paid(place: Place) -> FittedTime | None:
+        time = times.get(place)
+        if time is not None and time.counted:
+            return time
+        *where, name = place
+        other = _OTHERS.get(name) if where == _EVENTS else None
+        return paid((*where, other)) if other is not None else None
+
+    found = {place: paid(place) for place in times}
+    return {place: (time.value, time.unit) for place, time in found.items() if time is not None}
 
 
 def _prices(

@@ -197,7 +197,7 @@ def _events(clock: str, to_fit: bool, stalls: bool) -> Iterator[str]:
         else "  # Stalls, if the times above do not hold them (docs/reference/hardware-profile.md):"
     )
     for kind in EventKind:
-        if kind.is_stall and not kind.is_realigned and kind not in NO_MORE_THAN:
+        if kind.is_stall and not kind.is_realigned and (fitted or kind not in NO_MORE_THAN):
             yield f"    {kind.value}: {_RANGE_STALL}" if fitted else f"    # {kind.value}: {TODO}"
     if to_fit:
         # Not a claim here: measurements hold up the sum of an instruction and its accesses. Without

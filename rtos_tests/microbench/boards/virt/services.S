@@ -394,6 +394,16 @@ mb_nothing:
     service taken_system
     turns taken_system, turn_taken_system
 
+/* Behind one that takes effect early it waits less: no instruction came with the refill. */
+    .macro turn_jump_system
+    j 2f
+    add t1, a1, a2
+2:
+    csrr t0, mscratch
+    .endm
+    service jump_system
+    turns jump_system, turn_jump_system
+
     .macro turn_store_system
     add t1, a1, a2
     sw a2, 0(a1)
@@ -445,6 +455,20 @@ mb_nothing:
     .endm
     service jump_across
     turns jump_across, turn_jump_across
+
+/* The same to a read of a system register. */
+    .macro turn_jump_system_across
+    .p2align 2
+    c.j 2f
+    add t0, a1, a2
+2:
+    .option norvc
+    csrr t0, mscratch
+    .option rvc
+    c.nop
+    .endm
+    service jump_system_across
+    turns jump_system_across, turn_jump_system_across
 
     .macro turn_taken_short
     c.beqz a5, 2f
