@@ -64,6 +64,7 @@ class Places:
         self._text: Callable[[tuple[int, Succession]], str] = cache(str)
         # At most points of a service's parameters the same is fetched.
         self._meeting: dict[tuple[Ranges, int, int], set[str]] = {}
+        self._fetched: dict[tuple[Ranges, int, int], set[str]] = {}
         self._merged: dict[Ranges, tuple[CodeRange, ...]] = {}
 
     def info(self, section: LogicalSection, data: bool) -> SectionInfo:
@@ -167,19 +168,34 @@ class Places:
             self._meeting[key] = self._sections_in(first, last) | behind
         return self._meeting[key]
 
+    def _fetched_in(self, ranges: Ranges, first: int, last: int) -> set[str]:
+        """Sections of what is fetched between two addresses, each wherever it lies (as ``ranges``
+        has it): another one may have the rest of a line."""
+        key = (ranges, first, last)
+        if key not in self._fetched:
+            self._fetched[key] = {
+                section
+                for number, start, end in ranges
+                if start < last and end > first
+                for section in (self.section_at(start), *self._stays(number))
+            }
+        return self._fetched[key]
+
     def hidden(
         self, entered: Entered, fetched: Collection[str], key: Callable[[int], Succession]
     ) -> tuple[tuple[HiddenStalls, ...], tuple[LinesInVain, ...]]:
-        """What goes on while lines are loaded, of lines that belong to one section of those that
-        code is fetched from. ``key``: the succession of a packed class."""
+        """What goes on while lines are loaded, of those of which a single section is fetched, which
+        has a part of the line, and is one of those that code is fetched from. ``key``: the
+        succession of a packed class."""
         hidden: Counter[_Group] = Counter()
         in_vain: Counter[tuple[int, str, int]] = Counter()
         for size, lines in entered.first.items():
             for line, first in lines.items():
-                sections = self._sections_in(line * size, line * size + size)
-                (section, *others) = sections
-                if others or section not in fetched:
+                ends = line * size, line * size + size
+                sections = self._fetched_in(entered.ranges, *ends)
+                if len(sections) != 1 or not sections <= self._sections_in(*ends) & {*fetched}:
                     continue
+                (section,) = sections
                 if first == Hidden(in_vain=first.in_vain):
                     if first.in_vain is not None:
                         in_vain[size, section, first.in_vain] += 1

@@ -98,8 +98,9 @@ def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
         | {6: Hidden(), 7: Hidden(waits, in_vain=0), 8: Hidden(waits, in_vain=2)},
         16: {0: Hidden((EventKind.SHIFT_USE_STALL,))},
     }
+    ranges = frozenset({(0, 0, 70), (1, 70, 600)})
     hidden, in_vain = places(a=0, b=70).hidden(
-        Entered(Counter(), frozenset(), {}, 0, first), {"a", "b"}, NONE.__getitem__
+        Entered(Counter(), ranges, {}, 0, first), {"a", "b"}, NONE.__getitem__
     )
     assert hidden == (
         HiddenStalls(16, "a", (EventKind.SHIFT_USE_STALL,), 1),
@@ -114,9 +115,25 @@ def test_what_is_hidden_is_told_of_lines_of_one_section() -> None:
 def test_what_is_hidden_in_a_section_that_is_not_fetched_from_is_left_out() -> None:
     """What is fetched in vain behind the end of `a` reaches into the first line of `b`."""
     first: dict[int, dict[int, Hidden]] = {16: {1: Hidden(in_vain=0)}}
+    reaching = frozenset({(0, 10, 14), (0, 14, 18)})
     assert places(a=0, b=16).hidden(
-        Entered(Counter(), frozenset(), {}, 0, first), {"a"}, NONE.__getitem__
-    ) == (
-        (),
-        (),
-    )
+        Entered(Counter(), reaching, {}, 0, first), {"a"}, NONE.__getitem__
+    ) == ((), ())
+
+
+def test_the_rest_of_a_line_may_be_of_a_section_that_is_not_fetched() -> None:
+    """`b` begins in line 1. What is fetched in vain behind the end of `a` stays with it, and what
+    jumps to `b` does not."""
+    waits = (EventKind.LOAD_USE_STALL,)
+    first: dict[int, dict[int, Hidden]] = {16: {0: Hidden(waits), 1: Hidden(waits)}}
+
+    def told(*ranges: tuple[int, int, int]) -> list[tuple[str, int]]:
+        entered = Entered(Counter(), frozenset(ranges), {}, 0, first)
+        hidden, _ = places(a=0, b=22).hidden(entered, {"a", "b"}, NONE.__getitem__)
+        return [(one.section, one.lines) for one in hidden]
+
+    assert told((0, 0, 20)) == [("a", 2)]
+    assert told((0, 0, 20), (0, 20, 26)) == [("a", 2)]
+    assert told((0, 0, 20), (1, 24, 26)) == [("a", 1)]
+    assert told((0, 0, 20), (-1, 24, 26)) == [("a", 1)]
+    assert told((0, 0, 12), (1, 24, 26)) == [("a", 1), ("b", 1)]
