@@ -175,7 +175,7 @@ static const struct benchmark benchmarks[] = {
  * instructions before it. */
 #define SWITCH 67
 #define INTERRUPT 68
-#define INTERRUPTED 20u
+#define INTERRUPTED 21u
 static body *const calls[] = {
     mb_yield,
     mb_yield_load,

@@ -119,7 +119,7 @@ def test_the_driver_runs_the_cases_of_the_handlers() -> None:
     calls = re.search(r"calls\[\] = \{\n(.*?)\};", text, re.S)
     assert calls is not None
     source = (SUITE / "boards" / "virt" / "services.S").read_text()
-    bodies = re.findall(r"^    interrupted turn_\w+$", source, re.M)
+    bodies = re.findall(r"^    interrupted(?: turn_\w+|_across_lines)$", source, re.M)
     assert handlers == {
         "switch": (number["SWITCH"], calls[1].count(",")),
         "interrupt": (number["INTERRUPT"], number["INTERRUPTED"], 4),
