@@ -158,7 +158,6 @@ FITTED = {
                 "    bus width: 32    # assumed\n    base: 0x80000000",
                 "    bus width: 16\n    clock divider: 2\n    base: 0x80000000",
             ),
-            ("    exception entry: 0..40 cycles", "    exception entry: 0..200 cycles"),
         ),
         ("--successions",),
         ONE_MEMORY,

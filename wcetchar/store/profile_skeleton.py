@@ -20,6 +20,8 @@ from wcetchar.store.quantity import Dimension, parse_quantity
 TODO: Final = "TODO"
 _SCHEMA: Final = "wcetchar/hardware-profile/1"
 _RANGE_EVENT: Final = "0..40 cycles"
+_RANGE_ENTRY: Final = "0..200 cycles"
+"""Of an exception's entry where lines of instructions are loaded: it waits for some in vain."""
 _RANGE_STALL: Final = "0..20 cycles"
 _RANGE_ACCESS: Final = "1..200 cycles"
 _OF_CACHES: Final = (
@@ -85,7 +87,8 @@ def skeleton(
         _check_clock(clock)
     access = _RANGE_ACCESS if to_fit else TODO
     if core is None:
-        cores = CoreText(tuple(_events(clock or TODO, to_fit, stalls)), False, False)
+        cached = instruction_cache is not None
+        cores = CoreText(tuple(_events(clock or TODO, to_fit, stalls, cached)), False, False)
     else:
         cores = core_text(core, clock, TODO, to_fit=to_fit)
     cores = _with_caches(cores, caches, to_fit)
@@ -179,7 +182,8 @@ def _missing(ranges: Sequence[MappedRange]) -> Iterator[MappedRange]:
     )
 
 
-def _events(clock: str, to_fit: bool, stalls: bool) -> Iterator[str]:
+def _events(clock: str, to_fit: bool, stalls: bool, cached: bool) -> Iterator[str]:
+    ranges = {EventKind.EXCEPTION_ENTRY: _RANGE_ENTRY} if cached else {}
     yield "core:"
     yield "  name: TODO"
     yield f"  clock: {clock}"
@@ -188,8 +192,12 @@ def _events(clock: str, to_fit: bool, stalls: bool) -> Iterator[str]:
     yield "  events:"
     for kind in OTHER_EVENTS:
         if not kind.value.startswith("float"):
-            yield f"    {kind.value}: {_RANGE_EVENT if to_fit else TODO}"
-    yield f"    # {EventKind.SUPERVISOR_CALL_ENTRY.value}: {TODO}, if less than `exception entry`"
+            yield f"    {kind.value}: {ranges.get(kind, _RANGE_EVENT) if to_fit else TODO}"
+    call = EventKind.SUPERVISOR_CALL_ENTRY.value
+    if to_fit and cached:
+        yield f"    {call}: {_RANGE_ENTRY}"
+    else:  # no line in vain makes them differ, and calls tell more than a few interrupts
+        yield f"    # {call}: {TODO}, if less than `exception entry`"
     fitted = to_fit and stalls
     yield (
         "    # Stalls: what an instruction waits because of its neighbours."
