@@ -248,6 +248,48 @@ def test_what_ran_before_may_have_left_writes_behind_reads_that_hit(
         assert took <= high
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    slow_buses,
+    datas,
+    st.lists(
+        st.tuples(
+            st.lists(st.tuples(steps, some_miss), min_size=1, max_size=3), st.integers(1, 16)
+        ),
+        min_size=2,
+        max_size=3,
+    ),
+    outsides,
+    st.integers(0, 3),
+)
+@example(
+    Bus((25, 1), (1, 1), 0, 1),
+    Data(1),
+    [([(store(0), False), (load(w), True)], 16) for w in (19, 20)],
+    Outside(50, 6),
+    3,
+)
+def test_a_service_that_is_switched_away_begins_again_each_time(
+    bus: Bus, data: Data, parts: list[tuple[Run, int]], outside: Outside | None, refill: int
+) -> None:
+    """Each part may meet the worst, and all that is charged is the sum of their counts."""
+    times = transfers(0, refill)
+    board, keys, longest = board_of(bus, outside, times), list[Key](), 0
+    steps_of_all: Run = []
+    for run, reads in parts:
+        begins = Succession(None, (), 0, False, None, settled=reads)
+        keys += data.told(run, begins)
+        steps_of_all += run
+        alone, cached = [step for step, _ in run], data.takes(run)
+        longest += max(
+            simulated(bus, alone, pending, phase, outside, offset, reads + refill, cached=cached)
+            for pending, phase, offset in beginnings(bus, outside)
+        )
+    kernel = kernel_of(keys, counted=True)
+    kernel, profile, placed = data.beside(steps_of_all, kernel, board, PLACED)
+    assert longest <= estimate(kernel, "run", profile, placed, {}).total.high
+
+
 def transfers(call: int, refill: int) -> dict[EventKind, Quantity]:
     kinds = EventKind.CALL, EventKind.PIPELINE_REFILL
     return {

@@ -16,8 +16,8 @@ first such x is made (``settled``). Where T_i is not known, or there is no telli
 begins, or the sum of t_i / T_i is not below 1, each access of the region waits for t_i instead.
 
 Writes may be under way when a window begins, and interference may have held them up before that.
-Where a window is charged for writes that were begun c before it, at most (``before``), all that
-comes from then on counts, and the time of the window alone is what is left::
+Where a window is charged for writes that were begun c before it, at most (``before``), behind a
+call, all that comes from then on counts, and the time of the window alone is what is left::
 
     x = own + sum of (floor((x + c) / T_i) + 1) * t_i
 
@@ -49,8 +49,8 @@ class Rate:
 
     Attributes:
         recurring: t_i and T_i of each interference, in nanoseconds.
-        before: c, in nanoseconds: so long before a window a write may have been begun that its
-            accesses wait for.
+        before: c, in nanoseconds: so long before a window behind a call a write may have been begun
+            that its accesses wait for, as far as that is taken off the wait.
     """
 
     recurring: tuple[tuple[Fraction, Fraction], ...] = ()
@@ -69,6 +69,14 @@ class Rate:
         """The price of a key with its share."""
         once = self.once if isinstance(key, Succession) and key.before is None else Fraction(0)
         return self.shared(time.up_to(time.high + once))
+
+    def linear(self, own: Fraction) -> Fraction:
+        """No less than a window takes whose own time is so long, in nanoseconds."""
+        return (own + self.once) * self.factor
+
+    def within(self, time: Fraction) -> Fraction:
+        """No less than all that begins within a time, in nanoseconds."""
+        return sum((takes * (time / every + 1) for takes, every in self.recurring), Fraction(0))
 
     def shared(self, time: Interval) -> Interval:
         """A part of a window with its share."""

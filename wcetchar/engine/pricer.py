@@ -64,7 +64,7 @@ from wcetchar.engine.waits import (
     READS,
     Bus,
     leaves,
-    longest_before,
+    longest_under_way,
     longest_wait_of_refill,
     passed,
     wait_of,
@@ -339,7 +339,7 @@ class Pricer:
     @cached_property
     def _bus(self) -> Bus:
         core = self.profile.core
-        return Bus(
+        bus = Bus(
             clock=self.clock,
             posted=core.write_buffer,
             apart=not any(
@@ -368,10 +368,14 @@ class Pricer:
             some_hit=core.data_cache is not None
             and any(one.load_miss_penalty is not None for one in self.profile.regions.values()),
             others=most(Fraction(0), *map(self._writes_wait, self.profile.regions.values())),
+            sooner=Fraction(0),
             full=lambda region, operation, width: self._full_times(
                 region, operation, width, Pattern.SINGLE
             ),
         )
+        if not (bus.posted and bus.some_hit):
+            return bus
+        return replace(bus, sooner=self._rate.within(longest_under_way(bus, self._rate)))
 
     def _hits(self, section: str) -> bool:
         """A read of it asks no bus, but where it is counted as a miss; in a cache that is not warm
@@ -393,9 +397,9 @@ class Pricer:
     @cached_property
     def rate(self) -> Rate:
         """What applies to all prices for interference that comes again and again."""
-        if not self._rate.recurring:
+        if not (self._rate.recurring and self.profile.core.write_buffer):
             return self._rate
-        return replace(self._rate, before=longest_before(self._bus, self._rate))
+        return replace(self._rate, before=self._bus.before)
 
     def _least(self, kind: EventKind, end: str = "low") -> Fraction:
         """The least time of an event in nanoseconds; or what its numbers make of it at most."""

@@ -51,11 +51,13 @@ Where a handler that switched read last before it (``settled``) none was, for a 
 of them; but a turnaround may be left, less the refill behind the handler's return. With a data
 cache these reads may hit, and wait for nobody: then they were begun before n of these::
 
-    posted = max(posted - n * least time of a load, turnaround) - least of a refill
+    posted = max(posted + sooner - n * least time of a load, turnaround) - least of a refill
 
-Interference that comes again and again may have come before the window, and held up the writes
-then: it counts from so long before (``longest_before``). These times are charged to whoever calls
-or returns, and may be shorter than that, so they count at their least.
+These times are charged to whoever calls or returns, and may be shorter than that, so they count at
+their least. Interference that comes again and again may have come before the window, and held up
+the writes then. Behind a call it counts from when that began (``interference``). Behind reads that
+hit, that is as long before as writes are under way at most (``longest_under_way``); what can come
+then is charged where such a window begins (``sooner``), for a service may have several beginnings.
 Where a handler ends, the longest wait for what it leaves behind is charged to it, and so is an
 edge. What a call leaves behind is its caller's to wait for.
 
@@ -148,6 +150,8 @@ class Bus:
         hits: of what a read of a section may reach all is so, and what misses is charged by itself.
         some_hit: a cache may hold what somebody else reads.
         others: what writes that are under way when a window begins wait for others at most.
+        sooner: what interference that comes again and again takes at most, from when writes were
+            begun that are still under way behind reads that hit.
         full: the full time of an access of a width to a region, for each width that it may have;
             without the wait for an edge.
     """
@@ -172,6 +176,7 @@ class Bus:
     hits: Callable[[str], bool]
     some_hit: bool
     others: Fraction
+    sooner: Fraction
     full: Callable[[Region, Operation, int], Iterable[Span]]
 
 
@@ -207,18 +212,12 @@ def longest_wait_of_refill(bus: Bus, region: Region) -> Fraction:
     return most(_tail(bus, region), _begun(bus, region, bus.widest) * bus.posted)
 
 
-def longest_before(bus: Bus, rate: Rate) -> Fraction:
-    """So long before a window a write may have been begun at most that it waits for, as far as that
-    is taken off the wait; in nanoseconds."""
-    if not bus.posted:
-        return Fraction(0)
-    if not bus.some_hit:
-        return bus.before
-    # Reads of a handler that switched may hit for as long as it takes until all writes are over.
+def longest_under_way(bus: Bus, rate: Rate) -> Fraction:
+    """How long writes that are begun together are under way at most, in nanoseconds; with what
+    interference takes meanwhile."""
     turnaround = in_nanoseconds(bus.turnaround, bus.clock).high
     each = [turnaround + _begun(bus, region, bus.widest) for region in bus.writable()]
-    under_way = most(Fraction(0), *each) * bus.posted + bus.others
-    return most(bus.before, (under_way + rate.once) * rate.factor)
+    return rate.linear(most(Fraction(0), *each) * bus.posted + bus.others)
 
 
 def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction:
@@ -238,7 +237,7 @@ def wait_of_refill(succession: Succession, bus: Bus, region: Region) -> Fraction
         longest = longest_wait_of_refill(bus, region)
         if not succession.settled:
             return longest
-        under_way = longest + bus.others - bus.read * succession.settled
+        under_way = longest + bus.others + bus.sooner - bus.read * succession.settled
         return most(_tail(bus, region), under_way if bus.some_hit else Fraction(0))
     reached = bus.reached(before)
     if reached and all(one.name != region.name for one in reached):
@@ -318,10 +317,12 @@ def _pending(succession: Succession, bus: Bus, between: Span, end: str) -> Fract
             rest = _value(less(times(whole, bus.posted), overlap, bus.clock), end)
             rest = most(rest, *busy)
             if succession.settled:
-                under = bus.others - bus.read * succession.settled
+                under = bus.others + bus.sooner - bus.read * succession.settled
                 rest = most(Fraction(0), rest + under)
             held = least(_value(less(late, ZERO_SPAN, bus.clock), end), rest)
             waits = times(plus(whole, _end(bus.turnaround, end)), under_way)
+            if succession.settled:
+                waits = plus(waits, _nanoseconds(bus.sooner))
             posted = _value(less(waits, plus(overlap, between), bus.clock), end)
             if room is not None:
                 posted = most(Fraction(0), posted - room)
@@ -472,6 +473,10 @@ def _value(time: Interval, end: str) -> Fraction:
 
 def _cycles(count: Fraction) -> Span:
     return Span(Interval(count, count, count), Interval())
+
+
+def _nanoseconds(time: Fraction) -> Span:
+    return Span(Interval(), Interval(time, time, time))
 
 
 def _whole(span: Span) -> Fraction | None:
