@@ -178,6 +178,7 @@ def fit(
         result.check,
         result.simplified,
         result.dearer,
+        result.copied,
     )
     if chosen == "json":
         text = report.document(view)

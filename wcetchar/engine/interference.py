@@ -15,6 +15,8 @@ so every price is multiplied by ``factor``, ``once`` is added for each window, a
 first such x is made (``settled``). Where T_i is not known, or there is no telling where a window
 begins, or the sum of t_i / T_i is not below 1, each access of the region waits for t_i instead.
 
+The sum leaves c, which is next, out: with it x can be more.
+
 Writes may be under way when a window begins, and interference may have held them up before that.
 Where a window is charged for writes that were begun c before it, at most (``before``), behind a
 call, all that comes from then on counts, and the time of the window alone is what is left::
@@ -76,7 +78,7 @@ class Rate:
 
     def within(self, time: Fraction) -> Fraction:
         """No less than all that begins within a time, in nanoseconds."""
-        return sum((takes * (time / every + 1) for takes, every in self.recurring), Fraction(0))
+        return sum((takes * (time // every + 1) for takes, every in self.recurring), Fraction(0))
 
     def shared(self, time: Interval) -> Interval:
         """A part of a window with its share."""

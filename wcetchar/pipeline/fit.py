@@ -11,9 +11,9 @@ from wcetchar import store
 from wcetchar.engine.data_lines import DataLinePrices
 from wcetchar.engine.linear import linear_prices, tied, together
 from wcetchar.errors import InputError, InputErrors, Location, NoSoundBound, several
-from wcetchar.model.access import NO_MORE_THAN, Key
-from wcetchar.model.fitting import Fit, FittedTime, LinearPrices, Place
-from wcetchar.model.hardware import Unit
+from wcetchar.model.access import NO_MORE_THAN, EventKind, Key
+from wcetchar.model.fitting import Fit, LinearPrices, Place
+from wcetchar.model.hardware import Quantity, Unit
 from wcetchar.model.section_map import Assumption, CacheState
 from wcetchar.model.validation import Compared, Comparison
 from wcetchar.pipeline import validate as validating
@@ -29,8 +29,7 @@ _OF_DATA: Final = ("load miss penalty", "load behind store")
 _BY_SITUATION: Final = (*_OF_INSTRUCTIONS, *_OF_DATA, _TAKES)
 """Times that are paid in some situations and not in others."""
 _NAMED: Final = 5
-_EVENTS: Final = ["core", "events"]
-_OTHERS: Final = {case.value: other.value for case, other in NO_MORE_THAN.items()}
+_EVENTS: Final = ("core", "events")
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,7 @@ class FittedProfile:
             where none were.
         simplified: whether a price is the dearest of several and one of them was taken.
         dearer: rows that the written profile prices above the sums that were fitted.
+        copied: times that no row pays, and which others they have been given.
     """
 
     text: str
@@ -73,6 +73,7 @@ class FittedProfile:
     check: Comparison | None
     simplified: bool
     dearer: int
+    copied: Mapping[Place, Place]
 
 
 def run(request: Request) -> FittedProfile:
@@ -128,7 +129,8 @@ def run(request: Request) -> FittedProfile:
     everything = range(len(rows))
     final = fitter.fit(everything, request.ranges)
     _refuse_sums(final, profile_text.path)
-    text = profile_text.with_times(times_found(final))
+    times, copied = times_found(final, platform.prices.profile.core.events)
+    text = profile_text.with_times(times)
     after, dearer = _priced_again(request, text, profile_text.path, fitter.costs(everything, final))
     return FittedProfile(
         text=text,
@@ -140,24 +142,44 @@ def run(request: Request) -> FittedProfile:
         check=check,
         simplified=bool(prices.simplified) and not final.judged,
         dearer=dearer,
+        copied=copied,
     )
 
 
-def times_found(fit: Fit) -> dict[Place, tuple[Fraction, Unit]]:
-    """Times that some row pays; and of an event that is a case of another one, where none does,
-    that of the other."""
-    times = {time.place: time for time in fit.times}
+def times_found(
+    fit: Fit, events: Mapping[EventKind, Quantity]
+) -> tuple[dict[Place, tuple[Fraction, Unit]], dict[Place, Place]]:
+    """Times that some row pays, and those of events that are a case of another one
+    (``NO_MORE_THAN``). Such a one that no row pays has the time of the other, where that is known
+    by itself; and the other is no less than any case of it. ``events``: of the profile.
 
-    def paid(place: Place) -> FittedTime | None:
-        time = times.get(place)
-        if time is not None and time.counted:
-            return time
-        *where, name = place
-        other = _OTHERS.get(name) if where == _EVENTS else None
-        return paid((*where, other)) if other is not None else None
+    Returns:
+        The times; and of which others those are that no row pays.
+    """
+    found = {time.place: (time.value, time.unit) for time in fit.times if time.counted}
+    in_sums = {place for group in fit.together for place in group}
+    copied: dict[Place, Place] = {}
 
-    found = {place: paid(place) for place in times}
-    return {place: (time.value, time.unit) for place, time in found.items() if time is not None}
+    def value(kind: EventKind) -> tuple[Fraction, Unit] | None:
+        place, given = (*_EVENTS, kind.value), events.get(kind)
+        if place in found or given is None:
+            return None if place in in_sums else found.get(place)
+        if given.low == given.high:
+            return given.high, given.unit
+        other = NO_MORE_THAN.get(kind)
+        time = None if other is None else value(other)
+        if other is None or time is None or time[1] is not given.unit:
+            return None
+        found[place] = max(time[0], given.low), given.unit
+        copied[place] = (*_EVENTS, other.value)
+        return found[place]
+
+    for case, other in NO_MORE_THAN.items():
+        value(case)
+        mine, others = (*_EVENTS, case.value), (*_EVENTS, other.value)
+        if mine in found and others in found and found[mine][1] is found[others][1]:
+            found[others] = max(found[mine], found[others], key=lambda time: time[0])
+    return found, copied
 
 
 def _prices(

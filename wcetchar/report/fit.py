@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from wcetchar.errors import one_line
-from wcetchar.model.fitting import Fit, FittedTime
+from wcetchar.model.fitting import Fit, FittedTime, Place
 from wcetchar.model.validation import Comparison
 from wcetchar.report.jsondoc import text_of as json_text
 from wcetchar.report.markdown import escaped, table_lines
@@ -50,6 +50,7 @@ def view_of(
     check: Comparison | None,
     simplified: bool,
     dearer: int,
+    copied: Mapping[Place, Place],
 ) -> FitView:
     times = tuple(sorted(fit.times, key=lambda time: (not time.counted, time.place)))
     spreads = [("ranges' upper ends", before), ("fitted", after)]
@@ -62,7 +63,7 @@ def view_of(
         ),
         times=tuple(_time(time) for time in times),
         spreads=tuple((name, _spread(one)) for name, one in spreads),
-        notes=tuple(_notes(fit, check, simplified, dearer)),
+        notes=tuple(_notes(fit, check, simplified, dearer, copied)),
         document={
             "kind": "wcetchar fit",
             "profile": one_line(profile),
@@ -76,7 +77,7 @@ def view_of(
             "tight": [one_line(label) for label in fit.tight],
             "together": [[list(place) for place in group] for group in fit.together],
             "priced_above_the_sums": dearer,
-            "notes": list(_notes(fit, check, simplified, dearer)),
+            "notes": list(_notes(fit, check, simplified, dearer, copied)),
         },
     )
 
@@ -155,11 +156,24 @@ def _document(time: FittedTime) -> dict[str, object]:
     }
 
 
-def _notes(fit: Fit, check: Comparison | None, simplified: bool, dearer: int) -> Iterator[str]:
-    unpaid = [": ".join(time.place) for time in fit.times if not time.counted]
+def _notes(
+    fit: Fit,
+    check: Comparison | None,
+    simplified: bool,
+    dearer: int,
+    copied: Mapping[Place, Place],
+) -> Iterator[str]:
+    unpaid = [
+        ": ".join(time.place) for time in fit.times if not time.counted and time.place not in copied
+    ]
     if unpaid:
         yield (
             f"no measured row pays {', '.join(map(one_line, unpaid))}: left as the profile has it"
+        )
+    for place, other in sorted(copied.items()):
+        yield (
+            f"no measured row pays {one_line(': '.join(place))}: as "
+            f"{one_line(': '.join(other))}, of which it is a case"
         )
     loose = [
         time
