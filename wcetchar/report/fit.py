@@ -56,6 +56,7 @@ def view_of(
     spreads = [("ranges' upper ends", before), ("fitted", after)]
     if check is not None:
         spreads.append(("rows left out of a first fit", check))
+    notes = tuple(_notes(fit, check, simplified, dearer, copied))
     return FitView(
         heading=(
             f"{one_line(profile)} (map {one_line(section_map)}) fitted to {grouped(fit.rows)} "
@@ -63,7 +64,7 @@ def view_of(
         ),
         times=tuple(_time(time) for time in times),
         spreads=tuple((name, _spread(one)) for name, one in spreads),
-        notes=tuple(_notes(fit, check, simplified, dearer, copied)),
+        notes=notes,
         document={
             "kind": "wcetchar fit",
             "profile": one_line(profile),
@@ -77,7 +78,7 @@ def view_of(
             "tight": [one_line(label) for label in fit.tight],
             "together": [[list(place) for place in group] for group in fit.together],
             "priced_above_the_sums": dearer,
-            "notes": list(_notes(fit, check, simplified, dearer, copied)),
+            "notes": list(notes),
         },
     )
 

@@ -49,8 +49,8 @@ def test_by_hand() -> None:
 
 
 def test_what_comes_before_a_window_counts_by_hand() -> None:
-    """6 of 60, at -4, 56, 116: what a window of 50 takes with one of them ends right before the
-    second, and one of 51 does not."""
+    """6 of 60, at -4, 56, 116: a window of 49 ends at 55, right before the second comes, and one of
+    50 does not."""
     rate = Rate(((Fraction(6), Fraction(60)),), before=Fraction(4))
     for own, time in ((1, 7), (49, 55), (50, 62), (103, 115), (104, 122)):
         assert rate.settled(linear(rate, Fraction(own))) == time

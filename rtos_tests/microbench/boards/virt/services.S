@@ -635,6 +635,14 @@ mb_return:
     .size mb_return, . - mb_return
     .option norvc
 
+/* What follows is the next one of the table for the driver. */
+    .macro in_table
+9:
+    .pushsection .rodata.interrupted, "a"
+    .word 9b
+    .popsection
+    .endm
+
 /* The software interrupt comes some instructions behind the store that raises it: among these, and \later of them
  * later. What is under way there decides how long the trap takes. The fence is for the emulator, which takes
  * interrupts at ends of blocks. All go into a table for the driver, four for each case. */
@@ -642,10 +650,7 @@ mb_return:
     .irp later, 0, 1, 2, 3
     .pushsection .text.interrupted_\later, "ax"
     .p2align 2
-9:
-    .pushsection .rodata.interrupted, "a"
-    .word 9b
-    .popsection
+    in_table
     li t6, 0x02000000
     li t5, 1
     li t4, -1
@@ -711,10 +716,7 @@ mb_return:
     .irp later, 0, 1, 2, 3
     .pushsection .text.interrupted_\later, "ax"
     .p2align 6
-9:
-    .pushsection .rodata.interrupted, "a"
-    .word 9b
-    .popsection
+    in_table
     .option norvc
     li t6, 0x02000000
     li t5, 1
