@@ -98,6 +98,10 @@ class Rate:
                 return time
             time = longer
 
+    def of_path(self, high: Fraction) -> Fraction:
+        """The same of the prices of a path, in which what comes once for each window is not."""
+        return self.settled(high + self.once * self.factor)
+
     def of_window(self, time: Interval) -> Interval:
         """The same of an interval, whose low end does without."""
         return time.up_to(self.settled(time.high))

@@ -73,8 +73,7 @@ class At:
 
     def time(self, cost: int) -> Fraction:
         """Of a window that costs so much."""
-        own, rate = Fraction(cost, self.scale), self.prices.rate
-        return rate.settled(own + rate.once * rate.factor) if rate.recurring else own
+        return self.prices.rate.of_path(Fraction(cost, self.scale))
 
     def vector(self, passed: Mapping[int, int]) -> AccessVector:
         counted: dict[int, int] = {}

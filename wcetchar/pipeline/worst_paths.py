@@ -273,8 +273,7 @@ def traced_price(
 def price_of(vector: AccessVector, prices: PriceVector) -> Fraction:
     """Upper end, with interference as the bound of a path has it."""
     own = sum((prices.prices[key].time.high * n for key, n in vector.items()), start=Fraction(0))
-    rate = prices.rate
-    return rate.settled(own + rate.once * rate.factor) if rate.recurring else own
+    return prices.rate.of_path(own)
 
 
 def _view(

@@ -40,6 +40,7 @@ def test_by_hand() -> None:
     rate = Rate(((Fraction(6), Fraction(60)),))
     for own, time in ((1, 7), (53, 59), (54, 66), (107, 119), (108, 126), (Fraction(1, 2), 6.5)):
         assert rate.settled(linear(rate, Fraction(own))) == time
+        assert rate.of_path(own * rate.factor) == time
     assert rate.settled(Fraction(0)) == 0
     both = Rate(((Fraction(6), Fraction(60)), (Fraction(10), Fraction(40))))
     # 5 + 6 + 10 = 21; and 24 + 6 + 10 reaches 40, so the second comes again, and 80 is not reached.

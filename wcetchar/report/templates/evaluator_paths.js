@@ -4,7 +4,7 @@
    `engine/path_blocking.py` find them. Path models and what they are priced by stand in the document
    (`engine/recorded_paths.py`); flows are found in `evaluator_flow.js`. */
 const evaluatorPaths = (() => {
-  const { Outside, ZERO, plus, times, compared, ratio, Sum } = evaluatorNumbers;
+  const { Outside, ZERO, compared, ratio, Sum } = evaluatorNumbers;
   const { wholes, combinations, shown } = evaluatorCounts;
   const { OUTSIDE, dearestFlow } = evaluatorFlow;
   const { layered } = evaluatorLayers;
@@ -87,11 +87,7 @@ const evaluatorPaths = (() => {
     endCost(node) { return this.runs.length ? this.whole(this.runs[2 * node + 1]) : 0n; }
 
     /** Of a window that costs so much. */
-    time(cost) {
-      const { rate } = this.ofPaths;
-      const own = ratio(cost, this.scale);
-      return rate.settled(plus(own, times(rate.once, rate.factor)));
-    }
+    time(cost) { return this.ofPaths.rate.ofPath(ratio(cost, this.scale)); }
   }
 
   function solved(arcs, limits, values) {

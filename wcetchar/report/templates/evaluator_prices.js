@@ -91,6 +91,9 @@ const evaluatorPrices = (() => {
         time = longer;
       }
     }
+
+    /** The same of the prices of a path, in which what comes once for each window is not. */
+    ofPath(high) { return this.settled(plus(high, times(this.once, this.factor))); }
   }
 
   /** Prices where numbers are as given: the first piece whose guards all hold. */
