@@ -83,11 +83,12 @@ def agree(known: Characterization, profile: HardwareProfile, where: SectionMap, 
     return inside
 
 
-@given(priced(False), profiles(), maps, st.integers(0, 10**6))
+@given(priced(False), profiles(), maps, st.integers(0, 2), st.integers(0, 10**6))
 @QUICK
 def test_at_random_numbers_and_values(
-    models: list[PathModel], profile: HardwareProfile, where: SectionMap, seed: int
+    models: list[PathModel], profile: HardwareProfile, where: SectionMap, buffered: int, seed: int
 ) -> None:
+    profile = replace(profile, core=replace(profile.core, write_buffer=buffered))
     agree(with_models(kernel(), models, PARAMETERS), profile, where, seed)
 
 

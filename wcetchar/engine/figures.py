@@ -166,7 +166,7 @@ class PathFigure(Figure):
         prices = on.path_prices
         # Most numbers do not matter to a model: then it costs the same, and is not solved again.
         costs = tuple(prices.time_of(vector).high for vector in self._model.vectors)
-        key = costs, prices.rate, values
+        key = costs, prices.rate, prices.under_way, values
         if key not in self._known:
             at = dict(zip(self.box.names, values, strict=True))
             found = bound_of(self._model, prices, at)

@@ -125,10 +125,12 @@ def _lower_ends(prices: PriceVector) -> PriceVector:
         least = min(price.time.low, prices.blocked.get(key, price).time.low)
         return Price(price.region, Interval(least, least, least))
 
+    paths = prices.of_paths
     return replace(
         prices,
         prices={key: low(key, price) for key, price in prices.items()},
         caches=NO_CACHES,
         rate=NO_INTERFERENCE,
         blocked={},
+        of_paths=None if paths is None else replace(paths, under_way=Fraction(0)),
     )

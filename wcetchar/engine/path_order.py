@@ -5,7 +5,8 @@ With x >= 0 the counts of edges, ``c_e * x_e`` summed what a constraint limits b
     bound_a <= bound_b    if  c_e,a >= c_e,b  and  L_a <= L_b  for each constraint, and t_a <= t_b
 
 for then each flow of a is one of b (its sums are no larger there, and what limits them is), and
-takes no longer. The same model is meant, and interference that recurs alike. Of stretches that hold
+takes no longer. The same model is meant, interference that recurs alike, and no more that is under
+way when a path begins. Of stretches that hold
 something off this is true as well where no coefficient has another sign, and the same limits are 0:
 what is said of a stretch alone (``path_blocking``) hangs on these.
 """
@@ -26,7 +27,7 @@ MOST_POINTS: Final = 256
 def no_dearer(one: At, other: At) -> bool:
     """Nothing takes longer in ``one`` than in ``other``; of a model at two points. Where this is
     false, nothing is known."""
-    if one.prices.rate != other.prices.rate:
+    if one.prices.rate != other.prices.rate or one.under_way > other.under_way:
         return False
     for dear, cheap in (
         (other.times, one.times),

@@ -5,7 +5,9 @@ say. ``pricing`` has most of these; here it is asked with what depends on a whol
 
 * Where vectors do not count successions, each access is priced as if the dearest had gone before
   it, edges and interference included, and a write buffer is left out: the core waits for each write
-  itself, which is never less than what later accesses wait for it.
+  itself, which is never less than what later accesses wait for it. Writes of before a path, or
+  before what is held off in it, wait for nobody there: as many as the buffer takes are under way
+  when it begins, to the slowest region, and it waits for all of them.
 * Stalls that a profile prices must be counted; else it is refused.
 * An instruction cache is ``always miss``, whatever the map says: each line entry takes a refill and
   the longest that it may wait for accesses. Vectors must count entries of lines of this size.
@@ -46,7 +48,10 @@ from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import SectionKind
 
-_WRITES = "paths: the core is taken to wait for each write itself, as without a write buffer"
+_WRITES = (
+    "paths: the core is taken to wait for each write itself, as without a write buffer, and for "
+    "those that are under way when a path, or what is held off, begins"
+)
 _LINES = "paths: each line of instructions that is entered counts as a miss, whatever the map says"
 
 
@@ -72,7 +77,7 @@ def path_prices(
         successions=bool(chosen) and all(model.successions for model in chosen),
         data_lines=(),
     )
-    profile, buffered = _without_buffer(seen, profile)
+    profile, under_way, buffered = _without_buffer(seen, profile, section_map)
     _check_counted(seen, profile, chosen)
     section_map = replace(
         section_map, instruction_cache=CacheState.ALWAYS_MISS, data_cache=CacheState.ALWAYS_MISS
@@ -106,6 +111,7 @@ def path_prices(
         successions=seen.successions,
         stalls=seen.stalls,
         line=None if refills is None else refills.geometry.line,
+        under_way=under_way,
         cheapest=_cheapest(seen, profile, section_map, prices) if cheapest else {},
     )
     notes = (*vector.notes, *buffered, *(() if refills is None else (_LINES,)))
@@ -113,12 +119,14 @@ def path_prices(
 
 
 def _without_buffer(
-    seen: Characterization, profile: HardwareProfile
-) -> tuple[HardwareProfile, tuple[str, ...]]:
-    """Where successions are not counted; and what to say of it."""
+    seen: Characterization, profile: HardwareProfile, section_map: SectionMap
+) -> tuple[HardwareProfile, Fraction, tuple[str, ...]]:
+    """Where successions are not counted; what is under way at a beginning, in nanoseconds; and what
+    to say of it."""
     if not profile.core.write_buffer or seen.successions:
-        return profile, ()
-    return replace(profile, core=replace(profile.core, write_buffer=0)), (_WRITES,)
+        return profile, Fraction(0), ()
+    under_way = Pricer(profile, section_map, seen, ()).longest_under_way()
+    return replace(profile, core=replace(profile.core, write_buffer=0)), under_way, (_WRITES,)
 
 
 def _check_counted(

@@ -1,7 +1,8 @@
 """The integer program of a worst path as a whole, for other solvers: nothing is left out or joined
 as it is before it is solved here (``network``).
 
-    maximise    sum over edges e of  price(node that e leads to) * x_e      in nanoseconds
+    maximise    sum over edges e of  price(node that e leads to) * x_e      in nanoseconds,
+                and what is under way when a path begins for its entry (``path_prices``)
     subject to  one entry and one exit; what enters a node leaves it; each constraint of the model
 
 Source: Y.-T. S. Li and S. Malik, "Performance Analysis of Embedded Software Using Implicit Path
@@ -53,7 +54,7 @@ def program_of(model: PathModel, prices: PriceVector, values: Mapping[str, int])
             upper = Fraction(limit.limit)
             rows.append(Constraint(limit.label, column, upper=upper))
     costs = {
-        name: at.times[edge.target]
+        name: at.times[edge.target] + (at.under_way if edge.source == OUTSIDE else 0)
         for name, edge in zip(names, model.edges, strict=True)
         if edge.target != OUTSIDE
     }

@@ -6,8 +6,9 @@ path of the model passes it::
     r = max over v of  t_v / u_v
     sum of t_v * x_v  <=  r * sum of u_v * x_v,   so   bound_a <= r * bound_b
 
-of the same model at the same values. Where interference recurs, a path takes more than that sum,
-and nothing is said. Prices are compared in floating point, and r is rounded up.
+with what is under way when a path begins (``path_prices``) as one more v, of the same model at the
+same values. Where interference recurs, a path takes more than that sum, and nothing is said. Prices
+are compared in floating point, and r is rounded up.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def vector_times(model: PathModel, prices: PriceVector) -> NDArray[np.float64] |
     interference recurs, that does not tell what a path takes."""
     if prices.rate.recurring:
         return None
-    return np.array([float(prices.time_of(vector).high) for vector in model.vectors])
+    times = [prices.time_of(vector).high for vector in model.vectors]
+    return np.array([float(time) for time in (*times, prices.under_way)])
 
 
 def times_as_dear(one: NDArray[np.float64], other: NDArray[np.float64]) -> Fraction | None:

@@ -1,11 +1,12 @@
 """What the dearest path of a service takes, by its path model and at an integrator's prices.
 
-    bound = max over flows x of  sum over edges e of  price(node that e leads to) * x_e
+    bound = max over flows x of  under way + sum over edges e of  price(node that e leads to) * x_e
 
-``network`` solves it and proves that nothing is dearer; every path is a flow, so no path takes
-more. Prices are multiplied out to whole numbers first. Interference (refresh, other masters) comes
-whole times and once at the beginning, on top of the dearest flow: the time of a window grows with
-the sum of its prices (``interference``), so the dearest flow is the longest, too.
+with what is under way when a path begins (``path_prices``). ``network`` solves it and proves that
+nothing is dearer; every path is a flow, so no path takes more. Prices are multiplied out to whole
+numbers first. Interference (refresh, other masters) comes whole times and once at the beginning, on
+top of the dearest flow: the time of a window grows with the sum of its prices (``interference``),
+so the dearest flow is the longest, too.
 
 Caveats: a model with gaps has no bound, and is refused. Constraints that were only observed make an
 *estimate*. Whatever the facts are wrong in, the bound is wrong in.
@@ -46,6 +47,7 @@ class At:
         limits: of the constraints.
         times: upper end of the price of each node, in nanoseconds.
         run_in, run_out: the same of what a stretch fetches more that begins, or ends, in it.
+        under_way: what a path, or a stretch, waits for writes of before it, in nanoseconds.
         scale: times are multiples of 1 / scale.
         share: what node times are multiplied by so that interference comes whole times.
     """
@@ -58,14 +60,19 @@ class At:
     times: tuple[Fraction, ...]
     run_in: tuple[Fraction, ...]
     run_out: tuple[Fraction, ...]
+    under_way: Fraction
     scale: int
 
     def cost(self, node: int) -> int:
         return 0 if node == OUTSIDE else int(self.times[node] * self.scale)
 
+    def edge_cost(self, source: int, target: int) -> int:
+        """Of an edge, with what is under way where it is an entry."""
+        return self.cost(target) + (int(self.under_way * self.scale) if source == OUTSIDE else 0)
+
     def begin_cost(self, node: int) -> int:
         """Beside ``cost``, where a stretch begins in the node."""
-        return int(self.run_in[node] * self.scale)
+        return int((self.run_in[node] + self.under_way) * self.scale)
 
     def end_cost(self, node: int) -> int:
         """Beside ``cost``, where a stretch ends in the node."""
@@ -98,7 +105,7 @@ def bound_of(model: PathModel, prices: PriceVector, values: Mapping[str, int]) -
     """
     at = at_values(model, prices, values)
     arcs = [
-        Arc(edge.source, edge.target, at.cost(edge.target), column)
+        Arc(edge.source, edge.target, at.edge_cost(edge.source, edge.target), column)
         for edge, column in zip(model.edges, at.columns, strict=True)
     ]
     found = solved(at, arcs, range(len(model.edges)))
@@ -152,8 +159,12 @@ def at_values(model: PathModel, prices: PriceVector, values: Mapping[str, int]) 
         if model.nodes
         else ((), ())
     )
-    scale = math.lcm(1, *(time.denominator for time in set(of_vectors)))
-    return At(model, prices, values, tuple(columns), tuple(limits), times, runs_in, runs_out, scale)
+    under_way = prices.under_way
+    scale = math.lcm(1, *(time.denominator for time in {under_way, *of_vectors}))
+    return At(
+        *(model, prices, values, tuple(columns), tuple(limits)),
+        *(times, runs_in, runs_out, under_way, scale),
+    )
 
 
 def solved(

@@ -134,6 +134,10 @@ class Pricer:
         """What a line that is loaded may wait for, beside writes, in nanoseconds."""
         return in_nanoseconds(plus(self._each[region.name], edge_span(region)), self.clock)
 
+    def longest_under_way(self) -> Fraction:
+        """How long writes that are begun together are under way at most, in nanoseconds."""
+        return longest_under_way(self._bus, self._rate)
+
     def waits_of_refills(self) -> RefillWaits:
         """What lines of instructions may wait for before they are loaded."""
 

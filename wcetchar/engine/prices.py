@@ -32,12 +32,15 @@ class OfPaths:
     Attributes:
         successions, stalls: are priced as counted.
         line: bytes of lines of instructions whose entries are priced; ``None``: none are cached.
+        under_way: what a path, or a stretch of it, waits for writes of before it at most, in
+            nanoseconds; it is in no other price.
         cheapest: of what lies in an unknown section, the upper end in the cheapest region.
     """
 
     successions: bool
     stalls: int
     line: int | None
+    under_way: Fraction
     cheapest: Mapping[Key, Fraction]
 
 
@@ -66,6 +69,11 @@ class PriceVector(Mapping[Key, Price]):
 
     def __len__(self) -> int:
         return len(self.prices)
+
+    @property
+    def under_way(self) -> Fraction:
+        """What each path, and each stretch of one, takes beside what it counts, in nanoseconds."""
+        return self.of_paths.under_way if self.of_paths is not None else Fraction(0)
 
     def priced(self, vector: AccessVector) -> AccessVector:
         """Without stalls that the profile does not price: its times of instructions hold them; and

@@ -1,6 +1,6 @@
 """Path models in the document of ``recorded_document``, with what they are priced by.
 
-    bound = max over flows x of  sum over edges e of  price(node that e leads to) * x_e
+    bound = max over flows x of  under way + sum over edges e of  price(node that e leads to) * x_e
 
 The models stand in it as they are published: nodes with what they count, edges, constraints with
 their formulas. Prices are recorded as of the published rows (``recorded_prices``), by themselves:
@@ -58,6 +58,7 @@ class _Pieces:
                 ],
                 "recurring": [[of(takes), of(every)] for takes, every in prices.rate.recurring],
                 "before": of(prices.rate.before),
+                "underWay": of(prices.under_way),
             }
         )
 

@@ -20,7 +20,8 @@ class PathBound:
         reached: what ``flow`` takes; less than ``time`` where the solver proved no more.
         flow: the dearest that was found.
         passed: number of a node -> how often the flow passes it; others are left out.
-        node_times: what passing each node once takes, shares of interference included.
+        node_times: what passing each node once takes, shares of interference included; what is
+            under way when the path begins (``OfPaths``) is in ``time`` alone.
         vector: what the flow counts.
         unknown: how much less ``flow`` would take if all that it accesses in unknown sections lay
             in the cheapest region that permits it.

@@ -271,9 +271,9 @@ def traced_price(
 
 
 def price_of(vector: AccessVector, prices: PriceVector) -> Fraction:
-    """Upper end, with interference as the bound of a path has it."""
+    """Upper end, with interference and with what is under way as the bound of a path has it."""
     own = sum((prices.prices[key].time.high * n for key, n in vector.items()), start=Fraction(0))
-    return prices.rate.of_path(own)
+    return prices.rate.of_path(own + prices.under_way)
 
 
 def _view(

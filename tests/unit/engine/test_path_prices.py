@@ -9,6 +9,7 @@ from path_models import NANOSECOND, OUT, PROFILE, constraint, model_of, prices_o
 from test_pricing import FETCH, at, cycles, kernel, profile, region
 from test_refills import BASE, HERE, board, entered
 
+from wcetchar.engine.path_blocking import longest_blocking
 from wcetchar.engine.path_prices import path_prices
 from wcetchar.engine.paths import bound_of
 from wcetchar.errors import InputError, NoSoundBound
@@ -22,7 +23,7 @@ from wcetchar.model.access import (
     Succession,
 )
 from wcetchar.model.cache import CacheGeometry
-from wcetchar.model.characterization import Place, SectionInfo, Word
+from wcetchar.model.characterization import Blocking, Place, SectionInfo, StretchKind, Word
 from wcetchar.model.expression import Binary, BinaryOperator, Name, Number
 from wcetchar.model.fetch_buffer import M_PROFILE_BUFFER
 from wcetchar.model.hardware import DataCache, Interference
@@ -137,14 +138,24 @@ def test_what_is_priced_and_not_counted_is_refused() -> None:
 
 
 def test_without_successions_the_core_waits_for_each_write_itself() -> None:
-    """A write of 5 cycles of 10 ns each time, as without a buffer; and it is said."""
+    """A write of 5 cycles of 10 ns each time, as without a buffer, and one of before for each place
+    that the buffer has; and it is said. What is held off waits for these as well."""
     write = AccessClass("heap", Operation.WRITE, 32)
     ram = profile(region("ram", {Operation.WRITE: at(cycles(5))}), events={})
-    posted = replace(ram, core=replace(ram.core, write_buffer=1))
+    core = replace(ram.core, data_width=32)
+    posted, twice = (replace(ram, core=replace(core, write_buffer=n)) for n in (1, 2))
     model = counting(AccessVector({write: 3}))
+    held = replace(model, blockings=(Blocking(interrupts=True),))
     where = SectionMap("m", {"heap": "ram"})
-    plain, buffered = (path_prices(kernel(write), one, where, [model]) for one in (ram, posted))
-    assert bound_of(model, plain, {}).time == bound_of(model, buffered, {}).time == 150
+    plain, buffered, more = (
+        path_prices(kernel(write), one, where, [model]) for one in (ram, posted, twice)
+    )
+    for prices, time in ((plain, 150), (buffered, 200), (more, 250)):
+        found = bound_of(model, prices, {})
+        assert found.time == found.reached == time
+        assert found.node_times == (150,)
+        assert longest_blocking(held, prices, {}, StretchKind.INTERRUPTS).time == time
+        assert longest_blocking(model, prices, {}, StretchKind.INTERRUPTS).time == 0
     assert any("write buffer" in note for note in buffered.notes)
     assert not any("write buffer" in note for note in plain.notes)
 

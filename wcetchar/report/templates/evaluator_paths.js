@@ -27,6 +27,7 @@ const evaluatorPaths = (() => {
       }
       if (this.piece.why !== undefined) return;
       this.rate = prices.rateOf(this.piece);
+      this.underWay = prices.polynomial(this.piece.underWay);
       this.blocked = new Map(this.piece.blocked);
       this.known = [new Map(), new Map()];
     }
@@ -74,7 +75,7 @@ const evaluatorPaths = (() => {
       const time = (vector) => (vector < 0 ? ZERO : ofPaths.timeOf(vector, inStretch));
       this.times = model.nodes.map(time);
       this.runs = model.runs.map(time);
-      this.scale = [...this.times, ...this.runs].reduce(
+      this.scale = [ofPaths.underWay, ...this.times, ...this.runs].reduce(
         (all, [, d]) => (all % d ? all * d : all), 1n);
     }
 
@@ -82,7 +83,15 @@ const evaluatorPaths = (() => {
 
     cost(node) { return node === OUTSIDE ? 0n : this.whole(this.times[node]); }
 
-    beginCost(node) { return this.runs.length ? this.whole(this.runs[2 * node]) : 0n; }
+    /** Of an edge, with what is under way where it is an entry. */
+    edgeCost([source, target]) {
+      return this.cost(target) + (source === OUTSIDE ? this.whole(this.ofPaths.underWay) : 0n);
+    }
+
+    beginCost(node) {
+      const fetched = this.runs.length ? this.whole(this.runs[2 * node]) : 0n;
+      return fetched + this.whole(this.ofPaths.underWay);
+    }
 
     endCost(node) { return this.runs.length ? this.whole(this.runs[2 * node + 1]) : 0n; }
 
@@ -102,7 +111,7 @@ const evaluatorPaths = (() => {
   function boundAt(ofPaths, model, values) {
     const at = new At(ofPaths, model, values, false);
     const arcs = at.edges.map(([source, target], edge) => (
-      { source, target, cost: at.cost(target), column: at.columns[edge] }));
+      { source, target, cost: at.edgeCost([source, target]), column: at.columns[edge] }));
     return at.time(solved(arcs, at.limits, values).cost);
   }
 
