@@ -90,11 +90,42 @@ def test_overhead_is_subtracted_for_each_label(tmp_path: Path) -> None:
         "service,N,ns,label\nnothing,,120,a\nnothing,,111,a\nnothing,,9,b\n"
         "CreateThread,13,51111,a\nCreateThread,13,51111,b\n"
     )
-    result = _run(tmp_path, text, "--overhead", "nothing", "--json")
+    result = _run(tmp_path, text, "--overhead", "nothing", "--marks-alone", "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert {r["label"]: r["measured_ns"] for r in document["rows"]} == {"a": 51_000, "b": 51_102}
     assert document["measurements"] == 2
+
+
+def test_what_a_function_takes_itself_is_no_overhead(tmp_path: Path) -> None:
+    """A call measured 100 ns above its estimate, with marks of 30 ns and a function of 200 ns that
+    does nothing: without that function's own estimate all 230 ns would be taken off, and the call
+    would look safe."""
+    text = "service,N,ns\nnothing,,230\nCreateThread,13,56858\n"
+    refused = _run(tmp_path, text, "--overhead", "nothing")
+    assert refused.exit_code == 3
+    assert "--overhead: the characterization has no service nothing" in refused.stderr
+    assert "would be subtracted from each measurement" in refused.stderr
+    assert "--marks-alone" in refused.stderr
+    alone = "service,N,ns\nnothing,,30\nCreateThread,13,56858\n"
+    unsafe = _run(tmp_path, alone, "--overhead", "nothing", "--marks-alone")
+    assert unsafe.exit_code == 1, unsafe.output
+    both = _run(tmp_path, text, "--overhead", "CreateThread", "--marks-alone")
+    assert both.exit_code == 2
+    assert "CreateThread is characterized" in both.stderr
+    assert _run(tmp_path, text, "--marks-alone").exit_code == 2
+
+
+def test_each_row_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
+    """In the order of the file, those of a service together."""
+    text = "service,N,ns,label\nCreateThread,13,51111,b\nCreateThread,2,9000,a\n"
+    for form in ("table", "markdown"):
+        few = _run(tmp_path, text, "--format", form).stdout
+        each = _run(tmp_path, text, "--each-row", "--format", form).stdout
+        assert "9,000" not in few or "51,111" not in few  # the worst row alone
+        rows = each[each.index("rows\n") :].split("worst row")[0]
+        assert rows.index("51,111") < rows.index("9,000")
+        assert len(each.splitlines()) > len(few.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -110,16 +141,30 @@ def test_overhead_is_subtracted_for_each_label(tmp_path: Path) -> None:
             (),
             ["m.csv:2: the characterization has no service CreateThreads", "m.csv:3:"],
         ),
-        ("service,N,ns\nCreateThread,,1\n", (), ["m.csv:2: CreateThread needs a value for N"]),
-        ("service,N,ns\nCreateThread,99999,1\n", (), ["m.csv:2:", "99999"]),
+        (
+            "service,N,ns\nCreateThread,,1\n",
+            (),
+            ["m.csv:2:14: CreateThread needs a value for N", "next: give it in the column N"],
+        ),
+        (
+            "service,ns\nCreateThread,1\n",
+            (),
+            ["m.csv:2: CreateThread needs a value for N", "next: add a column N"],
+        ),
+        ("service,N,ns\nCreateThread,99999,1\n", (), ["m.csv:2:14:", "99999"]),
+        (
+            "service,N,ns\nCreateThread,13,0\n",
+            (),
+            ["m.csv:2: took no time at all", "too coarse"],
+        ),
         (
             "service,N,ns\nCreateThread,13,1\nnothing,,2\n",
-            ("--overhead", "nothing"),
+            ("--overhead", "nothing", "--marks-alone"),
             ["m.csv:2: took less than what measuring nothing took"],
         ),
         (
             "service,N,ns\nCreateThread,13,1\n",
-            ("--overhead", "nothing"),
+            ("--overhead", "nothing", "--marks-alone"),
             ["there is no measurement of nothing"],
         ),
         ("service,N,ns\nCreateThread,13,1\n", ("--service", "x"), ["has no service x"]),

@@ -19,7 +19,7 @@ from wcetchar.cli.common import (
     table_color,
     table_width,
 )
-from wcetchar.cli.situations import situation_options, situations_of
+from wcetchar.cli.situations import overhead_options, situation_options, situations_of
 from wcetchar.errors import CheckFailed, InputError, UsageError
 from wcetchar.model.cache import LINE_BYTES, CacheGeometry
 
@@ -59,11 +59,7 @@ def command() -> None:
     help="Section map of what was measured. Default: the profile's own.",
     shell_complete=completing.maps,
 )
-@click.option(
-    "--overhead",
-    metavar="SERVICE",
-    help="Lines of this service show what measuring takes; the least of them is subtracted.",
-)
+@overhead_options
 @situation_options
 @only_services_option
 @click.option(
@@ -106,6 +102,7 @@ def fit(
     profile: str,
     section_map: str | None,
     overhead: str | None,
+    marks_alone: bool,
     instruction_cache: tuple[str, ...],
     data_cache: tuple[str, ...],
     undisturbed: tuple[str, ...],
@@ -159,6 +156,7 @@ def fit(
             section_map,
             measurements,
             overhead,
+            marks_alone,
             services,
             situations=situations_of(instruction_cache, data_cache, undisturbed),
         ),

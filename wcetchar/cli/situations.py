@@ -1,4 +1,5 @@
-"""Options of verbs that take measurements: what those of a label were made in."""
+"""Options of verbs that take measurements: what those of a label were made in, and what measuring
+itself takes."""
 
 from __future__ import annotations
 
@@ -23,6 +24,22 @@ _UNDISTURBED: Final = click.option(
     help="Measurements of this label were made without refresh and without other masters; "
     "repeatable.",
 )
+
+
+def overhead_options(function: _F) -> _F:
+    """``--overhead`` and ``--marks-alone``."""
+    function = click.option(
+        "--marks-alone",
+        is_flag=True,
+        help="The lines of --overhead were measured with nothing at all between the marks, not "
+        "even a call.",
+    )(function)
+    return click.option(
+        "--overhead",
+        metavar="SERVICE",
+        help="Lines of this service show what measuring takes; the least of them is subtracted, "
+        "less what the service itself takes. It does nothing, and is characterized.",
+    )(function)
 
 
 def situation_options(function: _F) -> _F:

@@ -21,7 +21,7 @@ from wcetchar.cli.common import (
     table_color,
     table_width,
 )
-from wcetchar.cli.situations import situation_options, situations_of
+from wcetchar.cli.situations import overhead_options, situation_options, situations_of
 from wcetchar.errors import CheckFailed, UsageError
 from wcetchar.model.versus import Metric
 from wcetchar.pipeline import validate as pipeline
@@ -103,11 +103,7 @@ FORMATS = ("table", "csv", "markdown", "json")
 @click.option(
     "--machine", metavar="NAME", help="With --replay: emulated machine, where no trace says it."
 )
-@click.option(
-    "--overhead",
-    metavar="SERVICE",
-    help="Lines of this service show what measuring takes; the least of them is subtracted.",
-)
+@overhead_options
 @situation_options
 @only_services_option
 @click.option(
@@ -124,6 +120,12 @@ FORMATS = ("table", "csv", "markdown", "json")
     is_flag=True,
     help="Hold the bounds of path models against what was measured, in the place of the published "
     "figures.",
+)
+@click.option(
+    "--each-row",
+    is_flag=True,
+    help="Also show each row, a service at its values: measured, estimated, and how far over; CSV, "
+    "JSON and the picture always have them.",
 )
 @click.option(
     "--plot",
@@ -147,12 +149,14 @@ def command(
     trace_format: str | None,
     machine: str | None,
     overhead: str | None,
+    marks_alone: bool,
     instruction_cache: tuple[str, ...],
     data_cache: tuple[str, ...],
     undisturbed: tuple[str, ...],
     services: tuple[str, ...],
     metric: str,
     paths: bool,
+    each_row: bool,
     plot: str | None,
     form: str | None,
     as_json: bool,
@@ -184,6 +188,8 @@ def command(
     chosen = chosen_format(form, as_json)
     of_measured = {
         "--overhead": overhead is not None,
+        "--marks-alone": marks_alone,
+        "--each-row": each_row,
         "--metric": metric != Metric.TOTAL.value,
         "--over-all-paths": paths,
         "--plot": plot is not None,
@@ -236,6 +242,7 @@ def command(
                 section_map,
                 measured,
                 overhead,
+                marks_alone,
                 services,
                 Metric(metric),
                 paths,
@@ -263,9 +270,9 @@ def command(
     elif chosen == "csv":
         text = validation_text.csv_text(view)
     elif chosen == "markdown":
-        text = validation_text.markdown(view)
+        text = validation_text.markdown(view, each_row)
     else:
-        text = validation_text.terminal(view, table_width(output), table_color(output))
+        text = validation_text.terminal(view, each_row, table_width(output), table_color(output))
     if plot is not None:
         emit(validation_plot.svg(view), plot)
     emit(text, output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from wcetchar.model.hardware import Unit
@@ -19,6 +19,7 @@ class Measurement:
         time: as measured, with whatever the measuring itself takes, in ``unit``.
         unit: cycles of the core, or nanoseconds.
         line: of the file, from 1.
+        columns: by parameter, where its line has that value, or nothing in its place; from 1.
         label: whatever the file calls it (a board, a state of the caches); may be empty.
     """
 
@@ -28,6 +29,7 @@ class Measurement:
     unit: Unit
     line: int
     label: str = ""
+    columns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

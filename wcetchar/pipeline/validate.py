@@ -9,9 +9,9 @@ from fractions import Fraction
 from wcetchar import store
 from wcetchar.engine import PriceVector, estimate_given
 from wcetchar.engine.counts import check_values
+from wcetchar.engine.errors import PricingError
 from wcetchar.errors import (
     InputError,
-    InputErrors,
     Location,
     NoSoundBound,
     UsageError,
@@ -40,7 +40,8 @@ _MISTAKES = 20
 @dataclass(frozen=True)
 class Request:
     """What to hold against what. ``overhead``: the service whose measurements show what measuring
-    takes; it need not be characterized. ``services``: only these; empty means all. ``metric``: what
+    takes; it is characterized, for what it takes itself is no overhead, unless there is nothing
+    between its marks (``marks_alone``). ``services``: only these; empty means all. ``metric``: what
     was measured. ``paths``: the bounds of path models are held against it, in place of the
     published figures. ``situations``: what measurements of a label were made in."""
 
@@ -49,6 +50,7 @@ class Request:
     section_map: str | None
     measured: str
     overhead: str | None = None
+    marks_alone: bool = False
     services: tuple[str, ...] = ()
     metric: Metric = Metric.TOTAL
     paths: bool = False
@@ -75,8 +77,9 @@ def run(request: Request) -> Validation:
 
     Raises:
         InputError: a file that cannot be used; a measured service or parameter that the
-            characterization does not have, with line and column; a measured time that is less
-            than the overhead; nothing to compare.
+            characterization does not have, with line and column; a measured time that is nothing,
+            or less than the overhead; an overhead of a function that is not characterized; nothing
+            to compare.
     """
     measured = measured_rows(request)
     comparison = compare(measured.rows)
@@ -132,6 +135,7 @@ def measured_rows(request: Request, profile: HardwareProfile | None = None) -> M
     empty = [m for m in table.measurements if m.service == request.overhead]
     measured = [m for m in chosen if m.service != request.overhead]
     services = {service.name: service for service in characterization.services}
+    _check_overhead(request, services)
     _refuse_unknown(table, measured, services)
     if not measured:
         raise InputError(
@@ -198,11 +202,10 @@ class _Pricer:
         where = Location(self._table.path, measurement.line)
         strange = sorted(set(measurement.parameters) - own)
         if strange:
-            column = self._table.columns[strange[0]]
             raise InputError(
                 f"{service.name} has no parameter {strange[0]}",
-                where=Location(where.file, where.line),
-                expected=f"nothing in column {column}"
+                where=Location(where.file, where.line, measurement.columns.get(strange[0])),
+                expected=f"nothing in the column {strange[0]}"
                 + (f"; it has {', '.join(sorted(own))}" if own else "; it has none"),
             )
         try:
@@ -218,13 +221,19 @@ class _Pricer:
                     found = self._over_all_paths(found, self._models.get(service.name))
                 self.known[(id(platform), service.name, values)] = found
             return found
-        except InputErrors as errors:
-            for error in errors.errors:
-                error.where = where
-            raise
         except InputError as error:
-            error.where = where
+            for one in error.each:
+                self._place(one, measurement)
             raise
+
+    def _place(self, error: InputError, measurement: Measurement) -> None:
+        """In the file of measurements, and what to do there."""
+        keys = error.keys if isinstance(error, PricingError) else ()
+        name = keys[0] if len(keys) == 1 and isinstance(keys[0], str) else None
+        column = None if name is None else measurement.columns.get(name)
+        error.where = Location(self._table.path, measurement.line, column)
+        if isinstance(error, PricingError) and error.file == "nothing":
+            error.hint = f"give it in the column {name}" if column else f"add a column {name}"
 
     def _over_all_paths(self, estimate: Estimate, model: PathModel | None) -> Estimate:
         """With the bound of the path model in the place of what was measured.
@@ -275,6 +284,30 @@ def _nanoseconds(measurement: Measurement, clock: Fraction) -> Fraction:
     return measurement.time
 
 
+def _check_overhead(request: Request, services: Mapping[str, ServiceCharacterization]) -> None:
+    """What the function itself takes is no overhead: subtracted, it would be missing from each
+    measurement, and figures that are too low would look safe."""
+    name = request.overhead
+    if request.marks_alone and name is None:
+        raise UsageError("--marks-alone without --overhead", expected="--overhead SERVICE")
+    if name is None or request.marks_alone != (name in services):
+        return
+    if request.marks_alone:
+        raise UsageError(
+            f"{name} is characterized, so it is something between the marks",
+            expected="--overhead alone, which leaves out what the function itself takes",
+        )
+    raise InputError(
+        f"the characterization has no service {name}, so what that takes itself is not known, and "
+        "would be subtracted from each measurement",
+        where=Location("--overhead"),
+        expected="a function that does nothing, and is characterized",
+        hint=did_you_mean(name, services)
+        or "characterize it; or measure with nothing at all between the marks, not even a call, "
+        "and say --marks-alone",
+    )
+
+
 def _overheads(
     request: Request,
     measured: list[Measurement],
@@ -318,9 +351,18 @@ def _rows(
     for one in measured:
         key = (one.service, tuple(sorted(one.parameters.items())), one.label)
         time = _nanoseconds(one, clock)
+        is_none = metric is Metric.TOTAL and not time
         if one.label in overheads:
             time -= overheads[one.label].time
         try:
+            if is_none:
+                raise InputError(
+                    "took no time at all",
+                    where=Location(table.path, one.line),
+                    expected="more than 0: a call takes some time, which the timer may be too "
+                    "coarse to show",
+                    hint="measure many calls at once, or leave the line out",
+                )
             if time < 0:
                 raise InputError(
                     "took less than what measuring nothing took",

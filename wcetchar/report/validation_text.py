@@ -62,9 +62,12 @@ _GROUP: Final = (
 _Block = tuple[str, tuple[tuple[str, bool], ...], list[list[str]]]
 
 
-def terminal(view: ValidationView, width: int = 120, color: bool = False) -> str:
+def terminal(
+    view: ValidationView, each_row: bool = False, width: int = 120, color: bool = False
+) -> str:
+    """``each_row``: not of services alone, but of each at its values, too."""
     parts: list[RenderableType] = [Text(_headline(view), style="bold"), Text(_spread(view)), ""]
-    for title, columns, rows in _blocks(view):
+    for title, columns, rows in _blocks(view, each_row):
         parts.append(Text(title, style="bold"))
         parts += [table_of(columns, rows), ""]
     parts += [Text(line) for line in view.explanation]
@@ -73,9 +76,10 @@ def terminal(view: ValidationView, width: int = 120, color: bool = False) -> str
     return text_of(parts, width, color)
 
 
-def markdown(view: ValidationView) -> str:
+def markdown(view: ValidationView, each_row: bool = False) -> str:
+    """``each_row``: as of :func:`terminal`."""
     lines = [f"## {escaped(_headline(view))}", "", _spread(view), ""]
-    for title, columns, rows in _blocks(view):
+    for title, columns, rows in _blocks(view, each_row):
         lines += [f"### {escaped(title)}", "", *table_lines(columns, rows), ""]
     lines += [f"* {escaped(line)}" for line in (*view.explanation, *view.overheads, *view.notes)]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -158,7 +162,7 @@ def _spread(view: ValidationView) -> str:
     return spread_text(*view.spread)
 
 
-def _blocks(view: ValidationView) -> Iterator[_Block]:
+def _blocks(view: ValidationView, each_row: bool) -> Iterator[_Block]:
     unsafe = [row for row in view.rows if row.unsafe]
     if unsafe:
         more = f", the first {SHOWN}" if len(unsafe) > SHOWN else ""
@@ -180,6 +184,11 @@ def _blocks(view: ValidationView) -> Iterator[_Block]:
             for group in view.groups
         ],
     )
+    if each_row:
+        in_file = sorted(view.rows, key=lambda row: row.line)
+        places = {one: n for n, one in enumerate(dict.fromkeys(row.service for row in in_file))}
+        in_file.sort(key=lambda row: places[row.service])
+        yield "rows", _ROW, [_row(row) for row in in_file]
     yield "the worst row", _ROW, [_row(view.worst)]
     if not view.contributors:
         return

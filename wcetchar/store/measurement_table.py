@@ -157,4 +157,5 @@ def _measurement(cells: list[Cell], heading: _Heading) -> Measurement:
         unit=heading.unit,
         line=start.line or 1,
         label="" if heading.label is None else cells[heading.label].text,
+        columns={name: cells[at].where.column or 1 for name, at in heading.parameters},
     )
