@@ -211,7 +211,7 @@ def test_times_that_are_no_sums_are_found_behind_a_divided_clock(tmp_path: Path)
     assert unsafe == 0
     assert rows > 1900
     assert median <= 5
-    assert _spread(said, "left out of a first fit")[0] == 0
+    assert _spread(said, "left out of a first fit")[0] <= 1  # of what only the others show
     fitted, written = (
         load_profile(str(tmp_path / "fitted.yaml")),
         load_profile("vexriscv/imc-board-c-cached"),
