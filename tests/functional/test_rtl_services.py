@@ -20,6 +20,12 @@ ROW = re.compile(r"\| basic \| (.*?) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| (.*?) %
 
 REFRESH = "imc, board C, caches ideal, refresh, second master"
 EVERYTHING = REFRESH.replace("ideal", "cold")  # waits in every way that there is, and lines
+EACH_BOARD = [
+    "imc, board A, caches ideal",
+    "imc, board B, caches cold",
+    EVERYTHING,
+    "imac, board D, caches ideal",
+]
 WARM = "imc, board A, caches warm"
 WARM_OF_ALL = [
     "imc, board B, caches warm",
@@ -61,7 +67,7 @@ BOTH_CACHES = [
 @pytest.mark.parametrize(
     ("states", "runs"),
     [
-        ([EVERYTHING], ["--runs", "1"]),
+        (EACH_BOARD, ["--runs", "1"]),
         pytest.param([WARM], ["--runs", "1"], marks=pytest.mark.long),
         # of those that differ, two: the page has four
         pytest.param(
