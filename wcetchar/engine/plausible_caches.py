@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.engine.plausible_times import bus_cycle, nanoseconds, wide
+from wcetchar.engine.plausible_times import both, bus_cycle, lines_of, nanoseconds, wide
 from wcetchar.engine.time import periods
 from wcetchar.model.access import Operation
 from wcetchar.model.cache import CacheGeometry
@@ -50,19 +50,13 @@ def of_core(profile: HardwareProfile) -> Iterator[Finding]:
 
 def of_region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
     """What loading a line from it takes, and what hits take."""
-    core = profile.core
     where = ("regions", region.name)
-    if region.line_refill is not None and core.instruction_cache is not None:
-        line = core.instruction_cache.line
-        place = (*where, "line refill")
-        yield from _line(profile, region, region.line_refill, line, place)
-        yield from _hit(profile, region, Operation.FETCH, where)
-    if region.load_miss_penalty is not None and core.data_cache is not None:
-        line = core.data_cache.geometry.line
-        place = (*where, "load miss penalty")
-        yield from _line(profile, region, region.load_miss_penalty, line, place)
-        yield from _hit(profile, region, Operation.READ, where)
-        if region.kind is RegionKind.PERIPHERAL:
+    for name, time, beats in lines_of(profile, region):
+        place = (*where, name)
+        yield from _line(profile, region, time, beats, place)
+        hits = Operation.FETCH if name == "line refill" else Operation.READ
+        yield from _hit(profile, region, hits, where)
+        if hits is Operation.READ and region.kind is RegionKind.PERIPHERAL:
             yield Finding(
                 place,
                 Severity.TOO_LOW,
@@ -145,12 +139,11 @@ def _load_behind_store(core: Core, again: Quantity, place: Place) -> Iterator[Fi
 
 
 def _line(
-    profile: HardwareProfile, region: Region, time: Quantity, line: int, place: Place
+    profile: HardwareProfile, region: Region, time: Quantity, beats: int, place: Place
 ) -> Iterator[Finding]:
     yield from wide(time, place)
     cycle = bus_cycle(profile, region)
     taken = nanoseconds(time.high, time.unit, cycle)
-    beats = -(-line * 8 // region.bus_width)
     hit = _one_read(profile, region) if place[-1] == "load miss penalty" else None
     if not taken:
         yield Finding(
@@ -199,11 +192,13 @@ def _hit(
     if time is None:
         return
     cycle = periods(profile.core.clock).nominal
-    taken = nanoseconds(time.first.high, time.first.unit, cycle)
-    if taken > cycle * _HIT:
-        yield Finding(
-            (*where, operation.value, "first"),
-            Severity.DEAR,
-            f"a {operation.value} that hits takes {float(taken / cycle):g} cycles of the core",
-            "where a cache holds what lies here, the time is that of a hit: is it the memory's?",
-        )
+    for quantity, which in both(time):
+        taken = nanoseconds(quantity.high, quantity.unit, cycle)
+        if taken > cycle * _HIT:
+            yield Finding(
+                (*where, operation.value, which),
+                Severity.DEAR,
+                f"a {operation.value} that hits takes {float(taken / cycle):g} cycles of the core",
+                "where a cache holds what lies here, the time is that of a hit: is it the "
+                "memory's?",
+            )

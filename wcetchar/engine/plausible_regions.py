@@ -1,4 +1,10 @@
-"""Numbers of a region, and places of sections, that can be meant but seldom are."""
+"""Numbers of a region, and places of sections, that can be meant but seldom are.
+
+Ranges: memories of code and data answer in 1 to 500 ns; but 32 bits from serial flash over one wire
+take 64 cycles (command, address, data) of a bus of 10 to 50 MHz, 1.3 to 6.4 us. Flash on the chip
+answers in 20 to 50 ns (33: RM0090, table 11, 30 MHz for each wait state), the fastest in 8.
+Registers on slow buses take up to some us.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.engine.plausible_times import bus_cycle, is_a_table, wide
+from wcetchar.engine.plausible_times import (
+    both,
+    bus_cycle,
+    is_a_table,
+    lines_of,
+    nanoseconds,
+    spelled,
+    uncached,
+    wide,
+)
 from wcetchar.engine.time import periods
 from wcetchar.model.access import Operation
 from wcetchar.model.fitting import Place
@@ -15,6 +30,15 @@ from wcetchar.model.plausibility import Finding, Severity
 
 _SLOWEST: Final = 10_000
 _FASTEST: Final = 5_000_000_000
+_LOW_POWER: Final = 1_000_000
+"""Hertz. Cores have less in modes of low power alone: 32.768 kHz, 65 to 800 kHz."""
+_WITHOUT_WAITS: Final = 2
+"""Cycles of an access without wait states: its own, and one that it waits for a fetch."""
+_MOST_CYCLES: Final = 100
+"""Of the bus, for one access: 64 over one wire, and some around them."""
+_LONGEST: Final = {RegionKind.MEMORY: 2_000, RegionKind.PERIPHERAL: 5_000}
+"""Nanoseconds of an access, where that is more than ``_MOST_CYCLES``."""
+_FASTEST_FLASH: Final = 8
 
 
 def clock_of(clock: Quantity, place: Place) -> Iterator[Finding]:
@@ -26,6 +50,36 @@ def clock_of(clock: Quantity, place: Place) -> Iterator[Finding]:
             f"a clock of {float(clock.nominal) / 1e6:g} MHz",
             "is the unit right?",
         )
+
+
+def of_slow_clock(profile: HardwareProfile) -> Iterator[Finding]:
+    """A core with a clock below ``_LOW_POWER``, and memory that has wait states with it.
+
+    Hardly any memory is slower than a microsecond, so that it needs no wait states then: a clock
+    that is a slip is found by them, and a mode of low power is left in peace."""
+    clock = profile.core.clock
+    if not _SLOWEST <= clock.high < _LOW_POWER:
+        return
+    for region in profile.regions.values():
+        cycle = bus_cycle(profile, region)
+        if region.kind is not RegionKind.MEMORY or cycle <= Fraction(10**9, _LOW_POWER):
+            continue
+        times = [
+            *((what.value, time.first, 1) for what, time in uncached(profile, region)),
+            *lines_of(profile, region),
+        ]
+        for what, time, beats in times:
+            taken = nanoseconds(time.high, time.unit, cycle)
+            if taken > cycle * beats * _WITHOUT_WAITS:
+                yield Finding(
+                    ("core", "clock"),
+                    Severity.DEAR,
+                    f"a clock of {float(clock.nominal) / 1e6:g} MHz, with which `{what}` of "
+                    f"{region.name} takes {spelled(taken)}",
+                    "memory needs no wait states where a cycle takes more than a microsecond: is "
+                    "the unit right? In a mode of low power it has none",
+                )
+                return
 
 
 def of_region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
@@ -40,7 +94,20 @@ def of_region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
                 "the bus is faster than the core",
                 "cycles of this region are cycles of its own clock: are they the core's?",
             )
+        # Lower ones `clock_of` asks about.
+        low = _SLOWEST <= region.clock.high < _LOW_POWER <= profile.core.clock.high
+        if low and region.kind is RegionKind.MEMORY:
+            yield Finding(
+                (*where, "clock"),
+                Severity.DEAR,
+                f"a bus of {float(region.clock.nominal) / 1e6:g} MHz to a memory",
+                "those to memories have some MHz and more: is the unit right?",
+            )
     of_bus = bus_cycle(profile, region)
+    for operation, time in uncached(profile, region):
+        yield from _long(region, time, (*where, operation.value), of_bus)
+        if operation in (Operation.FETCH, Operation.READ) and "flash" in region.name.lower():
+            yield from _of_flash(time, (*where, operation.value), of_bus)
     for operation, time in region.times.items():
         hits = profile.core.caches(region, operation)
         period = periods(profile.core.clock).nominal if hits else of_bus
@@ -62,10 +129,35 @@ def of_region(profile: HardwareProfile, region: Region) -> Iterator[Finding]:
         )
 
 
+def _long(region: Region, time: AccessTime, place: Place, cycle: Fraction) -> Iterator[Finding]:
+    most = max(cycle * _MOST_CYCLES, Fraction(_LONGEST[region.kind]))
+    for quantity, which in both(time):
+        taken = nanoseconds(quantity.high, quantity.unit, cycle)
+        if taken > most and not any(wide(quantity, place)):
+            yield Finding(
+                (*place, which),
+                Severity.DEAR,
+                f"an access takes {spelled(taken)}, {round(taken / cycle):,} cycles of its bus",
+                f"a {region.kind.value} answers within {spelled(most)}: is the unit right? Of a "
+                "bus that is so slow, give the `clock`",
+            )
+
+
+def _of_flash(time: AccessTime, place: Place, cycle: Fraction) -> Iterator[Finding]:
+    """Of a region that is known to be flash by its name."""
+    taken = nanoseconds(time.first.high, time.first.unit, cycle)
+    if 0 < taken < _FASTEST_FLASH:
+        yield Finding(
+            (*place, "first"),
+            Severity.TOO_LOW,
+            f"flash that answers in {spelled(taken)}",
+            "with such a clock it has wait states; where a cache or a buffer hides some, say so "
+            "with `instruction cache` and `line refill`",
+        )
+
+
 def _access(time: AccessTime, place: Place, period: Fraction) -> Iterator[Finding]:
-    for quantity, which in ((time.first, "first"), (time.next, "next")):
-        if which == "next" and quantity == time.first:
-            return  # said of the first already; in the file it may be one value for both
+    for quantity, which in both(time):
         yield from wide(quantity, (*place, which))
         if not quantity.high:
             yield Finding(

@@ -11,15 +11,20 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from wcetchar.engine.plausible_times import bus_cycle, nanoseconds, wide
+from wcetchar.engine.plausible_times import bus_cycle, nanoseconds, spelled, wide
 from wcetchar.model.fitting import Place
 from wcetchar.model.hardware import HardwareProfile, Interference, Region, busy
 from wcetchar.model.plausibility import Finding, Severity
 
+_LEAST_WIDTH: Final = 16
+"""Bits. What is counted here are cores of 32, which move words; 8 may be two of them in bytes."""
 _MOST_WRITES: Final = 16
 _MOST_DIVIDED: Final = 32
 _LONG_TURN: Final = 10_000
 """Nanoseconds that others have a memory for, at one go."""
+_LONG_REFRESH: Final = 5_000
+"""Nanoseconds: eight rows of 0.55 us, of which JESD79-4 lets as many be put off as are made up for
+at one go."""
 _ALL_ROWS: Final = 200_000
 """Nanoseconds from one refresh to the next; more is the time for all rows."""
 _MUCH_REFRESH: Final = Fraction(1, 5)
@@ -27,7 +32,14 @@ _MUCH: Final = Fraction(1, 2)
 
 
 def of_core(profile: HardwareProfile) -> Iterator[Finding]:
-    """The write buffer."""
+    """The write buffer, and how much is accessed at once."""
+    if profile.core.data_width < _LEAST_WIDTH:
+        yield Finding(
+            ("core", "data width"),
+            Severity.DEAR,
+            f"an access of the core moves {profile.core.data_width} bits at most",
+            "a core of 32 bits moves words: is it a number of bytes?",
+        )
     if profile.core.write_buffer > _MOST_WRITES:
         yield Finding(
             ("core", "write buffer"),
@@ -107,7 +119,7 @@ def _interference(
             else f"{name} takes {float(takes):g} ns, less than half a cycle ({float(cycle):g} ns)",
             "whoever has a memory has it for a cycle at least: is the unit right?",
         )
-    elif takes > _LONG_TURN and one.every is None:
+    elif takes > (_LONG_REFRESH if name == "refresh" else _LONG_TURN) and one.every is None:
         yield Finding(
             (*where, "takes"),
             Severity.DEAR,
@@ -118,6 +130,13 @@ def _interference(
         return
     yield from wide(one.every, (*where, "every"), "lower")
     every = nanoseconds(one.every.low, one.every.unit, cycle)
+    if name == "refresh" and takes > _LONG_REFRESH and every <= _ALL_ROWS:
+        yield Finding(
+            (*where, "takes"),
+            Severity.DEAR,
+            f"a refresh takes {spelled(takes)}",
+            "one of a row takes less than 1 us: is the unit right?",
+        )
     if name == "refresh" and every > _ALL_ROWS and takes < _LONG_TURN:
         yield Finding(
             (*where, "every"),

@@ -27,6 +27,18 @@ def run(profile: str) -> Checked:
     findings = tuple(implausible(found))
     if not findings:
         return Checked(found, ())
-    # The nearest place around it: `fetch: 1 ns` has no `first` of its own.
     places = store.Locator(profile)
-    return Checked(found, tuple((places.locate(*one.place), one) for one in findings))
+    placed = ((_place(places, one), one) for one in findings)
+    # What is wrong with the time of all other events is said once, not of each.
+    said = {(place, one.text, one.hint): (place, one) for place, one in placed}
+    return Checked(found, tuple(said.values()))
+
+
+def _place(places: store.Locator, finding: Finding) -> Location:
+    """The nearest place around it: `fetch: 1 ns` has no `first` of its own, and an event that the
+    file does not name has the time of `other events`."""
+    place = places.locate(*finding.place)
+    *around, _ = finding.place
+    if around == ["core", "events"] and place == places.locate(*around):
+        return places.locate("core", "other events")
+    return place

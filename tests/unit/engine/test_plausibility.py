@@ -171,6 +171,34 @@ def test_a_sound_one_with_caches_and_waits_has_none(tmp_path: Path) -> None:
             "a memory that cannot be read",
         ),
         ("{.text: flash}", "{.text: sram}", "sram}", "dear", "from which nothing can be fetched"),
+        # A cycle is 20 ns: 200 of them are 4 us, half of one is 10 ns.
+        ("alu: 1 cycle", "alu: 20 us", "20 us", "dear", "20 us beside its accesses, 1,000 cycles"),
+        ("alu: 1 cycle", "alu: 9 ns", "9 ns", "too low", "9 ns are less than half a cycle of the"),
+        ("2..38 cycles", "2..38 us", "2..38 us", "dear", "38 us beside its accesses, 1,900 cycles"),
+        (
+            "refill: 1..3 cycles",
+            "refill: 3 ms",
+            "3 ms",
+            "dear",
+            "3 ms beside its accesses, 150,000",
+        ),
+        ("refill: 1}", "refill: 17}", "17}", "dear", "17 fetches are thrown away"),
+        ("{fetch: 1 cycle}", "{fetch: 1 ns}", "1 ns}", "dear", "hides 1 ns of each fetch, less"),
+        ("read: 4 cycles}", "read: 4 ms}", "4 ms}", "dear", "takes 4 ms, 200,000 cycles of its"),
+        ("read: 4 cycles}", "read: 4 us}", "4 us}", "dear", "takes 4 us, 200 cycles of its bus"),
+        ("read: 4 cycles}", "read: 400 cycles}", "400 cycles}", "dear", "takes 8 us, 400 cycles"),
+        ("next: 1 cycle}", "next: 3 us}", "3 us}", "dear", "takes 3 us, 150 cycles of its bus"),
+        ("read: 4 cycles}", "read: 7 ns}", "7 ns}", "too low", "flash that answers in 7 ns"),
+        ("read: 3 cycles, ", "read: 3 ms, ", "3 ms", "dear", "takes 3 ms, 150,000 cycles of its"),
+        (
+            "clock: 50 MHz",
+            "clock: 50 kHz",
+            "50 kHz",
+            "dear",
+            "a clock of 0.05 MHz, with which `fetch` of flash takes 80 us",
+        ),
+        ("clock: 25 MHz", "clock: 25 kHz", "25 kHz", "dear", "a bus of 0.025 MHz to a memory"),
+        ("  overlap:", "  data width: 8\n  overlap:", "8\n", "dear", "moves 8 bits at most"),
     ],
 )
 def test_each_slip_is_found(
@@ -251,6 +279,29 @@ def test_each_slip_is_found(
             "dear",
             "comes to all of the time",
         ),
+        ("takes: 6 cycles", "takes: 6 us", "6 us", "dear", "a refresh takes 6 us"),
+        ("{every: 512 cycles, takes: 6 cycles}", "{takes: 6 us}", "6 us", "dear", "for 6 us"),
+        (
+            "fetch: 1 cycle, read: 2",
+            "fetch: {first: 1 cycle, next: 5 cycles}, read: 2",
+            "5 cycles}",
+            "dear",
+            "a fetch that hits takes 5 cycles of the core",
+        ),
+        (
+            "refill: 1 cycle",
+            "refill: 0 cycles",
+            "0 cycles",
+            "too low",
+            "0 ns are less than what is hidden of each fetch (20 ns)",
+        ),
+        (
+            "3..99 cycles",
+            "0 cycles",
+            "0 cycles",
+            "too low",
+            "entry takes less than pipeline refill",
+        ),
         ("    consecutive access: 1 cycle\n", "", "1 cycle, write", "too low", "of each read"),
         ("    consecutive access: 1 cycle\n", "", "1 cycle}\n  w", "too low", "of each write"),
         ("    load-use stall: 2 cycles\n", "", "1 cycle, write", "too low", "part of each read"),
@@ -260,6 +311,128 @@ def test_each_slip_of_caches_and_waits_is_found(
     tmp_path: Path, old: str, new: str, place: str, effect: str, text: str
 ) -> None:
     _is_found(tmp_path, CACHED, old, new, place, effect, text)
+
+
+KNOWN = SOUND.replace("name: core", "name: Cortex-M3 r2p1").replace(
+    "1..3 cycles\n  overlap", "1..3 cycles\n    exception entry: 3..23 cycles\n  overlap"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "text"),
+    [
+        # Without `discarded fetches` the rule for any core would say it as well.
+        ("refill: 1..3 cycles", "refill: 0 cycles", "0 cycles", "less than 20 ns, which a Cortex"),
+        ("3..23 cycles", "0 cycles", "0 cycles", "less than 60 ns, which a Cortex-M3 takes"),
+        ("3..23 cycles", "0..2 cycles", "0..2 cycles", "40 ns beside its accesses, less than 60"),
+    ],
+)
+@pytest.mark.parametrize("discards", [True, False])
+def test_what_the_manual_of_a_core_says_is_known(
+    tmp_path: Path, old: str, new: str, place: str, text: str, discards: bool
+) -> None:
+    """Cortex-M3 TRM: P is 1 to 3 (3.3.1), 12 cycles are 9 accesses and 3 (3.9.1)."""
+    sound = KNOWN if discards else KNOWN.replace("  discarded fetches: {pipeline refill: 1}\n", "")
+    _is_found(tmp_path, sound, old, new, place, "too low", text)
+    found = _check(tmp_path, sound.replace(old, new))["findings"]
+    assert len(found) == 1
+    assert _check(tmp_path, sound)["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "refill", "discards", "findings"),
+    [
+        ("ARM7TDMI", "0 cycles", 2, 0),
+        ("ARM7TDMI-S", "1 cycle", 1, 0),
+        ("ARM7TDMI", "0 cycles", 1, 1),
+        ("arm7tdmi", "0 cycles", 0, 1),
+        ("Cortex-M4F", "0 cycles", 2, 1),
+        ("Cortex-M33", "0 cycles", 2, 0),
+        ("a core without a pipeline", "0 cycles", 0, 0),
+    ],
+)
+def test_a_refill_is_time_or_fetches(
+    tmp_path: Path, name: str, refill: str, discards: int, findings: int
+) -> None:
+    """ARM7TDMI TRM 6.2: 2S + 1N. A core that hides nothing of its fetches may refill nothing."""
+    text = SOUND.replace("name: core", f"name: {name}").replace("  overlap: {fetch: 1 cycle}\n", "")
+    text = text.replace("refill: 1..3 cycles", f"refill: {refill}")
+    text = text.replace("{pipeline refill: 1}", f"{{pipeline refill: {discards}}}")
+    assert len(_check(tmp_path, text)["findings"]) == findings
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # Serial flash over one wire, in cycles of its bus; and one that is slow, with its clock.
+        {"{first: 4 cycles, next: 1 cycle}": "100 cycles"},
+        {"bus width: 32, fetch: {first: 4 cycles, next: 1 cycle}, read: 4 cycles}": (
+            "bus width: 32, clock: 10 MHz, fetch: 72 cycles, read: 72 cycles}"
+        )},
+        {"read: 40 ns": "read: 1 us"},
+        {"read: 3 cycles, write: 3 cycles": "read: 4 us, write: 4 us"},  # a UART
+        {"bus width: 32, read: 3": "bus width: 32, clock: 32.768 kHz, read: 6"},  # a clock's
+        # Modes of low power, without wait states.
+        {
+            "50 MHz": "32.768 kHz",
+            "{first: 4 cycles, next: 1 cycle}, read: 4 cycles": "1 cycle, read: 2 cycles",
+            "clock: 25 MHz, read: 40 ns, write: 40 ns": "read: 1 cycle, write: 1 cycle",
+        },
+        {
+            "50 MHz": "131 kHz",
+            "{first: 4 cycles, next: 1 cycle}, read: 4 cycles": "1 cycle, read: 2 cycles",
+            "clock: 25 MHz, read: 40 ns, write: 40 ns": "read: 1 cycle, write: 1 cycle",
+        },
+        # What is no slip of a unit: a slow multiplier, waking up, software for what is unaligned.
+        {"divide: 2..38 cycles": "divide: 72 cycles\n    wait: 100 us"},
+        {"divide: 2..38 cycles": "divide: 72 cycles\n    unaligned access: 400 cycles"},
+        # An exception from slow memory waits for what went before; a barrier for writes.
+        {
+            "read: 40 ns": "read: 1 us",
+            "divide: 2..38 cycles": "divide: 72 cycles\n    exception entry: 600 cycles\n"
+            "    barrier: 16 us",
+        },
+        # The refill is in the prices of what transfers control.
+        {
+            "refill: 1..3 cycles": "refill: 0 cycles",
+            "branch taken: 1": "branch taken: 2",
+            "call: 1": "call: 2",
+            "return: 1..3": "return: 2..3",
+        },
+    ],
+)  # fmt: skip
+def test_what_is_slow_is_left_in_peace(tmp_path: Path, changes: dict[str, str]) -> None:
+    text = SOUND
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    assert _check(tmp_path, text)["findings"] == []
+
+
+def test_what_other_events_take_is_said_once(tmp_path: Path) -> None:
+    """Where it stands, and not of each event that has it."""
+    text = SOUND.replace("  events:\n", "  other events: 1 ns\n  events:\n")
+    found = _check(tmp_path, text)["findings"]
+    (mine,) = (one for one in found if "1 ns are less than half a cycle" in one["text"])
+    line = text[: text.index("1 ns")].count("\n") + 1
+    assert mine["place"].endswith(f"p.yaml:{line}:17")
+
+
+@pytest.mark.parametrize(
+    ("options", "todo"),
+    [
+        (("--clock", "72 MHz"), "1 cycle"),
+        (("--clock", "168 MHz", "--core", "cortex-m4/flash-3ws"), "6 cycles"),
+        (("--clock", "32.768 kHz", "--core", "cortex-m3/flash-3ws"), "1 cycle"),
+        (("--clock", "50 MHz", "--core", "rv32/two-stage"), "1 us"),
+    ],
+)
+def test_a_skeleton_that_is_filled_in_is_plausible(
+    tmp_path: Path, options: tuple[str, ...], todo: str
+) -> None:
+    result = CliRunner().invoke(main, ["profile", "init", "board", *options])
+    found = _check(tmp_path, result.stdout.replace("TODO", todo), "--strict")
+    assert found["findings"] == []
 
 
 @pytest.mark.parametrize(
