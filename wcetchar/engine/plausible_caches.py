@@ -31,6 +31,8 @@ _WAYS_OF_LRU: Final = 8
 _HIT: Final = 4
 _AGAIN: Final = 40
 _SLOW_BEAT: Final = 100
+_FAR_AHEAD: Final = 64
+"""Bytes; a Cortex-M3 fetches 22 ahead (:data:`wcetchar.model.fetch_buffer.M_PROFILE_BUFFER`)."""
 
 
 def of_core(profile: HardwareProfile) -> Iterator[Finding]:
@@ -40,6 +42,7 @@ def of_core(profile: HardwareProfile) -> Iterator[Finding]:
         where: Place = ("core", "instruction cache")
         yield from _geometry(core.instruction_cache, where)
         yield from _in_vain(profile, (*where, "in vain saves"))
+        yield from _ahead(core, (*where, "fetches ahead"))
     if core.data_cache is not None:
         where = ("core", "data cache")
         yield from _geometry(core.data_cache.geometry, where)
@@ -89,6 +92,20 @@ def _geometry(cache: CacheGeometry, where: Place) -> Iterator[Finding]:
             f"sets of {cache.ways} lines of which the one used longest ago goes",
             "few caches keep that order of so many; is it an approximation, which may drop others?",
         )
+
+
+def _ahead(core: Core, where: Place) -> Iterator[Finding]:
+    ahead = core.fetches_ahead
+    if ahead is None:
+        return
+    for key, far in (("behind", ahead.behind), ("speculative", ahead.speculative)):
+        if far > _FAR_AHEAD:
+            yield Finding(
+                (*where, key),
+                Severity.DEAR,
+                f"fetches {far} bytes ahead",
+                "a prefetch buffer holds some words: is it a number of bits?",
+            )
 
 
 def _in_vain(profile: HardwareProfile, place: Place) -> Iterator[Finding]:

@@ -59,7 +59,8 @@ core:
   overlap: {fetch: 1 cycle, read: 1 cycle, write: 1 cycle}
   write buffer: 1
   instruction cache:
-    {line: 32, size: 4 KiB, ways: 2, replacement: lru, in vain saves: 1 cycle}
+    {line: 32, size: 4 KiB, ways: 2, replacement: lru, in vain saves: 1 cycle,
+    fetches ahead: {behind: 22, speculative: 12}}
   data cache: {line: 32, size: 8 KiB, ways: 1, load behind store: 7 cycles}
 regions:
   flash: {kind: memory, bus width: 32, fetch: 1 cycle, read: 2 cycles, line refill: 22 cycles,
@@ -244,9 +245,17 @@ def test_each_slip_is_found(
         ("store: 7 cycles", "store: 0 cycles", "0 cycles}\nreg", "too low", "again in no time"),
         ("store: 7 cycles", "store: 7 ns", "7 ns", "too low", "less than half a cycle of the core"),
         ("store: 7 cycles", "store: 7 us", "7 us", "dear", "takes 350 cycles longer"),
-        ("saves: 1 cycle", "saves: 22 cycles", "22 cycles}", "too low", "loaded in vain costs 440"),
+        (
+            "saves: 1 cycle",
+            "saves: 22 cycles",
+            "22 cycles,\n",
+            "too low",
+            "loaded in vain costs 440",
+        ),
         ("size: 4 KiB", "size: 4 MiB", "4 MiB", "too low", "a cache of 4096 KiB"),
         ("size: 8 KiB", "size: 64 B", "64 B", "dear", "a cache of 64 bytes"),
+        ("behind: 22", "behind: 176", "176", "dear", "fetches 176 bytes ahead"),
+        ("speculative: 12", "speculative: 96", "96}", "dear", "fetches 96 bytes ahead"),
         ("ways: 2", "ways: 16", "16, repl", "too low", "sets of 16 lines of which the one used"),
         ("fetch: 1 cycle, read: 2", "fetch: 5 cycles, read: 2", "5 cycles", "dear", "hits takes 5"),
         (
