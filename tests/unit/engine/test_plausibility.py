@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from wcetchar.cli import main
-from wcetchar.store import profile_names
+from wcetchar.engine.plausibility import implausible
+from wcetchar.store import load_profile, profile_names
 
 SOUND = """\
 schema: wcetchar/hardware-profile/1
@@ -199,6 +200,13 @@ def test_a_sound_one_with_caches_and_waits_has_none(tmp_path: Path) -> None:
             "a clock of 0.05 MHz, with which `fetch` of flash takes 80 us",
         ),
         ("clock: 25 MHz", "clock: 25 kHz", "25 kHz", "dear", "a bus of 0.025 MHz to a memory"),
+        (
+            "divide: 2..38 cycles",
+            "unaligned access: 801 cycles",
+            "801 cycles",
+            "dear",
+            "16.02 us beside its accesses, 801 cycles of the core",
+        ),
         ("  overlap:", "  data width: 8\n  overlap:", "8\n", "dear", "moves 8 bits at most"),
     ],
 )
@@ -287,6 +295,13 @@ def test_each_slip_is_found(
             "20 cycles, takes: 17",
             "dear",
             "comes to all of the time",
+        ),
+        (
+            "clock: 50 MHz",
+            "clock: 50 kHz",
+            "50 kHz",
+            "dear",
+            "a clock of 0.05 MHz, with which `line refill` of flash takes 440 us",
         ),
         ("takes: 6 cycles", "takes: 6 us", "6 us", "dear", "a refresh takes 6 us"),
         ("{every: 512 cycles, takes: 6 cycles}", "{takes: 6 us}", "6 us", "dear", "for 6 us"),
@@ -401,7 +416,8 @@ def test_a_refill_is_time_or_fetches(
             "divide: 2..38 cycles": "divide: 72 cycles\n    exception entry: 600 cycles\n"
             "    barrier: 16 us",
         },
-        # The refill is in the prices of what transfers control.
+        # A refill is a fetch that is thrown away, or is in the prices of what transfers control.
+        {"refill: 1..3 cycles": "refill: 0 cycles"},
         {
             "refill: 1..3 cycles": "refill: 0 cycles",
             "branch taken: 1": "branch taken: 2",
@@ -416,6 +432,20 @@ def test_what_is_slow_is_left_in_peace(tmp_path: Path, changes: dict[str, str]) 
         assert old in text
         text = text.replace(old, new)
     assert _check(tmp_path, text)["findings"] == []
+
+
+def test_a_refresh_of_all_rows_may_take_long(tmp_path: Path) -> None:
+    """8192 rows of 60 ns at one go."""
+    text = CACHED.replace("every: 512 cycles, takes: 6 cycles", "every: 64 ms, takes: 500 us")
+    assert _check(tmp_path, text)["findings"] == []
+
+
+@pytest.mark.parametrize("time", ["4 ms", "4..400 cycles"])
+def test_one_slip_is_one_finding(tmp_path: Path, time: str) -> None:
+    """It is the time of the first access and of the next; a range that is wide may be long."""
+    path = tmp_path / "p.yaml"
+    path.write_text(SOUND.replace("read: 4 cycles", f"read: {time}"))
+    assert len(implausible(load_profile(str(path)))) == 1
 
 
 def test_what_other_events_take_is_said_once(tmp_path: Path) -> None:
