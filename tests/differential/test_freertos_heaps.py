@@ -28,6 +28,10 @@ CALLS = 250
 
 pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("heaps")]
 
+EVERY_TIME = "heap_5"
+"""To characterize one takes a minute and a half; `make test-long` has all of them."""
+EACH = [pytest.param(h, marks=[] if h == EVERY_TIME else pytest.mark.long) for h in HEAPS]
+
 Published = Callable[[str], Characterization]
 
 
@@ -61,10 +65,7 @@ def chosen(*heaps: str) -> dict[str, Any]:
     return {heap: yaml.load(SUITE / "heaps" / f"{heap}.yaml") for heap in heaps or HEAPS}
 
 
-@pytest.mark.parametrize(
-    "heap",
-    [pytest.param(h, marks=[] if h == "heap_5" else pytest.mark.long) for h in HEAPS],
-)
+@pytest.mark.parametrize("heap", EACH)
 def test_all_that_is_declared_is_driven_and_exact(
     published: Published, folder: Path, heap: str
 ) -> None:
@@ -86,7 +87,7 @@ def test_all_that_is_declared_is_driven_and_exact(
         assert f"done: {expected} invocations" in console
 
 
-@pytest.mark.parametrize("heap", [*HEAPS, pytest.param("heap_4", marks=pytest.mark.long)])
+@pytest.mark.parametrize("heap", [*EACH, pytest.param("heap_4", marks=pytest.mark.long)])
 def test_the_page_has_its_figures(published: Published, heap: str) -> None:
     """Of heap_4 `full` has the figures, too, which other tests hold."""
     need_compiler_of_the_pages()
@@ -110,7 +111,7 @@ def test_what_a_heap_lacks_is_listed() -> None:
         assert set(left_out) | set(files[heap]["only services"]) == everything, heap
 
 
-@pytest.mark.parametrize("heap", HEAPS)
+@pytest.mark.parametrize("heap", EACH)
 def test_what_takes_from_the_heap_is_in_the_list(published: Published, heap: str) -> None:
     """Functions of the kernel that call pvPortMalloc or vPortFree, in its sources, by name."""
     source = kernel_source()
@@ -164,6 +165,7 @@ def loop(lines: list[str], elf: Path, function: str, branch: str) -> int:
     return found[-1]
 
 
+@pytest.mark.long
 def test_instructions_of_one_path_of_each_scheme(published: Published, folder: Path) -> None:
     """Counted in what gcc 12.2.1 makes. ``vTaskSuspendAll`` and ``xTaskResumeAll`` are the rest,
     the same in all four."""
@@ -209,6 +211,7 @@ def test_instructions_of_one_path_of_each_scheme(published: Published, folder: P
         assert more - instructions(five, "vPortFree", N=n - 1) == 4
 
 
+@pytest.mark.long
 def test_heap_4_alone_has_the_figures_of_full(published: Published, folder: Path) -> None:
     """The page has those of the configuration `full`, where everything else is driven before."""
     page = (ROOT / "docs" / "reference" / "freertos-services.md").read_text(encoding="utf-8")

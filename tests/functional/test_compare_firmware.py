@@ -38,7 +38,12 @@ ALONE = tuple(word for name in RANGES for word in ("--service", name))
 AT = ("--set", "N=13")
 METRICS = ("total", "interrupts", "preemption")
 
-pytestmark = [pytest.mark.firmware, pytest.mark.xdist_group("compared firmware")]
+# Two whole characterizations; `tests/functional/test_compare_command.py` has small ones each time.
+pytestmark = [
+    pytest.mark.firmware,
+    pytest.mark.long,
+    pytest.mark.xdist_group("compared firmware"),
+]
 
 Times = dict[tuple[str, int, str], dict[int, float]]
 """ns by service, number of the profile and metric; by the parameter's value (0: it has none)."""

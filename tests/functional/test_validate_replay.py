@@ -149,8 +149,10 @@ def vendor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vendor]:
 @pytest.mark.parametrize(
     ("section_map", "code", "data"),
     [
-        *(("here", code, data) for code, data in GEOMETRIES),
-        *(("moved", code, data) for code, data in GEOMETRIES[1:4:2]),
+        ("here", *GEOMETRIES[0]),
+        ("moved", *GEOMETRIES[3]),
+        *(pytest.param("here", *each, marks=pytest.mark.long) for each in GEOMETRIES[1:]),
+        pytest.param("moved", *GEOMETRIES[1], marks=pytest.mark.long),
     ],
 )
 def test_no_replay_loads_more_than_a_model_says(
