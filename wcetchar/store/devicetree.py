@@ -15,7 +15,7 @@ from devicetree.dtlib import DT, DTError, Node
 
 from wcetchar.errors import InputError, Location, one_line
 from wcetchar.model.hardware import RegionKind
-from wcetchar.model.memory_map import MappedRange, MemoryMap, without_overlaps
+from wcetchar.model.memory_map import LeftOut, MappedRange, MemoryMap, without_overlaps
 from wcetchar.store.source import read_text
 
 MAX_BYTES: Final = 4 << 20
@@ -66,7 +66,7 @@ def load_devicetree(path: str | os.PathLike[str]) -> MemoryMap:
 
 def _memory_map(tree: DT) -> MemoryMap:
     found: list[MappedRange] = []
-    left_out: list[str] = []
+    left_out: list[LeftOut] = []
     for node in _nodes(tree.root, 0):
         if "reg" not in node.props or node.parent is None:
             continue
@@ -76,12 +76,12 @@ def _memory_map(tree: DT) -> MemoryMap:
             continue
         name = node.labels[0] if node.labels else node.name
         if status not in ("okay", "ok"):
-            left_out.append(f"{name}: status {status}")
+            left_out.append(LeftOut(f"{name}: status {status}"))
             continue
         for number, (base, size) in enumerate(_extents(node)):
             if base is None:
                 if number == 0:
-                    left_out.append(f"{name}: its addresses are not the processor's")
+                    left_out.append(LeftOut(f"{name}: its addresses are not the processor's"))
                 break
             if not size:
                 continue
@@ -92,7 +92,7 @@ def _memory_map(tree: DT) -> MemoryMap:
     seen: set[str] = set()
     for one in found:
         if one.name in seen:
-            left_out.append(f"{one.name} at {one.base:#x}: a second one of that name")
+            left_out.append(LeftOut(f"{one.name} at {one.base:#x}: a second one of that name"))
             continue
         seen.add(one.name)
         unique.append(one)
