@@ -27,12 +27,19 @@ DTS = """\
 / {
 	#address-cells = <1>;
 	#size-cells = <1>;
+	chosen { zephyr,flash = &flash0; zephyr,sram = &sram0; };
 	sram0: memory@20000000 { device_type = "memory"; reg = <0x20000000 0x8000>; };
-	flash0: flash@0 { compatible = "soc-nv-flash"; reg = <0x0 0x10000>; };
+	flash-controller@40003000 {
+		#address-cells = <1>;
+		#size-cells = <1>;
+		reg = <0x40003000 0x100>;
+		flash0: flash@0 { compatible = "soc-nv-flash"; reg = <0x0 0x10000>; };
+	};
 	uart0: serial@40001000 { reg = <0x40001000 0x100>; };
 	uart1: serial@40002000 { reg = <0x40002000 0x100>; };
-	"""
-DTS = DTS.rstrip("\t ") + "};\n"
+};
+"""
+"""As Zephyr has it of STM32: a controller of flash without `ranges`."""
 
 
 def _init(folder: Path, *options: str) -> Path:
@@ -81,12 +88,14 @@ def test_regions_of_a_devicetree(tmp_path: Path, dts: str) -> None:
     assert {n: (r.base, r.size) for n, r in regions.items()} == {
         "flash0": (0, 0x10000),
         "sram0": (0x20000000, 0x8000),
-        "peripherals 4": (0x40001000, 0x1100),
+        "peripherals 4": (0x40001000, 0x2100),
     }
     assert Operation.WRITE not in regions["flash0"].times
     assert set(regions["peripherals 4"].times) == {Operation.READ, Operation.WRITE}
     each = _init(tmp_path, "--clock", "8 MHz", "--devicetree", dts, "--to-fit", "--each-peripheral")
-    assert set(load_profile(str(each)).regions) == {"flash0", "sram0", "uart0", "uart1"}
+    peripherals = {"uart0", "uart1", "flash-controller@40003000"}
+    assert set(load_profile(str(each)).regions) == {"flash0", "sram0", *peripherals}
+    assert "# Assumed:\n#   flash0: /flash-controller@40003000 has no `ranges`" in each.read_text()
 
 
 def test_a_skeleton_to_fit_can_be_fitted(tmp_path: Path) -> None:
@@ -260,7 +269,8 @@ SVD = """\
 </peripherals></device>
 """
 OF_FLASH = DTS.replace('sram0: memory@20000000 { device_type = "memory"; ', "x: x@20000000 { ")
-NO_MEMORY = OF_FLASH.replace('compatible = "soc-nv-flash"; ', "")
+OF_FLASH = OF_FLASH.replace(" zephyr,sram = &sram0;", "")
+NO_MEMORY = OF_FLASH.replace('compatible = "soc-nv-flash"; ', "").replace("zephyr,flash", "z")
 
 
 @pytest.mark.parametrize(
@@ -470,3 +480,15 @@ def test_both_files_may_call_different_things_the_same(tmp_path: Path, dts: str)
     regions = load_profile(str(_init(tmp_path, *both, "--clock", "8 MHz", "--to-fit"))).regions
     assert regions["uart0"].base == 0x40001000
     assert regions["uart0_1"].base == 0x50000000
+
+
+def test_a_clock_that_the_devicetree_leaves_open_is_to_be_filled_in(tmp_path: Path) -> None:
+    """Nothing about the option that was not given."""
+    file = tmp_path / "x.dts"
+    file.write_text("/dts-v1/; / { cpus { cpu@0 { clock-frequency = <0>; }; }; };")
+    text = _init(tmp_path, "--devicetree", str(file)).read_text()
+    assert "\n  clock: TODO\n" in text
+    assert "#   clock-frequency of /cpus/cpu@0: 0 Hz says none" in text
+    file.write_text("/dts-v1/; / { cpus { cpu@0 { clock-frequency = <1 0>; }; }; };")
+    path = _init(tmp_path, "--devicetree", str(file), "--to-fit")
+    assert load_profile(str(path)).core.clock.high == 2**32
