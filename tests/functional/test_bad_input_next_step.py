@@ -54,6 +54,18 @@ SVD = """\
 <addressBlock><offset>0x0</offset><size>0x400</size><usage>registers</usage></addressBlock>
 </peripheral></peripherals></device>
 """
+DEVICETREE = """\
+/dts-v1/;
+/ {
+	#address-cells = <1>;
+	#size-cells = <1>;
+	cpus { cpu@0 { clock-frequency = <72000000>; }; };
+	ram: memory@20000000 {
+		device_type = "memory";
+		reg = <0x20000000 0x8000>;
+	};
+};
+"""
 MEASURED = "service,N,ns\nwalk,1,100\nwalk,4,400\n"
 
 
@@ -108,6 +120,7 @@ KINDS: dict[str, tuple[str, Read]] = {
         MEASURED,
         lambda f: run("validate", "k.json", *ON_BOARD, "--measured", f),
     ),
+    "board.dts": (DEVICETREE, lambda f: run("profile", "init", "board", "--devicetree", f)),
     "soc.svd": (SVD, lambda f: run("profile", "init", "soc", "--svd", f)),
 }
 

@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from wcetchar.cli import main
 from wcetchar.model.access import STALLS, EventKind, Operation
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import Quantity, RegionKind, Unit
+from wcetchar.model.memory_map import LeftOut, MappedRange, MemoryMap
 from wcetchar.store import load_characterization, load_profile, profile_names
 from wcetchar.store.names import profile_path
+from wcetchar.store.profile_skeleton import skeleton
 
 DTS = """\
 /dts-v1/;
 / {
 	#address-cells = <1>;
 	#size-cells = <1>;
+	chosen { zephyr,flash = &flash0; zephyr,sram = &sram0; };
 	sram0: memory@20000000 { device_type = "memory"; reg = <0x20000000 0x8000>; };
-	flash0: flash@0 { compatible = "soc-nv-flash"; reg = <0x0 0x10000>; };
+	flash-controller@40003000 {
+		#address-cells = <1>;
+		#size-cells = <1>;
+		reg = <0x40003000 0x100>;
+		flash0: flash@0 { compatible = "soc-nv-flash"; reg = <0x0 0x10000>; };
+	};
 	uart0: serial@40001000 { reg = <0x40001000 0x100>; };
 	uart1: serial@40002000 { reg = <0x40002000 0x100>; };
-	"""
-DTS = DTS.rstrip("\t ") + "};\n"
+};
+"""
+"""As Zephyr has it of STM32: a controller of flash without `ranges`."""
 
 
 def _init(folder: Path, *options: str) -> Path:
@@ -75,12 +88,14 @@ def test_regions_of_a_devicetree(tmp_path: Path, dts: str) -> None:
     assert {n: (r.base, r.size) for n, r in regions.items()} == {
         "flash0": (0, 0x10000),
         "sram0": (0x20000000, 0x8000),
-        "peripherals 4": (0x40001000, 0x1100),
+        "peripherals 4": (0x40001000, 0x2100),
     }
     assert Operation.WRITE not in regions["flash0"].times
     assert set(regions["peripherals 4"].times) == {Operation.READ, Operation.WRITE}
     each = _init(tmp_path, "--clock", "8 MHz", "--devicetree", dts, "--to-fit", "--each-peripheral")
-    assert set(load_profile(str(each)).regions) == {"flash0", "sram0", "uart0", "uart1"}
+    peripherals = {"uart0", "uart1", "flash-controller@40003000"}
+    assert set(load_profile(str(each)).regions) == {"flash0", "sram0", *peripherals}
+    assert "# Assumed:\n#   flash0: /flash-controller@40003000 has no `ranges`" in each.read_text()
 
 
 def test_a_skeleton_to_fit_can_be_fitted(tmp_path: Path) -> None:
@@ -254,7 +269,8 @@ SVD = """\
 </peripherals></device>
 """
 OF_FLASH = DTS.replace('sram0: memory@20000000 { device_type = "memory"; ', "x: x@20000000 { ")
-NO_MEMORY = OF_FLASH.replace('compatible = "soc-nv-flash"; ', "")
+OF_FLASH = OF_FLASH.replace(" zephyr,sram = &sram0;", "")
+NO_MEMORY = OF_FLASH.replace('compatible = "soc-nv-flash"; ', "").replace("zephyr,flash", "z")
 
 
 @pytest.mark.parametrize(
@@ -370,3 +386,109 @@ def test_what_is_no_geometry_is_refused(text: str) -> None:
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 2
     assert "is no geometry of a cache" in result.stderr
+
+
+@st.composite
+def maps(draw: st.DrawFn) -> MemoryMap:
+    """Peripherals, memories and what was left out, one after the other in 3 times 256 MiB."""
+    ranges, left_out, base = [], [], 0x3FFF0000
+    for number in range(draw(st.integers(1, 12))):
+        base += draw(st.sampled_from([0, 4, 0x400, 0x10000, 0x10004, 0x8000000]))
+        size = draw(st.sampled_from([4, 0x400, 0x20000]))
+        kind = draw(st.sampled_from([*[RegionKind.PERIPHERAL] * 5, RegionKind.MEMORY, None]))
+        if kind is None:
+            left_out.append(LeftOut(f"x{number}", ((base, size),)))
+        else:
+            ranges.append(MappedRange(f"r{number}", base, size, kind, True, False, "s"))
+        base += size
+    return MemoryMap(tuple(ranges), tuple(left_out))
+
+
+@settings(max_examples=150, deadline=None)
+@given(maps())
+def test_what_is_one_region_covers_nothing_else(memory_map: MemoryMap) -> None:
+    """Each byte of a region is a range's, or lies in no more than 64 KiB between two of them where
+    nothing was left out; and what could have been one region is."""
+    text = skeleton("x", memory_map, []).replace("TODO", "1 us")
+    regions = {
+        name: (region["base"], _bytes(region["size"]))
+        for name, region in YAML(typ="safe").load(text)["regions"].items()
+        if "base" in region
+    }
+    by_base = sorted(regions.values())
+    assert [name for name in regions if not name.startswith("peripherals ")] == [
+        r.name for r in memory_map.ranges if (r.base, r.size) in by_base
+    ]
+    covered = [
+        [r for r in memory_map.ranges if base <= r.base and r.base + r.size <= base + size]
+        for base, size in by_base
+    ]
+    assert [r for group in covered for r in group] == list(memory_map.ranges)
+
+    def is_one(left: MappedRange, right: MappedRange) -> bool:
+        start, end = left.base + left.size, right.base
+        return (
+            {left.kind, right.kind} == {RegionKind.PERIPHERAL}
+            and left.base // 2**28 == right.base // 2**28
+            and end - start <= 65536
+            and not any(start <= b < end for out in memory_map.left_out for b, _ in out.addresses)
+        )
+
+    for group, (base, size) in zip(covered, by_base, strict=True):
+        assert (group[0].base, group[-1].base + group[-1].size) == (base, base + size)
+        assert all(is_one(*pair) for pair in pairwise(group))
+    assert not any(is_one(left[-1], right[0]) for left, right in pairwise(covered))
+
+
+def _bytes(text: str) -> int:
+    number, unit = text.split()
+    return int(number) << {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[unit]
+
+
+def test_regions_of_one_part_of_the_address_space_have_names_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "soc.svd"
+    blocks = "".join(
+        f"<peripheral><name>P{base:x}</name><baseAddress>{base}</baseAddress><addressBlock>"
+        f"<offset>0</offset><size>0x400</size><usage>{usage}</usage></addressBlock></peripheral>"
+        for base, usage in (
+            *((0x40000000, "registers"), (0x40000400, "registers"), (0x40000800, "reserved")),
+            *((0x40000C00, "registers"), (0x40001000, "buffer"), (0x50000000, "registers")),
+            *((0x50000400, "registers"), (0x60000000, "registers")),
+        )
+    )
+    other = blocks[blocks.index("<peripheral><name>P40000400") :].partition("</peripheral>")[0]
+    other = other.replace("P4", "ALTERNATE") + "</peripheral>"
+    file.write_text(f"<device><peripherals>{blocks}{other}</peripherals></device>")
+    path = _init(tmp_path, "--svd", str(file), "--clock", "8 MHz", "--to-fit")
+    regions = load_profile(str(path)).regions
+    assert {n: (r.base, r.size) for n, r in regions.items() if r.base is not None} == {
+        "peripherals 40000000": (0x40000000, 0x800),
+        "peripherals 40000c00": (0x40000C00, 0x800),
+        "peripherals 5": (0x50000000, 0x800),
+        "P60000000": (0x60000000, 0x400),
+    }
+    assert path.read_text().endswith(
+        "# Left out:\n#   P40000800 at 0x40000800: reserved\n"
+        "#   P40000400 at 0x40000400: shares addresses with ALTERNATE0000400\n"
+    )
+
+
+def test_both_files_may_call_different_things_the_same(tmp_path: Path, dts: str) -> None:
+    file = tmp_path / "soc.svd"
+    file.write_text(SVD.replace("UART", "uart0"))
+    both = ("--devicetree", dts, "--svd", str(file), "--each-peripheral")
+    regions = load_profile(str(_init(tmp_path, *both, "--clock", "8 MHz", "--to-fit"))).regions
+    assert regions["uart0"].base == 0x40001000
+    assert regions["uart0_1"].base == 0x50000000
+
+
+def test_a_clock_that_the_devicetree_leaves_open_is_to_be_filled_in(tmp_path: Path) -> None:
+    """Nothing about the option that was not given."""
+    file = tmp_path / "x.dts"
+    file.write_text("/dts-v1/; / { cpus { cpu@0 { clock-frequency = <0>; }; }; };")
+    text = _init(tmp_path, "--devicetree", str(file)).read_text()
+    assert "\n  clock: TODO\n" in text
+    assert "#   clock-frequency of /cpus/cpu@0: 0 Hz says none" in text
+    file.write_text("/dts-v1/; / { cpus { cpu@0 { clock-frequency = <1 0>; }; }; };")
+    path = _init(tmp_path, "--devicetree", str(file), "--to-fit")
+    assert load_profile(str(path)).core.clock.high == 2**32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 from wcetchar.model.hardware import RegionKind
 
@@ -29,16 +30,36 @@ class MappedRange:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """What was not taken, and why, for a comment.
+
+    ``addresses``: (base, size) in bytes, as far as the file says them. No region covers them just
+    because its neighbours lie on both sides.
+    """
+
+    text: str
+    addresses: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
 class MemoryMap:
-    """``ranges`` do not overlap. ``left_out``: what was not taken, and why, for a comment."""
+    """What a file says of addresses.
+
+    Attributes:
+        ranges: do not overlap, and have different names.
+        assumed: what was taken for granted where the file does not say it, for a comment.
+        clock_hz: of the core, more than 0; ``None``: the file does not say.
+        bus_width: in bits.
+    """
 
     ranges: tuple[MappedRange, ...]
-    left_out: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
     clock_hz: int | None = None
     bus_width: int | None = None
+    assumed: tuple[str, ...] = ()
 
 
-def without_overlaps(ranges: list[MappedRange], left_out: list[str]) -> tuple[MappedRange, ...]:
+def without_overlaps(ranges: list[MappedRange], left_out: list[LeftOut]) -> tuple[MappedRange, ...]:
     """By address; of ranges that share an address the memory, then the first, stays."""
     kept: list[MappedRange] = []
     for one in sorted(
@@ -50,5 +71,13 @@ def without_overlaps(ranges: list[MappedRange], left_out: list[str]) -> tuple[Ma
         if rival is None:
             kept.append(one)
         else:
-            left_out.append(f"{one.name} at {one.base:#x}: shares addresses with {rival.name}")
+            text = f"{one.name} at {one.base:#x}: shares addresses with {rival.name}"
+            left_out.append(LeftOut(text, ((one.base, one.size),)))
     return tuple(sorted(kept, key=lambda r: r.base))
+
+
+def numbered(name: str, taken: set[str]) -> str:
+    """The first of `name_1`, `name_2` ... that nothing is called yet; it is ``taken`` then."""
+    free = next(text for n in count(1) if (text := f"{name}_{n}") not in taken)
+    taken.add(free)
+    return free

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wcetchar.model.cache import CacheGeometry
-from wcetchar.model.memory_map import MemoryMap, without_overlaps
+from wcetchar.model.memory_map import MemoryMap, numbered, without_overlaps
 from wcetchar.store.devicetree import load_devicetree
 from wcetchar.store.profile_skeleton import skeleton
 from wcetchar.store.shipped_schemas import with_modeline
@@ -61,17 +61,17 @@ def _joined(maps: list[MemoryMap]) -> MemoryMap:
     """What the first file says stays where both say something of an address."""
     left_out = [text for one in maps for text in one.left_out]
     ranges = without_overlaps([r for one in maps for r in one.ranges], left_out)
-    names: dict[str, int] = {}
+    taken = {one.name for one in ranges}
+    named: set[str] = set()
     unique = []
     for one in ranges:
-        names[one.name] = names.get(one.name, 0) + 1
-        if names[one.name] > 1:
-            left_out.append(f"{one.name} at {one.base:#x}: a second one of that name")
-        else:
-            unique.append(one)
+        name = numbered(one.name, taken) if one.name in named else one.name
+        named.add(name)
+        unique.append(replace(one, name=name))
     return MemoryMap(
         tuple(unique),
         tuple(left_out),
         next((one.clock_hz for one in maps if one.clock_hz is not None), None),
         next((one.bus_width for one in maps if one.bus_width is not None), None),
+        tuple(text for one in maps for text in one.assumed),
     )

@@ -5,6 +5,7 @@ still open. For `wcetchar profile fit` the times are ranges instead."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -12,7 +13,7 @@ from wcetchar.errors import InputError, few, one_line
 from wcetchar.model.access import NO_MORE_THAN, EventKind
 from wcetchar.model.cache import CacheGeometry
 from wcetchar.model.hardware import RegionKind
-from wcetchar.model.memory_map import MappedRange, MemoryMap
+from wcetchar.model.memory_map import LeftOut, MappedRange, MemoryMap
 from wcetchar.store.profile import OTHER_EVENTS
 from wcetchar.store.profile_core import CoreText, core_text, scalar
 from wcetchar.store.quantity import Dimension, parse_quantity
@@ -24,6 +25,8 @@ _RANGE_ENTRY: Final = "0..200 cycles"
 """Of an exception's entry where lines of instructions are loaded: it waits for some in vain."""
 _RANGE_STALL: Final = "0..20 cycles"
 _RANGE_ACCESS: Final = "1..200 cycles"
+_MOST_BETWEEN: Final = 64 << 10
+"""Bytes between two peripherals of one region: the buses of microcontrollers leave less free."""
 _OF_CACHES: Final = (
     "  # The core has a cache. Where it holds what lies in a region, `fetch` or `read` is a hit's,",
     "  # and `line refill` or `load miss penalty` what one that misses takes more. Leave these out",
@@ -111,13 +114,17 @@ def skeleton(
         lines += _OF_WAITS
     if cores.cached_code or cores.cached_data:
         lines += _OF_CACHES
-    ranges = memory_map.ranges if each_peripheral else _together(memory_map.ranges)
+    ranges = memory_map.ranges if each_peripheral else _together(memory_map)
     width = memory_map.bus_width or 32
     for one in (*_missing(ranges), *ranges):
         lines += _region(one, width, access, cores)
-    if memory_map.left_out:
-        lines.append("# Left out:")
-        lines += [f"#   {text}" for text in memory_map.left_out]
+    for title, texts in (
+        ("Assumed", memory_map.assumed),
+        ("Left out", [one.text for one in memory_map.left_out]),
+    ):
+        if texts:
+            lines.append(f"# {title}:")
+            lines += [f"#   {text}" for text in texts]
     return "\n".join(lines) + "\n"
 
 
@@ -223,31 +230,49 @@ def _events(clock: str, to_fit: bool, stalls: bool, cached: bool) -> Iterator[st
         yield from _OF_CORES
 
 
-def _together(ranges: Sequence[MappedRange]) -> tuple[MappedRange, ...]:
-    """Peripherals that follow each other within 256 MiB as one region: a bus, not a device."""
-    found: list[MappedRange] = []
-    names: list[list[str]] = []
-    for one in ranges:
-        last = found[-1] if found else None
+def _together(memory_map: MemoryMap) -> tuple[MappedRange, ...]:
+    """Peripherals that follow each other as one region: a bus, not a device.
+
+    Within the same 256 MiB, with no more than 64 KiB between two of them, and nothing there that
+    was left out: it may be of another kind, or absent."""
+    groups: list[list[MappedRange]] = []
+    for one in memory_map.ranges:
+        last = groups[-1][-1] if groups else None
         if (
             last is not None
             and one.kind is last.kind is RegionKind.PERIPHERAL
             and one.base >> 28 == last.base >> 28
+            and one.base - (last.base + last.size) <= _MOST_BETWEEN
+            and not _is_touched(last.base + last.size, one.base, memory_map.left_out)
         ):
-            names[-1].append(one.name)
-            found[-1] = MappedRange(
-                f"peripherals {last.base >> 28:x}",
-                last.base,
-                one.base + one.size - last.base,
-                last.kind,
-                True,
-                False,
-                few(names[-1], 6),
-            )
+            groups[-1].append(one)
         else:
-            found.append(one)
-            names.append([one.name])
-    return tuple(found)
+            groups.append([one])
+    buses = Counter(group[0].base >> 28 for group in groups if len(group) > 1)
+    return tuple(
+        group[0] if len(group) == 1 else _bus(group, buses[group[0].base >> 28] > 1)
+        for group in groups
+    )
+
+
+def _is_touched(start: int, end: int, left_out: Sequence[LeftOut]) -> bool:
+    return any(
+        base < end and start < base + size for one in left_out for base, size in one.addresses
+    )
+
+
+def _bus(group: Sequence[MappedRange], one_of_several: bool) -> MappedRange:
+    """Called by the first digit of its address where that is enough."""
+    first, last = group[0], group[-1]
+    return MappedRange(
+        f"peripherals {first.base if one_of_several else first.base >> 28:x}",
+        first.base,
+        last.base + last.size - first.base,
+        first.kind,
+        True,
+        False,
+        few([one.name for one in group], 6),
+    )
 
 
 def _region(one: MappedRange, width: int, access: str, core: CoreText) -> Iterator[str]:
