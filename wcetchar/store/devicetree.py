@@ -65,8 +65,8 @@ class _Reader:
             extents = list(self._extents(node))
             status = self._texts(node, "status") or ["okay"]
             if status[0] not in ("okay", "ok"):
-                known = tuple((b, s) for b, s, _ in extents if isinstance(b, int) and s)
-                left_out.append(LeftOut(f"{name}: status {one_line(status[0])}", known))
+                # Without addresses: it is on the bus of its neighbours, and nobody uses it.
+                left_out.append(LeftOut(f"{name}: status {one_line(status[0])}"))
                 continue
             for base, size, bus in extents:
                 if isinstance(base, str):
