@@ -155,7 +155,12 @@ def test_each_row_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
         (
             "service,N,ns\nCreateThread,13,0\n",
             (),
-            ["m.csv:2: took no time at all", "too coarse"],
+            ["m.csv:2: CreateThread took no time at all\n", "too coarse"],
+        ),
+        (
+            "service,N,ns\nnothing,,50\nCreateThread,13,50\n",
+            ("--overhead", "nothing", "--marks-alone"),
+            ["m.csv:3: CreateThread took no time at all, once what measuring takes is subtracted"],
         ),
         (
             "service,N,ns\nCreateThread,13,1\nnothing,,2\n",

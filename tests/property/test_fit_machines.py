@@ -122,6 +122,10 @@ def test_exact_measurements_give_the_true_prices(machine: Machine, more: list[Se
         document = json.loads(result.stdout)
         assert document["priced_above_the_sums"] == 0
         assert document["after"]["unsafe"] == 0
+        measured = folder / "m.csv"
+        lines = measured.read_text().splitlines(keepends=True)
+        # Calls that take nothing are refused where they are held against figures.
+        measured.write_text("".join(line for line in lines if not line.endswith(",0\n")))
         again = _invoke(
             *("validate", str(folder / "c.json"), "--profile", str(folder / "fitted.yaml")),
             *("--map", str(folder / "map.yaml"), "--measured", str(folder / "m.csv"), "--json"),

@@ -77,10 +77,12 @@ def held_in_runs(draw: st.DrawFn) -> tuple[list[Step], range]:
 @example(Bus((4, 1), (2, 1), 0, 1), ([store(), load()], range(1, 2)), None)
 @example(Bus((6, 1), (1, 1), 1, 3), ([store(), store(), store(), load(1)], range(3, 4)), None)
 @example(Bus((3, 1), (1, 1), 1, 2), ([load(2)], range(1)), Outside(0, 9))
+@example(Bus((1, 1), (2, 2), 1, 2), ([load()], range(1)), None)
+@example(Bus((1, 1), (1, 1), 4, 0), ([load(), load(1)], range(1, 2)), None)
+@example(Bus((1, 1), (1, 1), 2, 1), ([load(1)] * 6, range(1, 2)), None)
 def test_no_path_and_nothing_held_off_takes_longer(
     bus: Bus, held_in_run: tuple[list[Step], range], outside: Outside | None
 ) -> None:
-    bus = replace(bus, turnaround=min(bus.turnaround, 1))  # more is a succession's
     run, held = held_in_run
     model = straight(run, held)
     at = prices(bus, run, outside, model)

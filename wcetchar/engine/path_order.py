@@ -27,7 +27,9 @@ MOST_POINTS: Final = 256
 def no_dearer(one: At, other: At) -> bool:
     """Nothing takes longer in ``one`` than in ``other``; of a model at two points. Where this is
     false, nothing is known."""
-    if one.prices.rate != other.prices.rate or one.under_way > other.under_way:
+    if one.prices.rate != other.prices.rate:
+        return False
+    if one.under_way > other.under_way or one.fetched_behind > other.fetched_behind:
         return False
     for dear, cheap in (
         (other.times, one.times),

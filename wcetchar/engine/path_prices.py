@@ -4,13 +4,18 @@ The price of a path is a sum over its nodes, so a price may depend on nothing th
 say. ``pricing`` has most of these; here it is asked with what depends on a whole run left out:
 
 * Where vectors do not count successions, each access is priced as if the dearest had gone before
-  it, edges and interference included, and a write buffer is left out: the core waits for each write
-  itself, which is never less than what later accesses wait for it. Writes of before a path, or
-  before what is held off in it, wait for nobody there: as many as the buffer takes are under way
-  when it begins, to the slowest region, and it waits for all of them.
+  it, edges and interference included, and what a turnaround takes beyond a cycle; right behind
+  another one it is charged as a whole besides (``consecutive access``). A write buffer is left out:
+  the core waits for each write itself, which is never less than what later accesses wait for it.
+  Writes of before a path, or before what is held off in it, wait for nobody there: as many as the
+  buffer takes are under way when it begins, to the slowest region, and it waits for all of them.
+  Without one, an edge of a bus's clock may be left for what goes on behind a handler; it is charged
+  once for each path.
 * Stalls that a profile prices must be counted; else it is refused.
 * An instruction cache is ``always miss``, whatever the map says: each line entry takes a refill and
-  the longest that it may wait for accesses. Vectors must count entries of lines of this size.
+  the longest that it may wait for accesses. Vectors must count entries of lines of this size. Where
+  accesses go to memories that lines are loaded from, the last of what is held off may each wait for
+  a line that is fetched for what comes behind it (``FETCHED_BEHIND`` instructions).
 * A data cache is ``always miss``: each read of what it may hold takes a miss, or is carried out
   again because of a store before it, whichever is dearer. Where loads that are carried out again
   fetch lines again, it is refused: which do is not counted.
@@ -21,9 +26,10 @@ say. ``pricing`` has most of these; here it is asked with what depends on a whol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Final, TypeGuard
 
 from wcetchar.engine.errors import PricingError
 from wcetchar.engine.lines import LinePrices
@@ -39,19 +45,23 @@ from wcetchar.model.access import (
     CoreEvent,
     Key,
     Operation,
+    Pattern,
     Succession,
 )
 from wcetchar.model.characterization import STALL_EDITION, Characterization
-from wcetchar.model.hardware import HardwareProfile
+from wcetchar.model.hardware import HardwareProfile, Region
 from wcetchar.model.interval import Interval
 from wcetchar.model.path_model import PathModel
 from wcetchar.model.section_map import CacheState, SectionMap
 from wcetchar.model.service import SectionKind
+from wcetchar.model.symbolic import most
 
 _WRITES = (
     "paths: the core is taken to wait for each write itself, as without a write buffer, and for "
     "those that are under way when a path, or what is held off, begins"
 )
+FETCHED_BEHIND: Final = 3
+"""Instructions that are fetched while one accesses memory, at most (``analysis/blocking.py``)."""
 _LINES = "paths: each line of instructions that is entered counts as a miss, whatever the map says"
 
 
@@ -77,23 +87,27 @@ def path_prices(
         successions=bool(chosen) and all(model.successions for model in chosen),
         data_lines=(),
     )
-    profile, under_way, buffered = _without_buffer(seen, profile, section_map)
-    _check_counted(seen, profile, chosen)
     section_map = replace(
         section_map, instruction_cache=CacheState.ALWAYS_MISS, data_cache=CacheState.ALWAYS_MISS
     )
+    alone = Pricer(profile, section_map, seen, ())
+    under_way = Fraction(0) if seen.successions else alone.longest_under_way()
+    profile, buffered = _without_buffer(seen, profile)
+    _check_counted(seen, profile, chosen)
     users: dict[Key, list[str]] = {}
     for model in chosen:
         for key in dict.fromkeys(key for vector in model.vectors for key in vector):
             users.setdefault(key, []).append(model.service)
     entries = [k for k in users if isinstance(k, CoreEvent) and k.kind.is_line_entry]
     found: list[RefillPrices] = []
+    asked: set[str] = set()
 
     def lines(pricer: Pricer) -> list[LinePrices | None]:
         waits = pricer.waits_of_refills()
         refills = refill_prices(seen, profile, section_map, (), waits)
         if refills is not None:
             found.append(refills)
+            asked.update(region.name for key in users for region in _asked(key, pricer))
         return []
 
     others = {key: names for key, names in users.items() if key not in set(entries)}
@@ -107,11 +121,18 @@ def path_prices(
         if refills is not None:
             price = _entry(key, refills)
             prices[key] = Price(price.region, vector.rate.applied(key, price.time))
+    if not seen.successions:
+        later = alone.left_of_turnaround()
+        for key, price in prices.items():
+            if _is_access(key) and key.pattern is not Pattern.NEXT:
+                time = price.time.up_to(price.time.high + later)
+                prices[key] = Price(price.region, time)
     of_paths = OfPaths(
         successions=seen.successions,
         stalls=seen.stalls,
         line=None if refills is None else refills.geometry.line,
         under_way=under_way,
+        fetched_behind=_fetched_behind(found, asked),
         cheapest=_cheapest(seen, profile, section_map, prices) if cheapest else {},
     )
     notes = (*vector.notes, *buffered, *(() if refills is None else (_LINES,)))
@@ -119,14 +140,33 @@ def path_prices(
 
 
 def _without_buffer(
-    seen: Characterization, profile: HardwareProfile, section_map: SectionMap
-) -> tuple[HardwareProfile, Fraction, tuple[str, ...]]:
-    """Where successions are not counted; what is under way at a beginning, in nanoseconds; and what
-    to say of it."""
+    seen: Characterization, profile: HardwareProfile
+) -> tuple[HardwareProfile, tuple[str, ...]]:
+    """Where successions are not counted; and what to say of it."""
     if not profile.core.write_buffer or seen.successions:
-        return profile, Fraction(0), ()
-    under_way = Pricer(profile, section_map, seen, ()).longest_under_way()
-    return replace(profile, core=replace(profile.core, write_buffer=0)), under_way, (_WRITES,)
+        return profile, ()
+    return replace(profile, core=replace(profile.core, write_buffer=0)), (_WRITES,)
+
+
+def _is_access(key: Key) -> TypeGuard[AccessClass]:
+    return isinstance(key, AccessClass) and key.operation is not Operation.FETCH
+
+
+def _asked(key: Key, pricer: Pricer) -> Sequence[Region]:
+    """Where data are accessed."""
+    return pricer.placement.reached(key.section, key.operation) if _is_access(key) else ()
+
+
+def _fetched_behind(found: Sequence[RefillPrices], asked: Container[str]) -> Fraction:
+    """What a stretch waits for lines of what comes behind it, in nanoseconds. Its own instructions
+    have been fetched by then, so nothing but its accesses do, each of the last for one line."""
+    lines = [
+        _line(refills, section)
+        for refills in found
+        for section, region in refills.region.items()
+        if region.name in asked
+    ]
+    return FETCHED_BEHIND * most(Fraction(0), *(line.high for line in lines))
 
 
 def _check_counted(
@@ -162,8 +202,7 @@ def _check_successions(model: PathModel) -> None:
             if isinstance(key, Succession) and key.access is not None:
                 counted[key.access] = counted.get(key.access, 0) + count
         for key, count in vector.items():
-            data = isinstance(key, AccessClass) and key.operation is not Operation.FETCH
-            if data and isinstance(key, AccessClass) and counted.get(key, 0) < count:
+            if _is_access(key) and counted.get(key, 0) < count:
                 raise NoSoundBound(
                     f"the path model of {model.service} says that it counts successions, but "
                     f"vector {number} counts {count} × {key} and {counted.get(key, 0)} that "
@@ -207,10 +246,14 @@ def _entry(event: CoreEvent, refills: RefillPrices) -> Price:
     moved = event.kind is elsewhere and not refills.in_place(event.section)
     if event.section not in refills.price or not (event.kind is here or moved):
         return Price(CORE, Interval())
-    region, time = refills.price[event.section]
-    return Price(
-        region, time.up_to(time.high + refills.waits.longest(refills.region[event.section]))
-    )
+    region, _ = refills.price[event.section]
+    return Price(region, _line(refills, event.section))
+
+
+def _line(refills: RefillPrices, section: str) -> Interval:
+    """Of a line of a section, and what it may wait for."""
+    _, time = refills.price[section]
+    return time.up_to(time.high + refills.waits.longest(refills.region[section]))
 
 
 def _cheapest(

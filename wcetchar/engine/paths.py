@@ -48,6 +48,7 @@ class At:
         times: upper end of the price of each node, in nanoseconds.
         run_in, run_out: the same of what a stretch fetches more that begins, or ends, in it.
         under_way: what a path, or a stretch, waits for writes of before it, in nanoseconds.
+        fetched_behind: what a stretch waits for lines of what comes behind it, in nanoseconds.
         scale: times are multiples of 1 / scale.
         share: what node times are multiplied by so that interference comes whole times.
     """
@@ -61,6 +62,7 @@ class At:
     run_in: tuple[Fraction, ...]
     run_out: tuple[Fraction, ...]
     under_way: Fraction
+    fetched_behind: Fraction
     scale: int
 
     def cost(self, node: int) -> int:
@@ -76,7 +78,7 @@ class At:
 
     def end_cost(self, node: int) -> int:
         """Beside ``cost``, where a stretch ends in the node."""
-        return int(self.run_out[node] * self.scale)
+        return int((self.run_out[node] + self.fetched_behind) * self.scale)
 
     def time(self, cost: int) -> Fraction:
         """Of a window that costs so much."""
@@ -159,11 +161,20 @@ def at_values(model: PathModel, prices: PriceVector, values: Mapping[str, int]) 
         if model.nodes
         else ((), ())
     )
-    under_way = prices.under_way
-    scale = math.lcm(1, *(time.denominator for time in {under_way, *of_vectors}))
+    under_way, behind = prices.under_way, prices.fetched_behind
+    scale = math.lcm(1, *(time.denominator for time in {under_way, behind, *of_vectors}))
     return At(
-        *(model, prices, values, tuple(columns), tuple(limits)),
-        *(times, runs_in, runs_out, under_way, scale),
+        model=model,
+        prices=prices,
+        values=values,
+        columns=tuple(columns),
+        limits=tuple(limits),
+        times=times,
+        run_in=runs_in,
+        run_out=runs_out,
+        under_way=under_way,
+        fetched_behind=behind,
+        scale=scale,
     )
 
 

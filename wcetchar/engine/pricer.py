@@ -135,8 +135,22 @@ class Pricer:
         return in_nanoseconds(plus(self._each[region.name], edge_span(region)), self.clock)
 
     def longest_under_way(self) -> Fraction:
-        """How long writes that are begun together are under way at most, in nanoseconds."""
-        return longest_under_way(self._bus, self._rate)
+        """How long writes that are begun together are under way at most, in nanoseconds. Where
+        none go on behind the core, what is left of a bus's cycle behind the last access."""
+        if self.profile.core.write_buffer:
+            return longest_under_way(self._bus, self._rate)
+        edges = [
+            in_nanoseconds(edge_span(region), self.clock).high
+            for operation in (Operation.READ, Operation.WRITE)
+            for region in self.placement.permitting(operation)
+        ]
+        return most(Fraction(0), *edges)
+
+    def left_of_turnaround(self) -> Fraction:
+        """What an access waits for the turnaround of one that was not right before it, at most, in
+        nanoseconds: an instruction lies between, which takes a cycle."""
+        cycle = Span(Interval(Fraction(1), Fraction(1), Fraction(1)), Interval())
+        return less(self._own(EventKind.CONSECUTIVE_ACCESS), cycle, self.clock).high
 
     def waits_of_refills(self) -> RefillWaits:
         """What lines of instructions may wait for before they are loaded."""

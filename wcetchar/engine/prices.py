@@ -34,6 +34,7 @@ class OfPaths:
         line: bytes of lines of instructions whose entries are priced; ``None``: none are cached.
         under_way: what a path, or a stretch of it, waits for writes of before it at most, in
             nanoseconds; it is in no other price.
+        fetched_behind: likewise, what a stretch waits for lines of what comes behind it.
         cheapest: of what lies in an unknown section, the upper end in the cheapest region.
     """
 
@@ -41,6 +42,7 @@ class OfPaths:
     stalls: int
     line: int | None
     under_way: Fraction
+    fetched_behind: Fraction
     cheapest: Mapping[Key, Fraction]
 
 
@@ -74,6 +76,11 @@ class PriceVector(Mapping[Key, Price]):
     def under_way(self) -> Fraction:
         """What each path, and each stretch of one, takes beside what it counts, in nanoseconds."""
         return self.of_paths.under_way if self.of_paths is not None else Fraction(0)
+
+    @property
+    def fetched_behind(self) -> Fraction:
+        """The same of stretches alone."""
+        return self.of_paths.fetched_behind if self.of_paths is not None else Fraction(0)
 
     def priced(self, vector: AccessVector) -> AccessVector:
         """Without stalls that the profile does not price: its times of instructions hold them; and

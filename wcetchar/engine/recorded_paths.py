@@ -59,6 +59,7 @@ class _Pieces:
                 "recurring": [[of(takes), of(every)] for takes, every in prices.rate.recurring],
                 "before": of(prices.rate.before),
                 "underWay": of(prices.under_way),
+                "fetchedBehind": of(prices.fetched_behind),
             }
         )
 

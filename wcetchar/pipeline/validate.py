@@ -82,6 +82,9 @@ def run(request: Request) -> Validation:
             to compare.
     """
     measured = measured_rows(request)
+    nothing = [row for row in measured.rows if request.metric is Metric.TOTAL and not row.most]
+    if nothing:
+        raise several([_takes_time(request, row) for row in nothing[:_MISTAKES]])
     comparison = compare(measured.rows)
     return Validation(
         comparison=comparison,
@@ -95,6 +98,17 @@ def run(request: Request) -> Validation:
         clock_hz=measured.clock_hz,
         left_out=measured.left_out,
         notes=tuple(dict.fromkeys(n for row in measured.rows for n in row.estimate.notes)),
+    )
+
+
+def _takes_time(request: Request, row: Compared) -> InputError:
+    """A row of nothing would stand there as one that is safe."""
+    return InputError(
+        f"{row.estimate.service} took no time at all"
+        + (", once what measuring takes is subtracted" if request.overhead else ""),
+        where=Location(request.measured, row.line),
+        expected="more than 0: a call takes some time, which the timer may be too coarse to show",
+        hint="measure many calls at once, or leave the line out",
     )
 
 
@@ -351,18 +365,9 @@ def _rows(
     for one in measured:
         key = (one.service, tuple(sorted(one.parameters.items())), one.label)
         time = _nanoseconds(one, clock)
-        is_none = metric is Metric.TOTAL and not time
         if one.label in overheads:
             time -= overheads[one.label].time
         try:
-            if is_none:
-                raise InputError(
-                    "took no time at all",
-                    where=Location(table.path, one.line),
-                    expected="more than 0: a call takes some time, which the timer may be too "
-                    "coarse to show",
-                    hint="measure many calls at once, or leave the line out",
-                )
             if time < 0:
                 raise InputError(
                     "took less than what measuring nothing took",

@@ -10,7 +10,9 @@ Soundness: subtracting too much would hide an estimate that is too low. Each mea
 overhead of its own, at least the least that was ever seen if the measured program and state of the
 caches are the same; and what the empty function itself takes is taken at the upper end of its
 estimate, so that the rest is never more than the overhead. The figures that remain are therefore
-never below the truth as long as the empty function was measured often enough to show its best case.
+never below the truth as long as the empty function was measured often enough to show its best case,
+and its own estimate is not too low: that is of the profile that is held against measurements. A
+function that does nothing has few prices to be wrong in; marks alone have none.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from test_refills import BASE, HERE, board, entered
 
 from wcetchar.engine.path_blocking import longest_blocking
 from wcetchar.engine.path_prices import path_prices
+from wcetchar.engine.path_program import program_of
+from wcetchar.engine.path_ratios import vector_times
 from wcetchar.engine.paths import bound_of
 from wcetchar.errors import InputError, NoSoundBound
 from wcetchar.model.access import (
@@ -23,12 +25,19 @@ from wcetchar.model.access import (
     Succession,
 )
 from wcetchar.model.cache import CacheGeometry
-from wcetchar.model.characterization import Blocking, Place, SectionInfo, StretchKind, Word
+from wcetchar.model.characterization import (
+    STALL_EDITION,
+    Blocking,
+    Place,
+    SectionInfo,
+    StretchKind,
+    Word,
+)
 from wcetchar.model.expression import Binary, BinaryOperator, Name, Number
 from wcetchar.model.fetch_buffer import M_PROFILE_BUFFER
 from wcetchar.model.hardware import DataCache, Interference
 from wcetchar.model.path_model import Gap, Origin, PathModel
-from wcetchar.model.section_map import CacheState, SectionMap
+from wcetchar.model.section_map import Assumption, CacheState, SectionMap
 from wcetchar.model.service import SectionKind
 
 ALU = CoreEvent(".text", EventKind.ALU)
@@ -192,3 +201,89 @@ def test_interference_comes_whole_times_and_once_at_the_beginning() -> None:
     found = bound_of(counted, prices, {})
     assert found.time == 2060
     assert sum(found.node_times) == 2060
+
+
+def test_what_is_under_way_whatever_a_data_cache_holds() -> None:
+    """Of a cache that the map says is cold, where lines of data are not counted: it always misses
+    here. A read of 1 cycle and a miss of 14, behind 2 writes of 3 cycles of 10 ns."""
+    ram = replace(
+        region("ram", {Operation.READ: at(cycles(1)), Operation.WRITE: at(cycles(3))}),
+        load_miss_penalty=cycles(14),
+    )
+    hardware = profile(ram, events={})
+    core = replace(
+        hardware.core,
+        data_width=32,
+        write_buffer=2,
+        data_cache=DataCache(CacheGeometry(32, 128, 1)),
+    )
+    hardware = replace(hardware, core=core)
+    model = counting(AccessVector({READ: 1}))
+    for state in CacheState:
+        where = SectionMap(
+            "m",
+            {"heap": "ram"},
+            assumptions=frozenset({Assumption.DATA_ALIGNMENT}),
+            data_cache=state,
+        )
+        prices = path_prices(kernel(READ), hardware, where, [model])
+        assert bound_of(model, prices, {}).time == 10 + 140 + 2 * 30
+
+
+def test_a_turnaround_is_left_behind_an_access_that_was_not_right_before() -> None:
+    """3 cycles of 10 ns, one of which goes by with what lies between; two reads of 1 cycle."""
+    ram = region("ram", {Operation.READ: at(cycles(1))})
+    where = SectionMap("m", {"heap": "ram"})
+    model = replace(counting(AccessVector({READ: 2})), stalls=STALL_EDITION)
+    for turnaround, time in ((0, 20), (1, 20), (3, 60)):
+        events = {EventKind.CONSECUTIVE_ACCESS: cycles(turnaround)}
+        prices = path_prices(kernel(READ), profile(ram, events=events), where, [model])
+        assert bound_of(model, prices, {}).time == time
+
+
+def test_the_edge_behind_the_last_access_is_charged_where_nothing_goes_on_behind_the_core() -> None:
+    """A read of 1 cycle of 10 ns on a bus of a quarter of the clock, up to 3 before it, and 3
+    behind it."""
+    ram = replace(region("ram", {Operation.READ: at(cycles(1))}), clock_divider=4)
+    model = counting(AccessVector({READ: 1}))
+    prices = path_prices(
+        kernel(READ), profile(ram, events={}), SectionMap("m", {"heap": "ram"}), [model]
+    )
+    assert prices.under_way == 30
+    assert bound_of(model, prices, {}).time == 30 + 40 + 30
+
+
+def test_what_is_held_off_may_wait_for_lines_of_what_comes_behind_it() -> None:
+    """One of 110 ns for each of the three instructions behind, where data are accessed in the
+    memory that lines are loaded from; a path as a whole does not."""
+    text = SectionInfo(".text", SectionKind.CODE, address=BASE)
+    whole = replace(kernel(ALU, READ), sections=(text,), fetch_buffer=M_PROFILE_BUFFER)
+    model = replace(
+        counting(AccessVector({ALU: 1, READ: 1})),
+        lines=(32,),
+        blockings=(Blocking(interrupts=True),),
+    )
+    hardware = board()
+    flash = hardware.regions["flash"]
+    both = replace(flash, times={**flash.times, Operation.READ: at(cycles(1))})
+    ram = region("ram", {Operation.READ: at(cycles(1))})
+    hardware = replace(hardware, regions={**hardware.regions, "flash": both, "ram": ram})
+    for place, behind in (("flash", 330), ("ram", 0)):
+        where = SectionMap("m", {".text": "flash", "heap": place}, addresses={".text": BASE})
+        prices = path_prices(whole, hardware, where, [model])
+        assert bound_of(model, prices, {}).time == 20
+        assert longest_blocking(model, prices, {}, StretchKind.INTERRUPTS).time == 20 + behind
+
+
+def test_all_that_is_made_of_path_prices_has_what_is_under_way() -> None:
+    """A write of 50 ns behind one of before: in the exported program its entry has that, in ratios
+    it is one more vector."""
+    write = AccessClass("heap", Operation.WRITE, 32)
+    ram = profile(region("ram", {Operation.WRITE: at(cycles(5))}), events={})
+    posted = replace(ram, core=replace(ram.core, data_width=32, write_buffer=1))
+    model = counting(AccessVector({write: 1}))
+    prices = path_prices(kernel(write), posted, SectionMap("m", {"heap": "ram"}), [model])
+    assert program_of(model, prices, {}).objective == {"x0": 100}
+    times = vector_times(model, prices)
+    assert times is not None
+    assert [*times] == [50, 50]

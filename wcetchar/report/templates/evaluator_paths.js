@@ -28,6 +28,7 @@ const evaluatorPaths = (() => {
       if (this.piece.why !== undefined) return;
       this.rate = prices.rateOf(this.piece);
       this.underWay = prices.polynomial(this.piece.underWay);
+      this.fetchedBehind = prices.polynomial(this.piece.fetchedBehind);
       this.blocked = new Map(this.piece.blocked);
       this.known = [new Map(), new Map()];
     }
@@ -75,7 +76,7 @@ const evaluatorPaths = (() => {
       const time = (vector) => (vector < 0 ? ZERO : ofPaths.timeOf(vector, inStretch));
       this.times = model.nodes.map(time);
       this.runs = model.runs.map(time);
-      this.scale = [ofPaths.underWay, ...this.times, ...this.runs].reduce(
+      this.scale = [ofPaths.underWay, ofPaths.fetchedBehind, ...this.times, ...this.runs].reduce(
         (all, [, d]) => (all % d ? all * d : all), 1n);
     }
 
@@ -93,7 +94,10 @@ const evaluatorPaths = (() => {
       return fetched + this.whole(this.ofPaths.underWay);
     }
 
-    endCost(node) { return this.runs.length ? this.whole(this.runs[2 * node + 1]) : 0n; }
+    endCost(node) {
+      const fetched = this.runs.length ? this.whole(this.runs[2 * node + 1]) : 0n;
+      return fetched + this.whole(this.ofPaths.fetchedBehind);
+    }
 
     /** Of a window that costs so much. */
     time(cost) { return this.ofPaths.rate.ofPath(ratio(cost, this.scale)); }
