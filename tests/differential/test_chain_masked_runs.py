@@ -26,6 +26,8 @@ pytestmark = pytest.mark.firmware
 
 APPLICATION = "driver_interrupt"
 """The function of the firmware's driver that its interrupts run."""
+EVERY_TIME = (Firmware("virt"), Firmware("versatilepb"))
+"""Runs that other tests need as well."""
 CHAINS = {"virt", "versatilepb", "versatilepb-thumb"}
 """Where handlers run masked, and a thread can call the supervisor with interrupts masked."""
 
@@ -84,7 +86,7 @@ def test_masked_runs_of_cortex_m(
             one,
             id=one.name,
             marks=[pytest.mark.xdist_group(one.name)]
-            + ([pytest.mark.long] if one.config != "basic" else []),
+            + ([pytest.mark.long] if one not in EVERY_TIME else []),
         )
         for one in (
             *(Firmware(board) for board in BOARDS if board in CHAINS),

@@ -39,7 +39,10 @@ def test_counted_loops(target: str, tmp_path: Path) -> None:
     assert seen["known values"] > 1000
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "level",
+    [pytest.param(n, marks=[] if n in ("-O0", "-O2") else pytest.mark.long) for n in LEVELS],
+)
 @pytest.mark.parametrize("target", TARGETS)
 def test_plain_loops(target: str, level: str, tmp_path: Path) -> None:
     """Nearly every one is bounded, and always exactly, where a run ends."""

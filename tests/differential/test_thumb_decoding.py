@@ -235,10 +235,11 @@ def test_thumb_32_bit_encodings_with_single_bits_changed(tmp_path: Path) -> None
 
 
 @needs_objdump
-def test_thumb_32_bit_encodings_at_random(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [10_000, pytest.param(40_000, marks=pytest.mark.long)])
+def test_thumb_32_bit_encodings_at_random(count: int, tmp_path: Path) -> None:
     rng = random.Random(32)
-    codes = [rng.randrange(0xE800_0000, 0x1_0000_0000) for _ in range(40_000)]
-    assert check_wide(codes, tmp_path) > 6_000
+    codes = [rng.randrange(0xE800_0000, 0x1_0000_0000) for _ in range(count)]
+    assert check_wide(codes, tmp_path) > 0.15 * count
 
 
 def test_thumb_every_row_has_an_encoding_of_the_manual() -> None:

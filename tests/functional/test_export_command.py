@@ -375,6 +375,7 @@ def freertos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.firmware
+@pytest.mark.long
 def test_every_service_of_freertos(freertos: dict[str, Any]) -> None:
     """The dearest invocation is as dear as the estimate at its values, or less where windows there
     differ; for most services at all values."""

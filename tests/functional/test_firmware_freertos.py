@@ -44,6 +44,9 @@ FILES = {
 }
 """By configuration, services files beside services.yaml, the configuration's and the board's."""
 CONFIGURATIONS = tuple(FILES)
+RUN = tuple(
+    pytest.param(one, marks=[] if one in ("basic", "full") else pytest.mark.long) for one in FILES
+)
 
 pytestmark = pytest.mark.firmware
 
@@ -259,7 +262,7 @@ def invocations(configuration: str) -> int:
 # ---- the run ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+@pytest.mark.parametrize("configuration", RUN)
 def test_every_value_of_every_service_is_driven_once(
     built: Callable[[str], Path], configuration: str
 ) -> None:
@@ -268,7 +271,7 @@ def test_every_value_of_every_service_is_driven_once(
     assert f"done: {invocations(configuration)} invocations" in said(done)
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+@pytest.mark.parametrize("configuration", RUN)
 def test_the_kernels_own_assertions_hold(built: Callable[[str], Path], configuration: str) -> None:
     done = run(built(configuration) / "freertos-check.elf")
     assert done.returncode == 0, said(done)

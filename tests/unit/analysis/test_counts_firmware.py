@@ -49,6 +49,7 @@ def trace(firmware: Path, tmp_path: Path) -> Trace:
     return open_trace(str(path), image=image, machine=None, format=None)
 
 
+@pytest.mark.long
 def test_every_window(firmware: Path, trace: Trace) -> None:
     image = load_image(str(firmware))
     table = isa.decode_image(image)
