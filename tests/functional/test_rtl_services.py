@@ -24,7 +24,7 @@ EACH_BOARD = [
     "imc, board A, caches ideal",
     "imc, board B, caches cold",
     EVERYTHING,
-    "imac, board D, caches ideal",
+    "imac-cached, board D, caches ideal; as if no load hit",
 ]
 WARM = "imc, board A, caches warm"
 WARM_OF_ALL = [
